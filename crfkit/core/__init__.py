@@ -1,0 +1,1 @@
+"""Columns, features, weights, lattices: everything that runs without the interpreter."""

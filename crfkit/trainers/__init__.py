@@ -1,0 +1,1 @@
+"""The trainers, each in a file of its own."""
