@@ -1,0 +1,90 @@
+"""The structures and the table of loops of simd/crf.h, as Cython sees them. What each field means stands there."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+
+
+cdef extern from "crf.h" nogil:
+    ctypedef float weight_t
+    ctypedef double real_t
+
+    ctypedef struct LayoutC:
+        int32_t L, P
+        int32_t A, H
+        int32_t B
+        int32_t has_tau
+        const int64_t* u_ptr
+        const uint16_t* u_label
+        const int64_t* b_ptr
+        const uint16_t* b_prev
+        const uint16_t* b_label
+        const uint8_t* tau_mask
+        int64_t cold0, tau0, rich0, n_cells
+
+    ctypedef struct DatasetC:
+        int64_t n_seq, n_tok
+        int32_t longest
+        int32_t max_rich
+        const int64_t* seq_ptr
+        const int64_t* u_ptr
+        const int32_t* u_id
+        const float* u_val
+        const int64_t* b_ptr
+        const int32_t* b_id
+        const float* b_val
+        const uint16_t* label
+        const float* seq_weight
+
+    ctypedef struct SentenceC:
+        int32_t T
+        const int64_t* u_ptr
+        const int32_t* u_id
+        const float* u_val
+        const int64_t* b_ptr
+        const int32_t* b_id
+        const float* b_val
+        const uint16_t* label
+        double weight
+
+    ctypedef struct LatticeC:
+        int32_t L, P, T
+        int32_t cap_T, cap_slots
+        int32_t n_slots
+        real_t* score
+        real_t* pot
+        real_t* alpha
+        real_t* beta
+        real_t* node
+        double* rowmax
+        double* inv
+        int32_t* slot
+        real_t* tau
+        real_t* etau
+        real_t* etauT
+        real_t* edge
+        real_t* eedge
+        double* edgemax
+        real_t* pair
+        uint16_t* back
+        double taumax
+        double taurange
+        double range
+        double logz
+        int32_t log_domain
+        double quantum
+
+    # A call through the table cannot raise: without `noexcept` each would take the GIL to look.
+    ctypedef struct KernelsC:
+        const char* name
+        void (*load_tau)(const LayoutC*, const weight_t*, double, LatticeC*) noexcept nogil
+        void (*exp_tau)(LatticeC*) noexcept nogil
+        void (*score)(const LayoutC*, const weight_t*, double, const SentenceC*, LatticeC*) noexcept nogil
+        void (*exp_scores)(LatticeC*) noexcept nogil
+        void (*forward_backward)(LatticeC*) noexcept nogil
+        void (*marginals)(LatticeC*) noexcept nogil
+        void (*scatter_gradient)(const LayoutC*, const SentenceC*, LatticeC*, double*) noexcept nogil
+        void (*scatter_expected)(const LayoutC*, const SentenceC*, LatticeC*, double, weight_t*) noexcept nogil
+        double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
+        double (*dot)(int64_t, const double*, const double*) noexcept nogil
+        void (*axpy)(int64_t, double, const double*, double*) noexcept nogil
+
+    const KernelsC* crfkit_select(const char* name) noexcept
