@@ -89,8 +89,8 @@ class Use:
 class Plan:
     """A template compiled as far as that goes without data."""
 
-    def __init__(self, template: Template):
-        self.columns: list[int] = sorted(template.columns)
+    def __init__(self, template: Template | None):
+        self.columns: list[int] = []
         self.views: list[View] = []
         self.nodes: list[Node] = []
         self.constants: list[Slot] = []
@@ -99,17 +99,23 @@ class Plan:
         self.padding = 0  # the furthest that any macro looks beyond a sentence
         self._roots: dict[tuple[int, int], Node] = {}
         self._view_numbers: dict[View, int] = {}
-        if template.history_line is not None:
-            line = template.history_line
-            raise UnsupportedError(
-                f"{template.path or 'template'}:{line.number}: %y sees earlier labels, which this trainer cannot use"
-            )
+        if template is None:  # data that name their attributes themselves
+            self.has_plain_bigram = True
+        else:
+            self.columns = sorted(template.columns)
+            self._add_lines(template)
+        self.separators = self._separators()
+        self._mark_by_string()
+
+    def _add_lines(self, template: Template) -> None:
+        history = template.history_line
+        if history is not None:
+            where = f"{template.path or 'template'}:{history.number}"
+            raise UnsupportedError(f"{where}: %y sees earlier labels, which this trainer cannot use")
         for line in template.lines:
             for bigram in (False, True):
                 if "UB"[bigram] in line.kinds:
                     self._add(line, bigram)
-        self.separators = self._separators()
-        self._mark_by_string()
 
     def _add(self, line: Line, bigram: bool) -> None:
         if not line.macros:

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from crfkit.core.memory cimport BufferC
+from .memory cimport BufferC
 
 
 cdef struct StringSlotC:

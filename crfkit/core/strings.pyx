@@ -11,9 +11,9 @@ is searched where it lies in memory.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from crfkit.core.memory cimport buffer_free, buffer_reserve
+from .memory cimport buffer_free, buffer_reserve
 
-from crfkit.errors import ModelFileError
+from ..errors import ModelFileError
 
 cdef enum:
     FEWEST_SLOTS = 16
