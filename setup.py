@@ -15,7 +15,7 @@ DEBUG = bool(os.environ.get("CRFKIT_DEBUG"))
 SANITIZE = bool(os.environ.get("CRFKIT_SANITIZE"))
 MSVC = sys.platform == "win32"
 
-compile_args = ["/O2"] if MSVC else ["-O3", "-ffp-contract=off", "-Wno-unused-function"]
+compile_args = ["/O2"] if MSVC else ["-O3", "-ffp-contract=off", "-Wno-unused-function", "-Wno-psabi"]
 link_args = []
 if DEBUG or SANITIZE:
     compile_args = ["-O1", "-g", "-ffp-contract=off", "-UNDEBUG", "-fno-omit-frame-pointer"]

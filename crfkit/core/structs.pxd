@@ -49,27 +49,28 @@ cdef extern from "crf.h" nogil:
         int32_t L, P, T
         int32_t cap_T, cap_slots
         int32_t n_slots
+        int32_t forbidden
+        int32_t log_domain
         real_t* score
         real_t* pot
         real_t* alpha
         real_t* beta
+        real_t* right
         real_t* node
         double* rowmax
         double* inv
         int32_t* slot
+        uint16_t* back
         real_t* tau
         real_t* etau
         real_t* etauT
         real_t* edge
         real_t* eedge
         double* edgemax
+        real_t* outer
         real_t* pair
-        uint16_t* back
-        double taumax
-        double taurange
-        double range
+        double taumax, taurange
         double logz
-        int32_t log_domain
         double quantum
 
     # A call through the table cannot raise: without `noexcept` each would take the GIL to look.
@@ -78,13 +79,18 @@ cdef extern from "crf.h" nogil:
         void (*load_tau)(const LayoutC*, const weight_t*, double, LatticeC*) noexcept nogil
         void (*exp_tau)(LatticeC*) noexcept nogil
         void (*score)(const LayoutC*, const weight_t*, double, const SentenceC*, LatticeC*) noexcept nogil
-        void (*exp_scores)(LatticeC*) noexcept nogil
-        void (*forward_backward)(LatticeC*) noexcept nogil
-        void (*marginals)(LatticeC*) noexcept nogil
-        void (*scatter_gradient)(const LayoutC*, const SentenceC*, LatticeC*, double*) noexcept nogil
-        void (*scatter_expected)(const LayoutC*, const SentenceC*, LatticeC*, double, weight_t*) noexcept nogil
+        int (*forward_backward)(LatticeC*) noexcept nogil
+        void (*node_marginals)(LatticeC*) noexcept nogil
+        void (*add_pairs)(LatticeC*, double) noexcept nogil
+        void (*finish_pairs)(LatticeC*) noexcept nogil
+        void (*scatter_gradient)(const LayoutC*, const SentenceC*, const LatticeC*, double*) noexcept nogil
+        void (*scatter_pairs)(const LayoutC*, LatticeC*, double*) noexcept nogil
+        void (*update_expected)(const LayoutC*, const SentenceC*, LatticeC*, double, weight_t*) noexcept nogil
         double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
+        double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
         double (*dot)(int64_t, const double*, const double*) noexcept nogil
         void (*axpy)(int64_t, double, const double*, double*) noexcept nogil
+        double (*exp)(double) noexcept nogil
+        double (*log)(double) noexcept nogil
 
     const KernelsC* crfkit_select(const char* name) noexcept

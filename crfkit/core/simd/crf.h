@@ -9,6 +9,7 @@
 #ifndef CRFKIT_CRF_H
 #define CRFKIT_CRF_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef float weight_t; /* stored weights */
@@ -64,32 +65,38 @@ typedef struct {
     double weight;           /* of the instance, 1 unless the input says otherwise */
 } SentenceC;
 
+/* Scratch of one thread. Edges into a position with rich attributes have a matrix of their own (a slot); all
+ * others share one. The scaled recursion keeps
+ *     alpha[t] = (alpha[t-1] E_t) * pot[t] * inv[t],      right[t] = pot[t] * beta[t] * inv[t],
+ * so that P(y[t] = j) = alpha[t][j] beta[t][j] and P(y[t-1] = i, y[t] = j) = alpha[t-1][i] E_t[i][j] right[t][j].
+ * When scores lie too far apart for that (see forward_backward), alpha and beta hold logarithms instead. */
 typedef struct {
     int32_t L, P, T;
     int32_t cap_T, cap_slots;
-    int32_t n_slots;    /* edge matrices of their own in this sequence */
+    int32_t n_slots;
+    int32_t forbidden;  /* some shared edge score is -inf: set by whoever forbids transitions */
+    int32_t log_domain; /* forward_backward worked on logarithms */
     real_t *score;      /* [T][P] node scores; padding -inf */
-    real_t *pot;        /* [T][P] exp(score - row maximum); padding 0 */
-    real_t *alpha;      /* [T][P] forward, each row sums to 1 */
-    real_t *beta;       /* [T][P] backward, scaled so that alpha*beta is the node marginal */
-    real_t *node;       /* [T][P] node marginals */
-    double *rowmax;     /* [T] maximum of score[t] */
-    double *inv;        /* [T] 1 / (sum of the forward row before scaling) */
-    int32_t *slot;      /* [T] own edge matrix of the edge into t, or -1: the shared one */
+    real_t *pot;        /* [T][P] exp(score - rowmax); padding 0 */
+    real_t *alpha;      /* [T][P] */
+    real_t *beta;       /* [T][P] */
+    real_t *right;      /* [T][P] */
+    real_t *node;       /* [T][P] node marginals; padding 0 */
+    double *rowmax;     /* [T] */
+    double *inv;        /* [T] */
+    int32_t *slot;      /* [T] own matrix of the edge into t, or -1 */
+    uint16_t *back;     /* [T][P] Viterbi back pointers */
     real_t *tau;        /* [L][P] shared edge scores; padding -inf */
     real_t *etau;       /* [L][P] exp(tau - taumax); padding 0 */
-    real_t *etauT;      /* [L][P] transposed */
-    real_t *edge;       /* [slots][L][P] edge scores of positions with rich edges */
-    real_t *eedge;      /* [slots][L][P] their exp(edge - edgemax) */
+    real_t *etauT;      /* [L][P] its transpose */
+    real_t *edge;       /* [slots][L][P] */
+    real_t *eedge;      /* [slots][L][P] exp(edge - edgemax) */
     double *edgemax;    /* [slots] */
-    real_t *pair;       /* [L][P] expected label pairs of the shared edges */
-    uint16_t *back;     /* [T][P] Viterbi back pointers */
-    double taumax;
-    double taurange;    /* largest minus smallest finite shared edge score */
-    double range;       /* the same for nodes, and own edges, of this sequence (largest over rows) */
+    real_t *outer;      /* [L][P] sum of alpha[t-1]' right[t] over shared edges, still to be multiplied by etau */
+    real_t *pair;       /* [L][P] sum of all other pair marginals */
+    double taumax, taurange;
     double logz;
-    int32_t log_domain; /* the range is too wide for the scaled recursion: forward-backward worked on logarithms */
-    double quantum;     /* expectations are rounded to multiples of this so that sums are exact in any order */
+    double quantum;     /* expectations are rounded to multiples of this: their sums are exact in any order */
 } LatticeC;
 
 /* The loops. Every entry is the same C compiled for another instruction set; all give the same bits. */
@@ -99,22 +106,32 @@ typedef struct {
     void (*load_tau)(const LayoutC *, const weight_t *w, double scale, LatticeC *);
     /* exponentials of the shared edge scores; needs load_tau */
     void (*exp_tau)(LatticeC *);
-    /* node and rich edge scores; needs room for the sequence and load_tau */
+    /* node and rich edge scores; needs room for the sequence, and load_tau */
     void (*score)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, LatticeC *);
-    /* potentials of the sequence, its range; needs score */
-    void (*exp_scores)(LatticeC *);
-    /* forward, backward, logz; needs exp_tau and exp_scores */
-    void (*forward_backward)(LatticeC *);
-    /* node marginals into lat->node; pair sums of the shared edges into lat->pair */
-    void (*marginals)(LatticeC *);
-    /* gradient += sentence weight * (expected - observed), all exact sums; needs marginals */
-    void (*scatter_gradient)(const LayoutC *, const SentenceC *, LatticeC *, double *gradient);
-    /* weights += gain * (observed - expected), only where features exist; needs marginals */
-    void (*scatter_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
+    /* potentials, forward, backward, logz; needs exp_tau and score. 0, or -1 when no path is possible */
+    int (*forward_backward)(LatticeC *);
+    /* node marginals into node */
+    void (*node_marginals)(LatticeC *);
+    /* adds this sequence's pair marginals, times gain, to outer and pair */
+    void (*add_pairs)(LatticeC *, double gain);
+    /* pair = pair + outer * etau; outer = 0: the expected label pairs of all sequences added so far */
+    void (*finish_pairs)(LatticeC *);
+    /* gradient += weight * (expected - observed) of nodes and rich edges; needs node_marginals */
+    void (*scatter_gradient)(const LayoutC *, const SentenceC *, const LatticeC *, double *gradient);
+    /* gradient += pair, rounded; pair = 0 */
+    void (*scatter_pairs)(const LayoutC *, LatticeC *, double *gradient);
+    /* w += gain * (observed - expected), where features exist, label pairs included; needs the marginals of one
+     * sequence, finish_pairs included; pair = 0 */
+    void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
+    /* best path; its score. Ties go to the smaller label */
     double (*viterbi)(LatticeC *, uint16_t *labels);
-    /* sums and products of long vectors, in a fixed order */
+    /* P(y[t-1] = i, y[t] = j) after forward_backward */
+    double (*pair_marginal)(const LatticeC *, int32_t t, int32_t i, int32_t j);
+    /* products and sums of long vectors; the order of summation depends on nothing but n */
     double (*dot)(int64_t n, const double *x, const double *y);
     void (*axpy)(int64_t n, double a, const double *x, double *y);
+    double (*exp)(double);
+    double (*log)(double);
 } KernelsC;
 
 extern const KernelsC crfkit_base;

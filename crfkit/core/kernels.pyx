@@ -1,0 +1,19 @@
+"""Chooses, once, the variant of the compiled loops that this processor runs best.
+
+CRFKIT_SIMD=base|avx2|avx512 asks for another one; all give the same bits.
+"""
+
+import os
+
+from .structs cimport crfkit_select
+
+K = crfkit_select(os.environ.get("CRFKIT_SIMD", "").encode())
+if K is NULL:
+    raise ImportError(
+        f"CRFKIT_SIMD={os.environ['CRFKIT_SIMD']}: no such variant on this processor; leave it unset, or use base"
+    )
+
+
+def variant() -> str:
+    """Name of the variant in use: base, avx2 or avx512."""
+    return K.name.decode()
