@@ -5,20 +5,22 @@
     |_ U: with a label, B: with a pair of labels, *: both
 
 A line stands for one string a token: its literal text with each macro replaced by what it makes of a cell.
-That string, the whole of it, is the name of the feature. `parse` reads templates; `expand` says what the
-string is, one cell at a time and without haste. The compiled index gives the same features without building
-the strings, and is tested against `expand`.
+That string, the whole of it, is the name of the feature. `Template.parse` reads templates; `expand` (see
+expansion.py) says what the string is at a token. The compiled index gives the same features without building
+the strings.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from .core.regex_syntax import compile_pattern
 from .errors import FileError, TemplateError
+from .expansion import expand
 
-__all__ = ["MACROS", "Line", "Macro", "Template"]
+__all__ = ["MACROS", "Line", "Macro", "Template", "expand"]
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ _KINDS = {"U": "U", "u": "U", "B": "B", "b": "B", "*": "UB"}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
 _NAME = re.compile(r"[^\W\d][^\s,\[\]\"]*")
 _ARGUMENT = re.compile(r'[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*([],])|([^][",]*)([],])')
-_ANNOTATION = re.compile(r"[ \t]@([A-Za-z][\w-]*)(?:=(\S*))?[ \t]*$")
+_ANNOTATION = re.compile(r"[ \t]@[A-Za-z][\w-]*(?:=\S*)?[ \t]*\Z")
 
 
 @dataclass(frozen=True)
@@ -256,24 +258,22 @@ class _LineParser:
 
     def annotations(self) -> tuple[str, str | None, int | None]:
         """Split the trailing @words off: the line without them, and what they say."""
-        body = self.line
-        found: dict[str, str | None] = {}
+        body, rule, min_freq = self.line, None, None
         while match := _ANNOTATION.search(body):
-            word, value = match.groups()
-            word = word.lower()
-            if word not in ("observed", "all", "minfreq") or (value is None) == (word == "minfreq"):
-                raise self.error(f"unknown '{match[0].strip()}'; expected @observed, @all or @minfreq=NUMBER")
-            key = "minfreq" if word == "minfreq" else "rule"
-            if key in found:
-                raise self.error(f"more than one @{word}" if word == "minfreq" else "more than one of @observed and @all")
-            found[key] = value if key == "minfreq" else word
+            word = match[0].strip(" \t")
+            if word in ("@observed", "@all"):
+                if rule is not None:
+                    raise self.error(f"'{word}' after '@{rule}'; a line can have one of them")
+                rule = word[1:]
+            elif word.startswith("@minfreq="):
+                number = word.removeprefix("@minfreq=")
+                if min_freq is not None or not re.fullmatch(r"0{0,9}[1-9][0-9]{0,8}", number):
+                    raise self.error(f"'{word}': expected one @minfreq with a whole number of at least 1")
+                min_freq = int(number)
+            else:
+                raise self.error(f"unknown '{word}'; expected @observed, @all or @minfreq=NUMBER")
             body = body[: match.start()].rstrip(" \t")
-        min_freq = None
-        if (digits := found.get("minfreq")) is not None:
-            if not re.fullmatch(r"[0-9]{1,9}", digits) or int(digits) < 1:
-                raise self.error(f"@minfreq={digits}: expected a whole number of at least 1")
-            min_freq = int(digits)
-        return body, found.get("rule"), min_freq
+        return body, rule, min_freq
 
     def macro(self, body: str, start: int) -> tuple[Macro, int]:
         """The macro whose % stands at `start`, and where the text after it begins."""
@@ -308,7 +308,7 @@ class _LineParser:
         for code, argument in zip(form.arguments, arguments, strict=True):
             name = _FIELDS[code]
             if code == "p":
-                values[name] = argument
+                values[name] = self.pattern(text, argument)
             elif code in "cC" and _NAME.fullmatch(argument):
                 values[name + "_name"] = argument
             elif not _NUMBER.fullmatch(argument):
@@ -323,3 +323,10 @@ class _LineParser:
         if form.kind == "y" and values["row"] >= 0:
             raise self.error(f"'{text}' is not an earlier label; expected %y[-1], %y[-2], ...")
         return values
+
+    def pattern(self, text: str, pattern: str) -> str:
+        try:
+            compile_pattern(pattern)
+        except ValueError as error:
+            raise self.error(f"'{text}': {error}") from None
+        return pattern

@@ -6,7 +6,7 @@
 # None of them knows paddings: a cell for which text_is_padding holds must be handled before (x, lower, shape,
 # normalise: the padding itself; prefix, suffix: no value; regex: false or empty).
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 
 
 # The most bytes any transform makes of n: lower-casing lengthens a few letters from 2 to 3 bytes.
@@ -21,4 +21,4 @@ cdef int64_t text_shape(const char* s, int64_t n, int collapse, char* out) noexc
 cdef int64_t text_normalise(const char* s, int64_t n, char* out) noexcept nogil
 
 # The character that starts at s[i]: its code point, and in *size its length in bytes (never beyond n).
-cdef Py_UCS4 text_char(const char* s, int64_t n, int64_t i, int* size) noexcept nogil
+cdef uint32_t text_char(const char* s, int64_t n, int64_t i, int* size) noexcept nogil
