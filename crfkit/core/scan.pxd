@@ -1,0 +1,36 @@
+"""Looking for lines, characters and numbers in bytes."""
+
+from libc.stdint cimport int64_t
+from libc.string cimport memchr
+
+
+cdef inline int64_t find(const char* text, char c, int64_t start, int64_t stop) noexcept nogil:
+    """Offset of the first c, or stop."""
+    cdef const char* at = <const char*> memchr(text + start, c, <size_t> (stop - start))
+    return at - text if at != NULL else stop
+
+
+cdef inline bint is_blank(char c) noexcept nogil:
+    return c == b" " or c == b"\t" or c == b"\r"
+
+
+cdef inline bint is_digit(char c) noexcept nogil:
+    return b"0" <= c <= b"9"
+
+
+cdef inline bint blank_line(const char* text, int64_t start, int64_t n, int64_t* stop, int64_t* after) noexcept nogil:
+    """Whether the line at start holds nothing but blanks, tabs and returns; its end, with the line end left
+    out, and the start of the next."""
+    cdef int64_t end = find(text, b"\n", start, n)
+    after[0] = end + 1 if end < n else n
+    while end > start and text[end - 1] == b"\r":
+        end -= 1
+    stop[0] = end
+    while start < end and is_blank(text[start]):
+        start += 1
+    return start == end
+
+
+cdef int64_t utf8_fault(const unsigned char* s, int64_t n) noexcept nogil
+cdef int64_t last_blank_line(const char* text, int64_t start, int64_t n) noexcept nogil
+cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil

@@ -1,0 +1,120 @@
+"""Looking for lines, characters and numbers in bytes."""
+
+from libc.math cimport isfinite
+from libc.stdint cimport INT64_MAX, uint64_t
+from libc.string cimport memcpy
+
+
+cdef int64_t utf8_fault(const unsigned char* s, int64_t n) noexcept nogil:
+    """Offset of the first byte that begins no UTF-8 character, or -1. Eight ASCII bytes at a time."""
+    cdef int64_t i = 0
+    cdef int k, more
+    cdef unsigned char c, low, high
+    cdef uint64_t word
+    while i < n:
+        c = s[i]
+        if c < 0x80:
+            i += 1
+            while n - i >= 8:
+                memcpy(&word, s + i, 8)
+                if word & <uint64_t> 0x8080808080808080:
+                    break
+                i += 8
+            continue
+        low, high = 0x80, 0xBF
+        if 0xC2 <= c <= 0xDF:
+            more = 1
+        elif 0xE0 <= c <= 0xEF:
+            more = 2
+            if c == 0xE0:           # shorter forms exist
+                low = 0xA0
+            elif c == 0xED:         # surrogates
+                high = 0x9F
+        elif 0xF0 <= c <= 0xF4:
+            more = 3
+            if c == 0xF0:
+                low = 0x90
+            elif c == 0xF4:         # beyond U+10FFFF
+                high = 0x8F
+        else:
+            return i
+        if n - i <= more or s[i + 1] < low or s[i + 1] > high:
+            return i
+        for k in range(2, more + 1):
+            if s[i + k] & 0xC0 != 0x80:
+                return i
+        i += more + 1
+    return -1
+
+
+cdef int64_t last_blank_line(const char* text, int64_t start, int64_t n) noexcept nogil:
+    """Offset after the last complete blank line, or 0. A line begins at start; it is sought backwards."""
+    cdef int64_t end = n, i
+    while True:
+        while end > start and text[end - 1] != b"\n":
+            end -= 1
+        if end == start:
+            return 0
+        i = end - 1
+        while i > start and is_blank(text[i - 1]):
+            i -= 1
+        if i == start or text[i - 1] == b"\n":
+            return end
+        end = i
+
+
+cdef double[23] POWERS = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,
+                          1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22]
+
+
+cdef int64_t EXACT = 1 << 53    # doubles hold every integer up to here
+
+
+cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
+    """1 and the value if the bytes are a decimal number that a float holds, else 0.
+
+    A product or quotient of two doubles that are exact is rounded once, hence correctly; the other numbers,
+    with very many digits, are left to the interpreter. strtod would depend on the locale."""
+    cdef int64_t i = 0, mantissa = 0, exponent = 0, power = 0
+    cdef int digits = 0
+    cdef bint negative = False, negative_power = False, point = False
+    cdef double x
+    if i < n and (s[i] == b"+" or s[i] == b"-"):
+        negative = s[i] == b"-"
+        i += 1
+    while i < n and (is_digit(s[i]) or (s[i] == b"." and not point)):
+        if s[i] == b".":
+            point = True
+        else:
+            if mantissa < EXACT:
+                mantissa = 10 * mantissa + (s[i] - <char> b"0")
+            else:
+                mantissa = INT64_MAX    # too long for the quick way
+            digits += 1
+            exponent -= point
+        i += 1
+    if digits == 0:
+        return 0
+    if i < n and (s[i] == b"e" or s[i] == b"E"):
+        i += 1
+        if i < n and (s[i] == b"+" or s[i] == b"-"):
+            negative_power = s[i] == b"-"
+            i += 1
+        if i == n:
+            return 0
+        while i < n and is_digit(s[i]):
+            power = min(10 * power + (s[i] - <char> b"0"), <int64_t> 100000)
+            i += 1
+        exponent += -power if negative_power else power
+    if i != n:
+        return 0
+    if mantissa <= EXACT and -22 <= exponent <= 22:
+        x = mantissa
+        x = x * POWERS[exponent] if exponent >= 0 else x / POWERS[-exponent]
+        if negative:
+            x = -x
+    else:
+        with gil:
+            x = float(s[:n])
+    value[0] = <float> x
+    return isfinite(value[0])

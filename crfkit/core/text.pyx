@@ -1,0 +1,204 @@
+"""What the template macros %X %p %s %S %C %N make of a cell, on UTF-8 bytes and without the interpreter.
+
+Characters are classed and lower-cased by the tables of the running Python, one character to one character, so
+that the result does not depend on the locale. Ill-formed UTF-8 gives some result, never a read or a write out
+of bounds: what no table knows is copied as it stands.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memcpy
+
+cdef extern from "Python.h" nogil:
+    uint32_t Py_UNICODE_TOLOWER(uint32_t c) noexcept
+    bint Py_UNICODE_ISLOWER(uint32_t c) noexcept
+    bint Py_UNICODE_ISUPPER(uint32_t c) noexcept
+    bint Py_UNICODE_ISTITLE(uint32_t c) noexcept
+    bint Py_UNICODE_ISALPHA(uint32_t c) noexcept
+    bint Py_UNICODE_ISDECIMAL(uint32_t c) noexcept
+
+
+cdef uint32_t text_char(const char* s, int64_t n, int64_t i, int* size) noexcept nogil:
+    cdef const unsigned char* u = <const unsigned char*> s
+    cdef uint32_t c = u[i]
+    cdef int length, k
+    if c < 0xC0:  # ASCII, or a stray continuation byte
+        size[0] = 1
+        return c
+    if c < 0xE0:
+        length, c = 2, c & 0x1F
+    elif c < 0xF0:
+        length, c = 3, c & 0x0F
+    elif c < 0xF8:
+        length, c = 4, c & 0x07
+    else:
+        size[0] = 1
+        return 0xFFFD
+    if length > n - i:
+        length = <int> (n - i)
+    for k in range(1, length):
+        c = c << 6 | (u[i + k] & 0x3F)
+    size[0] = length
+    return c if c <= 0x10FFFF else 0xFFFD
+
+
+cdef inline int put(uint32_t c, char* out) noexcept nogil:
+    """Write one character; the number of bytes it takes."""
+    if c < 0x80:
+        out[0] = <char> c
+        return 1
+    if c < 0x800:
+        out[0] = <char> (0xC0 | c >> 6)
+        out[1] = <char> (0x80 | c & 0x3F)
+        return 2
+    if c < 0x10000:
+        out[0] = <char> (0xE0 | c >> 12)
+        out[1] = <char> (0x80 | c >> 6 & 0x3F)
+        out[2] = <char> (0x80 | c & 0x3F)
+        return 3
+    out[0] = <char> (0xF0 | c >> 18)
+    out[1] = <char> (0x80 | c >> 12 & 0x3F)
+    out[2] = <char> (0x80 | c >> 6 & 0x3F)
+    out[3] = <char> (0x80 | c & 0x3F)
+    return 4
+
+
+cdef int text_is_padding(const char* s, int64_t n) noexcept nogil:
+    cdef int64_t i
+    if n < 4 or s[0] != b"_" or s[1] != b"B" or (s[2] != b"-" and s[2] != b"+") or s[3] == b"0":
+        return False
+    for i in range(3, n):
+        if s[i] < b"0" or s[i] > b"9":
+            return False
+    return True
+
+
+cdef int64_t map_characters(const char* s, int64_t n, uint32_t digit, char* out) noexcept nogil:
+    """Lower-case all letters and, unless `digit` is 0, put it in the place of all digits."""
+    cdef int64_t i = 0, o = 0
+    cdef int size
+    cdef uint32_t c, mapped
+    while i < n:
+        c = text_char(s, n, i, &size)
+        mapped = digit if digit and Py_UNICODE_ISDECIMAL(c) else Py_UNICODE_TOLOWER(c)
+        if mapped == c:
+            memcpy(out + o, s + i, size)
+            o += size
+        else:
+            o += put(mapped, out + o)
+        i += size
+    return o
+
+
+cdef int64_t text_lower(const char* s, int64_t n, char* out) noexcept nogil:
+    return map_characters(s, n, 0, out)
+
+
+cdef int64_t text_normalise(const char* s, int64_t n, char* out) noexcept nogil:
+    return map_characters(s, n, c"#", out)
+
+
+cdef int64_t text_prefix(const char* s, int64_t n, int64_t length, char* out) noexcept nogil:
+    cdef int64_t i = 0, seen
+    cdef int size
+    for seen in range(length):
+        if i >= n:
+            return -1
+        text_char(s, n, i, &size)
+        i += size
+    memcpy(out, s, i)
+    return i
+
+
+cdef int64_t text_suffix(const char* s, int64_t n, int64_t length, char* out) noexcept nogil:
+    cdef int64_t i = n, seen
+    for seen in range(length):
+        if i == 0:
+            return -1
+        i -= 1
+        while i > 0 and (<unsigned char> s[i] & 0xC0) == 0x80:
+            i -= 1
+    memcpy(out, s + i, n - i)
+    return n - i
+
+
+cdef int64_t text_shape(const char* s, int64_t n, int collapse, char* out) noexcept nogil:
+    cdef int64_t i = 0, o = 0
+    cdef int size
+    cdef uint32_t c, mapped, last = 0xFFFFFFFF
+    while i < n:
+        c = text_char(s, n, i, &size)
+        if Py_UNICODE_ISUPPER(c) or Py_UNICODE_ISTITLE(c):
+            mapped = c"X"
+        elif Py_UNICODE_ISALPHA(c) or Py_UNICODE_ISLOWER(c):
+            mapped = c"x"
+        elif Py_UNICODE_ISDECIMAL(c):
+            mapped = c"0"
+        else:
+            mapped = c
+        if not (collapse and mapped == last):
+            if mapped == c:
+                memcpy(out + o, s + i, size)
+                o += size
+            else:
+                o += put(mapped, out + o)
+        last = mapped
+        i += size
+    return o
+
+
+# The same for Python: bytes or str in, the same type out, None where the cell gives no value.
+
+cdef enum: LOWER, NORMALISE, PREFIX, SUFFIX, SHAPE
+
+
+cdef object transform(int which, text, int64_t argument):
+    cdef bytes cell = text.encode() if isinstance(text, str) else text
+    cdef const char* s = PyBytes_AS_STRING(cell)
+    cdef int64_t n = len(cell), size
+    cdef bytes out = PyBytes_FromStringAndSize(NULL, text_bound(n))
+    cdef char* o = PyBytes_AS_STRING(out)
+    if which == LOWER:
+        size = text_lower(s, n, o)
+    elif which == NORMALISE:
+        size = text_normalise(s, n, o)
+    elif which == PREFIX:
+        size = text_prefix(s, n, argument, o)
+    elif which == SUFFIX:
+        size = text_suffix(s, n, argument, o)
+    else:
+        size = text_shape(s, n, argument != 0, o)
+    if size < 0:
+        return None
+    return out[:size].decode() if isinstance(text, str) else out[:size]
+
+
+def is_padding(cell):
+    """Whether a cell reads like one beyond the ends of a sentence: _B-1, _B+1, _B-2, ..."""
+    cdef bytes text = cell.encode() if isinstance(cell, str) else cell
+    return bool(text_is_padding(PyBytes_AS_STRING(text), len(text)))
+
+
+def lower(cell):
+    """The cell with each letter in its simple lower case."""
+    return transform(LOWER, cell, 0)
+
+
+def normalise(cell):
+    """The cell in lower case with # for each decimal digit."""
+    return transform(NORMALISE, cell, 0)
+
+
+def prefix(cell, int64_t length):
+    """The first `length` characters, or None where there are fewer."""
+    return transform(PREFIX, cell, length)
+
+
+def suffix(cell, int64_t length):
+    """The last `length` characters, or None where there are fewer."""
+    return transform(SUFFIX, cell, length)
+
+
+def shape(cell, collapse=False):
+    """The cell with X for upper-case, x for other letters, 0 for digits; `collapse` shortens runs to one."""
+    return transform(SHAPE, cell, bool(collapse))
