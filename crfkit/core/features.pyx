@@ -14,7 +14,7 @@ from libc.string cimport memcmp, memcpy, memset
 from .columns cimport RowsC, rows_cell
 from .memory cimport BufferC, buffer_free, buffer_reserve
 from .strings cimport StringTable, strings_get
-from .views cimport FLAGGED, UNKNOWN, VIEW_CELL, VIEW_EQUAL, View
+from .views cimport FLAGGED, UNKNOWN, VIEW_CELL, VIEW_TEXT, View
 
 
 cdef int scratch_free(ScratchC* s) noexcept nogil:

@@ -29,21 +29,17 @@ cdef inline uint64_t gram_hash(uint32_t a, uint32_t b) noexcept nogil:
 
 
 cdef inline int grams_grow(GramTableC* t, int64_t n) except -1 nogil:
-    cdef BufferC old = t.slots
-    cdef GramC* was = <GramC*>old.data
+    cdef BufferC fresh
+    cdef GramC* was = <GramC*>t.slots.data
     cdef GramC* slot
-    cdef int64_t size = 16, i, old_size = <int64_t>t.mask + 1 if old.data != NULL else 0
+    cdef int64_t size = 16, i, old_size = <int64_t>t.mask + 1 if was != NULL else 0
     cdef uint64_t at
     while n * 3 > size * 2:
         size *= 2
-    t.slots.data = t.slots.block = NULL
-    t.slots.capacity = 0
-    try:
-        buffer_reserve(&t.slots, size, sizeof(GramC))
-    except:
-        t.slots = old
-        raise
-    slot = <GramC*>t.slots.data
+    fresh.data = fresh.block = NULL
+    fresh.capacity = 0
+    buffer_reserve(&fresh, size, sizeof(GramC))
+    slot = <GramC*>fresh.data
     memset(slot, 0, <size_t>size * sizeof(GramC))
     t.mask = <uint64_t>size - 1
     for i in range(old_size):
@@ -52,7 +48,8 @@ cdef inline int grams_grow(GramTableC* t, int64_t n) except -1 nogil:
             while slot[at].ref:
                 at = (at + 1) & t.mask
             slot[at] = was[i]
-    buffer_free(&old)
+    buffer_free(&t.slots)
+    t.slots = fresh
     return 0
 
 

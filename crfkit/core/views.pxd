@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from .memory cimport BufferC
+from .regex cimport Regex
 from .strings cimport StringTable
 
 # Values of a view are ids of its strings, from 0, or:
@@ -23,6 +24,7 @@ cdef class View:
     cdef char kind                  # the letter of plan.View
     cdef bint lower, collapse
     cdef int64_t length
+    cdef Regex regex
     cdef int32_t column, column2, delta
     cdef StringTable cells          # of the column
     cdef StringTable strings        # values; the column's own where they are the cells

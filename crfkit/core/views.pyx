@@ -7,7 +7,11 @@ column's table are transformed on the spot (`look_up`).
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from .memory cimport buffer_free, buffer_reserve
+from .regex cimport Regex
 from .strings cimport string_hash, strings_find, strings_get
+from .text cimport (
+    text_bound, text_is_padding, text_lower, text_normalise, text_prefix, text_shape, text_suffix,
+)
 
 
 cdef class View:
@@ -19,6 +23,8 @@ cdef class View:
         self.lower, self.collapse, self.length = plan.lower, plan.collapse, plan.length
         self.column, self.column2, self.delta = column, column2, plan.delta
         self.cells = cells
+        if plan.kind in "tm":
+            self.regex = Regex(plan.pattern)
         if plan.kind == "=":
             self.form = VIEW_EQUAL
             self.strings = StringTable()
@@ -37,7 +43,40 @@ cdef class View:
 
     cdef int64_t transform(self, const char* s, int64_t n, BufferC* out, const char** result) except -2 nogil:
         """Point result at the value of a cell and return its length; -1: no value. `out` is room for it."""
+        cdef int64_t start, end
+        cdef bint padding, found
         result[0] = s
+        if self.kind == c"x" and not self.lower:
+            return n
+        padding = text_is_padding(s, n)
+        if self.kind == c"t":
+            found = not padding and self.regex.search(s, n, &start, &end)
+            result[0] = b"true" if found else b"false"
+            return 4 if found else 5
+        if padding:
+            if self.kind == c"m":
+                return 0
+            return -1 if self.kind == c"p" or self.kind == c"s" else n
+        if self.kind == c"m":
+            if not self.regex.search(s, n, &start, &end):
+                return 0
+            s += start
+            n = end - start
+        buffer_reserve(out, text_bound(n), 1)
+        if self.kind == c"p":
+            n = text_prefix(s, n, self.length, out.data)
+        elif self.kind == c"s":
+            n = text_suffix(s, n, self.length, out.data)
+        elif self.kind == c"S":
+            n = text_shape(s, n, self.collapse, out.data)
+        elif self.kind == c"N":
+            n = text_normalise(s, n, out.data)
+        elif self.lower:
+            n = text_lower(s, n, out.data)
+        else:  # the part that matched, as it is
+            result[0] = s
+            return n
+        result[0] = out.data
         return n
 
     cdef bint flagged(self, const char* s, int64_t n) noexcept nogil:
