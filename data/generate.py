@@ -11,10 +11,13 @@ from pathlib import Path
 from dice import Dice
 from grammar import Grammar, mistag
 from lexicon import Lexicon
+from reals import item
+from spelling import said
+from syllables import Language, segmented
 
 HERE = Path(__file__).resolve().parent
 MISTAGGED = 0.12
-MOST_TOKENS = 22  # longer sentences are drawn again: the files stay small and the lines readable
+MOST_TOKENS = 15  # longer sentences are drawn again: the files stay small and the lines readable
 
 
 def sentences(grammar: Grammar, n: int):
@@ -40,15 +43,31 @@ def ner(dice: Dice, n: int) -> str:
     return columns([(t.word, t.tag, t.entity) for t in mistag(s, dice, MISTAGGED)] for s in sentences(grammar, n))
 
 
+def segmentation(dice: Dice, n: int) -> str:
+    language = Language(dice)
+    return columns(segmented(language.sentence()) for _ in range(n))
+
+
+def letters(dice: Dice, n: int) -> str:
+    return columns(said(dice) for _ in range(n))
+
+
+def reals(dice: Dice, n: int) -> str:
+    return "".join(item(dice) for _ in range(n))
+
+
 def columns(corpus) -> str:
     """Column text: one token a line, a blank line after each sentence."""
     return "".join("".join(" ".join(row) + "\n" for row in rows) + "\n" for rows in corpus)
 
 
 CORPORA = {  # maker, and the number of sequences of each part
-    "chunking": (chunking, {"train": 1000, "dev": 100, "test": 250}),
-    "pos": (pos, {"train": 900, "dev": 100, "test": 250}),
-    "ner": (ner, {"train": 900, "dev": 100, "test": 250}),
+    "chunking": (chunking, {"train": 950, "dev": 80, "test": 200}),
+    "pos": (pos, {"train": 900, "dev": 80, "test": 200}),
+    "ner": (ner, {"train": 950, "dev": 80, "test": 200}),
+    "segmentation": (segmentation, {"train": 400, "dev": 50, "test": 150}),
+    "letters": (letters, {"train": 1300, "dev": 100, "test": 250}),
+    "reals": (reals, {"train": 240, "test": 160}),
 }
 
 

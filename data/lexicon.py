@@ -76,7 +76,7 @@ class Lexicon:
 
     def __init__(self, seed: int = 1) -> None:
         dice = Dice(seed)
-        stems = [invent(dice, 1 if dice.chance(0.5) else 2) for _ in range(700)]
+        stems = [invent(dice, 1 if dice.chance(0.5) else 2) for _ in range(550)]
         self.nouns, self.adjectives, self.adverbs, verbs = list(NOUNS), list(ADJECTIVES), list(ADVERBS), []
         frames = list(VERBS)
         for rank in range(max(map(len, VERBS.values()))):

@@ -6,20 +6,21 @@ STARTS = "Al Ba Bel Bro Cal Cor Dar Del El Fen Gal Hol Ir Jas Kel Lor Mar Nor Ol
 MIDDLES = ["", "", "a", "e", "i", "o", "da", "li", "mo", "ne", "ri", "va"]
 ENDS = {
     "given": "n na la s ro lin nor ta vin".split(),
-    "family": "son ner man ker well ton ford ley rick sen".split(),
+    "family": "son ner man ker well ley rick sen ton".split(),
     "place": "ton ford burg stan ley port by mouth via dale".split(),
-    "firm": "co x tek sys dyne corp bank ton ker well".split(),
+    "firm": "co x tek sys dyne corp bank lon ker".split(),
 }
 TITLES = [("Mr", "NNP"), ("Mrs", "NNP"), ("Dr", "NNP"), ("president", "NN"), ("minister", "NN"), ("teacher", "NN")]
 PARTS_OF_PLACES = ["North", "South", "New", "Upper", "Lake", "Port"]
 KINDS_OF_PLACES = ["Valley", "River", "Island", "Hill", "Bay"]
 KINDS_OF_FIRMS = ["Group", "Bank", "Motors", "Corp.", "United", "Press", "Union", "Systems"]
+COMPANIES = ["company", "bank", "group", "paper"]
 BODIES = ["University", "Bank", "Ministry", "Museum", "Union", "Church"]
 EVENTS = ["Cup", "Open", "Prize", "War", "Festival", "Treaty"]
 KINDS_BY_ROLE = {
-    "agent": {"PER": 5, "ORG": 3.5, "LOC": 1, "MISC": 0.5},
-    "theme": {"PER": 3, "ORG": 4, "LOC": 1.5, "MISC": 2},
-    "place": {"LOC": 7, "ORG": 2, "MISC": 1},
+    "agent": {"PER": 6, "ORG": 3, "LOC": 0.3, "MISC": 0.4},
+    "theme": {"PER": 2.5, "ORG": 4, "LOC": 0.6, "MISC": 2},
+    "place": {"LOC": 8, "ORG": 0.7, "MISC": 0.6},
 }
 
 Unit = tuple[str, str, str]  # word, part of speech, entity label
@@ -40,18 +41,18 @@ class Names:
     def __init__(self, dice: Dice, seed: int = 2) -> None:
         self.dice = dice
         own = Dice(seed)
-        self.lists = {kind: [self.coin(own, kind) for _ in range(150)] for kind in ENDS}
-        shared = [self.coin(own, own.pick(list(ENDS))) for _ in range(60)]
+        self.lists = {kind: [self.coin(own, kind) for _ in range(120)] for kind in ENDS}
+        shared = [self.coin(own, own.pick(list(ENDS))) for _ in range(30)]
         for kind in ("family", "place", "firm"):
             for i, name in enumerate(shared):
-                self.lists[kind][2 * i + own.below(2)] = name
+                self.lists[kind][4 * i + own.below(4)] = name
 
     @staticmethod
     def coin(dice: Dice, kind: str) -> str:
         return dice.pick(STARTS) + dice.pick(MIDDLES) + dice.pick(ENDS[kind])
 
     def draw(self, kind: str) -> str:
-        return self.coin(self.dice, kind) if self.dice.chance(0.12) else self.dice.skewed(self.lists[kind])
+        return self.coin(self.dice, kind) if self.dice.chance(0.08) else self.dice.skewed(self.lists[kind])
 
     def name(self, role: str) -> list[Unit]:
         """A name that can stand as agent, theme or place, with the words that introduce it."""
@@ -83,9 +84,11 @@ class Names:
         return entity("LOC", *self.place_words())
 
     def org(self) -> list[Unit]:
-        form = self.dice.weighted({"bare": 3, "firm": 3, "body": 2, "pair": 1, "team": 1, "letters": 0.7})
+        form = self.dice.weighted({"bare": 1.5, "called": 2, "firm": 3, "body": 2, "pair": 0.7, "team": 0.5, "letters": 0.7})
         if form == "bare":
             return entity("ORG", self.draw("firm"))
+        if form == "called":  # the company Celtek
+            return [("the", "DT", "O"), (self.dice.pick(COMPANIES), "NN", "O"), *entity("ORG", self.draw("firm"))]
         if form == "firm":
             return entity("ORG", self.draw("firm"), self.dice.pick(KINDS_OF_FIRMS))
         if form == "body":
