@@ -34,7 +34,7 @@ class Dice:
 
     def weighted(self, weights: dict):
         """A key of `weights`, in proportion to its value."""
-        left = self.random() * sum(weights.values())
+        left = self.random() * plain_sum(weights.values())
         for key, weight in weights.items():
             left -= weight
             if left < 0:
@@ -43,4 +43,12 @@ class Dice:
 
     def bell(self) -> float:
         """About normal, mean 0 and variance 1: twelve uniform numbers added, less six."""
-        return sum(self.random() for _ in range(12)) - 6.0
+        return plain_sum(self.random() for _ in range(12)) - 6.0
+
+
+def plain_sum(numbers) -> float:
+    """One after the other: from Python 3.12 on, `sum` of floats corrects its rounding and so gives other last bits."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total

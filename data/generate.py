@@ -1,7 +1,7 @@
 """Writes the synthetic corpora of this folder, the same bytes on every machine.
 
-    python data/generate.py            writes every file
-    python data/generate.py --check    says which files differ from what would be written, exit code 1 if any does
+`python data/generate.py` writes every file. With `--check` it writes nothing, names the files that differ from
+what it would write, and exits with 1 if any does.
 """
 
 import argparse
@@ -16,8 +16,8 @@ from spelling import said
 from syllables import Language, segmented
 
 HERE = Path(__file__).resolve().parent
-MISTAGGED = 0.12
-MOST_TOKENS = 15  # longer sentences are drawn again: the files stay small and the lines readable
+MISTAGGED = 0.08
+MOST_TOKENS = 14  # longer sentences are drawn again: the files stay small and the lines readable
 
 
 def sentences(grammar: Grammar, n: int):
@@ -30,7 +30,9 @@ def sentences(grammar: Grammar, n: int):
 
 def chunking(dice: Dice, n: int) -> str:
     grammar = Grammar(Lexicon(), dice, naming=0.12)
-    return columns([(t.word, t.tag, t.chunk) for t in mistag(s, dice, MISTAGGED)] for s in sentences(grammar, n))
+    return columns(
+        [(t.word, t.tag, t.chunk) for t in mistag(s, dice, MISTAGGED)] for s in sentences(grammar, n)
+    )
 
 
 def pos(dice: Dice, n: int) -> str:
@@ -40,7 +42,9 @@ def pos(dice: Dice, n: int) -> str:
 
 def ner(dice: Dice, n: int) -> str:
     grammar = Grammar(Lexicon(), dice, naming=0.45)
-    return columns([(t.word, t.tag, t.entity) for t in mistag(s, dice, MISTAGGED)] for s in sentences(grammar, n))
+    return columns(
+        [(t.word, t.tag, t.entity) for t in mistag(s, dice, MISTAGGED)] for s in sentences(grammar, n)
+    )
 
 
 def segmentation(dice: Dice, n: int) -> str:

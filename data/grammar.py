@@ -4,8 +4,19 @@ from typing import NamedTuple
 
 from dice import Dice
 from lexicon import (
-    BE, DETERMINERS, HAVE, LINK_WORDS, MODALS, NUMBERS, PARTICLES, PLACE_WORDS, POSSESSIVES, PRONOUNS,
-    Lexicon, Verb, inflect,
+    BE,
+    DETERMINERS,
+    HAVE,
+    LINK_WORDS,
+    MODALS,
+    NUMBERS,
+    PARTICLES,
+    PLACE_WORDS,
+    POSSESSIVES,
+    PRONOUNS,
+    Lexicon,
+    Verb,
+    inflect,
 )  # fmt: skip
 from names import Names, Unit
 
@@ -66,7 +77,7 @@ class Grammar:
             tokens += self.prepositional("of", "theme") + outside(",", ",")
         elif self.dice.chance(0.12):
             tokens += self.prepositional(self.dice.pick(LINK_WORDS), "theme")
-        if self.dice.chance(0.15):
+        if self.dice.chance(0.22):
             tokens += self.copula(plural)
         else:
             tokens += self.predicate(plural, depth)
@@ -90,7 +101,9 @@ class Grammar:
         if self.dice.chance(0.5):
             word = self.dice.pick(["last", "this", "next", "every"])
             tag = "DT" if word in ("this", "every") else "JJ"
-            return chunk("NP", [unit(word, tag), unit(self.dice.pick(["week", "year", "night", "market"]), "NN")])
+            return chunk(
+                "NP", [unit(word, tag), unit(self.dice.pick(["week", "year", "night", "market"]), "NN")]
+            )
         return chunk("NP", [unit(self.dice.pick(["today", "yesterday", "tomorrow"]), "NN")])
 
     # --- noun phrases
@@ -132,7 +145,9 @@ class Grammar:
 
     def modifiers(self) -> list[Unit]:
         dice, words = self.dice, self.lexicon
-        form = dice.weighted({"none": 6, "one": 3, "two": 1, "pair": 0.8, "list": 1, "verbal": 1.2, "noun": 2, "origin": 0.5})
+        form = dice.weighted(
+            {"none": 6, "one": 3, "two": 1, "pair": 0.8, "list": 1, "verbal": 1.2, "noun": 2, "origin": 0.5}
+        )
         if form == "none":
             return []
         if form == "verbal":  # a running dog, the sold house
@@ -146,18 +161,26 @@ class Grammar:
             return self.described()
         if form == "two":
             return [*self.described(), self.adjective()]
+        return self.series() if form == "list" else self.paired(self.described())
+
+    def series(self) -> list[Unit]:
+        """big , very red , old: inside, nothing near says whether a noun phrase or an `is` began it."""
         units = self.described()
-        if form == "list":  # the big , very red , old dog: only what came before says that this is one chunk
-            for _ in range(dice.between(1, 3)):
-                units += [unit(",", ","), *self.described()]
-        else:
-            units += [unit(dice.pick(["and", "or", "but"]), "CC"), *self.described()]
+        for _ in range(self.dice.between(1, 3)):
+            units += [unit(",", ","), *self.described()]
         return units
+
+    def paired(self, units: list[Unit]) -> list[Unit]:
+        """`units` and a last adjective, joined by a conjunction."""
+        return [*units, unit(self.dice.pick(["and", "or", "but"]), "CC"), *self.described()]
 
     def described(self) -> list[Unit]:
         """An adjective, or an adverb and an adjective."""
         if self.dice.chance(0.2):
-            return [unit(self.dice.pick(["very", "quite", *self.lexicon.adverbs[:20]]), "RB"), self.adjective()]
+            return [
+                unit(self.dice.pick(["very", "quite", *self.lexicon.adverbs[:20]]), "RB"),
+                self.adjective(),
+            ]
         return [self.adjective()]
 
     def noun(self, plural: bool) -> Unit:
@@ -167,6 +190,9 @@ class Grammar:
         return unit({"man": "men"}.get(word) or inflect(word, "s"), "NNS")
 
     def adjective(self) -> Unit:
+        if self.dice.chance(0.06):  # well-known, half-sold
+            first = self.dice.pick(["well", "half", "far", "un"])
+            return unit(first + "-" + self.dice.skewed(self.lexicon.transitive).forms["VBN"], "JJ")
         return unit(self.dice.skewed(self.lexicon.adjectives), "JJ")
 
     # --- verbs and what follows them
@@ -178,10 +204,8 @@ class Grammar:
         tokens = chunk("VP", [unit(be, finite), *self.negation()])
         if self.dice.chance(0.35):
             return tokens + self.noun_phrase(plural, "theme")
-        units = self.described()
-        if self.dice.chance(0.2):
-            units += [unit(self.dice.pick(["and", "but"]), "CC"), self.adjective()]
-        return tokens + chunk("ADJP", units)
+        units = self.series() if self.dice.chance(0.3) else self.described()
+        return tokens + chunk("ADJP", self.paired(units) if self.dice.chance(0.3) else units)
 
     def negation(self) -> list[Unit]:
         if self.dice.chance(0.12):
@@ -193,7 +217,9 @@ class Grammar:
         present = "VBP" if plural else "VBZ"
         finite = self.dice.pick(["VBD", present])
         forms = verb.forms
-        form = self.dice.weighted({"simple": 6, "modal": 2, "perfect": 1.5, "progressive": 1, "long": 0.5, "chain": 1})
+        form = self.dice.weighted(
+            {"simple": 6, "modal": 2, "perfect": 1.5, "progressive": 1, "long": 0.5, "chain": 1}
+        )
         if form == "simple":
             return [unit(forms[finite], finite)]
         if form == "modal":
@@ -201,7 +227,12 @@ class Grammar:
         if form == "perfect":
             return [unit(HAVE[finite], finite), *self.negation(), unit(forms["VBN"], "VBN")]
         if form == "long":
-            return [unit(HAVE[finite], finite), unit("been", "VBN"), *self.negation(), unit(forms["VBG"], "VBG")]
+            return [
+                unit(HAVE[finite], finite),
+                unit("been", "VBN"),
+                *self.negation(),
+                unit(forms["VBG"], "VBG"),
+            ]
         if form == "progressive":
             be = {"VBD": "were" if plural else "was"}.get(finite, BE[finite])
             return [unit(be, finite), *self.negation(), unit(forms["VBG"], "VBG")]
@@ -227,8 +258,8 @@ class Grammar:
 
     def ditransitive(self, depth: int) -> Phrase:
         """gave the man a book: two chunks with nothing between them."""
-        if self.dice.chance(0.7):
-            return self.noun_phrase(self.dice.chance(0.5), "agent") + self.theme()
+        if self.dice.chance(0.6):
+            return self.noun_phrase(self.dice.chance(0.4), "agent") + self.theme()
         return self.theme() + self.prepositional("to", "agent")
 
     def clausal(self, depth: int) -> Phrase:
@@ -258,6 +289,8 @@ CONFUSIONS = {  # what an imperfect tagger takes each tag for
 def mistag(tokens: Phrase, dice: Dice, rate: float) -> Phrase:
     """`tokens` with the tags of a tagger that is wrong at `rate` of the tags that can be confused."""
     return [
-        token._replace(tag=dice.pick(CONFUSIONS[token.tag])) if token.tag in CONFUSIONS and dice.chance(rate) else token
+        token._replace(tag=dice.pick(CONFUSIONS[token.tag]))
+        if token.tag in CONFUSIONS and dice.chance(rate)
+        else token
         for token in tokens
     ]

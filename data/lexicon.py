@@ -6,6 +6,8 @@ never seen; many stems are noun and verb, or noun and adjective, so that it cann
 
 from dice import Dice
 
+# ruff: noqa: SIM905 -- word lists read better as text
+
 ONSETS = "b bl br c cl cr d dr f fl fr g gl gr h j k l m n p pl pr qu r s sk sl sm sn sp st str t th tr v w z".split()
 VOWELS = "a a e e i i o o u ai ea ee oo ou".split()
 CODAS = "b ck d ft g l ld lk lm ln lt m mp n nd nk nt p r rd rk rn rt rve sk st t th x".split()
@@ -29,11 +31,16 @@ IRREGULAR = {  # base: past, participle
     "go": ("went", "gone"), "run": ("ran", "run"), "cut": ("cut", "cut"), "set": ("set", "set"),
     "sleep": ("slept", "slept"), "rise": ("rose", "risen"), "fall": ("fell", "fallen"), "light": ("lit", "lit"),
 }  # fmt: skip
-ADJECTIVES = "old new big small red light cold early fast hard late friendly open clean quiet public long flat".split()
+ADJECTIVES = (
+    "old new big small red light cold early fast hard late friendly open clean quiet public long flat".split()
+)
 ADVERBS = "soon often fast hard early late again never still well there then".split()
 NUMBERS = "two three four five ten twelve 20 35 50 100 1,200 3.5".split()
 PRONOUNS = {False: ["he", "she", "it"], True: ["they", "we", "you"]}
-DETERMINERS = {False: ["the", "the", "a", "this", "that", "every", "no"], True: ["the", "the", "these", "some", "no"]}
+DETERMINERS = {  # by number
+    False: ["the", "the", "a", "this", "that", "every", "no"],
+    True: ["the", "the", "these", "some", "no"],
+}
 POSSESSIVES = ["his", "her", "its", "their", "our"]
 MODALS = ["will", "can", "may", "must", "would"]
 PLACE_WORDS = ["in", "at", "near", "from", "to", "over", "through", "behind"]
@@ -82,9 +89,11 @@ class Lexicon:
         for rank in range(max(map(len, VERBS.values()))):
             verbs += [Verb(VERBS[frame][rank], frame) for frame in frames if rank < len(VERBS[frame])]
         for stem in stems:
-            kind = dice.weighted({"N": 3, "NV": 3, "V": 2, "J": 2, "NJ": 1.5})
+            kind = dice.weighted({"N": 2, "NV": 4, "V": 2, "J": 2, "NJ": 2})
             if "N" in kind:
-                self.nouns.append(stem + dice.weighted({"": 6, "ness": 1, "ment": 1, "er": 1, "tion": 1, "ing": 0.7}))
+                self.nouns.append(
+                    stem + dice.weighted({"": 6, "ness": 1, "ment": 1, "er": 1, "tion": 1, "ing": 0.7})
+                )
             if "V" in kind:
                 verbs.append(Verb(stem, dice.pick(frames)))
             if "J" in kind:

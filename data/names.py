@@ -2,6 +2,8 @@
 
 from dice import Dice
 
+# ruff: noqa: SIM905 -- word lists read better as text
+
 STARTS = "Al Ba Bel Bro Cal Cor Dar Del El Fen Gal Hol Ir Jas Kel Lor Mar Nor Ol Pel Quin Ros Sel Tar Ul Var Wes Yor Zan".split()
 MIDDLES = ["", "", "a", "e", "i", "o", "da", "li", "mo", "ne", "ri", "va"]
 ENDS = {
@@ -10,7 +12,14 @@ ENDS = {
     "place": "ton ford burg stan ley port by mouth via dale".split(),
     "firm": "co x tek sys dyne corp bank lon ker".split(),
 }
-TITLES = [("Mr", "NNP"), ("Mrs", "NNP"), ("Dr", "NNP"), ("president", "NN"), ("minister", "NN"), ("teacher", "NN")]
+TITLES = [
+    ("Mr", "NNP"),
+    ("Mrs", "NNP"),
+    ("Dr", "NNP"),
+    ("president", "NN"),
+    ("minister", "NN"),
+    ("teacher", "NN"),
+]
 PARTS_OF_PLACES = ["North", "South", "New", "Upper", "Lake", "Port"]
 KINDS_OF_PLACES = ["Valley", "River", "Island", "Hill", "Bay"]
 KINDS_OF_FIRMS = ["Group", "Bank", "Motors", "Corp.", "United", "Press", "Union", "Systems"]
@@ -41,8 +50,8 @@ class Names:
     def __init__(self, dice: Dice, seed: int = 2) -> None:
         self.dice = dice
         own = Dice(seed)
-        self.lists = {kind: [self.coin(own, kind) for _ in range(120)] for kind in ENDS}
-        shared = [self.coin(own, own.pick(list(ENDS))) for _ in range(30)]
+        self.lists = {kind: [self.coin(own, kind) for _ in range(100)] for kind in ENDS}
+        shared = [self.coin(own, own.pick(list(ENDS))) for _ in range(25)]
         for kind in ("family", "place", "firm"):
             for i, name in enumerate(shared):
                 self.lists[kind][4 * i + own.below(4)] = name
@@ -52,7 +61,7 @@ class Names:
         return dice.pick(STARTS) + dice.pick(MIDDLES) + dice.pick(ENDS[kind])
 
     def draw(self, kind: str) -> str:
-        return self.coin(self.dice, kind) if self.dice.chance(0.08) else self.dice.skewed(self.lists[kind])
+        return self.coin(self.dice, kind) if self.dice.chance(0.05) else self.dice.skewed(self.lists[kind])
 
     def name(self, role: str) -> list[Unit]:
         """A name that can stand as agent, theme or place, with the words that introduce it."""
@@ -69,7 +78,11 @@ class Names:
         if form == "full":
             return entity("PER", self.draw("given"), self.draw("family"))
         if form == "initial":
-            return entity("PER", self.draw("given"), self.dice.pick("ABCDEGJKMPRT") + ".", self.draw("family"))
+            return entity(
+                "PER", self.draw("given"), self.dice.pick("ABCDEGJKMPRT") + ".", self.draw("family")
+            )
+        if form == "family" and self.dice.chance(0.08):
+            return entity("PER", self.draw("family") + "-" + self.draw("family"))
         return entity("PER", self.draw(form))
 
     def place_words(self) -> list[str]:
@@ -84,11 +97,17 @@ class Names:
         return entity("LOC", *self.place_words())
 
     def org(self) -> list[Unit]:
-        form = self.dice.weighted({"bare": 1.5, "called": 2, "firm": 3, "body": 2, "pair": 0.7, "team": 0.5, "letters": 0.7})
+        form = self.dice.weighted(
+            {"bare": 1.5, "called": 2, "firm": 3, "body": 2, "pair": 0.7, "team": 0.5, "letters": 0.7}
+        )
         if form == "bare":
             return entity("ORG", self.draw("firm"))
         if form == "called":  # the company Celtek
-            return [("the", "DT", "O"), (self.dice.pick(COMPANIES), "NN", "O"), *entity("ORG", self.draw("firm"))]
+            return [
+                ("the", "DT", "O"),
+                (self.dice.pick(COMPANIES), "NN", "O"),
+                *entity("ORG", self.draw("firm")),
+            ]
         if form == "firm":
             return entity("ORG", self.draw("firm"), self.dice.pick(KINDS_OF_FIRMS))
         if form == "body":

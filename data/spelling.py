@@ -16,7 +16,7 @@ LIGHT_VOWELS = {"a": "ä", "o": "ö", "u": "ü"}
 DARK_VOWELS = {"e": "ë", "i": "ï"}
 VOICELESS = {"b": "p", "d": "t", "g": "k", "z": "s"}
 VOICED = {sound: letter for letter, sound in VOICELESS.items()}
-STARTS = ["x", *4 * "b d g k l m n s t sh c".split()]
+STARTS = ["x", *4 * ["b", "d", "g", "k", "l", "m", "n", "s", "t", "sh", "c"]]
 ENDS = ["", "", "", "", "n", "l", "s", "t", "d", "ll", "bs", "st"]
 
 

@@ -32,9 +32,14 @@ class Language:
         if form == "compound":
             return self.dice.skewed(self.nouns) + self.dice.skewed(self.nouns)
         if form == "name":
-            return "".join(self.dice.pick(SIGNS[44:]) if i % 2 else self.dice.pick(SIGNS) for i in range(self.dice.between(3, 6)))
+            return "".join(
+                self.dice.pick(SIGNS[44:]) if i % 2 else self.dice.pick(SIGNS)
+                for i in range(self.dice.between(3, 6))
+            )
         if form == "number":
-            return "".join(self.dice.pick(DIGITS) for _ in range(self.dice.between(1, 4))) + self.dice.pick(["", "コ", "ニン"])
+            return "".join(self.dice.pick(DIGITS) for _ in range(self.dice.between(1, 4))) + self.dice.pick(
+                ["", "コ", "ニン"]
+            )
         return self.dice.skewed(self.nouns)
 
     def doubled(self) -> str:
