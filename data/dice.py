@@ -47,7 +47,7 @@ class Dice:
 
 
 def plain_sum(numbers) -> float:
-    """One after the other: from Python 3.12 on, `sum` of floats corrects its rounding and so gives other last bits."""
+    """The sum, one by one: from Python 3.12 on, `sum` corrects its rounding and so gives other last bits."""
     total = 0.0
     for number in numbers:
         total += number

@@ -1,4 +1,4 @@
-"""A toy English grammar: sentences with parts of speech, chunks and named entities, all of them exact by construction."""
+"""A toy English grammar: sentences with parts of speech, chunks and named entities, exact by construction."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from lexicon import (
     Lexicon,
     Verb,
     inflect,
-)  # fmt: skip
+)
 from names import Names, Unit
 
 Phrase = list["Token"]
@@ -198,7 +198,7 @@ class Grammar:
     # --- verbs and what follows them
 
     def copula(self, plural: bool) -> Phrase:
-        """is very old / was the judge / seems cold and wet."""
+        """is very old / was the judge / are cold , flat and red."""
         finite = self.dice.pick(["VBD", "VBP" if plural else "VBZ"])
         be = {"VBD": "were" if plural else "was"}.get(finite, BE[finite])
         tokens = chunk("VP", [unit(be, finite), *self.negation()])

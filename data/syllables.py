@@ -10,7 +10,7 @@ MARKS = ["。", "。", "！"]
 
 
 class Language:
-    """Words that overlap: most strings of two signs occur both inside a word and across two.
+    """Words that overlap: many strings of two signs occur both inside a word and across two.
 
     Nouns stand before a particle and verbs carry an ending, which is what tells `AB C` from `A BC`. Doubled
     words (AA, AABB, ABAB) are made on the spot: only the sameness of the signs shows them.
@@ -37,9 +37,8 @@ class Language:
                 for i in range(self.dice.between(3, 6))
             )
         if form == "number":
-            return "".join(self.dice.pick(DIGITS) for _ in range(self.dice.between(1, 4))) + self.dice.pick(
-                ["", "コ", "ニン"]
-            )
+            digits = "".join(self.dice.pick(DIGITS) for _ in range(self.dice.between(1, 4)))
+            return digits + self.dice.pick(["", "コ", "ニン"])
         return self.dice.skewed(self.nouns)
 
     def doubled(self) -> str:
