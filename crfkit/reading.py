@@ -116,9 +116,11 @@ class Source:
             raise DataError("expected different names after '# columns ='", path, 1)
         if self.form == "conllu":
             names = tuple(name.lower() for name in names)
-        if layout.path is not None and layout.names is not None and names != layout.names:
+        if not layout.n_cols:
+            layout = Layout(names=names)
+        elif layout.names not in (None, names):
             raise DataError(f"the columns have other names than those of {layout.path}: {' '.join(layout.names)}", path, 1)
-        return Layout(layout.n_cols, names, layout.path, layout.line), match.end()
+        return layout, match.end()
 
     def _first_row(self, line: int, n_cols: int, path: str, layout: Layout) -> Layout:
         """The layout after the first row of a file. That a later file agrees is for the parser to see."""
@@ -141,9 +143,9 @@ def _opened(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
             raise FileError("standard input is closed")
         yield sys.stdin.buffer, "<stdin>"
     else:
-        path = os.fspath(entry)
+        path = os.fsdecode(entry)
         try:
-            file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed below; an error while it is read is no error of open)
+            file = open(path, "rb", buffering=0)  # noqa: SIM115 (errors while it is read are not caught here)
         except OSError as error:
             raise FileError(f"{path}: cannot be read: {error.strerror}") from error
         with file:
