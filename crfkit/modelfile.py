@@ -242,9 +242,15 @@ def _target(path: str | os.PathLike[str]) -> str:
         os.stat(os.path.join(folder, ""))  # the separator at the end makes a file in its place an error
     except OSError as error:
         raise FileError(f"{name}: no usable folder {folder}: {_reason(error)}; create it first") from error
+    try:
+        os.lstat(target)
+    except FileNotFoundError:
+        return target
+    except OSError as error:
+        raise FileError(f"{name}: cannot be written: {_reason(error)}") from error
     if os.path.islink(target):
         raise FileError(f"{name}: a symbolic link that leads to itself")
-    if os.path.exists(target) and not os.access(target, os.W_OK):
+    if not os.access(target, os.W_OK):
         raise FileError(f"{name}: is write-protected; choose another name or change its permissions")
     return target
 
