@@ -8,6 +8,7 @@ import re
 import struct
 import threading
 from array import array
+from pathlib import Path
 
 import pytest
 import xxhash
@@ -476,3 +477,23 @@ def test_reading_from_a_pipe(tmp_path):
 def test_an_endless_file_is_refused():
     with pytest.raises(ModelFileError, match="not a crfkit model"):
         modelfile.read("/dev/zero")
+
+
+# Documentation
+
+
+def hex_dump(data):
+    """Lines as `hexdump -C` prints them, without the double blank in the middle."""
+    for offset in range(0, len(data), 16):
+        line = data[offset : offset + 16]
+        text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in line)
+        yield f"{offset:04x}  {line.hex(' '):47}  {text}"
+
+
+def test_the_documented_example_is_what_the_documented_call_gives():
+    document = Path(__file__).parents[1] / "docs" / "model-format.md"
+    text = document.read_text(encoding="utf-8")
+    call = re.search(r"```python\n(modelfile\.dumps.*)\n```", text)[1]
+    data = eval(call, {"modelfile": modelfile, "array": array})
+    dump = re.search(r"<!-- example -->\n```\n(.*?)```\n", text, re.S)[1]
+    assert dump.splitlines() == list(hex_dump(data))
