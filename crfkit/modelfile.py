@@ -143,8 +143,9 @@ def read(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True) ->
 def write(path: str | os.PathLike[str], header: dict[str, Any], sections: Mapping[str, Buffer]) -> int:
     """Write a model file and return its size in bytes.
 
-    The header is anything JSON can hold; a section is a contiguous buffer of one of the DTYPES. The same
-    arguments give the same bytes. The file appears at its place complete or not at all: on any failure what
+    The header is anything JSON can hold, a section a contiguous buffer of one of the DTYPES; what the format
+    has no room for is a ValueError or TypeError, before anything is written. The same arguments give the same
+    bytes. The file appears at its place complete or not at all: on any failure what
     was there before is still there.
     """
     parts = _encode(header, sections)
@@ -196,6 +197,8 @@ def _encode(header: dict[str, Any], sections: Mapping[str, Buffer]) -> list[byte
     payload: list[bytes | memoryview] = []
     end = 0
     for name, buffer in sections.items():
+        if not 1 <= len(name) <= MAX_NAME:
+            raise ValueError(f"section {name!r}: its name is not a string of 1 to {MAX_NAME} characters")
         view = memoryview(buffer)
         dtype = _DTYPE_OF.get((view.format, view.itemsize))
         if dtype is None or not view.c_contiguous or not 1 <= view.ndim <= MAX_NDIM:
@@ -217,6 +220,10 @@ def _encode(header: dict[str, Any], sections: Mapping[str, Buffer]) -> list[byte
     text = _canonical({"metadata": header, "sections": table})
     if len(text) > MAX_HEADER:
         raise ValueError(f"the header needs {len(text)} bytes, more than the {MAX_HEADER} of the format")
+    try:
+        _parse_json(text)
+    except ModelFileError as error:  # better now than when the model is needed
+        raise ValueError(f"the header could not be read again: {error}") from None
     prefix = PREFIX.pack(MAGIC, VERSION, len(text), xxh3_64_intdigest(text))
     return [prefix, text, bytes(-(len(prefix) + len(text)) % ALIGNMENT), *payload]
 

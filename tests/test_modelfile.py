@@ -214,11 +214,23 @@ def test_writer_refuses_what_the_format_cannot_hold(buffer):
         modelfile.dumps({}, {"x": buffer})
 
 
-def test_writer_refuses_a_header_the_reader_would_refuse():
-    with pytest.raises(ValueError, match="JSON"):
-        modelfile.dumps({"x": float("nan")}, {})
-    with pytest.raises(ValueError, match="more than the 16777216 of the format"):
-        modelfile.dumps({"x": "x" * modelfile.MAX_HEADER}, {})
+def test_writer_refuses_what_the_reader_would_refuse():
+    deep = []
+    for _ in range(modelfile.MAX_DEPTH):
+        deep = [deep]
+    for header, message in [
+        ({"x": float("nan")}, "JSON"),
+        ({"x": "x" * modelfile.MAX_HEADER}, "more than the 16777216 of the format"),
+        ({"x": deep}, "could not be read again: .* nested deeper"),
+        ({"x": 10**20}, "could not be read again: .* an integer of 21 digits"),
+        ({1: 0, "1": 0}, "could not be read again: .* not canonical|not supported"),
+        ({"x": "\ud800"}, "surrogates not allowed"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            modelfile.dumps(header, {})
+    for name in ("", "n" * 256):
+        with pytest.raises(ValueError, match="its name is not a string of 1 to 255 characters"):
+            modelfile.dumps({}, {name: b"x"})
 
 
 # Damage
