@@ -81,6 +81,15 @@ class Scheme:
     strict: bytes = b""
 
 
+def _word_start(prev: str, cur: str, _same: bool) -> int:
+    """A word of a segmentation starts with B or S, or after an E, S or O: every token is in a word."""
+    prev, cur = _IOBES_ROLE.get(prev, prev), _IOBES_ROLE.get(cur, cur)
+    return START * (cur in "BSO" or prev in "ESO")
+
+
+WORD_STARTS = _table(_word_start)
+SEGMENT_PREFIXES = "OBIESLUMW"
+
 _CONLLEVAL, _IOBES = _table(_conlleval), _table(_iobes)
 
 SCHEMES = {

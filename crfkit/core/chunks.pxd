@@ -53,6 +53,7 @@ cdef struct CutC:
     const char* found_end
 
 
+# What is noted of a sentence to compare two inputs.
 cdef struct SentenceC:
     int64_t line, tokens, correct
     uint64_t gold               # hash of its gold labels
@@ -64,7 +65,7 @@ cdef class Tally:
     cdef readonly list counters         # one for each table asked for
     cdef readonly dict first_lines      # label -> line where it was first seen
     cdef readonly int64_t sentences, sentences_correct
-    cdef object path                    # of the input, for error messages
+    cdef readonly object path           # of the input, for error messages
     cdef object lexicon, word_table
     cdef const uint8_t* word_starts     # in word_table; NULL: words are not counted
     cdef dict type_ids, misses          # misses: gold label << 32 | predicted label -> tokens

@@ -175,7 +175,7 @@ cdef class Tally:
         self.names, self.types, self.type_ids = StringTable(), [], {}
         self.keep, self.raw, self.outside, self.path = keep, raw, outside, path
         self.lexicon, self.words, self.word_table = lexicon, lexicon is not None, word_starts
-        self.word_starts = NULL if word_starts is None else <const uint8_t*><const char*>word_starts
+        self.word_starts = NULL if word_starts is None else <const uint8_t*><char*>word_starts
         self.separator = TABS_OR_BLANKS if separator is None else BLANKS if separator == "blanks" else separator[0]
         self.counters = [Counter(table, strict, keep) for table, strict in tables]
         self.misses, self.first_lines = {}, {}
@@ -239,6 +239,16 @@ cdef class Tally:
         return self.n_tokens
 
     @property
+    def counts_words(self):
+        """Whether `word_counts` means anything."""
+        return self.word_starts != NULL
+
+    @property
+    def has_lexicon(self):
+        """Whether words were looked up."""
+        return self.words
+
+    @property
     def confusion(self):
         """{(gold label, predicted label): tokens} of those that differ."""
         return {(self.names[key >> 32].decode(), self.names[key & 0xFFFFFFFF].decode()): n
@@ -297,8 +307,8 @@ cdef class Tally:
 
     cdef const char* strip(self, const char* at, const char* stop) noexcept nogil:
         """The end of a line without the carriage return and empty cells at its end."""
-        while stop > at and (stop[-1] == b" " or stop[-1] == b"\t" or stop[-1] == b"\r"
-                             or <unsigned char>stop[-1] == self.separator):
+        while stop > at and ((stop - 1)[0] == b" " or (stop - 1)[0] == b"\t" or (stop - 1)[0] == b"\r"
+                             or <unsigned char>(stop - 1)[0] == self.separator):
             stop -= 1
         return stop
 
@@ -568,103 +578,3 @@ cdef const char* without_probability(const char* s, const char* stop) noexcept n
 def plural(int64_t n, str noun):
     """"1 column", "2 columns"."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-# -------------------------------------------------------------------------------------------- comparison
-
-def check_same_gold(Tally a, Tally b):
-    """Refuse two inputs whose gold columns differ."""
-    cdef const SentenceC* x = <const SentenceC*>a.by_sentence.data
-    cdef const SentenceC* y = <const SentenceC*>b.by_sentence.data
-    cdef int64_t s
-    for s in range(min(a.sentences, b.sentences)):
-        if x[s].tokens != y[s].tokens:
-            raise DataError(f"this sentence has {plural(y[s].tokens, 'token')}, but sentence {s + 1} of {a.path}, in "
-                            f"line {x[s].line}, has {x[s].tokens}", b.path, y[s].line)
-        if x[s].gold != y[s].gold:
-            raise DataError(f"the gold labels of this sentence differ from those of sentence {s + 1} of {a.path}, in "
-                            f"line {x[s].line}", b.path, y[s].line)
-    if a.sentences != b.sentences:
-        raise DataError(f"{plural(b.sentences, 'sentence')}, but {a.path} has {a.sentences}; only outputs for the same "
-                        "gold data can be compared", b.path)
-
-
-# What a sentence adds to the counts of b more than to those of a.
-cdef struct DifferenceC:
-    int64_t found, correct, tokens
-
-
-def shuffle(Tally a, Tally b, int counter, int64_t shuffles, uint64_t seed):
-    """Approximate randomisation: how often the two outputs differ at least as much as they do, if the outputs for
-    each sentence are exchanged at random. Counts of such shuffles for precision, recall, F1 and accuracy."""
-    cdef Counter x = a.counters[counter]
-    cdef Counter y = b.counters[counter]
-    cdef BufferC buffer
-    cdef DifferenceC* d
-    cdef DifferenceC here, sum
-    cdef int64_t s, n = 0, r, k
-    cdef int64_t[4] extreme = [0, 0, 0, 0]
-    cdef double[4] observed, shuffled
-    cdef uint64_t state = seed, bits = 0
-    memset(&buffer, 0, sizeof(buffer))
-    memset(&sum, 0, sizeof(sum))
-    try:
-        with nogil:
-            buffer_reserve(&buffer, a.sentences, sizeof(DifferenceC))
-            d = <DifferenceC*>buffer.data
-            for s in range(a.sentences):
-                here.found = added(y, s, 1) - added(x, s, 1)
-                here.correct = added(y, s, 2) - added(x, s, 2)
-                here.tokens = ((<SentenceC*>b.by_sentence.data)[s].correct
-                               - (<SentenceC*>a.by_sentence.data)[s].correct)
-                if here.found or here.correct or here.tokens:
-                    d[n] = here
-                    n += 1
-            differences(x, y, a, b, &sum, observed)
-            for r in range(shuffles):
-                memset(&sum, 0, sizeof(sum))
-                for s in range(n):
-                    if s & 63 == 0:
-                        bits = next_random(&state)
-                    if bits & 1:
-                        sum.found += d[s].found
-                        sum.correct += d[s].correct
-                        sum.tokens += d[s].tokens
-                    bits >>= 1
-                differences(x, y, a, b, &sum, shuffled)
-                for k in range(4):
-                    # Equal differences may come out of other roundings.
-                    extreme[k] += shuffled[k] >= observed[k] - 1e-12
-    finally:
-        buffer_free(&buffer)
-    return tuple(extreme)
-
-
-cdef inline int64_t added(Counter counter, int64_t sentence, int what) noexcept nogil:
-    cdef const int64_t* total = <const int64_t*>counter.by_sentence.data + 3 * sentence + what
-    return total[0] - (total[-3] if sentence else 0)
-
-
-cdef void differences(Counter x, Counter y, Tally a, Tally b, const DifferenceC* moved, double* to) noexcept nogil:
-    """Absolute differences in precision, recall, F1 and accuracy when some sentences changed sides."""
-    cdef double gold = x.total[0], n = a.n_tokens
-    cdef double found_x = x.total[1] + moved.found, found_y = y.total[1] - moved.found
-    cdef double correct_x = x.total[2] + moved.correct, correct_y = y.total[2] - moved.correct
-    to[0] = abs(ratio(correct_x, found_x) - ratio(correct_y, found_y))
-    to[1] = abs(ratio(correct_x, gold) - ratio(correct_y, gold))
-    to[2] = abs(ratio(2 * correct_x, gold + found_x) - ratio(2 * correct_y, gold + found_y))
-    to[3] = abs(ratio(a.right + moved.tokens, n) - ratio(b.right - moved.tokens, n))
-
-
-cdef inline double ratio(double x, double y) noexcept nogil:
-    return x / y if y else 0.0
-
-
-cdef inline uint64_t next_random(uint64_t* state) noexcept nogil:
-    """splitmix64."""
-    cdef uint64_t z
-    state[0] += <uint64_t>0x9E3779B97F4A7C15
-    z = state[0]
-    z = (z ^ (z >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
-    z = (z ^ (z >> 27)) * <uint64_t>0x94D049BB133111EB
-    return z ^ (z >> 31)
