@@ -1,5 +1,7 @@
 """Chunk counting; see chunks.pyx."""
 
+cimport cython
+
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from crfkit.core.memory cimport BufferC
@@ -13,8 +15,11 @@ cdef enum:
 cdef struct LabelC:
     int32_t type        # id of what follows the first hyphen
     int32_t prefix      # of what precedes it, as numbered in crfkit.schemes
+
+
+cdef struct SpellingC:
+    uint64_t hash       # of a label's bytes
     int32_t same        # the label that this one is another spelling of, or itself
-    uint64_t hash       # of its bytes
 
 
 # One column's chunk under way, in strict counting.
@@ -23,6 +28,7 @@ cdef struct OpenC:
     int64_t start       # position of its first token, -1 if none is under way
 
 
+@cython.final
 cdef class Counter:
     cdef uint8_t[N_PREFIXES * N_PREFIXES * 2] rules
     cdef bint strict, keep
@@ -59,6 +65,7 @@ cdef struct SentenceC:
     uint64_t gold               # hash of its gold labels
 
 
+@cython.final
 cdef class Tally:
     cdef readonly StringTable names     # labels; 0 is the empty string: the end of a sentence
     cdef readonly list types            # of the labels; 0 is the empty string
@@ -75,11 +82,12 @@ cdef class Tally:
     cdef bint skipping                  # the sentence is a further analysis of the last one
     cdef int separator                  # a byte or one of the codes above
     cdef int64_t n_cols, first_row      # of all rows, and the line where that was seen
-    cdef int64_t n_labels, n_counted, n_rows, n_tokens, right
+    cdef int64_t n_labels, n_spellings, n_counted, n_rows, n_tokens, right
     cdef int64_t sentence_tokens, sentence_correct
     cdef uint64_t gold_hash
     cdef int64_t[5] n_words
     cdef BufferC labels                 # LabelC [label]
+    cdef BufferC spellings              # SpellingC [label]
     cdef BufferC by_label               # int64 [label][3] gold, found, correct tokens
     cdef BufferC gold, found            # int32: the labels of one block; 0 ends a sentence
     cdef BufferC cells                  # int64 [entry][2]: where a token's first cell is, if there is a lexicon

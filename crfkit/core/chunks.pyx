@@ -8,6 +8,9 @@ Only totals outlive a block (and one row a sentence where systems are compared),
 with the input.
 """
 
+cimport cython
+
+from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
 
@@ -43,11 +46,12 @@ cdef int reserve_zeroed(BufferC* buffer, int64_t* n, int64_t wanted, int64_t siz
 
 # ------------------------------------------------------------------------------------------------ chunks
 
+@cython.final
 cdef class Counter:
     """Chunks of both columns by one table of crfkit.schemes, and those they have in common."""
 
     def __cinit__(self, const unsigned char[::1] rules, bint strict, bint keep):
-        if rules.shape[0] != sizeof(self.rules):
+        if rules.shape[0] != <Py_ssize_t>sizeof(self.rules):
             raise ValueError("not a table of crfkit.schemes")
         memcpy(self.rules, &rules[0], sizeof(self.rules))
         self.strict, self.keep = strict, keep
@@ -162,6 +166,7 @@ cdef inline int64_t close_or_open(const uint8_t* rules, OpenC* column, LabelC la
 
 # ------------------------------------------------------------------------------------------------- input
 
+@cython.final
 cdef class Tally:
     """All counts of one input. Feed it blocks of a file, or sentences; then finish it and read.
 
@@ -175,7 +180,8 @@ cdef class Tally:
         self.names, self.types, self.type_ids = StringTable(), [], {}
         self.keep, self.raw, self.outside, self.path = keep, raw, outside, path
         self.lexicon, self.words, self.word_table = lexicon, lexicon is not None, word_starts
-        self.word_starts = NULL if word_starts is None else <const uint8_t*><char*>word_starts
+        if word_starts is not None:
+            self.word_starts = <const uint8_t*>PyBytes_AS_STRING(word_starts)
         self.separator = TABS_OR_BLANKS if separator is None else BLANKS if separator == "blanks" else separator[0]
         self.counters = [Counter(table, strict, keep) for table, strict in tables]
         self.misses, self.first_lines = {}, {}
@@ -183,6 +189,7 @@ cdef class Tally:
 
     def __dealloc__(self):
         buffer_free(&self.labels)
+        buffer_free(&self.spellings)
         buffer_free(&self.by_label)
         buffer_free(&self.gold)
         buffer_free(&self.found)
@@ -356,7 +363,7 @@ cdef class Tally:
             self.n_cols, self.first_row = cut.columns, line
         if cut.gold == cut.gold_end or cut.found == cut.found_end:
             with gil:
-                raise DataError("the gold label, in the last column but one, is empty", self.path, line)
+                raise DataError(f"the {'gold' if cut.gold == cut.gold_end else 'predicted'} label is empty", self.path, line)
         if self.probabilities:
             if without_probability(cut.gold, cut.gold_end) != cut.gold_end:
                 with gil:
@@ -416,7 +423,7 @@ cdef class Tally:
         if i < 0:
             with gil:
                 i = self.add_label(s[:n], line)
-        return (<LabelC*>self.labels.data)[i].same
+        return (<SpellingC*>self.spellings.data)[i].same
 
     cdef int32_t add_label(self, bytes text, int64_t line) except -1:
         """Enter a new label, and split it as conlleval does."""
@@ -428,6 +435,9 @@ cdef class Tally:
         except UnicodeDecodeError:
             raise DataError(f"the label {text!r} is not valid UTF-8", self.path, line) from None
         reserve_zeroed(&self.labels, &self.n_labels, i + 1, sizeof(LabelC))
+        reserve_zeroed(&self.spellings, &self.n_spellings, i + 1, sizeof(SpellingC))
+        (<SpellingC*>self.spellings.data)[i].same = i
+        (<SpellingC*>self.spellings.data)[i].hash = string_hash(text, len(text))
         reserve_zeroed(&self.by_label, &self.n_counted, i + 1, 3 * sizeof(int64_t))
         if self.raw and text not in (b"", b"O", self.outside):
             prefix, kind = b"B", text
@@ -436,8 +446,6 @@ cdef class Tally:
         else:
             prefix, _, kind = text.partition(b"-")
         label = <LabelC*>self.labels.data + i
-        label.same = i
-        label.hash = string_hash(text, len(text))
         label.prefix = PREFIX_CODES.get(prefix.decode(), schemes.OTHER)
         label.type = self.type_ids.setdefault(kind, len(self.type_ids))
         if label.type == len(self.types):
@@ -453,7 +461,7 @@ cdef class Tally:
 
     cdef int alias(self, int32_t i, bytes text, int64_t line) except -1:
         cdef int32_t same = self.label(text, len(text), line)
-        (<LabelC*>self.labels.data)[i].same = same
+        (<SpellingC*>self.spellings.data)[i].same = same
         return 0
 
     def prefixes(self):
@@ -467,6 +475,7 @@ cdef class Tally:
         cdef const int32_t* gold = <const int32_t*>self.gold.data
         cdef const int32_t* found = <const int32_t*>self.found.data
         cdef const LabelC* labels = <const LabelC*>self.labels.data
+        cdef const SpellingC* spellings = <const SpellingC*>self.spellings.data
         cdef int64_t* by_label = <int64_t*>self.by_label.data
         cdef int64_t i, key, n_types = len(self.types)
         cdef Counter counter
@@ -480,7 +489,7 @@ cdef class Tally:
             by_label[3 * gold[i]] += 1
             by_label[3 * found[i] + 1] += 1
             if self.keep:
-                self.gold_hash = (self.gold_hash ^ labels[gold[i]].hash) * <uint64_t>0x9E3779B97F4A7C15
+                self.gold_hash = (self.gold_hash ^ spellings[gold[i]].hash) * <uint64_t>0x9E3779B97F4A7C15
             if gold[i] == found[i]:
                 by_label[3 * gold[i] + 2] += 1
                 self.right += 1
