@@ -66,6 +66,52 @@ cdef void layout_clear_absent(const LayoutC* layout, double* cells) noexcept nog
             cells[layout.tau0 + k] = cells[layout.tau0 + k] if layout.tau_mask[k] else 0
 
 
+cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) noexcept nogil:
+    """Where the weight of feature f, one of attribute a, stands."""
+    if a < layout.H:
+        return <int64_t>a * layout.P + layout.u_label[f]
+    return layout.cold0 + f - layout.u_ptr[layout.H]
+
+
+cdef bint row_fits(const LayoutC* layout, int32_t a) noexcept nogil:
+    """Row a of a mapped layout lies in its table and has ascending labels below L."""
+    cdef int64_t f, first = layout.u_ptr[a], last = layout.u_ptr[a + 1]
+    if first < 0 or last < first or last > layout.u_ptr[layout.A]:
+        return False
+    if a >= layout.H and first < layout.u_ptr[layout.H]:
+        return False
+    for f in range(first, last):
+        if layout.u_label[f] >= layout.L or (f > first and layout.u_label[f] <= layout.u_label[f - 1]):
+            return False
+    return True
+
+
+cdef bint rich_row_fits(const LayoutC* layout, int32_t b) noexcept nogil:
+    cdef int64_t f, first = layout.b_ptr[b], last = layout.b_ptr[b + 1]
+    if first < 0 or last < first or last > layout.b_ptr[layout.B]:
+        return False
+    for f in range(first, last):
+        if layout.b_prev[f] >= layout.L or layout.b_label[f] >= layout.L:
+            return False
+        if f > first and (layout.b_prev[f] < layout.b_prev[f - 1] or (
+                layout.b_prev[f] == layout.b_prev[f - 1] and layout.b_label[f] <= layout.b_label[f - 1])):
+            return False
+    return True
+
+
+cdef bint layout_fits(const LayoutC* layout, const SentenceC* sent) noexcept nogil:
+    """Whether all that scoring this sentence touches is sound: for layouts that were not verified as a whole."""
+    cdef int64_t u
+    for u in range(sent.u_ptr[0], sent.u_ptr[sent.T]):
+        if sent.u_id[u] < 0 or sent.u_id[u] >= layout.A or not row_fits(layout, sent.u_id[u]):
+            return False
+    if sent.b_ptr != NULL:
+        for u in range(sent.b_ptr[0], sent.b_ptr[sent.T]):
+            if sent.b_id[u] < 0 or sent.b_id[u] >= layout.B or not rich_row_fits(layout, sent.b_id[u]):
+                return False
+    return True
+
+
 cdef int by_value(const void* a, const void* b) noexcept nogil:
     cdef uint32_t x = (<const uint32_t*>a)[0], y = (<const uint32_t*>b)[0]
     return (x > y) - (x < y)
@@ -304,14 +350,20 @@ cdef class Layout:
         for a in range(c.H):
             for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
                 self.u_mask.data[<int64_t>a * c.P + c.u_label[f]] = 1
+        self.place_parts()
+        self.n_features = c.u_ptr[c.A] + c.b_ptr[c.B]
+        for k in range(<int64_t>c.L * c.P):
+            self.n_features += c.tau_mask[k]
+        return 0
+
+    cdef int place_parts(self) noexcept:
+        """Where each part of the cells begins."""
+        cdef LayoutC* c = &self.c
         c.cold0 = <int64_t>c.H * c.P
         # dense parts start on the boundary of a vector
         c.tau0 = (c.cold0 + c.u_ptr[c.A] - c.u_ptr[c.H] + 15) // 16 * 16
         c.rich0 = c.tau0 + (<int64_t>c.L * c.P if c.has_tau else 0)
         c.n_cells = c.rich0 + c.b_ptr[c.B]
-        self.n_features = c.u_ptr[c.A] + c.b_ptr[c.B]
-        for k in range(<int64_t>c.L * c.P):
-            self.n_features += c.tau_mask[k]
         return 0
 
     @property
@@ -326,3 +378,203 @@ cdef class Layout:
     def n_attributes(self) -> int:
         """Unigram attributes, rich bigram attributes."""
         return self.c.A, self.c.B
+
+    @staticmethod
+    def from_sections(int32_t labels, bint has_tau, int64_t hot, const int64_t[::1] u_ptr, const uint16_t[::1] u_label,
+                      const int64_t[::1] b_ptr, const uint16_t[::1] b_prev, const uint16_t[::1] b_label,
+                      bint verify=True):
+        """The layout of a model file; the arrays stay where they are. Without `verify` what depends on the size
+        of the arrays is left to layout_fits, sentence by sentence."""
+        cdef:
+            Layout self = Layout()
+            LayoutC* c = &self.c
+        if not 1 <= labels <= MAX_LABELS:
+            raise ModelFileError(f"layout: {labels} labels, expected 1 to {MAX_LABELS}")
+        if not 1 <= u_ptr.shape[0] <= 0x7FFFFFFF or not 1 <= b_ptr.shape[0] <= 0x7FFFFFFF:
+            raise ModelFileError("layout: an attribute table without an end, or too large")
+        if b_prev.shape[0] != b_label.shape[0]:
+            raise ModelFileError("layout: pairs of labels of different lengths")
+        c.L, c.P, c.has_tau = labels, (labels + 7) // 8 * 8, has_tau
+        c.A, c.B = <int32_t>u_ptr.shape[0] - 1, <int32_t>b_ptr.shape[0] - 1
+        if not 0 <= hot <= c.A:
+            raise ModelFileError(f"layout: {hot} dense rows for {c.A} attributes")
+        c.H = <int32_t>hot
+        c.u_ptr, c.b_ptr = &u_ptr[0], &b_ptr[0]
+        c.u_label = &u_label[0] if u_label.shape[0] else NULL
+        c.b_prev = &b_prev[0] if b_prev.shape[0] else NULL
+        c.b_label = &b_label[0] if b_label.shape[0] else NULL
+        self.sections = (u_ptr, u_label, b_ptr, b_prev, b_label)
+        if c.u_ptr[0] != 0 or c.u_ptr[c.A] != u_label.shape[0] or c.b_ptr[0] != 0 or c.b_ptr[c.B] != b_label.shape[0]:
+            raise ModelFileError("layout: the attribute tables do not cover their features")
+        if not 0 <= c.u_ptr[c.H] <= u_label.shape[0]:
+            raise ModelFileError("layout: the dense rows do not end within the features")
+        if verify:
+            self.verify()
+        self.place_parts()
+        return self
+
+    cdef int verify(self) except -1:
+        """Every row within its table, every label below L, labels ascending within a row."""
+        cdef:
+            const LayoutC* c = &self.c
+            bint good = True
+            int32_t a
+        with nogil:
+            for a in range(c.A):
+                good = good and row_fits(c, a)
+            for a in range(c.B):
+                good = good and rich_row_fits(c, a)
+        if not good:
+            raise ModelFileError("layout: a row lies outside its table, or its labels are not in order")
+        return 0
+
+    def arrays(self) -> dict:
+        """Copies of the arrays that from_sections takes."""
+        cdef LayoutC* c = &self.c
+        cdef int64_t n_u = c.u_ptr[c.A], n_b = c.b_ptr[c.B]
+        copies = {}
+        for name, code, data in (
+            ("u_ptr", "q", (<const char*>c.u_ptr)[: (c.A + 1) * 8]),
+            ("u_label", "H", (<const char*>c.u_label)[: n_u * 2] if n_u else b""),
+            ("b_ptr", "q", (<const char*>c.b_ptr)[: (c.B + 1) * 8]),
+            ("b_prev", "H", (<const char*>c.b_prev)[: n_b * 2] if n_b else b""),
+            ("b_label", "H", (<const char*>c.b_label)[: n_b * 2] if n_b else b""),
+        ):
+            copies[name] = arrays.array(code)
+            copies[name].frombytes(data)
+        return copies
+
+    @property
+    def hot(self) -> int:
+        """Attributes with dense rows."""
+        return self.c.H
+
+    @property
+    def has_tau(self) -> bool:
+        return self.c.has_tau
+
+    def pruned(self, const float[::1] w):
+        """Without the features of weight zero: (layout, weights, new ids of the attributes, of the bigram ones).
+
+        Attributes keep their order; those without any feature left get the id -1.
+        """
+        cdef:
+            Layout new = Layout()
+            const LayoutC* old = &self.c
+            LayoutC* c = &new.c
+            int32_t a, k
+            int64_t f, cell
+            int64_t n_u = 0, n_b = 0
+            int pass_number
+            int64_t* ptr
+            float[::1] v
+        if w.shape[0] != old.n_cells:
+            raise ValueError("weights of another layout")
+        c.L, c.P = old.L, old.P
+        u_ids, b_ids = arrays.array("i", bytes(4 * old.A)), arrays.array("i", bytes(4 * old.B))
+        cdef int32_t[::1] u_new = u_ids if old.A else None
+        cdef int32_t[::1] b_new = b_ids if old.B else None
+        left = arrays.array("i", bytes(4 * (old.A + 1)))
+        cdef int32_t[::1] size = left
+        for a in range(old.A):
+            for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
+                size[a] += w[feature_cell(old, a, f)] != 0
+            n_u += size[a]
+        # dense rows stay in front
+        for pass_number in range(2):
+            for a in range(old.A):
+                if size[a] == 0:
+                    u_new[a] = -1
+                elif is_hot(size[a], c.P) == (pass_number == 0):
+                    u_new[a] = c.A
+                    c.A += 1
+            if pass_number == 0:
+                c.H = c.A
+        buffer_reserve(&new.u_ptr, c.A + 1, sizeof(int64_t))
+        buffer_reserve(&new.u_label, n_u + 1, sizeof(uint16_t))
+        ptr = <int64_t*>new.u_ptr.data
+        ptr[0] = 0
+        for a in range(old.A):
+            if size[a]:
+                ptr[u_new[a] + 1] = size[a]
+        for a in range(c.A):
+            ptr[a + 1] += ptr[a]
+        for a in range(old.A):
+            k = 0
+            for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
+                if w[feature_cell(old, a, f)] != 0:
+                    (<uint16_t*>new.u_label.data)[ptr[u_new[a]] + k] = old.u_label[f]
+                    k += 1
+        left = arrays.array("i", bytes(4 * (old.B + 1)))
+        size = left
+        for a in range(old.B):
+            for f in range(old.b_ptr[a], old.b_ptr[a + 1]):
+                size[a] += w[old.rich0 + f] != 0
+            n_b += size[a]
+            b_new[a] = c.B if size[a] else -1
+            c.B += size[a] > 0
+        buffer_reserve(&new.b_ptr, c.B + 1, sizeof(int64_t))
+        buffer_reserve(&new.b_prev, n_b + 1, sizeof(uint16_t))
+        buffer_reserve(&new.b_label, n_b + 1, sizeof(uint16_t))
+        n_b = 0
+        (<int64_t*>new.b_ptr.data)[0] = 0
+        for a in range(old.B):
+            for f in range(old.b_ptr[a], old.b_ptr[a + 1]):
+                if w[old.rich0 + f] != 0:
+                    (<uint16_t*>new.b_prev.data)[n_b] = old.b_prev[f]
+                    (<uint16_t*>new.b_label.data)[n_b] = old.b_label[f]
+                    n_b += 1
+            if size[a]:
+                (<int64_t*>new.b_ptr.data)[b_new[a] + 1] = n_b
+        # a model whose label pairs all weigh nothing can do without their matrix
+        buffer_reserve(&new.tau_mask, <int64_t>c.L * c.P, 1)
+        memset(new.tau_mask.data, 0, <size_t>c.L * c.P)
+        if old.has_tau:
+            for f in range(<int64_t>c.L * c.P):
+                if w[old.tau0 + f] != 0:
+                    new.tau_mask.data[f] = 1
+                    c.has_tau = 1
+        new.place()
+        cells = arrays.array("f", bytes(4 * c.n_cells))
+        v = cells if c.n_cells else None
+        for a in range(old.A):
+            for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
+                cell = feature_cell(old, a, f)
+                if w[cell] != 0:
+                    v[layout_cell(c, u_new[a], old.u_label[f])] = w[cell]
+        if c.has_tau:
+            for f in range(<int64_t>c.L * c.P):
+                v[c.tau0 + f] = w[old.tau0 + f]
+        n_b = 0
+        for f in range(old.b_ptr[old.B]):
+            if w[old.rich0 + f] != 0:
+                v[c.rich0 + n_b] = w[old.rich0 + f]
+                n_b += 1
+        return new, cells, u_ids, b_ids
+
+    def features(self, const float[::1] w):
+        """Every feature with a weight other than zero, as (kind, attribute, previous label, label, weight): kind
+        "U" (previous label -1), "B" for rich bigram attributes, "T" for plain label pairs (attribute -1)."""
+        cdef:
+            const LayoutC* c = &self.c
+            int32_t a, i, j
+            int64_t f
+            float x
+        if w.shape[0] != c.n_cells:
+            raise ValueError("weights of another layout")
+        if c.has_tau:
+            for i in range(c.L):
+                for j in range(c.L):
+                    x = w[c.tau0 + <int64_t>i * c.P + j]
+                    if x != 0:
+                        yield "T", -1, i, j, x
+        for a in range(c.A):
+            for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
+                x = w[feature_cell(c, a, f)]
+                if x != 0:
+                    yield "U", a, -1, c.u_label[f], x
+        for a in range(c.B):
+            for f in range(c.b_ptr[a], c.b_ptr[a + 1]):
+                x = w[c.rich0 + f]
+                if x != 0:
+                    yield "B", a, c.b_prev[f], c.b_label[f], x

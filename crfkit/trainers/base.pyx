@@ -128,3 +128,14 @@ def summarise(const float[::1] cells) -> tuple[int, float]:
             active += cells[k] != 0
             total += fabs(cells[k])
     return active, total
+
+
+def all_finite(const float[::1] cells) -> bool:
+    """Whether no weight is infinite or not a number."""
+    cdef:
+        int64_t k
+        bint good = True
+    with nogil:
+        for k in range(cells.shape[0]):
+            good &= isfinite(cells[k])
+    return good
