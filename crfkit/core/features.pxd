@@ -28,14 +28,17 @@ cdef struct NodeC:
     int64_t n                   # grams that have a row
     int64_t stride
     int32_t* row                # attribute of gram g in slot i: row[g*stride + i], or -1
-    const int32_t* entry        # packed, arity > 1: [n_entries][2 + n_slots]
-    int64_t n_entries
+    const int32_t* key          # arity > 1: (parent's gram, last value) of gram g at key[g*key_stride]; -1: no gram
+    int64_t key_stride
     GramTableC grams            # growing, arity > 1
-    BufferC rows                # growing
+    BufferC rows, keys          # growing
 
 cdef struct UseC:
     int32_t node, base, slot
     bint bigram
+
+# A packed node of several cells is one table, searched from the home of a gram: entries (parent's gram, last
+# value, attributes of the slots). The gram is the number of its entry, row and key point into the table.
 
 # Attributes of one kind, unigram or bigram.
 cdef struct SpaceC:
@@ -86,3 +89,7 @@ cdef class Features:
     cdef bint gram_flagged(self, const ScratchC* s, const NodeC* node, int64_t p) noexcept nogil
     cdef int64_t expand(self, ScratchC* s, const RowsC* rows, int64_t first, const NodeC* node, const SlotC* slot,
                         int64_t p) except -1 nogil
+    cdef int list_keys(self) except -1
+    cdef bint exists(self, const NodeC* node, int64_t g) noexcept nogil
+    cdef bint values_of(self, const NodeC* node, int64_t g, int32_t* values) noexcept nogil
+    cdef int64_t join(self, const NodeC* node, const SlotC* slot, const int32_t* values, BufferC* line) except -1 nogil

@@ -12,6 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memcpy, memset
 
 from .columns cimport RowsC, rows_cell
+from .grams cimport GramC
 from .memory cimport BufferC, buffer_free, buffer_reserve
 from .strings cimport StringTable, strings_get
 from .views cimport FLAGGED, UNKNOWN, VIEW_CELL, VIEW_TEXT, View
@@ -47,6 +48,7 @@ cdef class Features:
         for i in range(self.n_nodes):
             buffer_free(&self.node[i].grams.slots)
             buffer_free(&self.node[i].rows)
+            buffer_free(&self.node[i].keys)
         buffer_free(&self.column_ptr)
         buffer_free(&self.view_ptr)
         buffer_free(&self.node_buf)
@@ -86,7 +88,7 @@ cdef class Features:
         buffer_reserve(&self.view_ptr, self.n_views, sizeof(void*))
         self.view = <void**>self.view_ptr.data
         for i in range(self.n_views):
-            view = View(plan.views[i], self.columns[place[plan.views[i].column]], place[plan.views[i].column],
+            view = View(i, plan.views[i], self.columns[place[plan.views[i].column]], place[plan.views[i].column],
                         place.get(plan.views[i].column2, -1))
             view.separator = self.separator
             self.views.append(view)
@@ -258,4 +260,55 @@ cdef class Features:
                 size = (<View>self.view[part.view]).transform(text, size, &s.text, &text)
             append(&s.line, &n, text, max(size, 0))
             append(&s.line, &n, slot.literal[i + 1].s, slot.literal[i + 1].n)
+        return n
+
+    cdef int list_keys(self) except -1:
+        """Make the grams of a growing index known by their numbers, as those of a packed one are."""
+        cdef int32_t i
+        cdef int64_t k
+        cdef NodeC* node
+        cdef const GramC* slot
+        cdef int32_t* key
+        for i in range(self.n_nodes):
+            node = &self.node[i]
+            if node.arity > 1 and node.grams.n:
+                buffer_reserve(&node.keys, node.grams.n, 2 * sizeof(int32_t))
+                key = <int32_t*>node.keys.data
+                slot = <const GramC*>node.grams.slots.data
+                for k in range(<int64_t>node.grams.mask + 1):
+                    if slot[k].ref:
+                        key[2 * (slot[k].ref - 1)] = <int32_t>slot[k].a
+                        key[2 * (slot[k].ref - 1) + 1] = <int32_t>slot[k].b
+                node.key, node.key_stride = key, 2
+        return 0
+
+    cdef bint exists(self, const NodeC* node, int64_t g) noexcept nogil:
+        """Whether g is a gram: a packed table has gaps."""
+        return 0 <= g < node.n and (node.arity == 1 or node.key[g * node.key_stride] >= 0)
+
+    cdef bint values_of(self, const NodeC* node, int64_t g, int32_t* values) noexcept nogil:
+        """The values of a gram's cells; False where an unchecked table names grams or values that do not exist."""
+        cdef int32_t i
+        cdef const NodeC* part
+        for i in range(node.arity - 1, -1, -1):
+            part = &self.node[node.path[i]]
+            if not self.exists(part, g):
+                return False
+            values[i] = <int32_t>g if i == 0 else part.key[g * part.key_stride + 1]
+            if values[i] < 0 or values[i] >= (<View>self.view[part.view]).strings.c.n:
+                return False
+            if i:
+                g = part.key[g * part.key_stride]
+        return True
+
+    cdef int64_t join(self, const NodeC* node, const SlotC* slot, const int32_t* values, BufferC* line) except -1 nogil:
+        """Write the string that a slot makes of these values, and return its length."""
+        cdef int64_t n = 0, size
+        cdef int32_t i
+        cdef const char* text
+        append(line, &n, slot.literal[0].s, slot.literal[0].n)
+        for i in range(node.arity):
+            size = strings_get(&(<View>self.view[self.node[node.path[i]].view]).strings.c, values[i], &text)
+            append(line, &n, text, size)
+            append(line, &n, slot.literal[i + 1].s, slot.literal[i + 1].n)
         return n

@@ -18,8 +18,18 @@ cdef enum:
     VIEW_EQUAL          # whether two cells are equal: 0 "false", 1 "true"
 
 
+cdef inline bint has_separator(const uint8_t* separator, const char* s, int64_t n) noexcept nogil:
+    """Whether one of the bytes is marked in the table of 256."""
+    cdef int64_t i
+    for i in range(n):
+        if separator[<uint8_t>s[i]]:
+            return True
+    return False
+
+
 cdef class View:
     cdef readonly object plan
+    cdef int32_t number             # among the views of the plan
     cdef int form                   # VIEW_*
     cdef char kind                  # the letter of plan.View
     cdef bint lower, collapse
@@ -36,6 +46,5 @@ cdef class View:
     cdef object mapped
 
     cdef int64_t transform(self, const char* s, int64_t n, BufferC* out, const char** result) except -2 nogil
-    cdef bint flagged(self, const char* s, int64_t n) noexcept nogil
     cdef int catch_up(self, BufferC* text) except -1 nogil
     cdef int32_t look_up(self, const char* s, int64_t n, BufferC* text) except -4 nogil

@@ -17,8 +17,8 @@ from .text cimport (
 cdef class View:
     """A view of the plan with the values it has taken."""
 
-    def __cinit__(self, plan, StringTable cells, int32_t column, int32_t column2=-1):
-        self.plan = plan
+    def __cinit__(self, int32_t number, plan, StringTable cells, int32_t column, int32_t column2=-1):
+        self.number, self.plan = number, plan
         self.kind = ord(plan.kind)
         self.lower, self.collapse, self.length = plan.lower, plan.collapse, plan.length
         self.column, self.column2, self.delta = column, column2, plan.delta
@@ -79,14 +79,6 @@ cdef class View:
         result[0] = out.data
         return n
 
-    cdef bint flagged(self, const char* s, int64_t n) noexcept nogil:
-        """Whether a value contains a separator."""
-        cdef int64_t i
-        for i in range(n):
-            if self.separator[<uint8_t>s[i]]:
-                return True
-        return False
-
     cdef int catch_up(self, BufferC* text) except -1 nogil:
         """Transform the cells that are new in the column."""
         cdef int64_t n = self.cells.c.n
@@ -109,7 +101,7 @@ cdef class View:
             flag = <uint8_t*>self.flags.data
             while self.n_flags < n:
                 size = strings_get(&self.strings.c, <int32_t>self.n_flags, &s)
-                flag[self.n_flags] = self.flagged(s, size)
+                flag[self.n_flags] = has_separator(self.separator, s, size)
                 self.n_flags += 1
             self.flag = flag
         return 0
@@ -123,4 +115,4 @@ cdef class View:
         found = strings_find(&self.strings.c, s, n, string_hash(s, n))
         if found >= 0:
             return found
-        return FLAGGED if self.flagged(s, n) else UNKNOWN
+        return FLAGGED if has_separator(self.separator, s, n) else UNKNOWN
