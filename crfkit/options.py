@@ -63,6 +63,8 @@ class Perceptron:
 
 TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "sgd": Sgd, "perceptron": Perceptron}
 
+ALIASES: dict[str, str] = {}
+
 # Trainers whose scores are not log-linear likelihoods: probabilities would mean nothing.
 WITHOUT_PROBABILITIES = frozenset({"perceptron"})
 
