@@ -12,6 +12,7 @@ import array
 import json
 import math
 import os
+import sys
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -99,10 +100,11 @@ def learn(
     stop = stop or StopRequest()
 
     corpus = read_corpus(train, _template(template, run.format), run)
-    progress.summary(corpus.summary)
+    progress.summary({**corpus.summary, "memory": expected_memory(corpus, options, run)})
     trainer = make_trainer(algorithm, corpus, options, run)
     header = _header(algorithm, options, run, corpus)
-    weights = train_passes(trainer, corpus, header, run, progress, stop)
+    with stop.armed():
+        weights = train_passes(trainer, corpus, header, run, progress, stop)
     model = build(corpus.layout, weights, corpus.builder, header)
     return model
 
@@ -231,13 +233,32 @@ def _rules(builder: Any, bigram: bool, every: int, n: int) -> bytes:
     return bytes((0, every, 1)[rule] for rule in builder.rules(bigram))
 
 
+def expected_memory(corpus: Corpus, options: Any, run: Run) -> int:
+    """Bytes at the peak of training: what is in use now, and what the trainer keeps for each cell of the layout.
+
+    0 where the system does not tell what is in use.
+    """
+    try:
+        import resource
+    except ImportError:
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return used + corpus.layout.n_cells * options.bytes_per_cell(threads(run))
+
+
+def threads(run: Run) -> int:
+    """How many threads to use: those asked for, or one for each processor."""
+    return run.threads or os.cpu_count() or 1
+
+
 def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run) -> Any:
     """The trainer of that name, ready for its first pass."""
     from .trainers import trainer_class
 
     initial = None if run.init is None else initial_weights(run.init, corpus)
     return trainer_class(algorithm)(
-        corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=run.threads or os.cpu_count() or 1
+        corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=threads(run)
     )
 
 

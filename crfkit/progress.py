@@ -16,23 +16,37 @@ PROGRESS_MODES = ("auto", "always", "never")
 
 
 class StopRequest:
-    """Set by a signal, asked by trainers: finish what you are doing and keep what there is."""
+    """Set by a signal, asked by trainers: finish what you are doing and keep what there is.
+
+    Until `armed` there is nothing to keep, and a signal interrupts at once; so does a second signal.
+    """
 
     def __init__(self) -> None:
         self.signal: int | None = None
+        self._armed = False
 
     def requested(self) -> bool:
         """Whether to stop."""
         return self.signal is not None
 
     @contextmanager
+    def armed(self) -> Iterator[None]:
+        """While training: signals are requests."""
+        self._armed = True
+        try:
+            yield
+        finally:
+            self._armed = False
+
+    @contextmanager
     def on_signals(self) -> Iterator[StopRequest]:
-        """Take Ctrl-C and SIGTERM as requests; a second Ctrl-C interrupts at once."""
+        """Take Ctrl-C and SIGTERM."""
 
         def handle(number: int, _frame: Any) -> None:
-            if self.signal is not None:
-                raise KeyboardInterrupt
+            again = self.signal is not None
             self.signal = number
+            if again or not self._armed:
+                raise KeyboardInterrupt
 
         if threading.current_thread() is not threading.main_thread():
             yield self
@@ -72,6 +86,8 @@ class Progress:
         """What was read, before training starts."""
         words = ", ".join(f"{counts[name]:,} {name}" for name in ("sequences", "tokens", "labels", "attributes", "weights"))
         self.note(f"{words}; read in {counts['seconds']:.2f} s")
+        if counts["memory"]:
+            self.note(f"training will take about {counts['memory'] / 2**20:,.0f} MB of memory")
 
     def start(self, passes: int) -> None:
         """Training begins; `passes` at most."""
