@@ -116,16 +116,18 @@ class Source:
             raise DataError("expected different names after '# columns ='", path, 1)
         if self.form == "conllu":
             names = tuple(name.lower() for name in names)
-        if layout.path is not None and layout.names is not None and names != layout.names:
+        if not layout.n_cols:
+            layout = Layout(names=names)
+        elif layout.names not in (None, names):
             raise DataError(f"the columns have other names than those of {layout.path}: {' '.join(layout.names)}", path, 1)
-        return Layout(layout.n_cols, names, layout.path, layout.line), match.end()
+        return layout, match.end()
 
     def _first_row(self, line: int, n_cols: int, path: str, layout: Layout) -> Layout:
         """The layout after the first row of a file. That a later file agrees is for the parser to see."""
         if layout.n_cols:
             return layout
         names = layout.names
-        if names is not None and (n_cols < len(names) or self.form == "conllu" and n_cols > len(names)):
+        if names is not None and (n_cols < len(names) or (n_cols > len(names) and self.form == "conllu")):
             raise DataError(f"found {n_cols} columns, expected {len(names)}: {' '.join(names)}", path, line)
         return Layout(n_cols, names, path, line)
 
@@ -141,9 +143,9 @@ def _opened(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
             raise FileError("standard input is closed")
         yield sys.stdin.buffer, "<stdin>"
     else:
-        path = os.fspath(entry)
+        path = os.fsdecode(entry)
         try:
-            file = open(path, "rb", buffering=0)
+            file = open(path, "rb", buffering=0)  # noqa: SIM115 (errors while it is read are not caught here)
         except OSError as error:
             raise FileError(f"{path}: cannot be read: {error.strerror}") from error
         with file:
@@ -169,10 +171,12 @@ def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
     while True:
         try:
             piece = read(size)
-        except OSError as error:
-            raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error
-        if not isinstance(piece, bytes):
-            raise DataError("is not open for reading bytes that come when they are asked for", path)
+        except (OSError, EOFError, zlib.error) as error:
+            raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        if isinstance(piece, str):
+            raise DataError("the file is open as text: open it in binary mode", path)
+        if piece is None:
+            raise FileError(f"{path}: gives no bytes yet: open it in blocking mode")
         if not piece:
             return
         yield piece
@@ -217,21 +221,28 @@ def _inflated(head: bytes, pieces: Iterator[bytes], path: str, size: int) -> Ite
 
 
 def _whole_sentences(texts: Iterable[bytes]) -> Iterator[bytes]:
-    """Texts cut after blank lines; the last one ends where the input does."""
+    """Texts cut after blank lines. The last one ends where the input does, and gets a line end if that has
+    none: what is written after it needs one, of the kind the other lines have."""
     waiting = bytearray()
-    unfinished = 0  # where the last line begins; no blank line is before it
+    last_line = 0  # where it begins; no blank line is before it
+    line_end = b"\n"
     for text in texts:
-        newline = text.rfind(b"\n")
-        start, waiting_before = unfinished, len(waiting)
+        start, newline = last_line, text.rfind(b"\n")
+        last_line = len(waiting) + newline + 1 if newline >= 0 else start
         waiting += text
-        if newline < 0:
-            continue
-        unfinished = waiting_before + newline + 1
-        cut = last_cut(waiting, start)
+        cut = last_cut(waiting, start) if newline >= 0 else 0
         if cut:
             with memoryview(waiting) as view:
-                yield bytes(view[:cut])
+                block = bytes(view[:cut])
+            line_end = b"\r\n" if block.endswith(b"\r\n") else b"\n"
+            yield block
             del waiting[:cut]
-            unfinished -= cut
+            last_line -= cut
     if waiting:
+        if last_line > 1:
+            line_end = b"\r\n" if waiting[last_line - 2 : last_line] == b"\r\n" else b"\n"
+        if waiting.endswith(b"\r"):
+            waiting += b"\n"
+        elif not waiting.endswith(b"\n"):
+            waiting += line_end
         yield bytes(waiting)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from .core.regex_syntax import compile_pattern
 from .errors import FileError, TemplateError
@@ -133,7 +134,9 @@ class Template:
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise TemplateError(
-                f"byte 0x{data[error.start]:02x} is not valid UTF-8; convert the template to UTF-8", path, line
+                f"byte 0x{data[error.start]:02x} is not valid UTF-8; convert the template to UTF-8",
+                path,
+                line,
             ) from None
 
     def resolve(self, columns: Mapping[str, int]) -> Template:
@@ -302,9 +305,9 @@ class _LineParser:
         values = self.values(form, text, [argument for argument, _ in arguments])
         return Macro(form.kind, text, lower=form.lower, collapse=form.collapse, **values), position
 
-    def values(self, form: _Form, text: str, arguments: list[str]) -> dict:
+    def values(self, form: _Form, text: str, arguments: list[str]) -> dict[str, Any]:
         """The fields of a Macro that its arguments give."""
-        values: dict[str, int | str] = {}
+        values: dict[str, Any] = {}
         for code, argument in zip(form.arguments, arguments, strict=True):
             name = _FIELDS[code]
             if code == "p":

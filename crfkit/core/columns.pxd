@@ -1,9 +1,7 @@
 """The parsed form of one block of input: tokens, cells, sequences, attributes, as offsets into its bytes."""
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memchr
-
-from .output cimport OutC
 
 
 # How a line is read.
@@ -89,18 +87,14 @@ cdef class Rows:
     cdef int add_attributes(self, int64_t start, int64_t stop) except -1 nogil
     cdef int add_weight(self, int64_t start, int64_t stop) except -1 nogil
     cdef int add_name(self, int64_t start, int64_t stop, bint escaped, int64_t* at, int32_t* n) except -1 nogil
+    cdef int end_paragraph(self) except -1 nogil
     cdef int end_sequence(self) except -1 nogil
     cdef int grow_tokens(self) except -1 nogil
     cdef int grow_sequences(self) except -1 nogil
     cdef int grow_attributes(self) except -1 nogil
+    cdef int grow_arena(self, int64_t extra) except -1 nogil
+    cdef int add_row(self, row, int64_t sentence, int64_t token) except -1
     cdef int fail(self, int kind, int64_t offset, int64_t found=*, int64_t expected=*) noexcept nogil
     cdef int raise_fault(self, block) except -1
     cdef list cells(self, int64_t t)
     cdef list pairs(self, int64_t t)
-
-
-cdef int out_token_line(const RowsC* rows, int64_t token, OutC* out) except -1 nogil
-cdef int out_token_cells(const RowsC* rows, int64_t token, OutC* out) except -1 nogil
-cdef int write_tagged(const RowsC* rows, int64_t first_seq, int64_t last_seq, const uint16_t* labels,
-                      const char** names, const int32_t* name_len, const char* separator,
-                      int32_t separator_len, OutC* out) except -1 nogil

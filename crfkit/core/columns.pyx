@@ -1,4 +1,4 @@
-"""Blocks of input parsed into tokens, cells and sequences, and written back with labels.
+"""Blocks of input parsed into tokens, cells and sequences.
 
 A parse copies nothing: it notes where the lines, cells and attributes of a block stand. A paragraph is what
 lies between blank lines; its tokens are one sequence, and its other lines (comments, the header that names
@@ -15,10 +15,12 @@ only where a Python caller waits for it.
 
 from libc.stdint cimport INT32_MAX
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 
-from .output cimport Output, out_bytes, out_char
 from .scan cimport blank_line, find, is_digit, last_blank_line, parse_number, utf8_fault
+
+cdef extern from "Python.h":
+    const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
 
 from ..errors import DataError
 
@@ -211,8 +213,8 @@ cdef class Rows:
             self.lead = 0
         while pos < n:
             if blank_line(text, pos, n, &stop, &next_line):
-                if self.c.n_tok > self.c.seq_ptr[self.c.n_seq]:
-                    self.end_sequence()
+                if self.end_paragraph():
+                    return 1
             else:
                 if stop - pos > INT32_MAX:
                     return self.fail(FAULT_LONG, pos)
@@ -222,12 +224,18 @@ cdef class Rows:
                     return 1
                 self.last_end = next_line
             pos = next_line
+        if self.end_paragraph():
+            return 1
+        self.c.tail_start = self.lead if self.lead >= 0 else n
+        self.c.label_col = self.label if self.label >= 0 else max(self.c.n_cols - 1, 0)
+        return 0
+
+    cdef int end_paragraph(self) except -1 nogil:
+        """A blank line, or the end: a sequence if there were tokens; 1 if there is a fault."""
         if self.c.n_tok > self.c.seq_ptr[self.c.n_seq]:
             self.end_sequence()
         elif self.weighted:
             return self.fail(FAULT_WEIGHTS, self.lead)
-        self.c.tail_start = self.lead if self.lead >= 0 else n
-        self.c.label_col = self.label if self.label >= 0 else max(self.c.n_cols - 1, 0)
         return 0
 
     cdef int end_sequence(self) except -1 nogil:
@@ -331,15 +339,12 @@ cdef class Rows:
 
     cdef int add_name(self, int64_t start, int64_t stop, bint escaped, int64_t* at, int32_t* n) except -1 nogil:
         """Note where a label or a name stands: in the text, or in the arena, without its escapes."""
-        cdef int64_t i = start, room
+        cdef int64_t i = start
         at[0] = start
         n[0] = <int32_t> (stop - start)
         if not escaped:
             return 0
-        if self.cap_arena - self.n_arena < stop - start:
-            room = max(2 * self.cap_arena, self.n_arena + stop - start)
-            grow(<void**> &self.c.arena, room, 1)
-            self.cap_arena = room
+        self.grow_arena(stop - start)
         at[0] = -1 - self.n_arena
         n[0] = 0
         while i < stop:
@@ -349,6 +354,13 @@ cdef class Rows:
             self.n_arena += 1
             n[0] += 1
             i += 1
+        return 0
+
+    cdef int grow_arena(self, int64_t extra) except -1 nogil:
+        cdef int64_t n = max(2 * self.cap_arena, self.n_arena + extra)
+        if self.cap_arena - self.n_arena < extra:
+            grow(<void**> &self.c.arena, n, 1)
+            self.cap_arena = n
         return 0
 
     cdef int add_weight(self, int64_t start, int64_t stop) except -1 nogil:
@@ -377,6 +389,64 @@ cdef class Rows:
             status = self.parse_text(text, n, skip, n_cols)
         if status:
             self.raise_fault(block)
+
+    def fill(self, sentences, int32_t n_cols=0):
+        """Take sentences that are cut into tokens, and these into cells (str), as if they had been read from
+        a file with tabs between the cells. A cell may hold anything, and a sentence may be empty."""
+        cdef int64_t t
+        if self.c.form == FORM_CRFSUITE:
+            raise ValueError("the form of CRFsuite has no cells")
+        self.reset()
+        self.c.n_cols = n_cols
+        try:
+            for sentence in sentences:
+                self.lead = self.n_arena
+                t = self.c.n_tok
+                for row in sentence:
+                    self.add_row(row, self.c.n_seq + 1, self.c.n_tok - t + 1)
+                self.last_end = self.n_arena
+                self.end_sequence()
+        except BaseException:
+            self.reset()
+            raise
+        self.block = None
+        self.c.text = self.c.arena
+        self.c.n_text = self.c.tail_start = self.n_arena
+        self.c.label_col = self.label if self.label >= 0 else max(self.c.n_cols - 1, 0)
+
+    cdef int add_row(self, row, int64_t sentence, int64_t token) except -1:
+        cdef int64_t cell = self.c.n_tok * self.c.n_cols
+        cdef const char* text
+        cdef Py_ssize_t n
+        if isinstance(row, (str, bytes)) or not hasattr(row, "__len__"):
+            raise misfit(sentence, token, f"{type(row).__name__} {row!r}", "a list of columns")
+        if self.c.n_cols == 0:
+            self.c.n_cols = len(row)
+        if len(row) != self.c.n_cols or not row:
+            raise misfit(sentence, token, plural(len(row), "column"), self.c.n_cols or "one or more")
+        if self.c.n_tok >= self.cap_tok or cell + self.c.n_cols > self.cap_cell:
+            self.grow_tokens()
+        self.c.line_start[self.c.n_tok] = self.n_arena
+        for value in row:
+            if not isinstance(value, str):
+                raise misfit(sentence, token, f"{type(value).__name__} {value!r}", "a str")
+            try:
+                text = PyUnicode_AsUTF8AndSize(value, &n)
+            except UnicodeEncodeError as error:
+                raise misfit(sentence, token, repr(value), "characters that UTF-8 has") from error
+            if n > INT32_MAX:
+                raise misfit(sentence, token, f"{n} bytes", "at most 2,147,483,647")
+            self.grow_arena(n + 1)
+            self.c.cell_start[cell] = self.n_arena
+            self.c.cell_len[cell] = <int32_t> n
+            memcpy(self.c.arena + self.n_arena, text, n)
+            self.c.arena[self.n_arena + n] = b"\t"
+            self.n_arena += n + 1
+            cell += 1
+        self.c.line_end[self.c.n_tok] = self.n_arena - 1
+        self.c.arena[self.n_arena - 1] = b"\n"
+        self.c.n_tok += 1
+        return 0
 
     cdef int raise_fault(self, block) except -1:
         """The fault that parse_text found in a block, as a DataError."""
@@ -464,126 +534,18 @@ cdef class Rows:
         cdef int64_t s
         return [self.c.seq_weight[s] for s in range(self.c.n_seq)]
 
-    def tagged(self, labels, separator=None):
-        """The block as it came, with the label (bytes) of each of its tokens at the end of the line."""
-        cdef Output out = Output()
-        cdef bytes between = separator or b""
-        cdef const char* text = between
-        cdef int64_t k, n = self.c.n_tok
-        cdef list kept = list(dict.fromkeys(labels))    # the bytes that the pointers point into
-        cdef dict ids = dict(zip(kept, range(len(kept))))
-        cdef uint16_t* label = NULL
-        cdef const char** name = NULL
-        cdef int32_t* name_len = NULL
-        if len(labels) != n or len(ids) > 65535:
-            raise ValueError(f"{len(labels)} labels, {len(ids)} of them different, for {n} tokens")
-        try:
-            grow(<void**> &label, n + 1, sizeof(uint16_t))
-            grow(<void**> &name, n + 1, sizeof(char*))
-            grow(<void**> &name_len, n + 1, sizeof(int32_t))
-            for k in range(len(kept)):
-                name[k], name_len[k] = kept[k], len(kept[k])
-            for k in range(n):
-                label[k] = ids[labels[k]]
-            write_tagged(&self.c, 0, self.c.n_seq, label, name, name_len,
-                         text if separator is not None else <const char*> NULL, <int32_t> len(between), &out.c)
-        finally:
-            free(label)
-            free(name)
-            free(name_len)
-        return out.getvalue()
-
     def line_of(self, int64_t token):
         """Line of a token in its file, from 1."""
         if not 0 <= token < self.c.n_tok:
             raise IndexError(f"token {token} of {self.c.n_tok}")
+        if self.block is None:
+            raise ValueError("the rows do not come from a file")
         return self.block.first_line + self.block.data.count(b"\n", 0, self.c.line_start[token])
+
+
+def misfit(sentence, token, found, expected):
+    return DataError(f"sentence {sentence}, token {token}: found {found}, expected {expected}")
 
 
 def plural(n, noun):
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-# ---------------------------------------------------------------------------------------------- write
-
-cdef int out_token_line(const RowsC* rows, int64_t token, OutC* out) except -1 nogil:
-    """The token's line as it came, without the line end."""
-    return out_bytes(out, rows.text + rows.line_start[token], rows.line_end[token] - rows.line_start[token])
-
-
-cdef int out_token_cells(const RowsC* rows, int64_t token, OutC* out) except -1 nogil:
-    """The token's cells with tabs between them, as CRF++ writes them; the line itself in the form of CRFsuite."""
-    cdef int32_t column, n
-    cdef const char* cell
-    if rows.form == FORM_CRFSUITE:
-        return out_token_line(rows, token, out)
-    for column in range(rows.n_cols):
-        if column:
-            out_char(out, b"\t")
-        cell = rows_cell(rows, token, column, &n)
-        out_bytes(out, cell, n)
-    return 0
-
-
-cdef int out_lines(const RowsC* rows, int64_t start, int64_t stop, bint close, OutC* out) except -1 nogil:
-    """Lines that are not tokens, with one empty line for each run of blank ones; one at the end if asked."""
-    cdef const char* text = rows.text
-    cdef int64_t line_end, next_line, last = start
-    cdef bint blank, after_blank = True
-    while start < stop:
-        blank = blank_line(text, start, stop, &line_end, &next_line)
-        if not blank:
-            out_bytes(out, text + start, next_line - start)
-            last = start
-        elif not after_blank:
-            out_empty_line(rows, last, start, out)
-        after_blank = blank
-        start = next_line
-    if close and not after_blank:
-        out_empty_line(rows, last, stop, out)
-    return 0
-
-
-cdef int out_empty_line(const RowsC* rows, int64_t last, int64_t end, OutC* out) except -1 nogil:
-    """An empty line after the line last .. end, with the same line end. If that has none, because the file
-    ends there, it gets one like that of the line before it."""
-    cdef const char* text = rows.text
-    cdef bint crlf
-    if text[end - 1] == b"\n":
-        crlf = end > 1 and text[end - 2] == b"\r"
-    elif text[end - 1] == b"\r":
-        crlf = True
-        out_char(out, b"\n")
-    else:
-        crlf = last > 1 and text[last - 2] == b"\r"
-        out_bytes(out, b"\r\n" if crlf else b"\n", 1 + crlf)
-    return out_bytes(out, b"\r\n" if crlf else b"\n", 1 + crlf)
-
-
-cdef int write_tagged(const RowsC* rows, int64_t first_seq, int64_t last_seq, const uint16_t* labels,
-                      const char** names, const int32_t* name_len, const char* separator,
-                      int32_t separator_len, OutC* out) except -1 nogil:
-    """Sequences first_seq .. last_seq (exclusive) as they came, each token's line with the separator and the
-    name of its label at the end, and an empty line after each sequence.
-
-    labels[0] is the label of the first token of first_seq. separator NULL: the line's own, a tab or a blank.
-    With the last sequence go the lines after it, so that a block without sequences is written too."""
-    cdef int64_t s, t, pos, k = 0
-    cdef const char* text = rows.text
-    for s in range(first_seq, last_seq):
-        pos = rows.line_start[rows.seq_ptr[s]]
-        out_lines(rows, rows.seq_start[s], pos, False, out)
-        for t in range(rows.seq_ptr[s], rows.seq_ptr[s + 1]):
-            out_bytes(out, text + pos, rows.line_end[t] - pos)
-            if separator == NULL:
-                out_char(out, rows_separator(rows, t))
-            else:
-                out_bytes(out, separator, separator_len)
-            out_bytes(out, names[labels[k]], name_len[labels[k]])
-            k += 1
-            pos = rows.line_end[t]
-        out_bytes(out, text + pos, rows.seq_end[s] - pos)
-        out_empty_line(rows, rows.line_start[rows.seq_ptr[s + 1] - 1], rows.seq_end[s], out)
-    if last_seq == rows.n_seq:
-        out_lines(rows, rows.tail_start, rows.n_text, True, out)
-    return 0

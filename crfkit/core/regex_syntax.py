@@ -21,8 +21,9 @@ import unicodedata
 from functools import cache
 from typing import NoReturn
 
-MAX_PROGRAM = 1000
-MAX_DEPTH = 100
+MAX_PROGRAM = 1000  # instructions
+MAX_PATTERN = 10_000  # characters: sets can be long, and parsing a pattern is not always linear
+MAX_DEPTH = 50  # of groups: parser and emitter are recursive
 
 KINDS = "dawlus"  # punctuation becomes ranges: Python's tables have no test for it
 
@@ -31,11 +32,12 @@ Ranges = list[tuple[int, int]]  # code points, both bounds inclusive
 
 def compile_pattern(pattern: str) -> tuple[list[tuple[str, int, int]], list[tuple[str, Ranges, bool]]]:
     """The instructions and the character sets of a pattern; ValueError says what is wrong with it."""
+    program = Program()
     try:
-        program = Program()
         program.emit(Parser(pattern).parse())
     except ValueError as error:
-        raise ValueError(f'regex "{pattern}": {error}') from None
+        shown = pattern if len(pattern) <= 60 else pattern[:57] + "..."
+        raise ValueError(f'regex "{shown}": {error}') from None
     program.instructions.append(("match", 0, 0))
     return program.instructions, program.sets
 
@@ -65,6 +67,8 @@ class Parser:
     """Recursive descent; messages count characters from 1."""
 
     def __init__(self, pattern: str):
+        if len(pattern) > MAX_PATTERN:
+            raise ValueError(f"too long: more than {MAX_PATTERN} characters")
         self.pattern = pattern
         self.at = 0
         self.depth = 0
@@ -125,8 +129,8 @@ class Parser:
         for sign, least, most in (("*", 0, None), ("+", 1, None), ("?", 0, 1)):
             if self.accept(sign):
                 return least, most
-        close = self.pattern.find("}", self.at)
-        if self.peek() != "{" or close < 0:
+        close = self.pattern.find("}", self.at) if self.peek() == "{" else -1
+        if close < 0:
             return None
         low, comma, high = self.pattern[self.at + 1 : close].partition(",")
         if not (low or comma) or (low + high).strip("0123456789"):
@@ -252,7 +256,7 @@ class Program:
 
     def emit_repeat(self, item: tuple, least: int, most: int | None, greedy: bool) -> None:
         """x{2,4} is xx(x(x)?)?, x+ loops back, and x* is (x+)?, so that a round that takes nothing leads out
-        of the loop, as it does in a backtracking matcher."""
+        of the loop, as it usually does in a backtracking matcher."""
         splits = []
         begin = len(self.instructions)
         for done in range(max(least, 1) if most is None else most):

@@ -14,6 +14,7 @@ cdef extern from "crf.h" nogil:
         int32_t has_tau
         const int64_t* u_ptr
         const uint16_t* u_label
+        const uint8_t* u_mask
         const int64_t* b_ptr
         const uint16_t* b_prev
         const uint16_t* b_label
@@ -89,8 +90,25 @@ cdef extern from "crf.h" nogil:
         double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
         double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
         double (*dot)(int64_t, const double*, const double*) noexcept nogil
-        void (*axpy)(int64_t, double, const double*, double*) noexcept nogil
+        void (*dots)(int64_t, int64_t, int32_t, const float**, const float*, const float*, const double*,
+                     double*) noexcept nogil
+        void (*combine)(int64_t, int64_t, int32_t, const float**, const double*, double, const double*,
+                        double*) noexcept nogil
         double (*exp)(double) noexcept nogil
         double (*log)(double) noexcept nogil
 
     const KernelsC* crfkit_select(const char* name) noexcept
+
+
+cdef inline SentenceC dataset_sentence(const DatasetC* data, int64_t s) noexcept nogil:
+    """A view of sequence s of a data set."""
+    cdef:
+        SentenceC sent
+        int64_t first = data.seq_ptr[s]
+    sent.T = <int32_t>(data.seq_ptr[s + 1] - first)
+    sent.u_ptr, sent.u_id, sent.u_val = data.u_ptr + first, data.u_id, data.u_val
+    sent.b_ptr = data.b_ptr + first if data.b_ptr != NULL else NULL
+    sent.b_id, sent.b_val = data.b_id, data.b_val
+    sent.label = data.label + first if data.label != NULL else NULL
+    sent.weight = data.seq_weight[s] if data.seq_weight != NULL else 1.0
+    return sent

@@ -29,6 +29,7 @@ typedef struct {
     int32_t has_tau;         /* label-pair weights exist (a plain B template) */
     const int64_t *u_ptr;    /* [A+1] features of attribute a: u_ptr[a] .. u_ptr[a+1] */
     const uint16_t *u_label; /* [u_ptr[A]] their labels, ascending within a row */
+    const uint8_t *u_mask;   /* [H][P] 1 where a hot row has a feature */
     const int64_t *b_ptr;    /* [B+1] */
     const uint16_t *b_prev;  /* [b_ptr[B]] */
     const uint16_t *b_label; /* [b_ptr[B]] */
@@ -127,9 +128,14 @@ typedef struct {
     double (*viterbi)(LatticeC *, uint16_t *labels);
     /* P(y[t-1] = i, y[t] = j) after forward_backward */
     double (*pair_marginal)(const LatticeC *, int32_t t, int32_t i, int32_t j);
-    /* products and sums of long vectors; the order of summation depends on nothing but n */
+    /* products and sums of long vectors; the order of summation depends on nothing but the lengths */
     double (*dot)(int64_t n, const double *x, const double *y);
-    void (*axpy)(int64_t n, double a, const double *x, double *y);
+    /* over elements first .. last: out[3 k + 0, 1, 2] = rows[k] . s, rows[k] . y, rows[k] . g */
+    void (*dots)(int64_t first, int64_t last, int32_t n_rows, const float **rows, const float *s, const float *y,
+                 const double *g, double *out);
+    /* over elements first .. last: out = a g + sum_k c[k] rows[k] */
+    void (*combine)(int64_t first, int64_t last, int32_t n_rows, const float **rows, const double *c, double a,
+                    const double *g, double *out);
     double (*exp)(double);
     double (*log)(double);
 } KernelsC;

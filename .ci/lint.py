@@ -1,0 +1,67 @@
+"""The checks of `make lint` that no other tool makes: Cython's hints, versions, leftovers, sizes."""
+
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ("crfkit", "tests", "docs", "benchmarks", "templates", ".ci")
+KINDS = {".py", ".pyx", ".pxd", ".pyi", ".c", ".h", ".inc", ".md", ".toml", ".txt", ""}
+LONGEST = 600  # lines of a source file; longer ones do more than one thing
+# Written so that they do not match themselves.
+LEFTOVERS = re.compile(r"TO[D]O|FIX[M]E|X[X]X\b|NotImplemented[E]rror|/(?:home|root|work|Users)/\w|[b]reakpoint\(")
+
+
+def sources():
+    """The files people write."""
+    paths = [path for folder in SOURCES for path in (ROOT / folder).rglob("*")]
+    paths += (path for path in ROOT.glob("*") if path.name != ".git")
+    for path in sorted(paths):
+        generated = path.suffix == ".c" and "simd" not in path.parts
+        if path.is_file() and path.suffix in KINDS and not generated and "__pycache__" not in path.parts:
+            yield path
+
+
+def cython_hints():
+    """What Cython warns of in each module, above all its performance hints."""
+    modules = sorted((ROOT / "crfkit").rglob("*.pyx"))
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
+
+        def compiled(numbered):
+            number, path = numbered
+            command = [sys.executable, "-m", "cython", "-3", "-o", f"{folder}/{number}.c", path.relative_to(ROOT)]
+            return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+        for path, done in zip(modules, pool.map(compiled, enumerate(modules)), strict=True):
+            hints = [line for line in done.stderr.splitlines() if re.match(r"(performance hint|warning): ", line)]
+            if done.returncode and not hints:
+                hints = [f"{path.relative_to(ROOT)}: does not compile: {done.stderr.strip()[-300:]}"]
+            yield from hints
+
+
+def version_faults():
+    """The newest entry of the change log is for the version the package states."""
+    version = re.search(r'__version__ = "(.*)"', (ROOT / "crfkit/version.py").read_text())[1]
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    if newest is None or newest[1] != version:
+        yield f"CHANGELOG.md: the first entry is not for version {version}"
+
+
+def text_faults():
+    """Leftovers of development, and files that grew too long."""
+    for path in sources():
+        name = path.relative_to(ROOT)
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for number, line in enumerate(lines, 1):
+            if found := LEFTOVERS.search(line):
+                yield f"{name}:{number}: leftover {found[0]!r}"
+        if path.suffix in {".py", ".pyx", ".pxd", ".c", ".h", ".inc"} and len(lines) > LONGEST:
+            yield f"{name}: {len(lines)} lines, more than {LONGEST}"
+
+
+faults = [*version_faults(), *text_faults(), *cython_hints()]
+print(*faults, sep="\n", end="\n" if faults else "")
+sys.exit(bool(faults))

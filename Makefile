@@ -1,0 +1,59 @@
+# The daily work. `pip install '.[test,dev]'` gives PYTHON what the targets need.
+PYTHON ?= python
+TESTS  ?= tests
+JOBS   ?= $(shell getconf _NPROCESSORS_ONLN || echo 1)
+
+python  = $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
+runtime = $(shell $(CC) -print-file-name=$(1))
+
+# An instrumented build lives in a copy of the tree, without what was compiled otherwise, so that builds never mix.
+parts = $(wildcard crfkit tests templates data docs benchmarks *.md LICENSE pyproject.toml setup.py)
+copy  = mkdir -p build/$@ && find $(parts) -name __pycache__ -prune -o -type f ! -name '*.so' \
+        \( -path '*/simd/*' -o ! -name '*.c' \) -print | tar -cf - -T - | tar -xf - -C build/$@
+
+.PHONY: build test bench lint sanitize debug docs wheel clean help
+
+build: ## compile the extensions in place
+	$(python) setup.py -q build_ext --inplace -j $(JOBS)
+
+test: build ## run the tests on the in-place build (TESTS=tests/... for a part)
+	$(python) -m pytest $(TESTS)
+
+bench: build ## run every benchmark
+	for script in benchmarks/bench_*.py; do PYTHONPATH=. $(python) $$script || exit 1; done
+
+lint: ## style, generated documentation, Cython's hints, versions, leftovers
+	$(python) -m ruff check .
+	$(python) .ci/lint.py
+	$(if $(wildcard docs/generate.py),$(python) docs/generate.py --check)
+
+sanitize: ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(copy)
+	cd build/$@ && CRFKIT_SANITIZE=1 $(python) setup.py -q build_ext --inplace -j $(JOBS)
+	cd build/$@ && LD_PRELOAD="$(call runtime,libasan.so) $(call runtime,libubsan.so)" PYTHONMALLOC=malloc \
+	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	    $(python) -m pytest --hypothesis-profile=quick $(TESTS)
+
+debug: ## run the tests with every index and assertion checked
+	$(copy)
+	cd build/$@ && CRFKIT_DEBUG=1 $(python) setup.py -q build_ext --inplace -j $(JOBS)
+	cd build/$@ && $(python) -m pytest $(TESTS)
+
+docs: ## write the generated parts of the documentation
+	$(python) docs/generate.py
+
+wheel: ## build sdist and wheel, and run the sdist's tests against the installed wheel, without the sources
+	rm -rf dist build/$@ && mkdir -p build/$@
+	$(python) -m build
+	$(python) -m venv build/$@/venv
+	build/$@/venv/bin/python -m pip install -q "$$(echo dist/*.whl)[test]"
+	tar -xzf dist/*.tar.gz -C build/$@ --strip-components=1
+	rm -r build/$@/crfkit
+	cd build/$@ && venv/bin/python -m pytest
+
+clean: ## remove everything that was built
+	rm -rf build dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	find crfkit \( -name '*.so' -o -name '*.c' ! -path '*/simd/*' \) -delete
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-9s %s\n", $$1, $$2}' Makefile

@@ -1,0 +1,183 @@
+"""The baselines of data/README.md: what the synthetic corpora give without crfkit's own trainers.
+
+    python benchmarks/data_baselines.py [--only NAME]
+
+needs python-crfsuite. Three labellers, on the features of the shipped templates: the most frequent label of
+each word of the training data; CRFsuite without transitions (each token a sequence of its own: maximum
+entropy); CRFsuite. CRFsuite has no rich edges, so B lines with macros are left out.
+"""
+
+import argparse
+import os
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import pycrfsuite
+
+from crfkit.template import Template, expand
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Task(NamedTuple):
+    corpus: str
+    template: str
+    measure: str  # what `figure` counts
+    l2: float = 1.0  # CRFsuite's c2
+
+
+TASKS = [
+    Task("chunking", "chunking", "chunks"),
+    Task("pos", "pos", "tokens"),
+    Task("ner", "ner", "chunks"),
+    Task("ner", "ner-words", "chunks"),
+    Task("segmentation", "segmentation", "words"),
+    Task("letters", "letter-to-sound", "tokens", l2=0.1),
+    Task("reals", "", "tokens", l2=0.1),
+]
+
+
+def read_columns(path: Path) -> list[list[list[str]]]:
+    blocks = path.read_text(encoding="utf-8").strip("\n").split("\n\n")
+    return [[line.split(" ") for line in block.split("\n")] for block in blocks]
+
+
+def read_attributes(path: Path) -> tuple[list, list]:
+    """The items of CRFsuite's format: here each is a sequence of its own."""
+    items, labels = [], []
+    for block in read_lines(path):
+        label, *fields = block.split("\t")
+        named = [field.replace("\\:", "\0").partition(":") for field in fields]
+        items.append([{name.replace("\0", ":"): float(value or 1) for name, _, value in named}])
+        labels.append([label])
+    return items, labels
+
+
+def read_lines(path: Path) -> list[str]:
+    return [line for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def features(template: Template, sentence: list[list[str]]) -> list[list[str]]:
+    lines = [line for line in template.lines if "U" in line.kinds]
+    strings = ([expand(line, sentence, t) for line in lines] for t in range(len(sentence)))
+    return [[string for string in token if string is not None] for token in strings]
+
+
+def load(task: Task, part: str) -> tuple[list, list, list]:
+    """Items, labels and words (what the most frequent label is counted by) of one part of a corpus."""
+    path = ROOT / "data" / f"{task.corpus}.{part}.txt"
+    if not task.template:
+        items, labels = read_attributes(path)
+        colour = [[next(n for n in item if n.startswith("colour=")) for item in items_] for items_ in items]
+        return items, labels, colour
+    template = Template.load(str(ROOT / "templates" / f"{task.template}.txt"))
+    sentences = read_columns(path)
+    labels = [[row[-1] for row in sentence] for sentence in sentences]
+    words = [[row[0] for row in sentence] for sentence in sentences]
+    return [features(template, sentence) for sentence in sentences], labels, words
+
+
+def most_frequent(train_words: list, train_labels: list, words: list) -> list[list[str]]:
+    """Each word's most frequent label; that of all words where the word is new."""
+    counts: dict[str | None, Counter] = {None: Counter()}
+    for sentence, labels in zip(train_words, train_labels, strict=True):
+        for word, label in zip(sentence, labels, strict=True):
+            counts[None][label] += 1
+            counts.setdefault(word, Counter())[label] += 1
+    return [[counts.get(word, counts[None]).most_common(1)[0][0] for word in sentence] for sentence in words]
+
+
+def crfsuite(items: list, labels: list, l2: float, test: list) -> list[list[str]]:
+    trainer = pycrfsuite.Trainer("lbfgs", verbose=False)
+    trainer.set_params({"c1": 0.0, "c2": l2, "max_iterations": 500})
+    for sequence, answer in zip(items, labels, strict=True):
+        trainer.append(sequence, answer)
+    with tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "model")
+        trainer.train(model)
+        tagger = pycrfsuite.Tagger()
+        tagger.open(model)
+        answers = [tagger.tag(sequence) for sequence in test]
+        tagger.close()
+    return answers
+
+
+def one_by_one(sequences: list) -> list:
+    return [[token] for sequence in sequences for token in sequence]
+
+
+def regroup(answers: list[list[str]], like: list) -> list[list[str]]:
+    flat = iter(answers)
+    return [[next(flat)[0] for _ in sequence] for sequence in like]
+
+
+def chunks(labels: list[str]) -> set[tuple]:
+    """BIO chunks as (first, behind, type); an I- that continues nothing begins one."""
+    found, start = set(), None
+    for i, label in enumerate([*labels, "O"]):
+        kind = label[2:]
+        if start is not None and (label[0] != "I" or kind != start[1]):
+            found.add((start[0], i, start[1]))
+            start = None
+        if label != "O" and start is None:
+            start = (i, kind)
+    return found
+
+
+def segments(labels: list[str]) -> set[tuple]:
+    """Words of BMES labels as (first, behind)."""
+    ends = [i + 1 for i, label in enumerate(labels) if label in "ES"]
+    return set(zip([0, *ends], ends, strict=False))
+
+
+def figure(measure: str, gold: list, answers: list) -> float:
+    """Per cent: F-score of chunks or words, accuracy of tokens."""
+    if measure == "tokens":
+        pairs = [pair for g, a in zip(gold, answers, strict=True) for pair in zip(g, a, strict=True)]
+        return 100 * sum(g == a for g, a in pairs) / len(pairs)
+    units = chunks if measure == "chunks" else segments
+    both = found = wanted = 0
+    for g, a in zip(gold, answers, strict=True):
+        wanted_here, found_here = units(g), units(a)
+        wanted, found, both = (
+            wanted + len(wanted_here),
+            found + len(found_here),
+            both + len(wanted_here & found_here),
+        )
+    return 200 * both / (wanted + found)
+
+
+def whole(gold: list, answers: list) -> float:
+    return 100 * sum(g == a for g, a in zip(gold, answers, strict=True)) / len(gold)
+
+
+def report(task: Task) -> None:
+    items, labels, words = load(task, "train")
+    test_items, gold, test_words = load(task, "test")
+    known = {word for sentence in words for word in sentence}
+    new = [word not in known for sentence in test_words for word in sentence]
+    systems = {"most frequent label": most_frequent(words, labels, test_words)}
+    apart = crfsuite(one_by_one(items), one_by_one(labels), task.l2, one_by_one(test_items))
+    systems["without transitions"] = regroup(apart, gold)
+    systems["CRFsuite"] = crfsuite(items, labels, task.l2, test_items)
+    used = f"{task.template}.txt, " if task.template else ""
+    print(
+        f"{task.corpus} ({used}{task.measure}, c2={task.l2:g}): new words {100 * sum(new) / len(new):.1f} %"
+    )
+    for name, answers in systems.items():
+        print(f"    {name:20} {figure(task.measure, gold, answers):6.2f} {whole(gold, answers):6.1f} % whole")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Baselines of the synthetic corpora.")
+    parser.add_argument("--only", metavar="NAME", help="one corpus")
+    only = parser.parse_args().only
+    for task in TASKS:
+        if only in (None, task.corpus):
+            report(task)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""The command line: `crfkit learn | tag | eval | dump`.
+
+A command lives in its own module and is imported only when it is called, so that `crfkit eval` does not
+wait for the trainers. The one-line helps stand here for the same reason.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from ..version import __version__
+from .common import debug_option, errors_as_lines
+
+__all__ = ["cli", "main"]
+
+COMMANDS = {
+    "learn": "Train a model from labelled data and a template.",
+    "tag": "Label data with a model.",
+    "eval": "Score predicted labels against gold labels.",
+    "dump": "Show a model as text.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are `crfkit.cli.NAME:NAME_command`, imported on first use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return getattr(import_module(f"{__name__}.{cmd_name}"), f"{cmd_name}_command")
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context):
+        with errors_as_lines(ctx):
+            return super().invoke(ctx)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="crfkit", message="%(prog)s %(version)s")
+@debug_option
+def cli() -> None:
+    """Sequence labelling with conditional random fields and their relatives."""
+
+
+def main() -> None:
+    """Run the command line; the process ends with the command's exit code."""
+    cli.main(prog_name="crfkit")

@@ -1,0 +1,93 @@
+"""What all commands share: one line for an error, the exit codes, and options that several commands have."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from ..errors import CrfkitError
+
+DEBUG = "crfkit.debug"
+
+
+def _set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[DEBUG] = True
+
+
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_set_debug,
+    help="On an error, print the Python traceback too.",
+)
+
+
+def note(message: str) -> None:
+    """Tell the user something on standard error."""
+    click.echo(f"crfkit: {message}", err=True)
+
+
+def write_output(text: str) -> None:
+    """Write text to standard output as UTF-8 with plain newlines, whatever the locale and the platform."""
+    stream = click.get_binary_stream("stdout")
+    stream.write(text.encode())
+    stream.flush()
+
+
+@contextmanager
+def errors_as_lines(ctx: click.Context) -> Iterator[None]:
+    """Turn what goes wrong inside into one line on standard error and an exit code.
+
+    0: the reader of our output went away; 1: any error; 130: interrupted. Usage errors are left to click,
+    which ends with 2.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except BrokenPipeError:
+        _abandon_stdout()
+        raise click.exceptions.Exit(0) from None
+    except KeyboardInterrupt:
+        if ctx.meta.get(DEBUG):
+            traceback.print_exc()
+        raise click.exceptions.Exit(130) from None
+    except Exception as error:
+        if ctx.meta.get(DEBUG):
+            traceback.print_exc()
+        note(f"error: {_describe(error)}")
+        _abandon_stdout()
+        raise click.exceptions.Exit(1) from None
+
+
+def _describe(error: Exception) -> str:
+    """One line that says what happened, for our own errors and for those of Python."""
+    if isinstance(error, CrfkitError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return f"unexpected {type(error).__name__}: {error} (--debug shows where)".replace("\n", " ")
+
+
+def _abandon_stdout() -> None:
+    """Let what is still buffered for standard output go nowhere: its reader is gone or its disk is full.
+
+    Without this the interpreter tries again when it exits, and complains.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)

@@ -1,0 +1,142 @@
+"""`crfkit eval`: score labelled files."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from .. import reports
+from ..errors import OptionError
+from ..evaluation import SCHEME_NAMES, Comparison, Outputs, Scores, read_lexicon
+from .common import debug_option, note, write_output
+
+
+@click.command("eval", short_help="Score predicted labels against gold labels.")
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
+@click.option(
+    "--scheme",
+    type=click.Choice(SCHEME_NAMES),
+    default="auto",
+    show_default=True,
+    help="How labels mark chunks. auto: iobes or bilou if the gold labels are such, else bio, by conlleval's rules, "
+    "which serve iob1, ioe1 and ioe2 too. none: each token that is not O is a chunk.",
+)
+@click.option("--strict", is_flag=True, help="Count well-formed chunks only; labels not of the scheme are an error.")
+@click.option("--tokens", is_flag=True, help="Report on tokens: accuracy, each label, confusions.")
+@click.option("--segments", is_flag=True, help="Report on words: labels are B, M, E, S or B, I of a segmentation.")
+@click.option("--lexicon", type=click.Path(), help="With --segments: known words, one a line; report the others' recall.")
+@click.option("--compare", is_flag=True, help="Test the first file against each other one for significance.")
+@click.option("--shuffles", type=click.IntRange(1), default=10000, show_default=True, help="With --compare: how many.")
+@click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True, help="With --compare.")
+@click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
+@click.option("-l", "--latex", is_flag=True, help="A LaTeX table, as conlleval -l prints it.")
+@click.option("-r", "--raw", is_flag=True, help="The same as --scheme none.")
+@click.option("-d", "--delimiter", help="Between columns: a character or a regular expression. Default: tabs, or "
+              "blanks where a line has no tab.")  # fmt: skip
+@click.option("-o", "--outside", metavar="LABEL", default="O", show_default=True, help="The label outside of chunks.")
+@debug_option
+@click.pass_context
+def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> None:
+    """Score predicted labels against gold labels: chunks, in the layout and with the numbers of conlleval.
+
+    The gold and the predicted label are the last two columns of each FILE; without a FILE or for `-`, standard
+    input is read. Several files are set side by side. Lines before a sentence such as `# 0.97` and `# 1 0.02` are not
+    tokens, and of several analyses of a sentence only the best counts.
+    """
+    inputs = list(files) or ["-"]
+    _check_options(ctx, inputs, options)
+    lexicon = read_lexicon(options["lexicon"]) if options["lexicon"] is not None else None
+    try:
+        outputs = Outputs(
+            inputs,
+            "none" if options["raw"] else options["scheme"],
+            options["strict"],
+            outside=options["outside"],
+            delimiter=options["delimiter"],
+            segments=options["segments"],
+            lexicon=lexicon,
+            keep=options["compare"],
+        )
+    except OptionError as error:
+        raise click.UsageError(str(error), ctx) from None
+    comparisons = [
+        outputs.compare(0, other, shuffles=options["shuffles"], seed=options["seed"])
+        for other in range(1, len(inputs) * options["compare"])
+    ]
+    for scores in outputs.scores:
+        _notes(scores)
+    write_output(_as_json(outputs.scores, comparisons) if options["as_json"] else _as_text(outputs.scores, comparisons, options))
+
+
+def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:
+    """Refuse what would be ignored."""
+
+    def given(name: str) -> bool:
+        return ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+
+    def refuse(message: str) -> None:
+        raise click.UsageError(message, ctx)
+
+    if inputs.count("-") > 1:
+        refuse("standard input can be read only once")
+    if options["raw"] and given("scheme") and options["scheme"] != "none":
+        refuse(f"--raw contradicts --scheme {options['scheme']}")
+    if options["lexicon"] is not None and not options["segments"]:
+        refuse("--lexicon is of use with --segments only")
+    if options["compare"] and len(inputs) < 2:
+        refuse("--compare needs two files or more")
+    for name in ("seed", "shuffles"):
+        if given(name) and not options["compare"]:
+            refuse(f"--{name} is of use with --compare only")
+    if options["latex"] and (options["as_json"] or options["tokens"] or options["segments"]):
+        refuse("--latex is for the report on chunks alone")
+    if options["strict"] and (options["raw"] or options["scheme"] == "none"):
+        refuse("--strict needs a scheme with chunks")
+    if not options["outside"]:
+        refuse("--outside needs a label")
+
+
+def _notes(scores: Scores) -> None:
+    """What a user should know who takes the numbers for conlleval's."""
+    if scores.tokens == 0:
+        note(f"{scores.path}: no tokens")
+    if scores.merged is not None:
+        fb1 = reports.percent(scores.merged)[2]
+        note(
+            f"{scores.path}: counted as {scores.scheme.upper()}; conlleval.pl does not know it, would merge "
+            f"neighbouring chunks of a type and report FB1 {fb1:.2f}"
+        )
+
+
+def _as_json(all_scores: list[Scores], comparisons: list[Comparison]) -> str:
+    result: dict[str, Any]
+    if len(all_scores) == 1:
+        result = all_scores[0].as_dict()
+    else:
+        result = {"files": [scores.as_dict() for scores in all_scores]}
+        if comparisons:
+            result["comparisons"] = [comparison.as_dict() for comparison in comparisons]
+    return json.dumps(result, ensure_ascii=False, indent=1) + "\n"
+
+
+def _as_text(all_scores: list[Scores], comparisons: list[Comparison], options: dict[str, Any]) -> str:
+    wanted = [
+        report
+        for report, asked in (
+            (reports.latex_report, options["latex"]),
+            (reports.token_report, options["tokens"]),
+            (reports.segment_report, options["segments"]),
+        )
+        if asked
+    ]
+    text = ""
+    if not wanted and len(all_scores) > 1:
+        text = reports.side_by_side(all_scores)
+    else:
+        for scores in all_scores:
+            if len(all_scores) > 1:
+                text += f"==> {scores.path} <==\n"
+            text += "".join(report(scores) for report in wanted or [reports.chunk_report])
+    return text + "".join("\n" + reports.comparison_report(comparison) for comparison in comparisons)

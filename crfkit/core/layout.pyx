@@ -1,0 +1,580 @@
+"""Which features exist, and where their weights stand (the picture is in simd/crf.h).
+
+`build` looks at a data set: every attribute gets the labels it was seen with, or all of them. Attributes are
+renumbered: those with many labels first, in dense rows; within both kinds the frequent ones first, so that the
+rows in constant use share the cache. `from_sections` takes the same arrays from a model file, after checking them.
+"""
+
+from cpython cimport array
+from libc.stdlib cimport qsort
+from libc.string cimport memset
+
+from .dataset cimport Dataset
+from .memory cimport buffer_free, buffer_reserve
+from ..errors import DataError, ModelFileError
+
+import array as arrays
+
+MAX_LABELS = 65535
+
+cdef uint32_t NO_EDGE = 0xFFFFFFFF      # the first position has none
+
+
+cdef int64_t layout_cell(const LayoutC* layout, int32_t a, int32_t label) noexcept nogil:
+    """Where the weight of attribute a with this label stands, or -1 when there is no such feature."""
+    cdef int64_t low, high, middle
+    if a < layout.H:
+        low = <int64_t>a * layout.P + label
+        return low if layout.u_mask[low] else -1
+    low, high = layout.u_ptr[a], layout.u_ptr[a + 1]
+    while low < high:
+        middle = (low + high) >> 1
+        if layout.u_label[middle] < label:
+            low = middle + 1
+        else:
+            high = middle
+    if low < layout.u_ptr[a + 1] and layout.u_label[low] == label:
+        return layout.cold0 + low - layout.u_ptr[layout.H]
+    return -1
+
+
+cdef int64_t layout_rich_cell(const LayoutC* layout, int32_t b, int32_t prev, int32_t label) noexcept nogil:
+    """The same for a rich bigram attribute and a pair of labels."""
+    cdef:
+        int64_t low = layout.b_ptr[b], high = layout.b_ptr[b + 1], middle
+        int64_t key = (<int64_t>prev << 16) | label
+    while low < high:
+        middle = (low + high) >> 1
+        if ((<int64_t>layout.b_prev[middle] << 16) | layout.b_label[middle]) < key:
+            low = middle + 1
+        else:
+            high = middle
+    if low < layout.b_ptr[b + 1] and layout.b_prev[low] == prev and layout.b_label[low] == label:
+        return layout.rich0 + low
+    return -1
+
+
+cdef void layout_clear_absent(const LayoutC* layout, double* cells) noexcept nogil:
+    """Zeros in the cells of dense rows and of the label-pair matrix that stand for no feature."""
+    cdef int64_t k
+    for k in range(<int64_t>layout.H * layout.P):
+        cells[k] = cells[k] if layout.u_mask[k] else 0
+    for k in range(layout.cold0 + layout.u_ptr[layout.A] - layout.u_ptr[layout.H], layout.tau0):
+        cells[k] = 0
+    if layout.has_tau:
+        for k in range(<int64_t>layout.L * layout.P):
+            cells[layout.tau0 + k] = cells[layout.tau0 + k] if layout.tau_mask[k] else 0
+
+
+cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) noexcept nogil:
+    """Where the weight of feature f, one of attribute a, stands."""
+    if a < layout.H:
+        return <int64_t>a * layout.P + layout.u_label[f]
+    return layout.cold0 + f - layout.u_ptr[layout.H]
+
+
+cdef bint row_fits(const LayoutC* layout, int32_t a) noexcept nogil:
+    """Row a of a mapped layout lies in its table and has ascending labels below L."""
+    cdef int64_t f, first = layout.u_ptr[a], last = layout.u_ptr[a + 1]
+    if first < 0 or last < first or last > layout.u_ptr[layout.A]:
+        return False
+    if a >= layout.H and first < layout.u_ptr[layout.H]:
+        return False
+    for f in range(first, last):
+        if layout.u_label[f] >= layout.L or (f > first and layout.u_label[f] <= layout.u_label[f - 1]):
+            return False
+    return True
+
+
+cdef bint rich_row_fits(const LayoutC* layout, int32_t b) noexcept nogil:
+    cdef int64_t f, first = layout.b_ptr[b], last = layout.b_ptr[b + 1]
+    if first < 0 or last < first or last > layout.b_ptr[layout.B]:
+        return False
+    for f in range(first, last):
+        if layout.b_prev[f] >= layout.L or layout.b_label[f] >= layout.L:
+            return False
+        if f > first and (layout.b_prev[f] < layout.b_prev[f - 1] or (
+                layout.b_prev[f] == layout.b_prev[f - 1] and layout.b_label[f] <= layout.b_label[f - 1])):
+            return False
+    return True
+
+
+cdef bint layout_fits(const LayoutC* layout, const SentenceC* sent) noexcept nogil:
+    """Whether all that scoring this sentence touches is sound: for layouts that were not verified as a whole."""
+    cdef int64_t u
+    for u in range(sent.u_ptr[0], sent.u_ptr[sent.T]):
+        if sent.u_id[u] < 0 or sent.u_id[u] >= layout.A or not row_fits(layout, sent.u_id[u]):
+            return False
+    if sent.b_ptr != NULL:
+        for u in range(sent.b_ptr[0], sent.b_ptr[sent.T]):
+            if sent.b_id[u] < 0 or sent.b_id[u] >= layout.B or not rich_row_fits(layout, sent.b_id[u]):
+                return False
+    return True
+
+
+cdef int by_value(const void* a, const void* b) noexcept nogil:
+    cdef uint32_t x = (<const uint32_t*>a)[0], y = (<const uint32_t*>b)[0]
+    return (x > y) - (x < y)
+
+
+cdef inline bint is_hot(int64_t labels, int32_t P) noexcept nogil:
+    """Dense rows pay from about a sixth of the labels on: fewer would be mostly zeros to read."""
+    return labels > 1 and 6 * labels >= P
+
+
+cdef class SeenPairs:
+    """For each attribute the sorted distinct values it was seen with: labels, or pairs prev << 16 | label."""
+    cdef BufferC start, value, count, n_seen
+    cdef int32_t n
+
+    def __dealloc__(self):
+        buffer_free(&self.start)
+        buffer_free(&self.value)
+        buffer_free(&self.count)
+        buffer_free(&self.n_seen)
+
+    cdef int collect(self, int32_t n, const DatasetC* data, bint edges) except -1 nogil:
+        cdef:
+            const int64_t* ptr = data.b_ptr if edges else data.u_ptr
+            const int32_t* ids = data.b_id if edges else data.u_id
+            int64_t s, t, u, at, first
+            int64_t* start
+            int64_t* count
+            int32_t* seen
+            uint32_t* value
+            uint32_t v
+            int32_t a
+        self.n = n
+        buffer_reserve(&self.start, n + 1, sizeof(int64_t))
+        buffer_reserve(&self.count, n + 1, sizeof(int64_t))
+        buffer_reserve(&self.n_seen, n + 1, sizeof(int32_t))
+        start, count, seen = <int64_t*>self.start.data, <int64_t*>self.count.data, <int32_t*>self.n_seen.data
+        memset(count, 0, (n + 1) * sizeof(int64_t))
+        if ptr == NULL:
+            memset(seen, 0, (n + 1) * sizeof(int32_t))
+            return 0
+        for u in range(ptr[data.n_tok]):
+            count[ids[u]] += 1
+        at = 0
+        for a in range(n):
+            start[a] = at
+            at += count[a]
+            count[a] = 0
+        buffer_reserve(&self.value, at, sizeof(uint32_t))
+        value = <uint32_t*>self.value.data
+        for s in range(data.n_seq):
+            for t in range(data.seq_ptr[s], data.seq_ptr[s + 1]):
+                if edges and t == data.seq_ptr[s]:
+                    v = NO_EDGE
+                elif edges:
+                    v = (<uint32_t>data.label[t - 1] << 16) | data.label[t]
+                else:
+                    v = data.label[t]
+                for u in range(ptr[t], ptr[t + 1]):
+                    a = ids[u]
+                    value[start[a] + count[a]] = v
+                    count[a] += 1
+        for a in range(n):
+            first = start[a]
+            if count[a] > 1:
+                qsort(value + first, count[a], sizeof(uint32_t), by_value)
+            seen[a] = 0
+            for u in range(first, first + count[a]):
+                if value[u] != NO_EDGE and (u == first or value[u] != value[u - 1]):
+                    value[first + seen[a]] = value[u]
+                    seen[a] += 1
+        return 0
+
+
+cdef order_by_frequency(SeenPairs seen, const int32_t[::1] kept, const uint8_t[::1] first):
+    """New ids (array of int32, -1 for the dropped): flagged attributes first, then by falling count."""
+    cdef:
+        int64_t[:, ::1] bucket
+        int32_t[::1] new
+        const int64_t* count = <const int64_t*>seen.count.data
+        int64_t c, at, n
+        int32_t a
+        int group
+        int64_t top = 65535
+    new_ids = arrays.array("i", bytes(4 * seen.n))
+    new = new_ids if seen.n else None
+    sizes = arrays.array("q", bytes(8 * 2 * (top + 1)))
+    bucket = memoryview(sizes).cast("B").cast("q", (2, top + 1))
+    for a in range(seen.n):
+        if kept[a] > 0:
+            bucket[0 if first[a] else 1, min(count[a], top)] += 1
+    at = 0
+    for group in range(2):
+        for c in range(top, -1, -1):
+            n = bucket[group, c]
+            bucket[group, c] = at
+            at += n
+    for a in range(seen.n):
+        new[a] = -1
+        if kept[a] > 0:
+            group, c = 0 if first[a] else 1, min(count[a], top)
+            new[a] = <int32_t>bucket[group, c]
+            bucket[group, c] += 1
+    return new_ids
+
+
+cdef class Layout:
+    """Owner of the arrays of one LayoutC."""
+
+    def __dealloc__(self):
+        buffer_free(&self.u_ptr)
+        buffer_free(&self.u_label)
+        buffer_free(&self.u_mask)
+        buffer_free(&self.b_ptr)
+        buffer_free(&self.b_prev)
+        buffer_free(&self.b_label)
+        buffer_free(&self.tau_mask)
+
+    @staticmethod
+    def build(Dataset data, int32_t labels, bint has_tau, const uint8_t[::1] u_all, const int32_t[::1] u_min,
+              const uint8_t[::1] b_all, const int32_t[::1] b_min, bint tau_all):
+        """The layout for a data set, and the new ids of its attributes: (layout, unigram ids, bigram ids).
+
+        `u_all[a]`: attribute a goes with every label, not only those seen; `u_min[a]`: it is dropped when it
+        occurs less often. `b_*` say the same of rich bigram attributes, `tau_all` of the plain label pairs.
+        """
+        cdef:
+            Layout self = Layout()
+            SeenPairs seen = SeenPairs()
+            LayoutC* c = &self.c
+            int32_t a, k, n
+            const int32_t[::1] new
+            uint32_t v
+            int64_t at, s, t
+            const int64_t* count
+            int32_t[::1] size
+            uint8_t[::1] hot
+            int64_t* ptr
+            const uint32_t* value
+            const int64_t* start
+            uint8_t* mask
+        if labels > MAX_LABELS:
+            raise DataError(f"{labels} labels; at most {MAX_LABELS} are supported")
+        c.L, c.P, c.has_tau = labels, (labels + 7) // 8 * 8, has_tau
+
+        n = u_all.shape[0]
+        with nogil:
+            seen.collect(n, &data.c, False)
+        count, value, start = <int64_t*>seen.count.data, <uint32_t*>seen.value.data, <int64_t*>seen.start.data
+        sizes, flags = arrays.array("i", bytes(4 * n)), bytearray(n)
+        size, hot = sizes if n else None, flags if n else None
+        for a in range(n):
+            if count[a] and count[a] >= u_min[a]:
+                size[a] = labels if u_all[a] else (<int32_t*>seen.n_seen.data)[a]
+                hot[a] = is_hot(size[a], c.P)
+                c.A += 1
+                c.H += hot[a]
+        u_new = order_by_frequency(seen, size, hot)
+        new = u_new if n else None
+        buffer_reserve(&self.u_ptr, c.A + 1, sizeof(int64_t))
+        ptr = <int64_t*>self.u_ptr.data
+        ptr[0] = 0
+        for a in range(n):
+            if new[a] >= 0:
+                ptr[new[a] + 1] = size[a]
+        for a in range(c.A):
+            ptr[a + 1] += ptr[a]
+        buffer_reserve(&self.u_label, ptr[c.A], sizeof(uint16_t))
+        for a in range(n):
+            if new[a] >= 0:
+                for k in range(size[a]):
+                    (<uint16_t*>self.u_label.data)[ptr[new[a]] + k] = k if u_all[a] else <uint16_t>value[start[a] + k]
+
+        n = b_all.shape[0]
+        seen = SeenPairs()
+        with nogil:
+            seen.collect(n, &data.c, True)
+        count, value, start = <int64_t*>seen.count.data, <uint32_t*>seen.value.data, <int64_t*>seen.start.data
+        sizes, flags = arrays.array("q", bytes(8 * n)), bytearray(n)
+        kept = arrays.array("i", bytes(4 * n))
+        size, hot = kept if n else None, flags if n else None
+        for a in range(n):
+            if count[a] and count[a] >= b_min[a]:
+                if b_all[a] and <int64_t>labels * labels > 0x7FFFFFFF:
+                    raise DataError(f"{labels} labels are too many for bigram features with every pair of labels")
+                size[a] = labels * labels if b_all[a] else (<int32_t*>seen.n_seen.data)[a]
+                c.B += size[a] > 0
+        b_new = order_by_frequency(seen, size, hot)
+        new = b_new if n else None
+        buffer_reserve(&self.b_ptr, c.B + 1, sizeof(int64_t))
+        ptr = <int64_t*>self.b_ptr.data
+        ptr[0] = 0
+        for a in range(n):
+            if new[a] >= 0:
+                ptr[new[a] + 1] = size[a]
+        for a in range(c.B):
+            ptr[a + 1] += ptr[a]
+        buffer_reserve(&self.b_prev, ptr[c.B], sizeof(uint16_t))
+        buffer_reserve(&self.b_label, ptr[c.B], sizeof(uint16_t))
+        for a in range(n):
+            if new[a] >= 0:
+                for k in range(size[a]):
+                    if b_all[a]:
+                        v = (<uint32_t>(k // labels) << 16) | <uint32_t>(k % labels)
+                    else:
+                        v = value[start[a] + k]
+                    (<uint16_t*>self.b_prev.data)[ptr[new[a]] + k] = <uint16_t>(v >> 16)
+                    (<uint16_t*>self.b_label.data)[ptr[new[a]] + k] = <uint16_t>(v & 0xFFFF)
+
+        buffer_reserve(&self.tau_mask, <int64_t>labels * c.P, 1)
+        mask = <uint8_t*>self.tau_mask.data
+        memset(mask, 0, <size_t>labels * c.P)
+        if has_tau and tau_all:
+            for k in range(labels):
+                memset(mask + <int64_t>k * c.P, 1, labels)
+        elif has_tau:
+            for s in range(data.c.n_seq):
+                for t in range(data.c.seq_ptr[s] + 1, data.c.seq_ptr[s + 1]):
+                    mask[<int64_t>data.c.label[t - 1] * c.P + data.c.label[t]] = 1
+        self.place()
+        return self, u_new, b_new
+
+    cdef int place(self) except -1:
+        """Pointers, the mask of the dense rows, and where each part of the cells begins."""
+        cdef:
+            LayoutC* c = &self.c
+            int64_t f, k
+            int32_t a
+        c.u_ptr, c.u_label = <const int64_t*>self.u_ptr.data, <const uint16_t*>self.u_label.data
+        c.b_ptr = <const int64_t*>self.b_ptr.data
+        c.b_prev, c.b_label = <const uint16_t*>self.b_prev.data, <const uint16_t*>self.b_label.data
+        c.tau_mask = <const uint8_t*>self.tau_mask.data
+        buffer_reserve(&self.u_mask, <int64_t>c.H * c.P + 1, 1)
+        c.u_mask = <const uint8_t*>self.u_mask.data
+        memset(self.u_mask.data, 0, <size_t>c.H * c.P)
+        for a in range(c.H):
+            for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
+                self.u_mask.data[<int64_t>a * c.P + c.u_label[f]] = 1
+        self.place_parts()
+        self.n_features = c.u_ptr[c.A] + c.b_ptr[c.B]
+        for k in range(<int64_t>c.L * c.P):
+            self.n_features += c.tau_mask[k]
+        return 0
+
+    cdef int place_parts(self) noexcept:
+        """Where each part of the cells begins."""
+        cdef LayoutC* c = &self.c
+        c.cold0 = <int64_t>c.H * c.P
+        # dense parts start on the boundary of a vector
+        c.tau0 = (c.cold0 + c.u_ptr[c.A] - c.u_ptr[c.H] + 15) // 16 * 16
+        c.rich0 = c.tau0 + (<int64_t>c.L * c.P if c.has_tau else 0)
+        c.n_cells = c.rich0 + c.b_ptr[c.B]
+        return 0
+
+    @property
+    def labels(self) -> int:
+        return self.c.L
+
+    @property
+    def n_cells(self) -> int:
+        return self.c.n_cells
+
+    @property
+    def n_attributes(self) -> int:
+        """Unigram attributes, rich bigram attributes."""
+        return self.c.A, self.c.B
+
+    @staticmethod
+    def from_sections(int32_t labels, bint has_tau, int64_t hot, const int64_t[::1] u_ptr, const uint16_t[::1] u_label,
+                      const int64_t[::1] b_ptr, const uint16_t[::1] b_prev, const uint16_t[::1] b_label,
+                      bint verify=True):
+        """The layout of a model file; the arrays stay where they are. Without `verify` what depends on the size
+        of the arrays is left to layout_fits, sentence by sentence."""
+        cdef:
+            Layout self = Layout()
+            LayoutC* c = &self.c
+        if not 1 <= labels <= MAX_LABELS:
+            raise ModelFileError(f"layout: {labels} labels, expected 1 to {MAX_LABELS}")
+        if not 1 <= u_ptr.shape[0] <= 0x7FFFFFFF or not 1 <= b_ptr.shape[0] <= 0x7FFFFFFF:
+            raise ModelFileError("layout: an attribute table without an end, or too large")
+        if b_prev.shape[0] != b_label.shape[0]:
+            raise ModelFileError("layout: pairs of labels of different lengths")
+        c.L, c.P, c.has_tau = labels, (labels + 7) // 8 * 8, has_tau
+        c.A, c.B = <int32_t>u_ptr.shape[0] - 1, <int32_t>b_ptr.shape[0] - 1
+        if not 0 <= hot <= c.A:
+            raise ModelFileError(f"layout: {hot} dense rows for {c.A} attributes")
+        c.H = <int32_t>hot
+        c.u_ptr, c.b_ptr = &u_ptr[0], &b_ptr[0]
+        c.u_label = &u_label[0] if u_label.shape[0] else NULL
+        c.b_prev = &b_prev[0] if b_prev.shape[0] else NULL
+        c.b_label = &b_label[0] if b_label.shape[0] else NULL
+        self.sections = (u_ptr, u_label, b_ptr, b_prev, b_label)
+        if c.u_ptr[0] != 0 or c.u_ptr[c.A] != u_label.shape[0] or c.b_ptr[0] != 0 or c.b_ptr[c.B] != b_label.shape[0]:
+            raise ModelFileError("layout: the attribute tables do not cover their features")
+        if not 0 <= c.u_ptr[c.H] <= u_label.shape[0]:
+            raise ModelFileError("layout: the dense rows do not end within the features")
+        if verify:
+            self.verify()
+        self.place_parts()
+        return self
+
+    cdef int verify(self) except -1:
+        """Every row within its table, every label below L, labels ascending within a row."""
+        cdef:
+            const LayoutC* c = &self.c
+            bint good = True
+            int32_t a
+        with nogil:
+            for a in range(c.A):
+                good = good and row_fits(c, a)
+            for a in range(c.B):
+                good = good and rich_row_fits(c, a)
+        if not good:
+            raise ModelFileError("layout: a row lies outside its table, or its labels are not in order")
+        return 0
+
+    def arrays(self) -> dict:
+        """Copies of the arrays that from_sections takes."""
+        cdef LayoutC* c = &self.c
+        cdef int64_t n_u = c.u_ptr[c.A], n_b = c.b_ptr[c.B]
+        copies = {}
+        for name, code, data in (
+            ("u_ptr", "q", (<const char*>c.u_ptr)[: (c.A + 1) * 8]),
+            ("u_label", "H", (<const char*>c.u_label)[: n_u * 2] if n_u else b""),
+            ("b_ptr", "q", (<const char*>c.b_ptr)[: (c.B + 1) * 8]),
+            ("b_prev", "H", (<const char*>c.b_prev)[: n_b * 2] if n_b else b""),
+            ("b_label", "H", (<const char*>c.b_label)[: n_b * 2] if n_b else b""),
+        ):
+            copies[name] = arrays.array(code)
+            copies[name].frombytes(data)
+        return copies
+
+    @property
+    def hot(self) -> int:
+        """Attributes with dense rows."""
+        return self.c.H
+
+    @property
+    def has_tau(self) -> bool:
+        return self.c.has_tau
+
+    def pruned(self, const float[::1] w):
+        """Without the features of weight zero: (layout, weights, new ids of the attributes, of the bigram ones).
+
+        Attributes keep their order; those without any feature left get the id -1.
+        """
+        cdef:
+            Layout new = Layout()
+            const LayoutC* old = &self.c
+            LayoutC* c = &new.c
+            int32_t a, k
+            int64_t f, cell
+            int64_t n_u = 0, n_b = 0
+            int pass_number
+            int64_t* ptr
+            float[::1] v
+        if w.shape[0] != old.n_cells:
+            raise ValueError("weights of another layout")
+        c.L, c.P = old.L, old.P
+        u_ids, b_ids = arrays.array("i", bytes(4 * old.A)), arrays.array("i", bytes(4 * old.B))
+        cdef int32_t[::1] u_new = u_ids if old.A else None
+        cdef int32_t[::1] b_new = b_ids if old.B else None
+        left = arrays.array("i", bytes(4 * (old.A + 1)))
+        cdef int32_t[::1] size = left
+        for a in range(old.A):
+            for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
+                size[a] += w[feature_cell(old, a, f)] != 0
+            n_u += size[a]
+        # dense rows stay in front
+        for pass_number in range(2):
+            for a in range(old.A):
+                if size[a] == 0:
+                    u_new[a] = -1
+                elif is_hot(size[a], c.P) == (pass_number == 0):
+                    u_new[a] = c.A
+                    c.A += 1
+            if pass_number == 0:
+                c.H = c.A
+        buffer_reserve(&new.u_ptr, c.A + 1, sizeof(int64_t))
+        buffer_reserve(&new.u_label, n_u + 1, sizeof(uint16_t))
+        ptr = <int64_t*>new.u_ptr.data
+        ptr[0] = 0
+        for a in range(old.A):
+            if size[a]:
+                ptr[u_new[a] + 1] = size[a]
+        for a in range(c.A):
+            ptr[a + 1] += ptr[a]
+        for a in range(old.A):
+            k = 0
+            for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
+                if w[feature_cell(old, a, f)] != 0:
+                    (<uint16_t*>new.u_label.data)[ptr[u_new[a]] + k] = old.u_label[f]
+                    k += 1
+        left = arrays.array("i", bytes(4 * (old.B + 1)))
+        size = left
+        for a in range(old.B):
+            for f in range(old.b_ptr[a], old.b_ptr[a + 1]):
+                size[a] += w[old.rich0 + f] != 0
+            n_b += size[a]
+            b_new[a] = c.B if size[a] else -1
+            c.B += size[a] > 0
+        buffer_reserve(&new.b_ptr, c.B + 1, sizeof(int64_t))
+        buffer_reserve(&new.b_prev, n_b + 1, sizeof(uint16_t))
+        buffer_reserve(&new.b_label, n_b + 1, sizeof(uint16_t))
+        n_b = 0
+        (<int64_t*>new.b_ptr.data)[0] = 0
+        for a in range(old.B):
+            for f in range(old.b_ptr[a], old.b_ptr[a + 1]):
+                if w[old.rich0 + f] != 0:
+                    (<uint16_t*>new.b_prev.data)[n_b] = old.b_prev[f]
+                    (<uint16_t*>new.b_label.data)[n_b] = old.b_label[f]
+                    n_b += 1
+            if size[a]:
+                (<int64_t*>new.b_ptr.data)[b_new[a] + 1] = n_b
+        # a model whose label pairs all weigh nothing can do without their matrix
+        buffer_reserve(&new.tau_mask, <int64_t>c.L * c.P, 1)
+        memset(new.tau_mask.data, 0, <size_t>c.L * c.P)
+        if old.has_tau:
+            for f in range(<int64_t>c.L * c.P):
+                if w[old.tau0 + f] != 0:
+                    new.tau_mask.data[f] = 1
+                    c.has_tau = 1
+        new.place()
+        cells = arrays.array("f", bytes(4 * c.n_cells))
+        v = cells if c.n_cells else None
+        for a in range(old.A):
+            for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
+                cell = feature_cell(old, a, f)
+                if w[cell] != 0:
+                    v[layout_cell(c, u_new[a], old.u_label[f])] = w[cell]
+        if c.has_tau:
+            for f in range(<int64_t>c.L * c.P):
+                v[c.tau0 + f] = w[old.tau0 + f]
+        n_b = 0
+        for f in range(old.b_ptr[old.B]):
+            if w[old.rich0 + f] != 0:
+                v[c.rich0 + n_b] = w[old.rich0 + f]
+                n_b += 1
+        return new, cells, u_ids, b_ids
+
+    def features(self, const float[::1] w):
+        """Every feature with a weight other than zero, as (kind, attribute, previous label, label, weight): kind
+        "U" (previous label -1), "B" for rich bigram attributes, "T" for plain label pairs (attribute -1)."""
+        cdef:
+            const LayoutC* c = &self.c
+            int32_t a, i, j
+            int64_t f
+            float x
+        if w.shape[0] != c.n_cells:
+            raise ValueError("weights of another layout")
+        if c.has_tau:
+            for i in range(c.L):
+                for j in range(c.L):
+                    x = w[c.tau0 + <int64_t>i * c.P + j]
+                    if x != 0:
+                        yield "T", -1, i, j, x
+        for a in range(c.A):
+            for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
+                x = w[feature_cell(c, a, f)]
+                if x != 0:
+                    yield "U", a, -1, c.u_label[f], x
+        for a in range(c.B):
+            for f in range(c.b_ptr[a], c.b_ptr[a + 1]):
+                x = w[c.rich0 + f]
+                if x != 0:
+                    yield "B", a, c.b_prev[f], c.b_label[f], x

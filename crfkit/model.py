@@ -1,0 +1,181 @@
+"""A trained model: labels, template, index of attributes, layout and weights, and how they lie in a file.
+
+The header of the file says what the model is (`describe`); its sections are those of the index
+(core/packing.pyx), the arrays of the layout (core/layout.pyx), each with the prefix "layout.", and "weights".
+docs/model-format.md describes them all.
+"""
+
+from __future__ import annotations
+
+import array
+import os
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from . import modelfile
+from .errors import ModelFileError
+from .options import WITHOUT_PROBABILITIES
+from .template import Template
+from .version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
+
+    from .core.index import Index
+    from .core.layout import Layout
+
+LAYOUT_ARRAYS = {"u_ptr": "int64", "u_label": "uint16", "b_ptr": "int64", "b_prev": "uint16", "b_label": "uint16"}
+
+# What the header must hold, and of which type.
+_FIELDS = {
+    "algorithm": str,
+    "attributes": int,
+    "bigram_attributes": int,
+    "columns": int,
+    "crfkit": str,
+    "features": int,
+    "format": str,
+    "has_tau": bool,
+    "hot": int,
+    "labels": list,
+    "options": dict,
+    "template": (str, type(None)),
+}
+
+
+class Model:
+    """A model, read-only. `learn` makes one, `load` opens one."""
+
+    def __init__(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str = "model", verify: bool = True):
+        from .core.index import Index
+        from .core.layout import Layout
+
+        self.name, self.header, self.sections = name, _checked(header), sections
+        try:
+            text = header["template"]
+            self.template = None if text is None else _template(text, header.get("column_names"))
+            self.index: Index = Index(self.template, sections, verify=verify)
+            self.layout: Layout = Layout.from_sections(
+                len(self.labels),
+                header["has_tau"],
+                header["hot"],
+                *(self._numbers(f"layout.{name}", dtype) for name, dtype in LAYOUT_ARRAYS.items()),
+                verify=verify,
+            )
+            self.weights = self._numbers("weights", "float32")
+            if len(self.weights) != self.layout.n_cells:
+                raise ModelFileError(f"{len(self.weights)} weights, expected {self.layout.n_cells}")
+            if self.layout.n_attributes != (header["attributes"], header["bigram_attributes"]):
+                raise ModelFileError("the header counts other attributes than the layout")
+            if self.index.n_attributes != self.layout.n_attributes:
+                raise ModelFileError("the index counts other attributes than the layout")
+            if verify:
+                from .trainers.base import all_finite
+
+                if not all_finite(self.weights):
+                    raise ModelFileError("a weight is not a finite number")
+        except ModelFileError as error:
+            raise ModelFileError(f"{name}: {error}") from None
+
+    def _numbers(self, name: str, dtype: str) -> memoryview:
+        try:
+            section = memoryview(self.sections[name])
+        except KeyError:
+            raise ModelFileError(f"section {name!r} is missing") from None
+        code, size = modelfile.DTYPES[dtype]
+        if section.nbytes % size:
+            raise ModelFileError(f"section {name!r} is not made of {dtype}")
+        return section.cast("B").cast(code)
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels, in bytewise order; their places are their numbers."""
+        return self.header["labels"]
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the scores are logarithms of unnormalised probabilities."""
+        return self.header["algorithm"] not in WITHOUT_PROBABILITIES
+
+    def save(self, path: str | os.PathLike[str]) -> int:
+        """Write the model; returns the bytes written. What was there before stays whole until all is written."""
+        return modelfile.write(path, self.header, self.sections)
+
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` writes."""
+        return modelfile.dumps(self.header, self.sections)
+
+    def __reduce__(self):
+        return load, (self.to_bytes(),)
+
+    def features(self) -> Iterator[tuple[str | None, str | None, str, float]]:
+        """Every feature of a weight other than zero: (attribute, previous label or None, label, weight).
+
+        Attribute None stands for the plain pair of labels.
+        """
+        names = self.labels
+        for kind, attribute, previous, label, weight in self.layout.features(self.weights):
+            text = None if kind == "T" else self._attribute_names["UB".index(kind)][attribute]
+            yield text, None if kind == "U" else names[previous], names[label], weight
+
+    @cached_property
+    def _attribute_names(self) -> tuple[list[str], list[str]]:
+        return tuple([name.decode() for name in self.index.attributes(bigram)] for bigram in (False, True))
+
+
+def _checked(header: Mapping[str, Any]) -> Mapping[str, Any]:
+    for name, kind in _FIELDS.items():
+        if not isinstance(header.get(name), kind) or (kind is int and isinstance(header[name], bool)):
+            raise ModelFileError(f"the header's field {name!r} is missing or not what it should be")
+    labels = header["labels"]
+    if not labels or not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
+        raise ModelFileError("the header's labels are not different names")
+    if any(not label or set(label) & set("\t\r\n\0") for label in labels):
+        raise ModelFileError("a label of the header is empty, or holds a tab or a line end")
+    if header["format"] not in ("columns", "conllu", "crfsuite"):
+        raise ModelFileError(f"the header names an unknown format, {header['format']!r}")
+    return header
+
+
+def _template(text: str, column_names: Any) -> Template:
+    from .errors import TemplateError
+
+    try:
+        names = None if column_names is None else {name: number for number, name in enumerate(column_names)}
+        return Template.parse(text, columns=names)
+    except (TemplateError, TypeError, ValueError) as error:
+        raise ModelFileError(f"the template in the header cannot be read: {error}") from None
+
+
+def build(layout: Layout, weights: array.array, builder: Any, header: dict[str, Any]) -> Model:
+    """The model of trained weights: features of weight zero, and what only they needed, are left out."""
+    from .core.packing import pack
+
+    layout, weights, u_new, b_new = layout.pruned(weights)
+    sections = dict(pack(builder, u_new, b_new))
+    sections.update((f"layout.{name}", values) for name, values in layout.arrays().items())
+    sections["weights"] = weights
+    attributes, bigram_attributes = layout.n_attributes
+    header = dict(
+        header,
+        crfkit=__version__,
+        attributes=attributes,
+        bigram_attributes=bigram_attributes,
+        features=layout.n_features,
+        has_tau=layout.has_tau,
+        hot=layout.hot,
+    )
+    return Model(header, sections)
+
+
+def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True) -> Model:
+    """Open a model file, or the bytes of one, and check it. With verify=False the time does not depend on its
+    size; what is used is then checked when it is used."""
+    file = modelfile.read(path_or_bytes, verify=verify)
+    sections = {name: file.section(name, entry.dtype) for name, entry in file.sections.items()}
+    try:
+        return Model(file.header, sections, file.name, verify=verify)
+    except ModelFileError as error:
+        reason = str(error)
+        raise ModelFileError(reason if reason.startswith(file.name) else f"{file.name}: {reason}") from None

@@ -1,0 +1,486 @@
+"""The section container that models are kept in: named arrays behind a checked header.
+
+    prefix    24 bytes: magic, format version, header length, header checksum
+    header    canonical JSON: {"metadata": ..., "sections": [table]}, then zeros up to a multiple of 64
+    payload   the sections, each at a multiple of 64, zeros between them, nothing after the last
+
+docs/model-format.md describes every byte. Nothing here knows what the sections mean. A file is treated as
+hostile: nothing is used before it was checked, and only ModelFileError or FileError comes out. Python's
+integers cannot overflow, so sums of offsets and products of shapes are exact; what has to be bounded is how
+much text is parsed and how large the factors are.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+import os
+import stat
+import struct
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .errors import FileError, ModelFileError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+if sys.byteorder != "little":
+    raise ImportError("crfkit maps little-endian model files into memory and needs a little-endian processor")
+
+# Not text, and a transfer that "repairs" text damages it.
+MAGIC = b"\x89crfkit\n"
+VERSION = 1
+ALIGNMENT = 64
+PREFIX = struct.Struct("<8sIIQ")  # magic, version, length of the JSON text, its XXH3-64
+MAX_HEADER = 16 << 20  # bytes of JSON text
+MAX_DEPTH = 32  # of nested lists and objects in it
+MAX_NAME = 255  # characters of a section's name
+MAX_NDIM = 8
+MAX_DIGITS = 20  # of an integer in the header; more cost time to parse and fit no field
+HEX_DIGITS = frozenset("0123456789abcdef")
+
+# The name of an element type -> (the code memoryview and struct have for it, bytes).
+DTYPES: dict[str, tuple[Any, int]] = {
+    "int8": ("b", 1),
+    "uint8": ("B", 1),
+    "int16": ("h", 2),
+    "uint16": ("H", 2),
+    "int32": ("i", 4),
+    "uint32": ("I", 4),
+    "int64": ("q", 8),
+    "uint64": ("Q", 8),
+    "float32": ("f", 4),
+    "float64": ("d", 8),
+}
+# What other buffers call the same types: "l" is 4 or 8 bytes wide, depending on the platform.
+_DTYPE_OF = {(code, size): name for name, (code, size) in DTYPES.items()}
+_DTYPE_OF |= {("l", 4): "int32", ("L", 4): "uint32", ("l", 8): "int64", ("L", 8): "uint64"}
+
+_FOREIGN = (
+    (b"lCRF", "a CRFsuite model; crfkit cannot read it, train a new one from the same data"),
+    (b"#mdl#", "a Wapiti model; crfkit cannot read it, train a new one with the same patterns"),
+    (b"d\0\0\0", "a CRF++ binary model; crfkit cannot read it, train a new one with the same template"),
+    (b"\x1f\x8b", "compressed with gzip; gunzip it first"),
+    (b"\x80", "a Python pickle, which crfkit never loads"),
+    (b"version https://git-lfs", "a Git LFS pointer instead of the file itself; run git lfs pull"),
+)
+
+
+class Section(NamedTuple):
+    """One row of the section table."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int  # from the start of the payload
+    length: int  # bytes
+    checksum: str  # XXH3-64, 16 hexadecimal digits
+
+
+class ModelFile:
+    """A model file that was checked: its metadata and its sections, mapped rather than copied.
+
+    The memory stays valid for as long as this object or any section taken from it lives; there is nothing to
+    close.
+    """
+
+    def __init__(
+        self, name: str, header: dict[str, Any], sections: dict[str, Section], payload: memoryview, size: int
+    ):
+        self.name = name
+        self.header = header
+        self.sections = sections
+        self.size = size
+        self._payload = payload
+
+    def section(self, name: str, dtype: str, shape: tuple[int | None, ...] | None = None) -> memoryview:
+        """The elements of a section as a flat read-only view, aligned to 64 bytes.
+
+        It is an error if the section is missing, of another type, or of another shape than the one given;
+        None in a shape stands for any size.
+        """
+        entry = self.sections.get(name)
+        if entry is None:
+            raise ModelFileError(f"{self.name}: section {name!r} is missing")
+        if entry.dtype != dtype:
+            raise ModelFileError(f"{self.name}: section {name!r} holds {entry.dtype}, expected {dtype}")
+        if shape is not None and not (
+            len(shape) == len(entry.shape)
+            and all(want in (None, found) for want, found in zip(shape, entry.shape, strict=True))
+        ):
+            expected = " x ".join("any" if size is None else str(size) for size in shape)
+            found = " x ".join(map(str, entry.shape))
+            raise ModelFileError(f"{self.name}: section {name!r} has shape {found}, expected {expected}")
+        return self._payload[entry.offset : entry.offset + entry.length].cast(DTYPES[dtype][0])
+
+
+def read(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True) -> ModelFile:
+    """Open a model file and check all of it before any of it is used.
+
+    A path is mapped. A bytes-like object is copied, which aligns the sections and keeps them from changing
+    after the checks. verify=False leaves out the checksums of what is in the sections, so that the time does
+    not depend on the size of the file; everything else is checked all the same.
+    """
+    if isinstance(path_or_bytes, (str, os.PathLike)):
+        name = os.fspath(path_or_bytes)
+        data = _map(name)
+    else:
+        name = "model in memory"
+        data = _aligned(path_or_bytes)
+    try:
+        start, header, sections = _parse(data)
+        if verify:
+            _check_sections(data[start:], sections.values())
+    except ModelFileError as error:
+        raise ModelFileError(f"{name}: {error}") from None
+    return ModelFile(name, header, sections, data[start:], len(data))
+
+
+def write(path: str | os.PathLike[str], header: dict[str, Any], sections: Mapping[str, Buffer]) -> int:
+    """Write a model file and return its size in bytes.
+
+    The header is anything JSON can hold, a section a contiguous buffer of one of the DTYPES; what the format
+    has no room for is a ValueError or TypeError, before anything is written. The same arguments give the same
+    bytes. The file appears at its place complete or not at all: on any failure what
+    was there before is still there.
+    """
+    parts = _encode(header, sections)
+    target = _target(path)
+    try:
+        if _is_device(target):
+            with open(target, "wb") as file:
+                file.writelines(parts)
+        else:
+            _replace(target, parts)
+    except OSError as error:
+        raise FileError(f"{os.fspath(path)}: cannot be written: {_reason(error)}") from error
+    return sum(len(part) for part in parts)
+
+
+def dumps(header: dict[str, Any], sections: Mapping[str, Buffer]) -> bytes:
+    """The bytes that write would put into a file."""
+    return b"".join(_encode(header, sections))
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise FileError unless a model can be written to this path: to be called before hours of training."""
+    target = _target(path)
+    if _is_device(target):
+        return
+    probe = _temporary(target)
+    try:
+        try:
+            open(probe, "xb").close()
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(probe)
+    except OSError as error:
+        folder = os.path.dirname(target)
+        raise FileError(
+            f"{os.fspath(path)}: cannot create a file in {folder}: {_reason(error)};"
+            " choose another place or change its permissions"
+        ) from error
+
+
+# Writing
+
+
+def _encode(header: dict[str, Any], sections: Mapping[str, Buffer]) -> list[bytes | memoryview]:
+    """The pieces of the file in order; the contents of the sections are not copied."""
+    from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
+
+    table: list[dict[str, Any]] = []
+    payload: list[bytes | memoryview] = []
+    end = 0
+    for name, buffer in sections.items():
+        if not 1 <= len(name) <= MAX_NAME:
+            raise ValueError(f"section {name!r}: its name is not a string of 1 to {MAX_NAME} characters")
+        view = memoryview(buffer)
+        dtype = _DTYPE_OF.get((view.format, view.itemsize))
+        if dtype is None or not view.c_contiguous or not 1 <= view.ndim <= MAX_NDIM:
+            raise TypeError(f"section {name!r}: not a contiguous array of one of {', '.join(DTYPES)}")
+        body = view.cast("B") if view.nbytes else b""
+        gap = -end % ALIGNMENT
+        payload += [bytes(gap), body]
+        table.append(
+            {
+                "name": name,
+                "dtype": dtype,
+                "shape": view.shape,
+                "offset": end + gap,
+                "length": len(body),
+                "checksum": xxh3_64_hexdigest(body),
+            }
+        )
+        end += gap + len(body)
+    text = _canonical({"metadata": header, "sections": table})
+    if len(text) > MAX_HEADER:
+        raise ValueError(f"the header needs {len(text)} bytes, more than the {MAX_HEADER} of the format")
+    try:
+        _parse_json(text)
+    except ModelFileError as error:  # better now than when the model is needed
+        raise ValueError(f"the header could not be read again: {error}") from None
+    prefix = PREFIX.pack(MAGIC, VERSION, len(text), xxh3_64_intdigest(text))
+    return [prefix, text, bytes(-(len(prefix) + len(text)) % ALIGNMENT), *payload]
+
+
+def _canonical(document: Any) -> bytes:
+    """The one JSON text that stands for a document."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode()
+
+
+def _target(path: str | os.PathLike[str]) -> str:
+    """The path to write to, behind symbolic links; FileError says what is in the way."""
+    name = os.fspath(path)
+    if "\0" in name:
+        raise FileError(f"{name!r}: not a file name")
+    if not os.path.basename(name) or os.path.isdir(name):
+        raise FileError(f"{name or 'model path'}: names a folder; give the name of a file to write")
+    if _is_device(name):
+        return name
+    target = os.path.realpath(name)
+    folder = os.path.dirname(target)
+    try:
+        os.stat(os.path.join(folder, ""))  # the separator at the end makes a file in its place an error
+    except OSError as error:
+        raise FileError(f"{name}: no usable folder {folder}: {_reason(error)}; create it first") from error
+    try:
+        os.lstat(target)
+    except FileNotFoundError:
+        return target
+    except OSError as error:
+        raise FileError(f"{name}: cannot be written: {_reason(error)}") from error
+    if os.path.islink(target):
+        raise FileError(f"{name}: a symbolic link that leads to itself")
+    if not os.access(target, os.W_OK):
+        raise FileError(f"{name}: is write-protected; choose another name or change its permissions")
+    return target
+
+
+def _is_device(path: str) -> bool:
+    """Whether this is /dev/null, a pipe or the like: written to directly, never replaced by a file."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def _temporary(target: str) -> str:
+    """A name nobody else has, in the folder of the target so that it can be renamed."""
+    return os.path.join(os.path.dirname(target), f".crfkit-{os.urandom(8).hex()}.tmp")
+
+
+def _replace(target: str, parts: list[bytes | memoryview]) -> None:
+    temporary = _temporary(target)
+    try:
+        with open(temporary, "xb") as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:  # Ctrl-C too must leave nothing behind
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    # The new file is whole and in its place; a folder that cannot be synchronised (Windows, some network
+    # file systems) only means that a power cut in the next seconds brings the old one back.
+    with suppress(OSError):
+        folder = os.open(os.path.dirname(target), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+# Reading
+
+
+def _map(path: str) -> memoryview:
+    """The bytes of a file."""
+    try:
+        with open(path, "rb") as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                with suppress(OSError, ValueError):  # an empty file, or a file system without mappings
+                    return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            data = file.read(len(MAGIC))
+            if data == MAGIC:  # else it may well be endless
+                data += file.read()
+            return _aligned(data)
+    except IsADirectoryError:
+        raise FileError(f"{path}: is a folder, not a model file") from None
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read: {_reason(error)}") from error
+    except ValueError as error:  # a zero byte in the path
+        raise FileError(f"{path!r}: not a file name") from error
+
+
+def _aligned(buffer: Buffer) -> memoryview:
+    """A private copy at the start of a memory page, read only."""
+    data = memoryview(buffer)
+    if not data.nbytes:
+        return memoryview(b"")
+    copy = mmap.mmap(-1, data.nbytes, access=mmap.ACCESS_COPY)
+    copy[:] = data.cast("B") if data.c_contiguous else data.tobytes()
+    return memoryview(copy).toreadonly()
+
+
+def _parse(data: memoryview) -> tuple[int, dict[str, Any], dict[str, Section]]:
+    """Where the payload starts, the metadata and the section table, all checked against the file's length."""
+    from xxhash import xxh3_64_intdigest
+
+    if data[: len(MAGIC)] != MAGIC:
+        raise ModelFileError(_foreign(bytes(data[:1024])))
+    if len(data) < PREFIX.size:
+        raise ModelFileError(f"damaged: truncated to {len(data)} bytes")
+    _, version, length, checksum = PREFIX.unpack_from(data)
+    if version > VERSION:
+        raise ModelFileError(
+            f"has format version {version}, this crfkit reads up to version {VERSION}; upgrade crfkit"
+        )
+    if version < 1:
+        raise ModelFileError(f"damaged: there is no format version {version}")
+    if length > MAX_HEADER:
+        raise ModelFileError(f"damaged: a header of {length} bytes, more than {MAX_HEADER} are not allowed")
+    end = PREFIX.size + length
+    start = end + -end % ALIGNMENT
+    if len(data) < start:
+        raise ModelFileError(f"damaged: truncated to {len(data)} bytes, the header alone takes {start}")
+    text = bytes(data[PREFIX.size : end])
+    if xxh3_64_intdigest(text) != checksum:
+        raise ModelFileError("damaged: the checksum of the header does not match")
+    _check_zeros(data[end:start], "the header")
+    document = _parse_json(text)
+    if type(document) is not dict or document.keys() != {"metadata", "sections"}:
+        raise ModelFileError("damaged: the header is not an object of metadata and sections")
+    metadata, table = document["metadata"], document["sections"]
+    if type(metadata) is not dict or type(table) is not list:
+        raise ModelFileError("damaged: the metadata are not an object, or the section table is not a list")
+    return start, metadata, _parse_table(table, data[start:])
+
+
+def _foreign(start: bytes) -> str:
+    """What a file is that does not start with the magic, as far as one can tell."""
+    if not start:
+        return "is empty"
+    if MAGIC.startswith(start):
+        return f"damaged: truncated to {len(start)} bytes"
+    if b"crfkit" in start[:12]:
+        return "damaged: it was transferred as text; transfer it as a binary file"
+    for magic, hint in _FOREIGN:
+        if start.startswith(magic):
+            return f"not a crfkit model: {hint}"
+    text = start.decode("utf-8", "ignore")
+    if "\0" not in text and len(start) - len(text.encode()) <= 3:  # the end may cut a character
+        return "not a crfkit model: a text file; the model is what crfkit learn writes"
+    return "not a crfkit model"
+
+
+def _parse_json(text: bytes) -> Any:
+    """Strict JSON: only the one canonical text of a document, so that nobody reads the same bytes otherwise."""
+    try:
+        document = json.loads(text.decode(), parse_int=_integer, parse_constant=_refuse_constant)
+        too_deep = _deeper_than(MAX_DEPTH, document)
+        canonical = b"" if too_deep else _canonical(document)
+    except RecursionError:
+        too_deep = True
+    except ValueError as error:
+        raise ModelFileError(f"damaged: the header is not valid JSON: {error}") from None
+    if too_deep:
+        raise ModelFileError(f"damaged: the header is nested deeper than {MAX_DEPTH} levels")
+    if canonical != text:
+        raise ModelFileError("damaged: the header is not canonical JSON (repeated or unsorted keys, blanks)")
+    return document
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"an integer of {len(digits)} digits")
+    return int(digits)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _deeper_than(limit: int, document: Any) -> bool:
+    level = [[document]]
+    for _ in range(limit + 1):
+        level = [
+            child
+            for node in level
+            for child in (node.values() if type(node) is dict else node)
+            if type(child) in (dict, list)
+        ]
+    return bool(level)
+
+
+def _parse_table(table: list[Any], payload: memoryview) -> dict[str, Section]:
+    """The section table, when its sections lie one behind the other and cover the payload exactly."""
+    sections: dict[str, Section] = {}
+    end = 0
+    for number, row in enumerate(table):
+        where = f"damaged: section {number}"
+        if type(row) is not dict or row.keys() != set(Section._fields):
+            raise ModelFileError(f"{where}: not an object of {', '.join(Section._fields)}")
+        name, dtype, shape = row["name"], row["dtype"], row["shape"]
+        offset, length, checksum = row["offset"], row["length"], row["checksum"]
+        if type(name) is not str or not 1 <= len(name) <= MAX_NAME:
+            raise ModelFileError(f"{where}: its name is not a string of 1 to {MAX_NAME} characters")
+        where += f" ({name!r})"
+        if name in sections:
+            raise ModelFileError(f"{where}: a second section of this name")
+        if type(dtype) is not str or dtype not in DTYPES:
+            raise ModelFileError(f"{where}: its type is not one of {', '.join(DTYPES)}")
+        if type(shape) is not list or not 1 <= len(shape) <= MAX_NDIM or not all(map(_is_size, shape)):
+            raise ModelFileError(f"{where}: its shape is not a list of 1 to {MAX_NDIM} sizes")
+        if not _is_size(offset) or not _is_size(length):
+            raise ModelFileError(f"{where}: its offset or length is not a size")
+        if type(checksum) is not str or not (len(checksum) == 16 and set(checksum) <= HEX_DIGITS):
+            raise ModelFileError(f"{where}: its checksum is not 16 hexadecimal digits")
+        if math.prod(shape) * DTYPES[dtype][1] != length:
+            raise ModelFileError(f"{where}: its shape does not agree with its length of {length} bytes")
+        if offset % ALIGNMENT:
+            raise ModelFileError(f"{where}: its offset {offset} is not a multiple of {ALIGNMENT}")
+        if offset < end:
+            raise ModelFileError(
+                f"{where}: it starts at {offset}, inside the section before, which ends at {end}"
+            )
+        if offset - end >= ALIGNMENT:
+            raise ModelFileError(
+                f"{where}: it starts at {offset}, {offset - end} bytes after the section before"
+            )
+        if length > len(payload) - offset:
+            raise ModelFileError(
+                f"{where}: truncated: it ends at {offset + length}, the data at {len(payload)}"
+            )
+        _check_zeros(payload[end:offset], f"what precedes section {name!r}")
+        sections[name] = Section(name, dtype, tuple(shape), offset, length, checksum)
+        end = offset + length
+    if end != len(payload):
+        raise ModelFileError(f"damaged: {len(payload) - end} bytes follow the last section")
+    return sections
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= sys.maxsize
+
+
+def _check_zeros(gap: memoryview, place: str) -> None:
+    if any(gap):
+        raise ModelFileError(f"damaged: the padding of {place} is not zero")
+
+
+def _check_sections(payload: memoryview, sections: Iterable[Section]) -> None:
+    """Compare what the sections hold with their checksums."""
+    from xxhash import xxh3_64_hexdigest
+
+    for section in sections:
+        body = payload[section.offset : section.offset + section.length]
+        if xxh3_64_hexdigest(body) != section.checksum:
+            raise ModelFileError(f"damaged: the checksum of section {section.name!r} does not match")

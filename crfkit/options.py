@@ -1,0 +1,121 @@
+"""What each trainer can be told: one frozen dataclass a trainer, with default, range and help of every option.
+
+The command line, the Python API and --config all take their options from here, and here alone they are judged.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields
+from typing import Any
+
+from .errors import OptionError
+
+
+def option(default: Any, help: str, *, low: float | None = None, above: float | None = None, high: float | None = None, kind: type | None = None) -> Any:
+    """A field of an options dataclass: `low` and `high` may be reached, `above` must be exceeded."""
+    kind = kind or type(default)
+    return field(default=default, metadata={"help": help, "low": low, "above": above, "high": high, "kind": kind})
+
+
+def _l2(default: float) -> Any:
+    return option(default, "Weight of the L2 penalty: l2/2 |w|^2 is added to the objective.", low=0.0)
+
+
+def _passes(default: int) -> Any:
+    return option(default, "Passes over the training data.", low=1)
+
+
+@dataclass(frozen=True)
+class Lbfgs:
+    """Batch quasi-Newton training of a CRF: the reference for accuracy."""
+
+    l2: float = _l2(1.0)
+    max_iter: int = option(1000, "Iterations at most.", low=1)
+    memory: int = option(6, "Steps that the quasi-Newton method remembers.", low=1, high=64)
+    epsilon: float = option(1e-5, "Stop when the gradient's norm falls below EPSILON times that of the weights.", low=0.0)
+    delta: float = option(1e-6, "Stop when the last PERIOD iterations improved the objective by less than this part of it.", low=0.0)
+    period: int = option(10, "Iterations that --delta looks back.", low=1)
+
+
+@dataclass(frozen=True)
+class Sgd:
+    """Stochastic gradient descent on a CRF's likelihood: good weights after a few passes."""
+
+    l2: float = _l2(1.0)
+    passes: int = _passes(30)
+    rate: float | None = option(None, "First learning rate; chosen on a sample of the data when not given.", above=0.0, kind=float)
+    decay: float | None = option(
+        None, "Factor on the rate after each pass (1: constant). When not given, the rate falls as 1/t at every step.",
+        above=0.0, high=1.0, kind=float,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """The averaged structured perceptron: fast to train, no probabilities."""
+
+    passes: int = _passes(20)
+    average: bool = option(True, "Average the weights over all steps; --no-average keeps the last ones.")
+
+
+TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "sgd": Sgd, "perceptron": Perceptron}
+
+# Trainers whose scores are not log-linear likelihoods: probabilities would mean nothing.
+WITHOUT_PROBABILITIES = frozenset({"perceptron"})
+
+
+def all_fields() -> dict[str, tuple[Field, list[str]]]:
+    """Every option of any trainer, and the trainers that use it."""
+    found: dict[str, tuple[Field, list[str]]] = {}
+    for name, cls in TRAINERS.items():
+        for item in fields(cls):
+            found.setdefault(item.name, (item, []))[1].append(name)
+    return found
+
+
+def flag(name: str) -> str:
+    """The option as it is written on the command line."""
+    return "--" + name.replace("_", "-")
+
+
+def _check(item: Field, value: Any) -> Any:
+    meta = item.metadata
+    kind = meta["kind"]
+    if value is None and item.default is None:
+        return None
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise OptionError(f"{flag(item.name)}: expected {_KIND_NAMES[kind]}, found {value!r}")
+    if kind is float and not math.isfinite(value):
+        raise OptionError(f"{flag(item.name)}: expected a finite number, found {value}")
+    if meta["low"] is not None and value < meta["low"]:
+        raise OptionError(f"{flag(item.name)}: expected at least {meta['low']:g}, found {value:g}")
+    if meta["above"] is not None and value <= meta["above"]:
+        raise OptionError(f"{flag(item.name)}: expected more than {meta['above']:g}, found {value:g}")
+    if meta["high"] is not None and value > meta["high"]:
+        raise OptionError(f"{flag(item.name)}: expected at most {meta['high']:g}, found {value:g}")
+    return value
+
+
+_KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def make(algorithm: str, values: Mapping[str, Any]) -> Any:
+    """The options of a trainer from those that were given; OptionError says what is wrong with which."""
+    cls = TRAINERS.get(algorithm)
+    if cls is None:
+        raise OptionError(f"unknown algorithm {algorithm!r}; expected one of {', '.join(TRAINERS)}")
+    own = {item.name: item for item in fields(cls)}
+    known = all_fields()
+    for name in values:
+        if name in own:
+            continue
+        if name in known:
+            raise OptionError(f"{flag(name)} is not used by {algorithm} (it belongs to {', '.join(known[name][1])})")
+        near = difflib.get_close_matches(name, known, 1)
+        raise OptionError(f"unknown option {flag(name)}" + (f"; did you mean {flag(near[0])}?" if near else ""))
+    return cls(**{name: _check(own[name], value) for name, value in values.items()})

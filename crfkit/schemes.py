@@ -1,0 +1,157 @@
+"""Chunk schemes: how labels such as B-NP, I-NP, O mark chunks, as tables over pairs of neighbouring labels.
+
+A label is a prefix and a type, split at its first hyphen. Whether a chunk starts or ends between two tokens
+depends only on the two prefixes and on whether the two types are equal, so every scheme is a table
+[previous prefix][current prefix][types differ, types equal] of bits. Two readings exist:
+
+lenient   START and END, found locally. Every label sequence has chunks: malformed ones are forgiven.
+          `bio` is the reading of the CoNLL shared tasks' conlleval; it serves IOB1, IOB2, IOE1 and IOE2 alike, but
+          knows no S, and merges neighbours in IOBES and BILOU. `iobes` is the same with E and S (L and U) added.
+strict    START, INSIDE and END. A chunk is what starts with START, goes on as long as INSIDE holds, and counts
+          only if END holds where it stops. Prefixes that the scheme does not have are an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+START, END, INSIDE = 1, 2, 4
+
+PREFIXES = ("O", "B", "I", "E", "S", "L", "U", "M", "W", ".", "[", "]")
+OTHER = len(PREFIXES)  # any other prefix
+N_PREFIXES = OTHER + 1
+
+# The same role under other names: BILOU's L and U, and the M and W of word segmentation.
+_IOBES_ROLE = {"L": "E", "U": "S", "W": "S", "M": "I"}
+
+
+def _conlleval(prev: str, cur: str, same: bool) -> int:
+    starts = (
+        (cur == "B" and prev in "BIO")
+        or (cur in "IE" and prev == "O")
+        or (cur in "EI" and prev == "E")
+        or (not same and cur not in "O.")
+        or cur in "[]"
+    )
+    ends = (
+        (prev in "BI" and cur in "BO")
+        or (prev == "E" and cur in "EIO")
+        or (not same and prev not in "O.")
+        or prev in "[]"
+    )
+    return START * starts | END * ends
+
+
+def _iobes(prev: str, cur: str, same: bool) -> int:
+    prev, cur = _IOBES_ROLE.get(prev, prev), _IOBES_ROLE.get(cur, cur)
+    starts = cur in "BS" or (cur in "IE" and prev in "OES") or (not same and cur not in "O.")
+    ends = prev in "ES" or (prev in "BI" and cur in "BSO") or (not same and prev not in "O.")
+    return START * starts | END * ends
+
+
+def _table(rule: Callable[[str, str, bool], int]) -> bytes:
+    names = (*PREFIXES, "?")
+    return bytes(rule(prev, cur, same) for prev in names for cur in names for same in (False, True))
+
+
+def _strict_table(start: str, inside: str, end: str) -> bytes:
+    """The table of patterns such as "BI= .B*": previous prefix (. any), current prefix, and = same type, ! other
+    type or * either."""
+
+    def rule(prev: str, cur: str, same: bool) -> int:
+        def matches(patterns: str) -> bool:
+            return any(
+                p[0] in ("." + prev) and p[1] in ("." + cur) and p[2] in ("*=" if same else "*!")
+                for p in patterns.split()
+            )
+
+        return START * matches(start) | INSIDE * matches(inside) | END * matches(end)
+
+    return _table(rule)
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A scheme's prefixes (O included) and its two tables; `strict` is empty where a scheme has no strict reading."""
+
+    name: str
+    prefixes: str
+    lenient: bytes
+    strict: bytes = b""
+
+
+def _word_start(prev: str, cur: str, _same: bool) -> int:
+    """A word of a segmentation starts with B or S, or after an E, S or O: every token is in a word."""
+    prev, cur = _IOBES_ROLE.get(prev, prev), _IOBES_ROLE.get(cur, cur)
+    return START * (cur in "BSO" or prev in "ESO")
+
+
+WORD_STARTS = _table(_word_start)
+SEGMENT_PREFIXES = "OBIESLUMW"
+
+_CONLLEVAL, _IOBES = _table(_conlleval), _table(_iobes)
+
+SCHEMES = {
+    scheme.name: scheme
+    for scheme in (
+        Scheme(
+            "bio", "OBI", _CONLLEVAL,
+            _strict_table(start=".B*", inside="BI= II=", end="IO* II! IB* BO* BI! BB*"),
+        ),
+        # B only where a chunk follows another of its type at once: elsewhere it is malformed.
+        Scheme(
+            "iob1", "OBI", _CONLLEVAL,
+            _strict_table(start="OI* II! BI* IB= BB=", inside="BI= II=", end="IO* II! IB* BO* BI! BB="),
+        ),
+        # E only where another chunk of its type follows at once; it may be a chunk of one token.
+        Scheme(
+            "ioe1", "OIE", _CONLLEVAL,
+            _strict_table(start="OI* II! EI* OE* IE! EE*", inside="II= IE=", end="II! IO* IE! EI= EE="),
+        ),
+        Scheme(
+            "ioe2", "OIE", _CONLLEVAL,
+            _strict_table(start="OI* OE* EI* EE* II! IE!", inside="IE= II=", end="E.*"),
+        ),
+        Scheme(
+            "iobes", "OBIES", _IOBES,
+            _strict_table(start=".B* .S*", inside="BI= BE= II= IE=", end="S.* E.*"),
+        ),
+        Scheme(
+            "bilou", "OBILU", _IOBES,
+            _strict_table(start=".B* .U*", inside="BI= BL= II= IL=", end="U.* L.*"),
+        ),
+        # No chunks in the labels: every token that is not O is a chunk of its own (read with prefix B).
+        Scheme("none", "OB", _CONLLEVAL),
+    )
+}  # fmt: skip
+
+
+def candidates(scheme: str, strict: bool) -> list[str]:
+    """The schemes to count by: labels have to be read to the end before `auto` can be decided.
+
+    With iobes comes bio, so that the user can be told what conlleval would have said.
+    """
+    if strict:
+        return ["bio", "iob1", "ioe2", "iobes", "bilou"] if scheme == "auto" else [scheme]
+    return {"auto": ["bio", "iobes"], "iobes": ["bio", "iobes"], "bilou": ["bio", "bilou"]}.get(scheme, [scheme])
+
+
+def detect(gold: Iterable[str], predicted: Iterable[str], strict: bool) -> str:
+    """The scheme that the prefixes speak for. The gold labels decide: what a system puts out may be anything."""
+    gold, predicted = set(gold), set(predicted)
+    if not strict:
+        for seen in (gold, gold | predicted):
+            if seen <= set("OBIMESW") and ({"B", "E"} <= seen or seen & set("SW")):
+                return "iobes"
+            if seen <= set("OBILU") and seen & set("LU"):
+                return "bilou"
+        return "bio"
+    seen = gold | predicted
+    if seen & set("LU"):
+        return "bilou"
+    if "S" in seen or {"B", "E"} <= seen:
+        return "iobes"
+    if "E" in seen:
+        return "ioe2"
+    return "bio" if "B" in seen or "I" not in seen else "iob1"

@@ -1,0 +1,141 @@
+"""What all trainers share: the weights, the loop over sequences in random order, the answers to `learn`.
+
+A new online trainer is a class with `step`, which looks at one sequence and changes the weights, and where
+needed `begin_pass`, `end_pass` and `weights`. A batch trainer writes `run_pass` itself.
+"""
+
+from libc.math cimport fabs, isfinite
+from libc.string cimport memcpy, memset
+
+
+from crfkit.core.memory cimport buffer_free, buffer_reserve
+from crfkit.core.rng cimport rng_seed, rng_shuffle
+from crfkit.core.structs cimport dataset_sentence
+
+import array
+
+from ..errors import TrainingError
+
+cdef enum:
+    STEPS_BETWEEN_SIGNALS = 64
+
+
+cdef class Trainer:
+    """Owns the weights while they are learned.
+
+    `run_pass()` goes once through the data, or makes one iteration, and returns {"objective": ...} or
+    {"loss": ...}; `converged` then says why training is over, or None; `weights()` is the model as it stands.
+    """
+
+    def __cinit__(self, Dataset data, Layout layout, options, initial=None, **unused):
+        cdef const float[::1] start
+        self.data, self.layout, self.options = data, layout, options
+        buffer_reserve(&self.cells, layout.c.n_cells + 1, sizeof(weight_t))
+        self.w = <weight_t*>self.cells.data
+        memset(self.w, 0, layout.c.n_cells * sizeof(weight_t))
+        if initial is not None:
+            start = initial
+            if start.shape[0] != layout.c.n_cells:
+                raise ValueError("initial weights of another layout")
+            memcpy(self.w, &start[0], layout.c.n_cells * sizeof(weight_t))
+
+    def __dealloc__(self):
+        buffer_free(&self.cells)
+
+    def run_pass(self, should_stop=None) -> dict:
+        """One pass over the data; `should_stop()` is asked now and then, to end it early."""
+        raise TypeError(f"{type(self).__name__} does not say what a pass is")
+
+    def weights(self) -> array.array:
+        """A copy of the weights, as they would be stored."""
+        cells = array.array("f", bytes(4 * self.layout.c.n_cells))
+        cdef float[::1] view = cells if len(cells) else None
+        if len(cells):
+            memcpy(&view[0], self.w, self.layout.c.n_cells * sizeof(weight_t))
+        return cells
+
+
+cdef class OnlineTrainer(Trainer):
+    """Trainers that change the weights after every sequence."""
+
+    def __cinit__(self, Dataset data, Layout layout, options, initial=None, seed=0, **unused):
+        cdef int64_t s
+        if data.c.n_seq > 0x7FFFFFFF:
+            raise TrainingError("online trainers take at most 2,147,483,647 sequences")
+        self.lattice = Lattice(layout.c.L)
+        rng_seed(&self.rng, <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF))
+        buffer_reserve(&self.order, data.c.n_seq + 1, sizeof(int32_t))
+        for s in range(data.c.n_seq):
+            (<int32_t*>self.order.data)[s] = <int32_t>s
+
+    def __dealloc__(self):
+        buffer_free(&self.order)
+
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        """Learn from one sequence; add its loss to loss[0]."""
+        raise TypeError("an online trainer without a step")
+
+    cdef int begin_pass(self) except -1:
+        return 0
+
+    cdef int end_pass(self) except -1:
+        return 0
+
+    cdef int run_steps(self, int64_t first, int64_t last, double* loss) except -1 nogil:
+        cdef:
+            SentenceC sent
+            int64_t k
+            const int32_t* order = <const int32_t*>self.order.data
+        for k in range(first, last):
+            sent = dataset_sentence(&self.data.c, order[k])
+            self.lattice.reserve(&sent)
+            self.step(&sent, loss)
+            self.steps += 1
+            if not isfinite(loss[0]):
+                with gil:
+                    raise TrainingError(
+                        f"the loss is no longer finite at sequence {order[k] + 1} of pass {self.passes + 1}; "
+                        "lower --rate, or scale down the values of the features"
+                    )
+        return 0
+
+    def run_pass(self, should_stop=None) -> dict:
+        """Every sequence once, in a new random order."""
+        cdef:
+            int64_t k = 0, last, n = self.data.c.n_seq
+            double loss = 0
+        rng_shuffle(&self.rng, <int32_t*>self.order.data, n)
+        self.begin_pass()
+        while k < n:
+            last = min(n, k + STEPS_BETWEEN_SIGNALS)
+            with nogil:
+                self.run_steps(k, last, &loss)
+            k = last
+            if should_stop is not None and should_stop():
+                break
+        self.end_pass()
+        self.passes += 1
+        return {"loss": loss}
+
+
+def summarise(const float[::1] cells) -> tuple[int, float]:
+    """How many weights differ from zero, and the sum of absolute values."""
+    cdef:
+        int64_t k, active = 0
+        double total = 0
+    with nogil:
+        for k in range(cells.shape[0]):
+            active += cells[k] != 0
+            total += fabs(cells[k])
+    return active, total
+
+
+def all_finite(const float[::1] cells) -> bool:
+    """Whether no weight is infinite or not a number."""
+    cdef:
+        int64_t k
+        bint good = True
+    with nogil:
+        for k in range(cells.shape[0]):
+            good &= isfinite(cells[k])
+    return good

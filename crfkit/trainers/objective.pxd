@@ -1,0 +1,30 @@
+"""The objective of the batch trainers and its gradient."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.core.dataset cimport Dataset
+from crfkit.core.lattice cimport Lattice
+from crfkit.core.layout cimport Layout
+from crfkit.core.memory cimport BufferC
+from crfkit.core.structs cimport weight_t
+
+
+cdef class Worker:
+    cdef Lattice lattice
+    cdef BufferC gradient
+    cdef double* g
+
+
+cdef class Objective:
+    cdef Dataset data
+    cdef Layout layout
+    cdef readonly double l2
+    cdef BufferC weights, chunks, nll
+    cdef int64_t n_chunks
+    cdef int64_t next_chunk
+    cdef list workers
+    cdef object pool
+
+    cdef weight_t* w(self) noexcept nogil
+    cdef double evaluate(self, const double* x, double* g) except? -1
+    cdef int run(self, Worker worker) except -1 nogil

@@ -1,0 +1,172 @@
+"""Negative log-likelihood with an L2 penalty, and its gradient, over a whole data set.
+
+    f(x) = sum_i weight_i (log Z(x_i) - score(x_i, y_i)) + l2/2 |x|^2
+
+The data are cut into chunks of whole sequences; threads take chunks from a common counter and add to gradients
+of their own. Whoever takes which chunk, the result has the same bits: gradient terms are rounded so that their
+sums are exact (simd/scatter.inc), the likelihoods of chunks are added in order at the end.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from libc.math cimport ceil, log2
+from libc.string cimport memset
+
+
+from crfkit.core.kernels cimport K
+from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.core.layout cimport layout_clear_absent
+from crfkit.core.memory cimport buffer_free, buffer_reserve
+from crfkit.core.structs cimport LatticeC, LayoutC, SentenceC, dataset_sentence
+
+cdef enum:
+    CHUNK_TOKENS = 2048
+
+
+cdef extern from *:
+    """
+    #define crfkit_fetch_add(p, n) __sync_fetch_and_add((p), (n))
+    """
+    int64_t crfkit_fetch_add(int64_t* p, int64_t n) noexcept nogil
+
+
+cdef double term_bound(Dataset data) noexcept nogil:
+    """No cell's sum of absolute terms is larger: total weight of all positions, times the largest value."""
+    cdef:
+        double total = 0, largest = 1
+        int64_t s, u
+    for s in range(data.c.n_seq):
+        total += (data.c.seq_weight[s] if data.c.seq_weight != NULL else 1.0) * (
+            data.c.seq_ptr[s + 1] - data.c.seq_ptr[s])
+    if data.c.u_val != NULL:
+        for u in range(data.c.u_ptr[data.c.n_tok]):
+            largest = max(largest, abs(data.c.u_val[u]))
+    return max(total, 1.0) * largest
+
+
+cdef class Worker:
+    """The scratch of one thread."""
+
+    def __dealloc__(self):
+        buffer_free(&self.gradient)
+
+
+cdef class Objective:
+    """Evaluates f and its gradient at a point given as cells (see Layout)."""
+
+    def __init__(self, Dataset data, Layout layout, double l2, int threads):
+        cdef:
+            Worker worker
+            double quantum
+            int64_t s, tokens = 0, n = 0
+            int64_t* chunk
+        self.data, self.layout, self.l2 = data, layout, l2
+        buffer_reserve(&self.weights, layout.c.n_cells, sizeof(weight_t))
+        buffer_reserve(&self.chunks, data.c.n_seq + 1, sizeof(int64_t))
+        chunk = <int64_t*>self.chunks.data
+        for s in range(data.c.n_seq):
+            if tokens == 0 or tokens > CHUNK_TOKENS:
+                chunk[n] = s
+                n += 1
+                tokens = 0
+            tokens += data.c.seq_ptr[s + 1] - data.c.seq_ptr[s]
+        chunk[n] = data.c.n_seq
+        self.n_chunks = n
+        buffer_reserve(&self.nll, n, sizeof(double))
+        # Twice the bound, for the two terms expected and observed, must be below 2^52 quanta.
+        quantum = 2.0 ** (ceil(log2(term_bound(data))) + 1 - 52)
+        threads = max(1, min(threads, n))
+        self.workers = []
+        for k in range(threads):
+            worker = Worker()
+            worker.lattice = Lattice(layout.c.L)
+            worker.lattice.c.quantum = quantum
+            if k > 0:
+                buffer_reserve(&worker.gradient, layout.c.n_cells, sizeof(double))
+            self.workers.append(worker)
+        self.pool = ThreadPoolExecutor(threads - 1, "crfkit") if threads > 1 else None
+
+    def __dealloc__(self):
+        buffer_free(&self.weights)
+        buffer_free(&self.chunks)
+        buffer_free(&self.nll)
+
+    cdef weight_t* w(self) noexcept nogil:
+        """The point of the last evaluation, as stored in models."""
+        return <weight_t*>self.weights.data
+
+    cdef double evaluate(self, const double* x, double* g) except? -1:
+        """f(x); its gradient goes to g."""
+        cdef:
+            int64_t k, n = self.layout.c.n_cells
+            Worker worker
+            double total = 0
+            int i
+        with nogil:
+            for k in range(n):
+                self.w()[k] = <weight_t>x[k]
+        self.next_chunk = 0
+        (<Worker>self.workers[0]).g = g
+        for i in range(1, len(self.workers)):
+            worker = self.workers[i]
+            worker.g = <double*>worker.gradient.data
+        if self.pool is not None:
+            others = [self.pool.submit(run_worker, self, worker) for worker in self.workers[1:]]
+            try:
+                run_worker(self, self.workers[0])
+            finally:
+                # Threads write into our buffers: never leave while one runs.
+                errors = [future.exception() for future in others]
+            for error in errors:
+                if error is not None:
+                    raise error
+        else:
+            run_worker(self, self.workers[0])
+        for i in range(1, len(self.workers)):
+            worker = self.workers[i]
+            with nogil:
+                for k in range(n):
+                    g[k] += worker.g[k]
+        with nogil:
+            layout_clear_absent(&self.layout.c, g)
+            for k in range(self.n_chunks):
+                total += (<double*>self.nll.data)[k]
+            if self.l2 != 0:
+                for k in range(n):
+                    g[k] += self.l2 * x[k]
+                total += 0.5 * self.l2 * K.dot(n, x, x)
+        return total
+
+    cdef int run(self, Worker worker) except -1 nogil:
+        """Take chunks until none is left."""
+        cdef:
+            LatticeC* lat = &worker.lattice.c
+            const LayoutC* layout = &self.layout.c
+            const int64_t* chunk = <const int64_t*>self.chunks.data
+            SentenceC sent
+            int64_t c, s
+            double nll
+        memset(worker.g, 0, layout.n_cells * sizeof(double))
+        lattice_load_weights(lat, layout, self.w(), 1.0)
+        while True:
+            c = crfkit_fetch_add(&self.next_chunk, 1)
+            if c >= self.n_chunks:
+                return 0
+            nll = 0
+            for s in range(chunk[c], chunk[c + 1]):
+                sent = dataset_sentence(&self.data.c, s)
+                worker.lattice.reserve(&sent)
+                K.score(layout, self.w(), 1.0, &sent, lat)
+                lattice_expect(lat)
+                nll += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
+                K.add_pairs(lat, sent.weight)
+                K.scatter_gradient(layout, &sent, lat, worker.g)
+            K.finish_pairs(lat)
+            K.scatter_pairs(layout, lat, worker.g)
+            (<double*>self.nll.data)[c] = nll
+
+
+def run_worker(Objective objective, Worker worker):
+    """One thread's share of an evaluation."""
+    with nogil:
+        objective.run(worker)

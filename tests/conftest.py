@@ -1,0 +1,44 @@
+"""Which crfkit is tested, and where tests run.
+
+`python -m pytest` puts the current folder first on the path. In a fresh clone that folder holds crfkit's
+sources without its compiled modules, and they would hide the crfkit that was just installed. So the sources
+count only if they were built in place (`make build`); else they are taken off the path.
+
+Programs that a test starts have the same problem with their current folder. Every test therefore runs in an
+empty folder of its own, and the in-place build is handed to these programs by PYTHONPATH.
+"""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILT_IN_PLACE = any(ROOT.glob("crfkit/core/*.so")) or any(ROOT.glob("crfkit/core/*.pyd"))
+
+sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != ROOT]
+if BUILT_IN_PLACE:
+    sys.path.insert(0, str(ROOT))
+    others = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = str(ROOT) + (os.pathsep + others if others else "")
+elif importlib.util.find_spec("crfkit") is None:
+    raise pytest.UsageError("crfkit is neither installed (pip install .) nor built in place (make build)")
+
+# A loaded machine is no reason to fail; `--hypothesis-profile=quick` is for instrumented builds.
+settings.register_profile("crfkit", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=10)
+settings.load_profile("crfkit")
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def pytest_terminal_summary(terminalreporter):
+    import crfkit
+
+    terminalreporter.write_line(f"tested: crfkit {crfkit.__version__} in {Path(crfkit.__file__).parent}")

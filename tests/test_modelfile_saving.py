@@ -1,0 +1,217 @@
+"""Writing model files: they appear whole or not at all, whatever happens, and the old one is safe until then."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from crfkit import modelfile
+from crfkit.errors import FileError
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A folder that holds an old model and nothing else."""
+    path = tmp_path / "model"
+    modelfile.write(path, {"model": "old"}, {"w": b"old"})
+    return path
+
+
+def assert_only(path, which):
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+    assert modelfile.read(path).header == {"model": which}
+
+
+def test_replacing_keeps_the_old_one_readable_through_its_mapping(model):
+    old = modelfile.read(model)
+    view = old.section("w", "uint8")
+    modelfile.write(model, {"model": "new"}, {"w": b"new"})
+    assert bytes(view) == b"old"
+    assert bytes(modelfile.read(model).section("w", "uint8")) == b"new"
+    assert_only(model, "new")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="needs a list of mappings")
+def test_a_path_is_mapped_and_unmapped(model):
+    def is_mapped():
+        return str(model) in Path("/proc/self/maps").read_text()
+
+    opened = modelfile.read(model)
+    assert is_mapped()
+    view = opened.section("w", "uint8")
+    del opened
+    assert is_mapped()
+    del view
+    assert not is_mapped()
+
+
+@pytest.mark.parametrize("exception", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+@pytest.mark.parametrize("function", ["fsync", "replace"])
+def test_failures_keep_the_old_model(model, monkeypatch, function, exception):
+    def fail(*_):
+        raise exception
+
+    monkeypatch.setattr(os, function, fail)
+    with pytest.raises((KeyboardInterrupt, FileError)) as caught:
+        modelfile.write(model, {"model": "new"}, {})
+    if isinstance(exception, OSError):
+        assert str(caught.value) == f"{model}: cannot be written: No space left on device"
+    assert_only(model, "old")
+
+
+def test_a_full_disk_keeps_the_old_model(model):
+    script = f"""
+import resource
+from crfkit import errors, modelfile
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    modelfile.write({str(model)!r}, {{"model": "new"}}, {{"w": bytes(200_000)}})
+except errors.FileError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{model}: cannot be written: File too large\n"
+    assert done.stderr == ""
+    assert_only(model, "old")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
+def test_devices_are_written_to_and_not_replaced():
+    modelfile.check_writable("/dev/null")
+    modelfile.write("/dev/null", {}, {"w": b"abc"})
+    with pytest.raises(FileError, match="/dev/full: cannot be written: No space left on device"):
+        modelfile.write("/dev/full", {}, {"w": b"abc"})
+    assert not os.path.isfile("/dev/null")
+    assert not os.path.isfile("/dev/full")
+
+
+WRITER = """
+import sys
+from crfkit import modelfile
+print("ready", flush=True)
+while True:
+    for which in "old", "new":
+        modelfile.write(sys.argv[1], {"model": which}, {"w": which.encode() * 500_000})
+"""
+
+
+def test_killed_while_writing(model):
+    """Whenever the writer dies, one of the two models is there, whole."""
+    for kill in range(20):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, model], stdout=subprocess.PIPE)
+        with writer:
+            assert writer.stdout.readline() == b"ready\n"
+            time.sleep(0.003 * kill)
+            writer.send_signal(signal.SIGKILL)
+        read = modelfile.read(model)
+        which = read.header["model"]
+        assert which in ("old", "new")
+        assert set(bytes(read.section("w", "uint8"))) == set(which.encode())
+    modelfile.check_writable(model)
+    modelfile.write(model, {"model": "last"}, {})  # whatever was left behind is in nobody's way
+    assert modelfile.read(model).header == {"model": "last"}
+
+
+def test_concurrent_writers_and_readers(model):
+    faults = []
+    started = threading.Barrier(4)
+
+    def write_often(number):
+        started.wait()
+        for _ in range(30):
+            modelfile.write(model, {"model": number}, {"w": bytes([number]) * 20_000})
+
+    def read_often():
+        started.wait()
+        for _ in range(200):
+            read = modelfile.read(model)
+            if len(set(bytes(read.section("w", "uint8")))) > 1 and read.header["model"] != "old":
+                faults.append(read.header)
+
+    threads = [threading.Thread(target=write_often, args=(number,)) for number in range(3)]
+    threads.append(threading.Thread(target=read_often))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
+    assert_only(model, modelfile.read(model).header["model"])
+
+
+def test_symbolic_links_are_kept(tmp_path):
+    (tmp_path / "models").mkdir()
+    real, link = tmp_path / "models" / "real", tmp_path / "link"
+    link.symlink_to(os.path.join("models", "real"))
+    for which in "first", "second":  # the link dangles before the first
+        modelfile.check_writable(link)
+        modelfile.write(link, {"model": which}, {})
+        assert link.is_symlink()
+        assert_only(real, which)
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_mode_follows_the_umask(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        modelfile.write(tmp_path / "model", {}, {})
+    finally:
+        os.umask(before)
+    assert (tmp_path / "model").stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+def unwritable_places(folder):
+    """Paths no model can be written to, with what the message says; `folder` holds the file `model`."""
+    (folder / "circle").symlink_to("circle")
+    (folder / "astray").symlink_to(os.path.join("nowhere", "m"))
+    return [
+        ("", "model path: names a folder"),
+        (f"{folder}", "names a folder; give the name of a file to write"),
+        (f"{folder}/new/", "names a folder"),
+        (
+            f"{folder}/absent/m",
+            f"no usable folder {folder}/absent: No such file or directory; create it first",
+        ),
+        (
+            f"{folder}/astray",
+            f"no usable folder {folder}/nowhere: No such file or directory; create it first",
+        ),
+        (f"{folder}/model/m", f"no usable folder {folder}/model: Not a directory; create it first"),
+        (f"{folder}/circle", "a symbolic link that leads to itself"),
+        (f"{folder}/{'n' * 300}", "File name too long"),
+        (f"{folder}/nul\0byte", "not a file name"),
+    ]
+
+
+@pytest.mark.parametrize("function", [modelfile.check_writable, lambda path: modelfile.write(path, {}, {})])
+def test_places_that_cannot_be_written(model, function):
+    for path, message in unwritable_places(model.parent):
+        with pytest.raises(FileError) as caught:
+            function(path)
+        assert message in str(caught.value)
+        assert "\n" not in str(caught.value)
+    assert sorted(entry.name for entry in model.parent.iterdir()) == ["astray", "circle", "model"]
+
+
+def test_check_writable_leaves_no_trace(model):
+    modelfile.check_writable(model)
+    modelfile.check_writable(model.parent / "other")
+    assert_only(model, "old")
+
+
+def test_write_protection_is_respected(model):
+    model.chmod(0o444)
+    model.parent.chmod(0o555)
+    try:
+        if os.access(model, os.W_OK):
+            pytest.skip("the superuser may write anywhere")
+        with pytest.raises(FileError, match="is write-protected"):
+            modelfile.check_writable(model)
+        with pytest.raises(FileError, match=r"cannot create a file in .*: Permission denied; choose another"):
+            modelfile.check_writable(model.parent / "other")
+    finally:
+        model.parent.chmod(0o755)
