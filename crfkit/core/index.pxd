@@ -18,6 +18,7 @@ cdef class Extractor:
 cdef class Index(Features):
     cdef object sections
     cdef list mapped                # their buffers
+    cdef dict named                 # Names of each kind, once asked for
     cdef bint has_literals
 
     # Fill x.sentence (without labels) from the tokens first .. last-1 of a block.

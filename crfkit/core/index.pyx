@@ -18,6 +18,7 @@ from .strings cimport StringTable, StringTableC, string_hash, strings_find
 from .views cimport FLAGGED, NONE, UNKNOWN, VIEW_EQUAL, VIEW_TEXT, View, has_separator
 
 from ..errors import ModelFileError
+from .names import Names, find_attribute
 from .packing import pack
 from .plan import Plan
 from .verifying import verify_index
@@ -32,6 +33,8 @@ cdef extern from *:
     """
     void crfkit_prefetch(const void* p) noexcept nogil
 
+
+KINDS = {"U": False, "B": True}
 
 cdef int64_t nothing = 0  # where an empty section "begins"
 
@@ -56,7 +59,7 @@ cdef class Index(Features):
             raise TypeError("an Index is set up once")
         cdef const int64_t[::1] counts
         cdef ScratchC scratch
-        self.plan, self.sections, self.mapped = Plan(template), sections, []
+        self.plan, self.sections, self.mapped, self.named = Plan(template), sections, [], {}
         counts = memoryview(self.buffer("plan", 8)).cast("q")
         expected = [len(self.plan.columns), len(self.plan.views), len(self.plan.nodes)]
         if counts.shape[0] != 5 or list(counts[:3]) != expected:
@@ -79,6 +82,24 @@ cdef class Index(Features):
             self.pad(&scratch.text)
         finally:
             scratch_free(&scratch)
+
+    def attribute(self, int64_t a, str kind="U"):
+        """The string of an attribute; kind is "U" or "B"."""
+        return self.names(kind)[a]
+
+    def attributes(self, str kind="U"):
+        """The strings of all attributes of a kind, in the order of their ids."""
+        return iter(self.names(kind))
+
+    def find(self, bytes string not None, str kind="U"):
+        """The attribute with this string, or -1."""
+        return find_attribute(self, string, KINDS[kind])
+
+    def names(self, str kind):
+        """The strings of a kind as a sequence; made when first asked for."""
+        if kind not in self.named:
+            self.named[kind] = Names(self, KINDS[kind])
+        return self.named[kind]
 
     def repack(self, u_new=None, b_new=None):
         """The sections of an index with the attributes that get a new id (int32 arrays, -1 drops one)."""
@@ -295,6 +316,11 @@ cdef class Index(Features):
                 u_id[n], u_val[n] = a, rows.attr_value[i]
                 n += 1
         return n
+
+    @property
+    def n_attributes(self):
+        """(unigram, bigram) attributes."""
+        return self.space[0].n, self.space[1].n
 
     def attributes_of(self, Rows rows not None):
         """The attributes of each token of a parsed block: lists (unigram ids, bigram ids)."""

@@ -22,6 +22,7 @@ from .strings cimport StringTable
 from .views cimport NONE, View
 
 from ..errors import DataError
+from .packing import pack
 from .plan import Plan
 
 cdef enum:
@@ -337,6 +338,10 @@ cdef class IndexBuilder(Features):
         self.replace_ids(False, u_new)
         self.replace_ids(True, b_new)
         self.space[0].n, self.space[1].n = self.dataset.n_u, self.dataset.n_b
+
+    def pack(self, u_new=None, b_new=None):
+        """The sections of an Index (see packing.pyx), of all attributes or of those that get a new id."""
+        return pack(self, u_new, b_new)
 
     cdef int replace_ids(self, bint bigram, const int32_t[::1] new_id) except -1:
         cdef int64_t i

@@ -57,6 +57,21 @@ class Slot:
     min_freqs: set[int | None]
     by_string: bool = False
 
+    def split(self, string: bytes) -> list[bytes] | None:
+        """The cells that a string was made of, or None if the literals are not there. The first place where a
+        literal fits is the right one for cells without separators."""
+        head, *inner, tail = self.literals
+        if not string.startswith(head) or not string.endswith(tail) or len(string) < len(head) + len(tail):
+            return None
+        rest = string[len(head) : len(string) - len(tail)]
+        cells = []
+        for literal in inner:
+            cell, found, rest = rest.partition(literal)
+            if not found:
+                return None
+            cells.append(cell)
+        return [*cells, rest]
+
 
 class Node:
     """Cells that stand at fixed distances from the first of them."""
