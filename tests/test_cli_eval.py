@@ -110,7 +110,9 @@ def test_forms_of_input(run, data):
 
 
 def test_headers_and_further_analyses_are_not_tokens(run):
-    first, second = (EXAMPLE.replace(" ", "\t").replace("\n", "/0.975\n").replace("\n/0.975\n", "\n\n").split("\n\n"))
+    first, second = (
+        EXAMPLE.replace(" ", "\t").replace("\n", "/0.975\n").replace("\n/0.975\n", "\n\n").split("\n\n")
+    )
     best = f"# 0.407045\n{first}\n\n# 1e-07\n{second}"
     best = best.replace("1e-07", "1.5e-07")
     assert run(stdin=best.encode()).stdout_bytes == EXPECTED
@@ -155,7 +157,12 @@ def test_tokens(run):
         "accuracy:  60.00%; inside chunks:  55.56%; sentences:   0.00%",
     ]
     assert "             B-NP: precision:  66.67%; recall:  66.67%; FB1:  66.67  3" in lines
-    assert lines[-4:] == ["        1 B-ADVP O", "        1 B-CONJP B-PP", "        1 B-NP I-NP", "        1 I-NP B-NP"]
+    assert lines[-4:] == [
+        "        1 B-ADVP O",
+        "        1 B-CONJP B-PP",
+        "        1 B-NP I-NP",
+        "        1 I-NP B-NP",
+    ]
 
 
 def test_many_confusions_are_summed_up(run):
@@ -184,9 +191,20 @@ def test_segments(run):
 
 
 def test_json(run):
-    result = json.loads(run("--json", "--segments", "--lexicon", text_file("w", ""), stdin=b"\xc3\xa9 B-\xc3\xa9 B-\xc3\xa9\n").stdout)
+    result = json.loads(
+        run(
+            "--json", "--segments", "--lexicon", text_file("w", ""), stdin=b"\xc3\xa9 B-\xc3\xa9 B-\xc3\xa9\n"
+        ).stdout
+    )
     assert (result["tokens"], result["f1"], result["file"]) == (1, 1.0, "<stdin>")
-    assert result["types"]["é"] == {"gold": 1, "found": 1, "correct": 1, "precision": 1.0, "recall": 1.0, "f1": 1.0}
+    assert result["types"]["é"] == {
+        "gold": 1,
+        "found": 1,
+        "correct": 1,
+        "precision": 1.0,
+        "recall": 1.0,
+        "f1": 1.0,
+    }
     assert result["words"]["correct"] == result["unknown_words"]["correct"] == 1
 
 
@@ -235,7 +253,9 @@ def test_errors_are_one_line_and_exit_1(run, text, message):
 
 
 def test_unreadable_files(run):
-    assert run("nowhere", code=1).stderr == "crfkit: error: nowhere: cannot be read: No such file or directory\n"
+    assert (
+        run("nowhere", code=1).stderr == "crfkit: error: nowhere: cannot be read: No such file or directory\n"
+    )
     os.mkdir("folder")
     assert run("folder", code=1).stderr == "crfkit: error: folder: cannot be read: Is a directory\n"
 
@@ -282,7 +302,11 @@ def test_debug_shows_the_traceback(run):
     [
         (KeyboardInterrupt(), 130, ""),
         (MemoryError(), 1, "crfkit: error: out of memory\n"),
-        (RuntimeError("two\nlines"), 1, "crfkit: error: unexpected RuntimeError: two lines (--debug shows where)\n"),
+        (
+            RuntimeError("two\nlines"),
+            1,
+            "crfkit: error: unexpected RuntimeError: two lines (--debug shows where)\n",
+        ),
         (PermissionError(13, "Permission denied", "f"), 1, "crfkit: error: f: Permission denied\n"),
     ],
 )

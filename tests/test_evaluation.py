@@ -79,7 +79,9 @@ def assert_spans(labels, scheme, strict, spans):
     for span in spans:
         start, end = map(int, span[1:].split("-"))
         clean = ["O"] * len(labels)
-        clean[start:end] = [f"{'SBIE'[role_in_chunk(i, start, end, scheme)]}-{span[0]}" for i in range(start, end)]
+        clean[start:end] = [
+            f"{'SBIE'[role_in_chunk(i, start, end, scheme)]}-{span[0]}" for i in range(start, end)
+        ]
         assert evaluate([labels], [clean], scheme, strict).chunks.correct == 1
 
 
@@ -129,7 +131,12 @@ def test_scores():
     assert scores.chunks == Count(gold=2, found=3, correct=1)
     assert (scores.precision, scores.recall, scores.f1) == (1 / 3, 1 / 2, 0.4)
     assert scores.types == {"A": Count(1, 3, 1), "B": Count(1, 0, 0)}
-    assert scores.labels == {"B-A": Count(1, 3, 1), "B-B": Count(1, 0, 0), "I-A": Count(1, 1, 1), "O": Count(3, 2, 2)}
+    assert scores.labels == {
+        "B-A": Count(1, 3, 1),
+        "B-B": Count(1, 0, 0),
+        "I-A": Count(1, 1, 1),
+        "O": Count(3, 2, 2),
+    }
     assert scores.confusion == {("B-B", "B-A"): 1, ("O", "B-A"): 1}
     assert (scores.tokens, scores.correct_tokens, scores.accuracy) == (6, 4, 4 / 6)
     assert scores.inside_accuracy == 2 / 3
@@ -140,7 +147,9 @@ def test_scores():
 
 def test_nothing_gives_zeros():
     scores = evaluate([], [])
-    assert (scores.tokens, scores.f1, scores.accuracy, scores.inside_accuracy, scores.sentence_accuracy) == (0,) * 5
+    assert (scores.tokens, scores.f1, scores.accuracy, scores.inside_accuracy, scores.sentence_accuracy) == (
+        0,
+    ) * 5
     assert evaluate([[]], [[]]).sentences == 0
 
 
@@ -154,8 +163,8 @@ def test_without_chunks_each_token_is_one():
     ("gold", "predicted", "message"),
     [
         ([["O"]], [["O", "O"]], "sentence 1: 1 gold label, but 2 predicted"),
-        ([["O"], ["O"]], [["O"]], "1 predicted sentences, but more gold ones"),
-        ([["O"]], [["O"], ["O"]], "1 gold sentences, but more predicted ones"),
+        ([["O"], ["O"]], [["O"]], "1 predicted sentence, but more gold ones"),
+        ([["O"]], [["O"], ["O"]], "1 gold sentence, but more predicted ones"),
         (["O"], ["O"], "labels where sentences were expected"),
         ([["O", ""]], [["O", "O"]], "sentence 1: the label '' is not a string of characters"),
         ([["O", 3]], [["O", "O"]], "sentence 1: the label 3 is not a string of characters"),
@@ -208,7 +217,9 @@ def test_significance_is_that_of_all_exchanges():
     second = ["O O", "B-A B-B", "B-A O", "O B-A", "B-A B-A", "B-B B-B"]
 
     def text(columns):
-        return "\n".join("".join(f"w {g} {p}\n" for g, p in zip(*map(str.split, pair), strict=True)) for pair in columns)
+        return "\n".join(
+            "".join(f"w {g} {p}\n" for g, p in zip(*map(str.split, pair), strict=True)) for pair in columns
+        )
 
     def scores(predicted):
         result = evaluate([g.split() for g in gold], [p.split() for p in predicted])

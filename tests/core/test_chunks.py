@@ -8,9 +8,10 @@ from crfkit.core.chunks import Tally
 from crfkit.errors import DataError
 from crfkit.schemes import SCHEMES
 
-ODD_LABELS = (
-    "O B-A I-A E-A S-A U-A L-A B-B I-B E-B B I E S O-A B- - -A . [ ] [-A ]-B .-A X-A NP B-A-X I-A-Y é-ü".split()
+ODD_TEXT = (
+    "O B-A I-A E-A S-A U-A L-A B-B I-B E-B B I E S O-A B- - -A . [ ] [-A ]-B .-A X-A NP B-A-X I-A-Y é-ü"
 )
+ODD_LABELS = ODD_TEXT.split()
 SANE_LABELS = ["O", "B-A", "I-A", "B-B", "I-B"]
 
 
@@ -97,10 +98,11 @@ def test_lenient_counts_are_those_of_conlleval(sentences):
     tally = tally_of(sentences)
     counts, right = conlleval(sentences)
     assert tally.counters[0].counts(tally.types) == counts
-    assert tally.counters[0].totals == tuple(sum(column) for column in zip((0, 0, 0), *counts.values(), strict=True))
+    assert tally.counters[0].totals == tuple(
+        sum(column) for column in zip((0, 0, 0), *counts.values(), strict=True)
+    )
     assert sum(correct for _, _, correct in tally.label_counts().values()) == right
     assert tally.tokens == sum(map(len, sentences))
-
 
 
 def strict_spans(labels, scheme):
@@ -165,7 +167,9 @@ def encode(spans, n, scheme):
 @st.composite
 def spans_in_sentence(draw):
     spans, at = [], 0
-    for gap, length, kind in draw(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from("AB")))):
+    for gap, length, kind in draw(
+        st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from("AB")))
+    ):
         spans.append((at + gap, at + gap + length, kind))
         at += gap + length
     return spans, at + draw(st.integers(0, 2))
@@ -220,7 +224,9 @@ def test_words_and_the_lexicon(sentences, lexicon):
         gold.update((i, *span) for span in spans)
         found.update((i, *span) for span in slow_words([f for _, f in sentence]))
         unknown.update({(i, *span): True for span in spans if letters[slice(*span)] not in lexicon})
-        text += "".join(f"{c} {g} {f}\n" for c, (g, f) in zip(letters, sentence, strict=True)).encode() + b"\n"
+        text += (
+            "".join(f"{c} {g} {f}\n" for c, (g, f) in zip(letters, sentence, strict=True)).encode() + b"\n"
+        )
     tally.feed(text, 1)
     tally.finish()
     right = gold & found
