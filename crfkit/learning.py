@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from . import options as trainer_options
@@ -75,6 +76,14 @@ class Corpus:
     column_names: tuple[str, ...] | None
     label_column: int | None
     summary: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def index(self) -> Any:
+        """The index of all attributes, as a tagger searches it."""
+        from .core.index import Index
+        from .core.packing import pack
+
+        return Index(self.template, pack(self.builder), verify=False)
 
 
 def learn(
@@ -269,7 +278,7 @@ def initial_weights(init: Any, corpus: Corpus) -> array.array:
     model = init if isinstance(init, Model) else load(init)
     own_labels = {label: number for number, label in enumerate(corpus.dataset.labels)}
     own_attributes = [
-        {name: number for number, name in enumerate(corpus.builder.attributes(bigram))} for bigram in (False, True)
+        {name: number for number, name in enumerate(corpus.index.attributes(kind))} for kind in "UB"
     ]
     weights = array.array("f", bytes(4 * corpus.layout.n_cells))
     for attribute, previous, label, weight in model.features():
@@ -368,18 +377,14 @@ class DevSet:
     """Development data, and the tagger that scores weights on it after each pass."""
 
     def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int):
-        from .core.index import Index
-        from .core.packing import pack
-
         self.data, self.corpus, self.header, self.threads = data, corpus, header, threads
-        self.index = Index(corpus.template, pack(corpus.builder), verify=False)
 
     def scores(self, weights: array.array) -> dict[str, float]:
         """Scores of the weights, and under "score" the one to go by: the F-measure where labels form chunks."""
         from .evaluation import evaluate
         from .tagging import Tagger
 
-        tagger = Tagger.of_parts(self.header, self.index, self.corpus.layout, weights)
+        tagger = Tagger.of_parts(self.header, self.corpus.index, self.corpus.layout, weights)
         gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads)
         scores = evaluate(gold, predicted)
         return {
