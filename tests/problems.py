@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
+from reference import Problem
 
 from crfkit.core.lattice import Lattice
-
-from .reference import Problem
 
 MOST_PATHS = 1100
 

@@ -158,9 +158,9 @@ cdef class Lattice:
         if positions > lat.cap_T:
             positions = min(max(positions, lat.cap_T + <int64_t>lat.cap_T // 2, 64), MOST_POSITIONS)
             lat.cap_T = 0
-            # six matrices and two vectors of doubles, then the smaller types: every part starts aligned
+            # six matrices and two vectors of doubles, then the slots: every part starts aligned
             positions = (positions + 15) // 16 * 16
-            buffer_reserve(&self.rows, positions * (6 * lat.P * 8 + 2 * 8 + 4 + lat.P * 2), 1)
+            buffer_reserve(&self.rows, positions * (6 * lat.P * 8 + 2 * 8 + 4), 1)
             cells = positions * lat.P
             lat.score = <double*>self.rows.data
             lat.pot = lat.score + cells
@@ -171,7 +171,6 @@ cdef class Lattice:
             lat.rowmax = lat.node + cells
             lat.inv = lat.rowmax + positions
             lat.slot = <int32_t*>(lat.inv + positions)
-            lat.back = <uint16_t*>(lat.slot + positions)
             lat.cap_T = <int32_t>positions
         if matrices > lat.cap_slots:
             matrices = max(matrices, lat.cap_slots + <int64_t>lat.cap_slots // 2, 16)

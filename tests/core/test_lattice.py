@@ -9,12 +9,11 @@ from math import exp, fsum, inf, log
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import loaded, problems
+from reference import Problem
 
 from crfkit.core.lattice import Lattice
 from crfkit.errors import TrainingError
-
-from ..problems import loaded, problems
-from ..reference import Problem
 
 CLOSE = 1e-9
 
@@ -42,7 +41,7 @@ def relative_errors(lattice: Lattice, problem: Problem) -> float:
     return max((abs(ours - true) / true for ours, true in pairs if true > 1e-280), default=0.0)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(problems())
 def test_agrees_with_enumeration(problem):
     lattice = loaded(problem)
@@ -57,7 +56,7 @@ def test_agrees_with_enumeration(problem):
     assert lattice.viterbi() == problem.best()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(problems(constraints=False))
 def test_small_marginals_are_as_exact_as_large_ones(problem):
     lattice = loaded(problem)
@@ -65,7 +64,7 @@ def test_small_marginals_are_as_exact_as_large_ones(problem):
     assert relative_errors(lattice, problem) < CLOSE
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(problems(), st.randoms(use_true_random=False))
 def test_path_score(problem, rng):
     lattice = loaded(problem)
@@ -76,7 +75,7 @@ def test_path_score(problem, rng):
         assert lattice.path_score(best) == score
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_lattice_keeps_nothing_of_the_sequence_before(data):
     first = data.draw(problems())
@@ -178,8 +177,8 @@ def test_a_long_way_through_forbidden_steps():
     lattice.load(nodes, tau)
     # labels 1 .. 1 2 .. 2 with the step anywhere, or 2 from the beginning
     assert lattice.expect() == close(log((length - 1) * exp(0.5) + 1))
-    assert lattice.viterbi() == (0.5, [1] * (length - 1) + [2])
     assert lattice.nodes()[200][0] == 0
+    assert lattice.viterbi() == (0.5, [1] * (length - 1) + [2])
 
 
 @pytest.mark.parametrize("extra", [1, 2])
