@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from ..errors import UnsupportedError
 from ..template import Line, Macro, Template
 
+
 @dataclass(frozen=True)
 class View:
     """A transform of the cells of one column; equality looks at a second cell, `delta` positions further on."""
