@@ -34,8 +34,6 @@ cdef extern from *:
     void crfkit_prefetch(const void* p) noexcept nogil
 
 
-KINDS = {"U": False, "B": True}
-
 cdef int64_t nothing = 0  # where an empty section "begins"
 
 
@@ -83,23 +81,23 @@ cdef class Index(Features):
         finally:
             scratch_free(&scratch)
 
-    def attribute(self, int64_t a, str kind="U"):
-        """The string of an attribute; kind is "U" or "B"."""
-        return self.names(kind)[a]
+    def attribute(self, int64_t a, bint bigram=False):
+        """The string of an attribute."""
+        return self.names(bigram)[a]
 
-    def attributes(self, str kind="U"):
+    def attributes(self, bint bigram=False):
         """The strings of all attributes of a kind, in the order of their ids."""
-        return iter(self.names(kind))
+        return iter(self.names(bigram))
 
-    def find(self, bytes string not None, str kind="U"):
+    def find(self, bytes string not None, bint bigram=False):
         """The attribute with this string, or -1."""
-        return find_attribute(self, string, KINDS[kind])
+        return find_attribute(self, string, bigram)
 
-    def names(self, str kind):
-        """The strings of a kind as a sequence; made when first asked for."""
-        if kind not in self.named:
-            self.named[kind] = Names(self, KINDS[kind])
-        return self.named[kind]
+    def names(self, bint bigram=False):
+        """The strings of all attributes of a kind as a sequence; made when first asked for."""
+        if bigram not in self.named:
+            self.named[bigram] = Names(self, bigram)
+        return self.named[bigram]
 
     def repack(self, u_new=None, b_new=None):
         """The sections of an index with the attributes that get a new id (int32 arrays, -1 drops one)."""
