@@ -177,7 +177,7 @@ cdef class Index(Features):
         return space.literal_attr[i] if i >= 0 and space.literal_attr[i] < space.n else -1
 
     cdef int extract(self, Extractor x, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
-        self.prepare(&x.scratch, last - first)
+        self.prepare(&x.scratch, rows, last - first)
         self.find_cells(&x.scratch, rows, first)
         self.fill_values(&x.scratch, rows, first)
         self.find_grams(&x.scratch)
@@ -238,7 +238,7 @@ cdef class Index(Features):
         cdef ScratchC* s = &x.scratch
         cdef int32_t i, t, g, a, T = s.T
         cdef bint items = rows.form == FORM_CRFSUITE
-        cdef int64_t n_u = 0, n_b = 0, u_start, b_start
+        cdef int64_t n, n_u = 0, n_b = 0, u_start, b_start
         cdef int64_t room = <int64_t>T * self.n_uses
         cdef int64_t* u_ptr
         cdef int64_t* b_ptr = NULL
@@ -276,8 +276,8 @@ cdef class Index(Features):
                     if g >= 0:
                         a = node.row[g * node.stride + use.slot]
                     elif g != NONE and (node.slot[use.slot].by_string or g == FLAGGED and node.arity > 1):
-                        a = <int32_t>self.expand(s, rows, first, node, &node.slot[use.slot], t + use.base)
-                        a = self.find_literal(s.line.data, a, use.bigram)
+                        n = self.expand(s, rows, first, node, &node.slot[use.slot], t + use.base)
+                        a = self.find_literal(s.line.data, n, use.bigram)
                     else:
                         continue
                 if <uint32_t>a >= <uint32_t>self.space[use.bigram].n:

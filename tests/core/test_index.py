@@ -4,6 +4,7 @@ import array
 import io
 import random
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from hypothesis import assume, given, settings
@@ -12,12 +13,30 @@ from hypothesis import strategies as st
 from crfkit.core.columns import Rows
 from crfkit.core.index import Index
 from crfkit.core.indexbuilder import IndexBuilder
-from crfkit.errors import ModelFileError, UnsupportedError
+from crfkit.errors import DataError, ModelFileError, UnsupportedError
 from crfkit.expansion import expand
 from crfkit.reading import Source
 from crfkit.template import Template
 
-CELLS = ["a", "b", "aa", "a/b", "b/a", "/", "a|b", "", "_B-1", "_B+1", "é", "É/a", "U0:a", "%x[0,0]", "a b", "0", "true"]
+CELLS = [
+    "a",
+    "b",
+    "aa",
+    "a/b",
+    "b/a",
+    "/",
+    "a|b",
+    "",
+    "_B-1",
+    "_B+1",
+    "é",
+    "É/a",
+    "U0:a",
+    "%x[0,0]",
+    "a b",
+    "0",
+    "true",
+]
 MACROS = [
     "%x[0,0]", "%x[-1,0]", "%x[1,0]", "%x[0,1]", "%x[-2,1]", "%x[1,1]", "%X[0,0]", '%t[0,0,"a|/"]', '%m[-1,0,"[ab]+"]',
     "%p[0,0,1]", "%s[0,0,2]", "%S[0,1]", "%C[1,0]", "%N[0,0]", "%=[0,0,0,1]", "%=[0,0,-1,0]",
@@ -41,7 +60,9 @@ templates = st.lists(line, min_size=1, max_size=8).map("\n".join)
 
 def blocks(sentences, form="columns"):
     """Parsed blocks of sentences that are lists of rows, or of lines."""
-    lines = "".join("".join((r if isinstance(r, str) else "\t".join(r)) + "\n" for r in s) + "\n" for s in sentences)
+    lines = "".join(
+        "".join((r if isinstance(r, str) else "\t".join(r)) + "\n" for r in s) + "\n" for s in sentences
+    )
     for block in Source(io.BytesIO(lines.encode()), form, block_size=64):
         rows = Rows(form)
         rows.parse(block)
@@ -80,7 +101,7 @@ def rows_of(data, kind):
     """The attributes of each token of a data set."""
     arrays = data.arrays()
     ptr = arrays.get(f"{kind}_ptr", [0] * (data.n_tokens + 1))
-    return [list(arrays[f"{kind}_id"][a:b]) if a < b else [] for a, b in zip(ptr, ptr[1:], strict=False)]
+    return [list(arrays[f"{kind}_id"][a:b]) if a < b else [] for a, b in pairwise(ptr)]
 
 
 def extracted(index, sentences):
@@ -93,7 +114,9 @@ def check(index, template, sentences, keep):
     ids = [{name: i for i, name in enumerate(known)} for known in names]
     assert [set(known) for known in ids] == keep
     assert [len(known) for known in names] == [len(known) for known in keep]
-    for expected, found in zip(corpus_features(template, sentences), extracted(index, sentences), strict=True):
+    for expected, found in zip(
+        corpus_features(template, sentences), extracted(index, sentences), strict=True
+    ):
         for bigram in (0, 1):
             assert list(found[bigram]) == sorted(ids[bigram][s] for s in expected[bigram] if s in ids[bigram])
     for bigram in (0, 1):
@@ -228,7 +251,9 @@ def test_thresholds_of_single_lines(lines, min_freq, kept):
 
 
 def test_rules_of_single_lines():
-    template = Template.parse("U0:%x[0,0] @all\nU1:%x[0,0] @observed\nU2:%x[0,0]\nU3:%x[0,0] @observed\nU3:%x[1,0] @all")
+    template = Template.parse(
+        "U0:%x[0,0] @all\nU1:%x[0,0] @observed\nU2:%x[0,0]\nU3:%x[0,0] @observed\nU3:%x[1,0] @all"
+    )
     builder, _ = built(template, [sentence("a")])
     names = Index(template, builder.pack()).attributes()
     assert dict(zip(names, builder.rules(), strict=True)) == {
@@ -266,7 +291,25 @@ def test_equal_input_gives_equal_bytes():
     rng = random.Random(1)
     corpus = [[[rng.choice(CELLS), rng.choice(CELLS), "L"] for _ in range(9)] for _ in range(30)]
     one, two = (built(template, corpus)[0].pack() for _ in range(2))
-    assert {name: bytes(part) for name, part in one.items()} == {name: bytes(part) for name, part in two.items()}
+    assert {name: bytes(part) for name, part in one.items()} == {
+        name: bytes(part) for name, part in two.items()
+    }
+
+
+def test_data_without_a_column_of_the_template():
+    template = Template.parse("U:%x[0,2]")
+    with pytest.raises(DataError, match="column 2, but the data have 2"):
+        built(template, [[["a", "L"]]])
+    index = Index(template, built(template, [[["a", "b", "c", "L"]]])[0].pack())
+    with pytest.raises(DataError, match="column 2, but the data have 2"):
+        extracted(index, [[["a", "b"]]])
+
+
+def test_data_without_the_column_of_labels():
+    rows = Rows(label=2)
+    rows.parse(next(iter(Source(io.BytesIO(b"a\tb\n")))))
+    with pytest.raises(DataError, match="column 2, but the data have 2"):
+        IndexBuilder(Template.parse("U:%x[0,0]")).add(rows)
 
 
 def test_history_needs_its_trainer():
