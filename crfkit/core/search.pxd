@@ -13,8 +13,8 @@ cdef class Search:
     cdef int32_t length                 # T of the sequence searched
     cdef double* scores
     cdef uint16_t* labels
-    cdef BufferC score_buffer, label_buffer, links, states, candidates, paths, trail
-    cdef int64_t n_states, n_candidates, n_paths, cells
+    cdef BufferC score_buffer, label_buffer, links, states, ways, paths, trail
+    cdef int64_t n_states, n_ways, n_paths, cells
     cdef list results(self)
 
 
