@@ -15,6 +15,8 @@ cdef enum:
     SCORED
     EXPECTED
 
+cdef str IMPOSSIBLE
+
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil
 cdef int lattice_expect(LatticeC* lat) except -1 nogil
 cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noexcept nogil
@@ -28,4 +30,7 @@ cdef class Lattice:
     cdef int stage
     cdef int reserve(self, const SentenceC* sent) except -1 nogil
     cdef int reserve_positions(self, int64_t positions, int64_t matrices) except -1 nogil
+    cdef uint16_t* path_buffer(self) except NULL
+    cdef tuple take_path(self, double score)
+    cdef list take_pairs(self)
     cdef int need(self, int stage) except -1

@@ -88,6 +88,7 @@ cdef extern from "crf.h" nogil:
         void (*scatter_pairs)(const LayoutC*, LatticeC*, double*) noexcept nogil
         void (*update_expected)(const LayoutC*, const SentenceC*, LatticeC*, double, weight_t*) noexcept nogil
         double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
+        double (*trace_back)(const LatticeC*, uint16_t*) noexcept nogil
         double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
         double (*dot)(int64_t, const double*, const double*) noexcept nogil
         void (*dots)(int64_t, int64_t, int32_t, const float**, const float*, const float*, const double*,

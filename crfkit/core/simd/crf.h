@@ -128,6 +128,9 @@ typedef struct {
     void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
     /* best path; its score. Ties go to the smaller label */
     double (*viterbi)(LatticeC *, uint16_t *labels);
+    /* its second half: the path from alpha[t][j] (best score of a beginning that ends in j) and beta[t][j] (the same
+     * without the score of the node) */
+    double (*trace_back)(const LatticeC *, uint16_t *labels);
     /* P(y[t-1] = i, y[t] = j) after forward_backward */
     double (*pair_marginal)(const LatticeC *, int32_t t, int32_t i, int32_t j);
     /* products and sums of long vectors; the order of summation depends on nothing but the lengths */
