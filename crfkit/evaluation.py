@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
-from .core.chunks import Tally
+from .core.chunks import Tally, plural
 from .core.significance import check_same_gold, shuffle
 from .errors import DataError, OptionError
 from .reading import Source
@@ -193,16 +193,16 @@ def evaluate(
     names = _candidates(scheme, strict)
     tally = Tally(_tables(names, strict), raw=scheme == "none", outside=outside.encode())
     golds, predictions = iter(gold), iter(predicted)
-    nothing = object()
-    for sentence in golds:
-        guess = next(predictions, nothing)
-        if guess is nothing:
-            raise DataError(f"{tally.sentences} predicted sentences, but more gold ones")
+    n = 0
+    for n, sentence in enumerate(golds, 1):
+        guess = next(predictions, None)
+        if guess is None:
+            raise DataError(f"{plural(n - 1, 'predicted sentence')}, but more gold ones")
         if isinstance(sentence, str) or isinstance(guess, str):
             raise DataError("labels where sentences were expected: pass lists of lists of labels")
         tally.add(list(sentence), list(guess))
-    if next(predictions, nothing) is not nothing:
-        raise DataError(f"{tally.sentences} gold sentences, but more predicted ones")
+    if next(predictions, None) is not None:
+        raise DataError(f"{plural(n, 'gold sentence')}, but more predicted ones")
     tally.finish()
     chosen = _chosen([tally], scheme, strict)
     return _scores(tally, names, chosen, strict)
@@ -273,7 +273,9 @@ class Outputs:
 
 def read_lexicon(path: Any) -> frozenset[bytes]:
     """The words of a file: the first field of each line."""
-    words = (line.split(maxsplit=1) for block in Source(path, allow_empty=True) for line in block.data.splitlines())
+    words = (
+        line.split(maxsplit=1) for block in Source(path, allow_empty=True) for line in block.data.splitlines()
+    )
     return frozenset(fields[0] for fields in words if fields)
 
 

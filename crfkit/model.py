@@ -51,7 +51,7 @@ class Model:
         from .core.index import Index
         from .core.layout import Layout
 
-        self.name, self.header, self.sections = name, _checked(header), sections
+        self.name, self.header, self.sections, self.verified = name, _checked(header), sections, verify
         try:
             text = header["template"]
             self.template = None if text is None else _template(text, header.get("column_names"))
@@ -121,7 +121,7 @@ class Model:
 
     @cached_property
     def _attribute_names(self) -> tuple[list[str], list[str]]:
-        return tuple([name.decode() for name in self.index.attributes(bigram)] for bigram in (False, True))
+        return tuple([name.decode() for name in self.index.attributes(kind)] for kind in "UB")
 
 
 def _checked(header: Mapping[str, Any]) -> Mapping[str, Any]:

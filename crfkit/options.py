@@ -39,6 +39,11 @@ class Lbfgs:
     delta: float = option(1e-6, "Stop when the last PERIOD iterations improved the objective by less than this part of it.", low=0.0)
     period: int = option(10, "Iterations that --delta looks back.", low=1)
 
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: five vectors, the history in single precision, a gradient for each further thread,
+        and the weights as the model stores them, twice."""
+        return 5 * 8 + 2 * self.memory * 4 + (threads - 1) * 8 + 2 * 4
+
 
 @dataclass(frozen=True)
 class Sgd:
@@ -52,6 +57,10 @@ class Sgd:
         above=0.0, high=1.0, kind=float,
     )  # fmt: skip
 
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: itself, and a copy while the rate is chosen and when the model is made."""
+        return 2 * 4
+
 
 @dataclass(frozen=True)
 class Perceptron:
@@ -60,8 +69,14 @@ class Perceptron:
     passes: int = _passes(20)
     average: bool = option(True, "Average the weights over all steps; --no-average keeps the last ones.")
 
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: itself, what it owes its average, and a copy when the model is made."""
+        return 2 * 4 + 8 * self.average
+
 
 TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "sgd": Sgd, "perceptron": Perceptron}
+
+ALIASES: dict[str, str] = {}
 
 # Trainers whose scores are not log-linear likelihoods: probabilities would mean nothing.
 WITHOUT_PROBABILITIES = frozenset({"perceptron"})

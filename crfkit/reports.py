@@ -28,14 +28,14 @@ def _right(name: str, width: int) -> str:
 
 def _row(name: str, count: Count) -> str:
     precision, recall, f1 = percent(count)
-    return (
-        f"{_right(name, 17)}: precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}  {count.found:d}\n"
-    )
+    return f"{_right(name, 17)}: precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}  {count.found:d}\n"
 
 
 def _summary(accuracy: float, count: Count) -> str:
     precision, recall, f1 = percent(count)
-    return f"accuracy: {accuracy:6.2f}%; precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}\n"
+    return (
+        f"accuracy: {accuracy:6.2f}%; precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}\n"
+    )
 
 
 def _listed(types: dict[str, Count]) -> list[tuple[str, Count]]:
@@ -121,7 +121,9 @@ def side_by_side(all_scores: Sequence[Scores]) -> str:
         return "".join("{:>{}}".format("{:.2f}  {:6.2f}  {:6.2f}".format(*percent(c)), width) for c in counts)
 
     rows.append(_right("overall", 17) + ":" + cells([scores.chunks for scores in all_scores]))
-    rows += [_right(name, 17) + ":" + cells([s.types.get(name, Count()) for s in all_scores]) for name in types]
+    rows += [
+        _right(name, 17) + ":" + cells([s.types.get(name, Count()) for s in all_scores]) for name in types
+    ]
     rows.append(_right("accuracy", 17) + ":" + "".join(f"{100 * s.accuracy:{width}.2f}" for s in all_scores))
     return "\n".join(rows) + "\n"
 
@@ -132,6 +134,11 @@ def comparison_report(comparison: Comparison) -> str:
         f"{comparison.second} against {comparison.first}: {comparison.shuffles} shuffles of "
         f"{comparison.sentences} sentences, seed {comparison.seed}\n"
     )
-    for name, title in (("precision", "precision"), ("recall", "recall"), ("f1", "FB1"), ("accuracy", "accuracy")):
+    for name, title in (
+        ("precision", "precision"),
+        ("recall", "recall"),
+        ("f1", "FB1"),
+        ("accuracy", "accuracy"),
+    ):
         text += f"{title:>17}: {100 * comparison.differences[name]:+7.2f}  p = {comparison.p[name]:.4f}\n"
     return text

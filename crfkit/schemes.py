@@ -134,7 +134,9 @@ def candidates(scheme: str, strict: bool) -> list[str]:
     """
     if strict:
         return ["bio", "iob1", "ioe2", "iobes", "bilou"] if scheme == "auto" else [scheme]
-    return {"auto": ["bio", "iobes"], "iobes": ["bio", "iobes"], "bilou": ["bio", "bilou"]}.get(scheme, [scheme])
+    return {"auto": ["bio", "iobes"], "iobes": ["bio", "iobes"], "bilou": ["bio", "bilou"]}.get(
+        scheme, [scheme]
+    )
 
 
 def detect(gold: Iterable[str], predicted: Iterable[str], strict: bool) -> str:

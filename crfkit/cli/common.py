@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import click
 
-from ..errors import CrfkitError
+from ..errors import CrfkitError, FileError
 
 DEBUG = "crfkit.debug"
 
@@ -37,9 +37,11 @@ def note(message: str) -> None:
 
 def write_output(text: str) -> None:
     """Write text to standard output as UTF-8 with plain newlines, whatever the locale and the platform."""
-    stream = click.get_binary_stream("stdout")
-    stream.write(text.encode())
-    stream.flush()
+    if sys.stdout is None:
+        raise FileError("standard output is closed")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
 
 
 @contextmanager
@@ -51,7 +53,8 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
     """
     try:
         yield
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except BrokenPipeError:
@@ -85,6 +88,8 @@ def _abandon_stdout() -> None:
 
     Without this the interpreter tries again when it exits, and complains.
     """
+    if sys.stdout is None:
+        return
     try:
         sys.stdout.flush()
     except OSError:

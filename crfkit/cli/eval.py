@@ -23,19 +23,31 @@ from .common import debug_option, note, write_output
     help="How labels mark chunks. auto: iobes or bilou if the gold labels are such, else bio, by conlleval's rules, "
     "which serve iob1, ioe1 and ioe2 too. none: each token that is not O is a chunk.",
 )
-@click.option("--strict", is_flag=True, help="Count well-formed chunks only; labels not of the scheme are an error.")
+@click.option(
+    "--strict", is_flag=True, help="Count well-formed chunks only; labels not of the scheme are an error."
+)
 @click.option("--tokens", is_flag=True, help="Report on tokens: accuracy, each label, confusions.")
-@click.option("--segments", is_flag=True, help="Report on words: labels are B, M, E, S or B, I of a segmentation.")
-@click.option("--lexicon", type=click.Path(), help="With --segments: known words, one a line; report the others' recall.")
+@click.option(
+    "--segments", is_flag=True, help="Report on words: labels are B, M, E, S or B, I of a segmentation."
+)
+@click.option(
+    "--lexicon",
+    type=click.Path(),
+    help="With --segments: known words, one a line; report the others' recall.",
+)
 @click.option("--compare", is_flag=True, help="Test the first file against each other one for significance.")
-@click.option("--shuffles", type=click.IntRange(1), default=10000, show_default=True, help="With --compare: how many.")
+@click.option(
+    "--shuffles", type=click.IntRange(1), default=10000, show_default=True, help="With --compare: how many."
+)
 @click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True, help="With --compare.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
 @click.option("-l", "--latex", is_flag=True, help="A LaTeX table, as conlleval -l prints it.")
 @click.option("-r", "--raw", is_flag=True, help="The same as --scheme none.")
 @click.option("-d", "--delimiter", help="Between columns: a character or a regular expression. Default: tabs, or "
               "blanks where a line has no tab.")  # fmt: skip
-@click.option("-o", "--outside", metavar="LABEL", default="O", show_default=True, help="The label outside of chunks.")
+@click.option(
+    "-o", "--outside", metavar="LABEL", default="O", show_default=True, help="The label outside of chunks."
+)
 @debug_option
 @click.pass_context
 def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> None:
@@ -67,7 +79,11 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
     ]
     for scores in outputs.scores:
         _notes(scores)
-    write_output(_as_json(outputs.scores, comparisons) if options["as_json"] else _as_text(outputs.scores, comparisons, options))
+    write_output(
+        _as_json(outputs.scores, comparisons)
+        if options["as_json"]
+        else _as_text(outputs.scores, comparisons, options)
+    )
 
 
 def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:

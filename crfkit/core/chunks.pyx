@@ -215,6 +215,8 @@ cdef class Tally:
         if self.fill(&self.found, found, sentence) != n:
             raise DataError(f"sentence {sentence}: {plural(len(gold), 'gold label')}, but {len(found)} predicted")
         if n > 1:
+            if self.keep:
+                self.begin_row(sentence)
             self.count(n)
             if self.word_starts != NULL:
                 self.count_words(n, NULL)

@@ -62,6 +62,11 @@ cdef class Features:
         buffer_free(&self.constant_attr)
         buffer_free(&self.pad_value)
 
+    @property
+    def n_attributes(self):
+        """Unigram attributes, bigram attributes."""
+        return self.space[0].n, self.space[1].n
+
     cdef int adopt_plan(self) except -1:
         """Lay the plan out in structs. `columns` and `literals` are there already, empty or mapped."""
         plan = self.plan

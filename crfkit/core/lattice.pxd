@@ -18,5 +18,8 @@ cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nog
 
 cdef class Lattice:
     cdef LatticeC c
-    cdef BufferC matrices, rows, slots
+    cdef BufferC matrices, rows, slots, path
+    cdef int stage
     cdef int reserve(self, const SentenceC* sent) except -1 nogil
+    cdef int reserve_positions(self, int64_t positions, int64_t matrices) except -1 nogil
+    cdef int need(self, int stage) except -1

@@ -451,7 +451,7 @@ cdef class Layout:
 
     @property
     def has_tau(self) -> bool:
-        return self.c.has_tau
+        return self.c.has_tau != 0
 
     def pruned(self, const float[::1] w):
         """Without the features of weight zero: (layout, weights, new ids of the attributes, of the bigram ones).
@@ -551,6 +551,21 @@ cdef class Layout:
                 v[c.rich0 + n_b] = w[old.rich0 + f]
                 n_b += 1
         return new, cells, u_ids, b_ids
+
+    def cell(self, int32_t attribute, int32_t label) -> int:
+        """Where the weight of a unigram feature stands, or -1."""
+        return layout_cell(&self.c, attribute, label) if 0 <= attribute < self.c.A and 0 <= label < self.c.L else -1
+
+    def rich_cell(self, int32_t attribute, int32_t previous, int32_t label) -> int:
+        """The same of a rich bigram feature."""
+        return layout_rich_cell(&self.c, attribute, previous, label) if 0 <= attribute < self.c.B else -1
+
+    def pair_cell(self, int32_t previous, int32_t label) -> int:
+        """The same of a plain pair of labels."""
+        cdef int64_t k = <int64_t>previous * self.c.P + label
+        if not self.c.has_tau or not 0 <= previous < self.c.L or not 0 <= label < self.c.L:
+            return -1
+        return self.c.tau0 + k if self.c.tau_mask[k] else -1
 
     def features(self, const float[::1] w):
         """Every feature with a weight other than zero, as (kind, attribute, previous label, label, weight): kind

@@ -61,7 +61,6 @@ cdef extern from "crf.h" nogil:
         double* rowmax
         double* inv
         int32_t* slot
-        uint16_t* back
         real_t* tau
         real_t* etau
         real_t* etauT

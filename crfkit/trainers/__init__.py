@@ -1,1 +1,16 @@
-"""The trainers, each in a file of its own."""
+"""The trainers, each in a file of its own; here their names are turned into classes, when they are needed."""
+
+from importlib import import_module
+
+# What crfkit.options.TRAINERS names -> (module, class).
+_CLASSES = {
+    "lbfgs": ("lbfgs", "Lbfgs"),
+    "perceptron": ("perceptron", "Perceptron"),
+    "sgd": ("sgd", "Sgd"),
+}
+
+
+def trainer_class(name: str) -> type:
+    """The class that trains by this algorithm."""
+    module, cls = _CLASSES[name]
+    return getattr(import_module(f"{__name__}.{module}"), cls)

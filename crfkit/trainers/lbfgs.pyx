@@ -115,7 +115,7 @@ cdef class History:
 
 
 cdef class Lbfgs(Trainer):
-    """Options: l2, memory, epsilon, delta, period, threads (crfkit.options.Lbfgs)."""
+    """Options: l2, memory, epsilon, delta, period (crfkit.options.Lbfgs)."""
     cdef:
         Objective objective
         History history
@@ -130,10 +130,10 @@ cdef class Lbfgs(Trainer):
         bint started
         object recent
 
-    def __init__(self, Dataset data, Layout layout, options, initial=None, **unused):
+    def __init__(self, Dataset data, Layout layout, options, initial=None, int threads=1, **unused):
         cdef int64_t k, stride
         self.n = layout.c.n_cells
-        self.objective = Objective(data, layout, options.l2, options.threads)
+        self.objective = Objective(data, layout, options.l2, threads)
         self.history = History(self.n, options.memory)
         stride = (self.n + 7) // 8 * 8
         buffer_reserve(&self.vectors, 5 * stride, sizeof(double))

@@ -7,6 +7,7 @@
 #pragma GCC target("avx2")
 #endif
 #define VARIANT avx2
+#define LANES 4
 #define PAIR_ROWS 2
 #include "kernels.inc"
 #ifdef __clang__

@@ -7,6 +7,7 @@
 #pragma GCC target("avx512f,avx512vl,avx512dq,avx512bw,prefer-vector-width=512")
 #endif
 #define VARIANT avx512
+#define LANES 8
 #define PAIR_ROWS 4
 #include "kernels.inc"
 #ifdef __clang__

@@ -1,4 +1,5 @@
 /* The loops for any processor. */
 #define VARIANT base
-#define PAIR_ROWS 2
+#define LANES 2
+#define PAIR_ROWS 1
 #include "kernels.inc"

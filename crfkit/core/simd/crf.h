@@ -86,7 +86,6 @@ typedef struct {
     double *rowmax;     /* [T] */
     double *inv;        /* [T] */
     int32_t *slot;      /* [T] own matrix of the edge into t, or -1 */
-    uint16_t *back;     /* [T][P] Viterbi back pointers */
     real_t *tau;        /* [L][P] shared edge scores; padding -inf */
     real_t *etau;       /* [L][P] exp(tau - taumax); padding 0 */
     real_t *etauT;      /* [L][P] its transpose */

@@ -1,0 +1,150 @@
+"""`crfkit learn`: train a model."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from .. import options as trainer_options
+from ..errors import CrfkitError, OptionError
+from ..learning import FEATURES, FORMATS, RUN_FIELDS, Run, learn
+from ..modelfile import check_writable
+from ..progress import PROGRESS_MODES, Progress, StopRequest
+from .common import debug_option
+
+_TYPES = {int: click.INT, float: click.FLOAT}
+
+
+def trainer_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A flag for every option of any trainer; the default and who uses it stand in the help."""
+    for name, (item, users) in reversed(trainer_options.all_fields().items()):
+        kind = item.metadata["kind"]
+        defaults = {getattr(trainer_options.TRAINERS[user](), name) for user in users}
+        text = f"{item.metadata['help']}  [{', '.join(users)}"
+        if len(defaults) == 1 and (default := defaults.pop()) is not None and kind is not bool:
+            text += f"; default {default:g}"
+        flags = f"{trainer_options.flag(name)}/--no-{name.replace('_', '-')}" if kind is bool else trainer_options.flag(name)
+        command = click.option(flags, name, type=_TYPES.get(kind), default=None, help=text + "]")(command)
+    return command
+
+
+@click.command("learn", short_help="Train a model from labelled data and a template.")
+@click.argument("arguments", metavar="TEMPLATE TRAIN... MODEL", nargs=-1, type=click.Path())
+@click.option("-a", "--algorithm", default=None, metavar="NAME", help=f"How to train: {', '.join(trainer_options.TRAINERS)}.  [default lbfgs]")
+@click.option("--features", type=click.Choice(FEATURES), help="Give each attribute the labels it was seen with, or all labels.  [default observed]")
+@click.option("--min-freq", type=click.INT, metavar="N", help="Drop attributes that occur less than N times.  [default 1]")
+@click.option("--format", type=click.Choice(FORMATS), help="Of the data: columns of CoNLL files, CoNLL-U, or the attribute lines of CRFsuite, which take no TEMPLATE.  [default columns]")  # fmt: skip
+@click.option("--label", metavar="COLUMN", help="Name of the column to predict.  [default: the last column]")
+@click.option("--dev", type=click.Path(), metavar="FILE", help="Score the weights on this file after each pass, and keep the best ones.")
+@click.option("--patience", type=click.INT, metavar="N", help="With --dev: stop after N passes without a better score.")
+@trainer_flags
+@click.option("--init", type=click.Path(), metavar="MODEL", help="Start from the weights of this model, as far as its features exist here.")
+@click.option("--seed", type=click.INT, help="Of the random order of the sequences.  [default 0]")
+@click.option("--threads", type=click.INT, metavar="N", help="Threads; 0: one for each processor. The model does not depend on it.  [default 0]")
+@click.option("--log", type=click.Path(), metavar="FILE", help="Write one JSON object a pass.")
+@click.option("--config", type=click.Path(), metavar="FILE", help="Read options from a YAML file; the command line wins.")
+@click.option("--print-config", is_flag=True, help="Print the options in force as YAML, and do nothing else.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("--progress", type=click.Choice(PROGRESS_MODES), help="Show a progress bar: on a terminal, always, never.  [default auto]")
+@debug_option
+@click.pass_context
+def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | None, print_config: bool, **given: Any) -> None:
+    """Train a model on the files TRAIN and write it to MODEL.
+
+    \b
+    crfkit learn templates/chunking.txt train.txt chunking.model
+    crfkit learn -a sgd --passes 20 --dev dev.txt --patience 3 template train1.gz train2.gz model
+    crfkit learn --format crfsuite attributes.txt model
+
+    TRAIN has one token a line, columns between tabs or blanks with the label last, and a blank line after each
+    sentence; `.gz` is fine, and `-` is standard input. TEMPLATE says which features a token has, in the language of
+    CRF++ with further macros (docs/templates.md).
+
+    Each trainer has options of its own, named in brackets; one that the chosen trainer does not use is an error.
+    Ctrl-C ends training, saves the model as it stands, and exits with 130.
+    """
+    if not given["quiet"]:
+        del given["quiet"]
+    chosen = {**(_read_config(config) if config is not None else {}), **{k: v for k, v in given.items() if v is not None}}
+    algorithm = chosen.pop("algorithm", "lbfgs")
+    quiet, mode = bool(chosen.pop("quiet", False)), chosen.pop("progress", "auto")
+    try:
+        if print_config:
+            _print_config(algorithm, chosen, quiet, mode)
+            return
+        trainer_options.make(trainer_options.ALIASES.get(algorithm, algorithm), {k: v for k, v in chosen.items() if k not in RUN_FIELDS})
+        Run(**{k: v for k, v in chosen.items() if k in RUN_FIELDS}).check()
+        template, train, target = _positional(arguments, chosen.get("format"))
+    except OptionError as error:
+        raise click.UsageError(str(error), ctx) from None
+
+    check_writable(target)
+    progress, stop = Progress(mode, quiet), StopRequest()
+    started = time.perf_counter()
+    try:
+        with stop.on_signals():
+            model = learn(train, template, algorithm, progress=progress, stop=stop, **chosen)
+            size = model.save(target)
+    except KeyboardInterrupt:
+        progress.note("crfkit: interrupted, no model was written")
+        ctx.exit(128 + (stop.signal or signal.SIGINT))
+    progress.note(f"{model.header['features']:,} weights in {size / 1e6:.1f} MB: {target}; {time.perf_counter() - started:.1f} s in all")
+    if stop.signal is not None:
+        ctx.exit(128 + stop.signal)
+
+
+def _positional(arguments: tuple[str, ...], form: str | None) -> tuple[str | None, list[str], str]:
+    """Template, training files and model among the arguments."""
+    expected = ["TRAIN...", "MODEL"] if form == "crfsuite" else ["TEMPLATE", "TRAIN...", "MODEL"]
+    if len(arguments) < len(expected):
+        raise OptionError(f"expected {' '.join(expected)}, found {len(arguments)} argument{'s' * (len(arguments) != 1)}")
+    template = None if form == "crfsuite" else arguments[0]
+    train = list(arguments[len(expected) - 2 : -1])
+    target = arguments[-1]
+    if any(os.path.exists(path) and os.path.exists(target) and os.path.samefile(path, target) for path in (template, *train) if path not in (None, "-")):
+        raise OptionError(f"MODEL, {target}, is also an input: it would be overwritten")
+    return template, train, target
+
+
+def _read_config(path: str) -> dict[str, Any]:
+    """Options from a YAML file, by their names on the command line or with underscores."""
+    import yaml
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = yaml.safe_load(file)
+    except OSError as error:
+        raise CrfkitError(f"{path}: cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f":{mark.line + 1}" if mark else ""
+        raise CrfkitError(f"{path}{where}: not YAML: {getattr(error, 'problem', None) or 'not UTF-8'}") from None
+    if found is None:
+        return {}
+    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+        raise CrfkitError(f"{path}: expected options as `name: value`, one a line")
+    options = {name.replace("-", "_"): value for name, value in found.items()}
+    known = {"algorithm", "quiet", "progress", *RUN_FIELDS, *trainer_options.all_fields()}
+    for name in options:
+        if name not in known:
+            raise CrfkitError(f"{path}: unknown option {name!r}")
+    if options.get("progress", "auto") not in PROGRESS_MODES:
+        raise CrfkitError(f"{path}: progress: expected one of {', '.join(PROGRESS_MODES)}, found {options['progress']!r}")
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _print_config(algorithm: str, chosen: dict[str, Any], quiet: bool, mode: str) -> None:
+    import yaml
+
+    algorithm = trainer_options.ALIASES.get(algorithm, algorithm)
+    options = trainer_options.make(algorithm, {k: v for k, v in chosen.items() if k not in RUN_FIELDS})
+    run = Run(**{k: v for k, v in chosen.items() if k in RUN_FIELDS})
+    run.check()
+    in_force = {"algorithm": algorithm, **asdict(run), **asdict(options), "quiet": quiet, "progress": mode}
+    click.echo(yaml.safe_dump(in_force, sort_keys=False, allow_unicode=True), nl=False)

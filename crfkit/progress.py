@@ -1,0 +1,124 @@
+"""What a training run tells the user, and how the user stops it.
+
+On a terminal a bar (tqdm), elsewhere a plain line a pass; all of it on standard error.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+PROGRESS_MODES = ("auto", "always", "never")
+
+
+class StopRequest:
+    """Set by a signal, asked by trainers: finish what you are doing and keep what there is.
+
+    Until `armed` there is nothing to keep, and a signal interrupts at once; so does a second signal.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self._armed = False
+
+    def requested(self) -> bool:
+        """Whether to stop."""
+        return self.signal is not None
+
+    @contextmanager
+    def armed(self) -> Iterator[None]:
+        """While training: signals are requests."""
+        self._armed = True
+        try:
+            yield
+        finally:
+            self._armed = False
+
+    @contextmanager
+    def on_signals(self) -> Iterator[StopRequest]:
+        """Take Ctrl-C and SIGTERM."""
+
+        def handle(number: int, _frame: Any) -> None:
+            again = self.signal is not None
+            self.signal = number
+            if again or not self._armed:
+                raise KeyboardInterrupt
+
+        if threading.current_thread() is not threading.main_thread():
+            yield self
+            return
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = [signal.signal(number, handle) for number in numbers]
+        try:
+            yield self
+        finally:
+            for number, handler in zip(numbers, before, strict=True):
+                signal.signal(number, handler)
+
+
+class Progress:
+    """Reports of one run. `mode`: a bar on a terminal and lines elsewhere (auto), a bar, or no bar."""
+
+    def __init__(self, mode: str = "auto", quiet: bool = False, stream: TextIO | None = None):
+        self.stream = stream or sys.stderr
+        self.quiet = quiet
+        self.bar_wanted = not quiet and (mode == "always" or (mode == "auto" and self.stream.isatty()))
+        self.bar: Any = None
+
+    @classmethod
+    def silent(cls) -> Progress:
+        """One that says nothing."""
+        return cls(quiet=True)
+
+    def note(self, text: str) -> None:
+        """One line, unless quiet."""
+        if self.quiet:
+            return
+        if self.bar is not None:
+            self.bar.clear()
+        print(text, file=self.stream, flush=True)
+
+    def summary(self, counts: dict[str, Any]) -> None:
+        """What was read, before training starts."""
+        words = ", ".join(f"{counts[name]:,} {name}" for name in ("sequences", "tokens", "labels", "attributes", "weights"))
+        self.note(f"{words}; read in {counts['seconds']:.2f} s")
+        if counts["memory"]:
+            self.note(f"training will take about {counts['memory'] / 2**20:,.0f} MB of memory")
+
+    def start(self, passes: int) -> None:
+        """Training begins; `passes` at most."""
+        if self.bar_wanted:
+            from tqdm import tqdm
+
+            self.bar = tqdm(total=passes, unit="pass", file=self.stream, dynamic_ncols=True, leave=False)
+
+    def report(self, record: dict[str, Any]) -> None:
+        """One pass is done."""
+        line = _pass_line(record)
+        if self.bar is not None:
+            self.bar.set_postfix_str(line, refresh=False)
+            self.bar.update(1)
+        else:
+            self.note(f"pass {record['pass']:>4}  {line}")
+
+    def end(self, reason: str | None, stopped: bool) -> None:
+        """Training is over, because of `reason`, or because it was stopped, or because all passes are done."""
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
+        if stopped:
+            self.note("stopped; the weights so far are kept")
+        elif reason:
+            self.note(f"done: {reason}")
+
+
+def _pass_line(record: dict[str, Any]) -> str:
+    parts = [f"{name} {record[name]:.2f}" for name in ("objective", "loss") if name in record]
+    if "dev_accuracy" in record:
+        parts.append(f"dev accuracy {100 * record['dev_accuracy']:.2f}%  F1 {100 * record['dev_f1']:.2f}")
+    parts.append(f"{record['seconds']:.2f} s")
+    return "  ".join(parts)

@@ -1,0 +1,50 @@
+"""Random small problems for hypothesis, and a lattice loaded with one."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from reference import Problem
+
+from crfkit.core.lattice import Lattice
+
+MOST_PATHS = 1100
+
+# Whole numbers give ties and exact sums; the wide ranges leave the linear domain.
+SCORES = {
+    "ties": st.integers(-2, 2).map(float),
+    "plain": st.floats(-5, 5),
+    "wide": st.floats(-100, 100),
+    "huge": st.floats(-1000, 1000),
+    "mixed": st.one_of(st.just(0.0), st.floats(-5, 5), st.sampled_from([-1000.0, -300.0, 300.0, 1000.0])),
+}
+
+
+@st.composite
+def problems(draw, scores=tuple(SCORES), constraints=True, rich=True, zeros=False):
+    """A Problem with 1 to 5 labels and 1 to 6 positions; `zeros` makes most label pairs weigh nothing."""
+    labels = draw(st.integers(1, 5))
+    length = draw(st.integers(1, 6).filter(lambda n: labels**n <= MOST_PATHS))
+    cell = SCORES[draw(st.sampled_from(scores))]
+    step = st.one_of(st.just(0.0), st.just(0.0), cell) if zeros else cell
+
+    def matrix(rows, cells):
+        return draw(st.lists(st.lists(cells, min_size=labels, max_size=labels), min_size=rows, max_size=rows))
+
+    nodes, tau = matrix(length, cell), matrix(labels, step)
+    own = draw(st.sets(st.integers(1, length - 1))) if rich and length > 1 else ()
+    edges = {t: matrix(labels, cell) for t in sorted(own)}
+    flag = st.sampled_from([1, 1, 1, 0])
+    allowed = matrix(length, flag) if constraints and draw(st.booleans()) else None
+    transitions = matrix(labels, flag) if constraints and draw(st.booleans()) else None
+    return Problem(nodes, tau, edges, allowed, transitions)
+
+
+def loaded(problem: Problem, lattice: Lattice | None = None) -> Lattice:
+    """A lattice that holds the problem; the one given, so that what it held before is in the way."""
+    lattice = lattice or Lattice(problem.labels)
+    lattice.load(problem.nodes, problem.tau, problem.edges)
+    if problem.allowed:
+        lattice.allow(problem.allowed)
+    if problem.transitions:
+        lattice.forbid(problem.transitions)
+    return lattice

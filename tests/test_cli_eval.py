@@ -1,0 +1,353 @@
+"""`crfkit eval` from the outside: layouts to the byte, options, errors and exit codes."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from crfkit.cli import cli
+
+EXAMPLE = """\
+Rockwell NNP B-NP B-NP
+said VBD B-VP B-VP
+the DT B-NP B-NP
+agreement NN I-NP B-NP
+quickly RB B-ADVP O
+
+It PRP B-NP I-NP
+is VBZ B-VP B-VP
+calling VBG I-VP I-VP
+as RB B-CONJP B-PP
+. . O O
+"""
+
+# What conlleval.pl of 2004-01-26 prints for this input.
+EXPECTED = b"""\
+processed 10 tokens with 7 phrases; found: 7 phrases; correct: 4.
+accuracy:  60.00%; precision:  57.14%; recall:  57.14%; FB1:  57.14
+             ADVP: precision:   0.00%; recall:   0.00%; FB1:   0.00  0
+            CONJP: precision:   0.00%; recall:   0.00%; FB1:   0.00  0
+               NP: precision:  50.00%; recall:  66.67%; FB1:  57.14  4
+               PP: precision:   0.00%; recall:   0.00%; FB1:   0.00  1
+               VP: precision: 100.00%; recall: 100.00%; FB1: 100.00  2
+"""
+LATEX = b"""\
+        & Precision &  Recall  & F$_{\\beta=1} \\\\\\hline
+ADVP    &    0.00\\% &   0.00\\% &   0.00 \\\\
+CONJP   &    0.00\\% &   0.00\\% &   0.00 \\\\
+NP      &   50.00\\% &  66.67\\% &  57.14 \\\\
+PP      &    0.00\\% &   0.00\\% &   0.00 \\\\
+VP      &  100.00\\% & 100.00\\% & 100.00 \\\\\\hline
+Overall &   57.14\\% &  57.14\\% &  57.14 \\\\\\hline
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run the command in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args, stdin=b"", code=0):
+        result = CliRunner().invoke(cli, ["eval", *args], input=stdin)
+        assert result.exit_code == code, result.output
+        return result
+
+    return run
+
+
+def text_file(name, text):
+    with open(name, "wb") as file:
+        file.write(text.encode() if isinstance(text, str) else text)
+    return name
+
+
+def test_the_layout_is_that_of_conlleval(run):
+    result = run(stdin=EXAMPLE.encode())
+    assert (result.stdout_bytes, result.stderr) == (EXPECTED, "")
+    assert run("-l", "-", stdin=EXAMPLE.encode()).stdout_bytes == LATEX
+
+
+def test_raw_labels(run):
+    text = b"a NN NN\nb NN VB\n\nc - -\nd X O\n"
+    expected = b"""\
+processed 4 tokens with 3 phrases; found: 2 phrases; correct: 1.
+accuracy:  50.00%; precision:  50.00%; recall:  33.33%; FB1:  40.00
+               NN: precision: 100.00%; recall:  50.00%; FB1:  66.67  1
+               VB: precision:   0.00%; recall:   0.00%; FB1:   0.00  1
+                X: precision:   0.00%; recall:   0.00%; FB1:   0.00  0
+"""
+    assert run("-r", "-o", "-", stdin=text).stdout_bytes == expected
+    assert run("--scheme", "none", "-o", "-", stdin=text).stdout_bytes == expected
+
+
+def test_chunks_without_a_type_are_listed_as_conlleval_lists_them(run):
+    assert run(stdin=b"a B B\nb I I\n").stdout.count("                 : precision: 100.00%") == 2
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        EXAMPLE.replace(" ", "\t").encode(),
+        EXAMPLE.replace("\n", "\r\n").encode(),
+        b"\xef\xbb\xbf" + EXAMPLE.encode(),
+        gzip.compress(EXAMPLE.encode()),
+        EXAMPLE.rstrip("\n").encode(),
+        b"\n \t \n" + EXAMPLE.replace("\n\n", "\n\n  \n\t\n").encode() + b"\n\n",
+        b"# columns = word pos gold predicted\n" + EXAMPLE.encode(),
+        EXAMPLE.replace("\n\n", "\n-X- x O O\n").encode(),
+        EXAMPLE.replace(" ", ",").encode(),
+    ],
+    ids=["tabs", "CRLF", "BOM", "gzip", "no final newline", "blank lines", "header", "boundary", "commas"],
+)
+def test_forms_of_input(run, data):
+    delimiter = ["-d", ","] if b"," in data and data.isascii() else []
+    assert run(text_file("in", data), *delimiter).stdout_bytes == EXPECTED
+    assert run(*delimiter, stdin=data).stdout_bytes == EXPECTED
+
+
+def test_headers_and_further_analyses_are_not_tokens(run):
+    first, second = (
+        EXAMPLE.replace(" ", "\t").replace("\n", "/0.975\n").replace("\n/0.975\n", "\n\n").split("\n\n")
+    )
+    best = f"# 0.407045\n{first}\n\n# 1e-07\n{second}"
+    best = best.replace("1e-07", "1.5e-07")
+    assert run(stdin=best.encode()).stdout_bytes == EXPECTED
+    several = "\n\n".join(
+        f"# {rank} 0.27{rank}742\n{sentence if rank == 0 else sentence.replace('B-NP', 'O')}"
+        for sentence in (first, second)
+        for rank in range(12)
+    )
+    assert run(stdin=several.encode()).stdout_bytes == EXPECTED
+
+
+def test_a_token_may_be_a_hash(run):
+    text = b"# # B-NP B-NP\n# 0.5 O O\n\n# 1 O O\n# x O O\n"
+    assert run(stdin=text).stdout.startswith("processed 4 tokens with 1 phrases")
+
+
+def test_iobes_is_counted_with_a_note(run):
+    text = text_file("x.out", "a S-A S-A\nb S-A S-A\n")
+    result = run(text)
+    assert result.stdout.startswith("processed 2 tokens with 2 phrases; found: 2 phrases; correct: 2.")
+    assert result.stderr == (
+        "crfkit: x.out: counted as IOBES; conlleval.pl does not know it, would merge neighbouring chunks of a type "
+        "and report FB1 100.00\n"
+    )
+    result = run(text, "--scheme", "bio")
+    assert (result.stdout.split(";")[0], result.stderr) == ("processed 2 tokens with 1 phrases", "")
+
+
+def test_strict(run):
+    text = b"a I-A I-A\nb B-A B-A\n"
+    assert run("--strict", stdin=text).stdout.startswith("processed 2 tokens with 1 phrases")
+    result = run("--strict", "--scheme", "bio", stdin=text + b"\nc O E-A\n", code=1)
+    assert result.stderr == (
+        "crfkit: error: <stdin>:4: the label 'E-A' is not one of the scheme bio: expected the prefix O, B, I\n"
+    )
+
+
+def test_tokens(run):
+    lines = run("--tokens", stdin=EXAMPLE.encode()).stdout.splitlines()
+    assert lines[:2] == [
+        "processed 10 tokens in 2 sentences; correct: 6 tokens, 0 sentences.",
+        "accuracy:  60.00%; inside chunks:  55.56%; sentences:   0.00%",
+    ]
+    assert "             B-NP: precision:  66.67%; recall:  66.67%; FB1:  66.67  3" in lines
+    assert lines[-4:] == [
+        "        1 B-ADVP O",
+        "        1 B-CONJP B-PP",
+        "        1 B-NP I-NP",
+        "        1 I-NP B-NP",
+    ]
+
+
+def test_many_confusions_are_summed_up(run):
+    text = "".join(f"w O B-{i}\n" for i in range(25)).encode()
+    assert run("--tokens", stdin=text).stdout.endswith("        5 in 5 other pairs; --json lists them all\n")
+    assert len(json.loads(run("--json", stdin=text).stdout)["confusion"]) == 25
+
+
+def test_segments(run):
+    text = b"a B B\nb E E\nc S B\nd S E\n\na B S\nb E S\n"
+    assert run("--segments", "--lexicon", text_file("words", "ab\nx\n"), stdin=text).stdout == (
+        "processed 6 tokens with 4 words; found: 4 words; correct: 1.\n"
+        "accuracy:  33.33%; precision:  25.00%; recall:  25.00%; FB1:  25.00\n"
+        "not in the lexicon: 2 words (50.00%); recall:   0.00%; recall of the others:  50.00%\n"
+    )
+    assert "lexicon" not in run("--segments", stdin=text).stdout
+    error = run("--segments", stdin=text + b"\na X S\n", code=1).stderr
+    assert error == (
+        "crfkit: error: <stdin>:9: the label 'X' is not one of a word segmentation: "
+        "expected the prefix O, B, I, E, S, L, U, M, W\n"
+    )
+    error = run("--segments", "--lexicon", "words", stdin=b"B B\n", code=1).stderr
+    assert error == (
+        "crfkit: error: <stdin>:1: 2 columns; expected at least 3, the last of them a token, a gold and a predicted label\n"
+    )
+
+
+def test_json(run):
+    result = json.loads(
+        run(
+            "--json", "--segments", "--lexicon", text_file("w", ""), stdin=b"\xc3\xa9 B-\xc3\xa9 B-\xc3\xa9\n"
+        ).stdout
+    )
+    assert (result["tokens"], result["f1"], result["file"]) == (1, 1.0, "<stdin>")
+    assert result["types"]["é"] == {
+        "gold": 1,
+        "found": 1,
+        "correct": 1,
+        "precision": 1.0,
+        "recall": 1.0,
+        "f1": 1.0,
+    }
+    assert result["words"]["correct"] == result["unknown_words"]["correct"] == 1
+
+
+def test_several_files(run):
+    text_file("a.out", EXAMPLE)
+    text_file("b.out", EXAMPLE.replace("B-NP I-NP", "B-NP B-NP").replace("B-CONJP B-PP", "B-CONJP B-CONJP"))
+    table = run("a.out", "b.out").stdout.splitlines()
+    assert table[0].split() == ["a.out", "b.out"]
+    assert table[2].split() == ["overall:", "57.14", "57.14", "57.14", "71.43", "71.43", "71.43"]
+    assert table[4].split() == ["CONJP:", "0.00", "0.00", "0.00", "100.00", "100.00", "100.00"]
+    assert table[-1].split() == ["accuracy:", "60.00", "80.00"]
+    assert run("-l", "a.out", "b.out").stdout.startswith("==> a.out <==\n        & Precision")
+    result = run("a.out", "b.out", "--compare", "--shuffles", "99", "--seed", "5")
+    assert "b.out against a.out: 99 shuffles of 2 sentences, seed 5\n" in result.stdout
+    assert "              FB1:  +14.29  p = 1.0000\n" in result.stdout
+    as_json = json.loads(run("a.out", "b.out", "--compare", "--json").stdout)
+    assert [file["correct"] for file in as_json["files"]] == [4, 5]
+    assert as_json["comparisons"][0]["differences"]["accuracy"] == pytest.approx(0.2)
+
+
+def test_misaligned_gold_labels_are_not_compared(run):
+    text_file("a.out", "a O O\n\nb O O\n")
+    text_file("b.out", "a O O\n\nb B-A O\n")
+    assert run("--compare", "a.out", "b.out", code=1).stderr == (
+        "crfkit: error: b.out:3: the gold labels of this sentence differ from those of sentence 2 of a.out, in line 3\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a O O\n\nb O O x\n", "in:3: 4 columns, but line 1 has 3"),
+        ("a O O\nb O\n", "in:2: 2 columns, but line 1 has 3"),
+        ("\nO\n", "in:2: 1 column; expected at least 2, the last of them a gold and a predicted label"),
+        ("a O O\nO\n", "in:2: 1 column; expected at least 2, the last of them a gold and a predicted label"),
+        ("a\t\tO\n", "in:1: the gold label is empty"),
+        (b"a O O\nb \xe9 O\n", r"in:2: the label b'\xe9' is not valid UTF-8"),
+        ("# 0.9\na O/0.9 B/0.1\n", "in:2: the last two columns are labels with probabilities, as `-v 2` writes them; "
+         "expected a gold and a predicted label (`-v 0` or `-v 1`)"),
+        (gzip.compress(b"a O O\n" * 1000)[:-9], "in: the gzip file ends too early"),
+    ],
+)  # fmt: skip
+def test_errors_are_one_line_and_exit_1(run, text, message):
+    result = run(text_file("in", text), code=1)
+    assert (result.stdout, result.stderr) == ("", f"crfkit: error: {message}\n")
+
+
+def test_unreadable_files(run):
+    assert (
+        run("nowhere", code=1).stderr == "crfkit: error: nowhere: cannot be read: No such file or directory\n"
+    )
+    os.mkdir("folder")
+    assert run("folder", code=1).stderr == "crfkit: error: folder: cannot be read: Is a directory\n"
+
+
+@pytest.mark.parametrize("text", [b"", b"\n", b" \t\r\n\n"])
+def test_no_tokens(run, text):
+    result = run(stdin=text)
+    assert result.stdout == "processed 0 tokens with 0 phrases; found: 0 phrases; correct: 0.\n"
+    assert result.stderr == "crfkit: <stdin>: no tokens\n"
+    for options in (["--tokens"], ["--segments"], ["--json"], ["-l"], ["--strict"]):
+        run(*options, stdin=text)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--scheme", "iob3"], "'iob3' is not one of"),
+        (["-r", "--scheme", "bio"], "--raw contradicts --scheme bio"),
+        (["--lexicon", "x"], "--lexicon is of use with --segments only"),
+        (["--compare", "x"], "--compare needs two files or more"),
+        (["--seed", "1", "x"], "--seed is of use with --compare only"),
+        (["--shuffles", "10", "x"], "--shuffles is of use with --compare only"),
+        (["-l", "--json"], "--latex is for the report on chunks alone"),
+        (["-r", "--strict"], "--strict needs a scheme with chunks"),
+        (["-", "-"], "standard input can be read only once"),
+        (["-o", ""], "--outside needs a label"),
+        (["-d", "(a"], "the delimiter '(a' is no regular expression"),
+    ],
+)
+def test_usage_errors_exit_2(run, args, message):
+    assert message in run(*args, code=2).stderr
+
+
+def test_debug_shows_the_traceback(run):
+    for args in (["--debug", "eval", "nowhere"], ["eval", "--debug", "nowhere"]):
+        result = CliRunner().invoke(cli, args)
+        assert result.exit_code == 1
+        assert "Traceback" in result.stderr
+        assert result.stderr.endswith("crfkit: error: nowhere: cannot be read: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (KeyboardInterrupt(), 130, ""),
+        (MemoryError(), 1, "crfkit: error: out of memory\n"),
+        (
+            RuntimeError("two\nlines"),
+            1,
+            "crfkit: error: unexpected RuntimeError: two lines (--debug shows where)\n",
+        ),
+        (PermissionError(13, "Permission denied", "f"), 1, "crfkit: error: f: Permission denied\n"),
+    ],
+)
+def test_other_ends(run, monkeypatch, error, code, message):
+    def fail(*args, **options):
+        raise error
+
+    monkeypatch.setattr("crfkit.cli.eval.Outputs", fail)
+    assert run(code=code).stderr == message
+
+
+def test_help_and_version():
+    result = CliRunner().invoke(cli, ["--help"])
+    assert result.exit_code == 0
+    assert all(f"  {name} " in result.stdout for name in ("learn", "tag", "eval", "dump"))
+    assert CliRunner().invoke(cli, ["--version"]).stdout.startswith("crfkit ")
+    assert CliRunner().invoke(cli, ["evil"]).exit_code == 2
+    assert "conlleval" in CliRunner().invoke(cli, ["eval", "-h"]).stdout
+
+
+def crfkit(*args, **options):
+    return subprocess.Popen([sys.executable, "-m", "crfkit", *args], stderr=subprocess.PIPE, **options)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+def test_a_closed_pipe_is_no_error():
+    read, write = os.pipe()
+    os.close(read)
+    with crfkit("eval", "--json", stdin=subprocess.PIPE, stdout=write) as process:
+        os.close(write)
+        _, errors = process.communicate(EXAMPLE.encode())
+    assert (process.returncode, errors) == (0, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_an_error():
+    with open("/dev/full", "wb") as full, crfkit("eval", stdin=subprocess.PIPE, stdout=full) as process:
+        _, errors = process.communicate(EXAMPLE.encode())
+    assert (process.returncode, errors) == (1, b"crfkit: error: No space left on device\n")
+
+
+def test_starting_does_not_import_what_is_not_needed():
+    code = "import sys, crfkit.cli, crfkit.cli.eval; print([m for m in ('numpy', 'tqdm', 'yaml') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
