@@ -106,7 +106,7 @@ class Tagger:
         """The most probable sequence of labels; with `posterior` the labels of highest marginal probability."""
         if posterior:
             self.need_probabilities("posterior=True")
-        if not rows:
+        if len(rows) == 0:
             return []
         with self._taken(rows, allowed) as (scratch, parsed):
             return scratch.best_labels(parsed, posterior)
@@ -116,7 +116,7 @@ class Tagger:
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n < 2**31:
             raise OptionError(f"n: expected a whole number of at least 1, found {n!r}")
         self.need_probabilities("nbest")
-        if not rows:
+        if len(rows) == 0:
             return [(1.0, [])]
         with self._taken(rows, allowed) as (scratch, parsed):
             paths = scratch.best_paths(parsed, n)
@@ -129,7 +129,7 @@ class Tagger:
 
         self.need_probabilities("marginals")
         array = numpy.empty((len(rows), len(self.labels)))
-        if rows:
+        if len(rows):
             with self._taken(rows, allowed) as (scratch, parsed):
                 scratch.log_z(parsed)
                 scratch.fill_nodes(array)
@@ -151,7 +151,7 @@ class Tagger:
         """The probability of a sequence of labels."""
         self.need_probabilities("probability")
         ids = self._ids(rows, labels)
-        if not rows:
+        if len(rows) == 0:
             return 1.0
         with self._taken(rows, allowed) as (scratch, parsed):
             score = scratch.score_of(ids)
@@ -160,7 +160,7 @@ class Tagger:
     def score(self, rows: Sentence, labels: Sequence[str]) -> float:
         """The score of a sequence of labels: the sum of the weights of its features; -inf if it is forbidden."""
         ids = self._ids(rows, labels)
-        if not rows:
+        if len(rows) == 0:
             return 0.0
         with self._taken(rows, None) as (scratch, _):
             return scratch.score_of(ids)
@@ -169,8 +169,10 @@ class Tagger:
 
     def tag_many(self, sentences: Iterable[Sentence], threads: int = 0) -> list[list[str]]:
         """The labels of each sentence. threads 0: one for each processor."""
-        rows = self._parsed(list(sentences))
-        return self._labels_of(rows, self._key(rows.n_columns, None), threads)
+        sentences = list(sentences)
+        rows = self._parsed([sentence for sentence in sentences if len(sentence)])
+        found = iter(self._labels_of(rows, self._key(rows.n_columns, None), threads))
+        return [next(found) if len(sentence) else [] for sentence in sentences]
 
     def tag_with_gold(self, data: Any, threads: int = 0) -> tuple[list[list[str]], list[list[str]]]:
         """The labels that stand in the data (a path, paths, or sentences with the label last), and the model's."""
@@ -226,7 +228,13 @@ class Tagger:
 
     def _parsed(self, sentences: list[Sentence]) -> Rows:
         rows = Rows(self.header["format"])
-        rows.fill(sentences)
+        if self.header["format"] == "crfsuite":
+            from .items import attribute_lines
+            from .reading import Block
+
+            rows.parse(Block(attribute_lines(sentences)))
+        else:
+            rows.fill(sentences)
         return rows
 
     def _labels_of(self, rows: Rows, key: tuple[int, ...] | None, threads: int) -> list[list[str]]:
