@@ -9,6 +9,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from .memory cimport BufferC
 from .structs cimport LatticeC, LayoutC, SentenceC, weight_t
 
+# What a Lattice driven from Python holds; the verbs themselves do not look.
+cdef enum:
+    EMPTY
+    SCORED
+    EXPECTED
+
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil
 cdef int lattice_expect(LatticeC* lat) except -1 nogil
 cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noexcept nogil

@@ -17,12 +17,6 @@ from .kernels cimport K
 from .memory cimport buffer_free, buffer_reserve
 from ..errors import TrainingError
 
-# What a Lattice driven from Python holds; the verbs themselves do not look.
-cdef enum:
-    EMPTY
-    SCORED
-    EXPECTED
-
 cdef int64_t MOST_POSITIONS = (1 << 31) - 64
 
 IMPOSSIBLE = "no sequence of labels is possible under the constraints, or a weight is not finite"

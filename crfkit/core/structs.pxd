@@ -79,6 +79,7 @@ cdef extern from "crf.h" nogil:
         void (*load_tau)(const LayoutC*, const weight_t*, double, LatticeC*) noexcept nogil
         void (*exp_tau)(LatticeC*) noexcept nogil
         void (*score)(const LayoutC*, const weight_t*, double, const SentenceC*, LatticeC*) noexcept nogil
+        double (*potentials)(LatticeC*) noexcept nogil
         int (*forward_backward)(LatticeC*) noexcept nogil
         void (*node_marginals)(LatticeC*) noexcept nogil
         void (*add_pairs)(LatticeC*, double) noexcept nogil

@@ -108,6 +108,9 @@ typedef struct {
     void (*exp_tau)(LatticeC *);
     /* node and rich edge scores; needs room for the sequence, and load_tau */
     void (*score)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, LatticeC *);
+    /* potentials of nodes and own matrices; how far scores of one position lie apart at most, or -1 when a position
+     * allows no label */
+    double (*potentials)(LatticeC *);
     /* potentials, forward, backward, logz; needs exp_tau and score. 0, or -1 when no path is possible */
     int (*forward_backward)(LatticeC *);
     /* node marginals into node */
