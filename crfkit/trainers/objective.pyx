@@ -11,7 +11,7 @@ import array
 from concurrent.futures import ThreadPoolExecutor
 
 from libc.math cimport ceil, fabs, fmax, log2
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 
 from crfkit.core.kernels cimport K
@@ -157,9 +157,21 @@ cdef class Objective:
         """f and its gradient at a point."""
         if cells.shape[0] != self.layout.c.n_cells:
             raise ValueError("a point of another layout")
-        gradient = array.array("d", bytes(8 * self.layout.c.n_cells))
-        cdef double[::1] g = gradient
-        return self.evaluate(&cells[0], &g[0]), gradient
+        cdef:
+            int64_t n = self.layout.c.n_cells, stride = (n + 7) // 8 * 8
+            BufferC vectors         # the loops want vectors on boundaries
+            double f
+        memset(&vectors, 0, sizeof(BufferC))
+        buffer_reserve(&vectors, 2 * stride, sizeof(double))
+        x, g = <double*>vectors.data, <double*>vectors.data + stride
+        gradient = array.array("d")
+        try:
+            memcpy(x, &cells[0], n * sizeof(double))
+            f = self.evaluate(x, g)
+            gradient.frombytes((<const char*>g)[: n * sizeof(double)])
+        finally:
+            buffer_free(&vectors)
+        return f, gradient
 
     cdef int run(self, Worker worker) except -1 nogil:
         """Take chunks until none is left."""
