@@ -11,10 +11,16 @@ parts = $(wildcard crfkit tests templates data docs benchmarks *.md LICENSE pypr
 copy  = mkdir -p build/$@ && find $(parts) -name __pycache__ -prune -o -type f ! -name '*.so' \
         \( -path '*/simd/*' -o ! -name '*.c' \) -print | tar -cf - -T - | tar -xf - -C build/$@
 
-.PHONY: build test bench lint sanitize debug docs wheel clean help
+.PHONY: build demo test bench lint sanitize debug docs wheel clean help
 
 build: ## compile the extensions in place
 	$(python) setup.py -q build_ext --inplace -j $(JOBS)
+
+demo: ## the README's first run, with the crfkit that is installed
+	mkdir -p build/$@
+	crfkit learn templates/chunking.txt data/chunking.train.txt build/$@/chunking.model
+	crfkit tag build/$@/chunking.model < data/chunking.test.txt > build/$@/tagged.txt
+	crfkit eval build/$@/tagged.txt
 
 test: build ## run the tests on the in-place build (TESTS=tests/... for a part)
 	$(python) -m pytest $(TESTS)

@@ -51,7 +51,7 @@ class Model:
         from .core.index import Index
         from .core.layout import Layout
 
-        self.name, self.header, self.sections = name, _checked(header), sections
+        self.name, self.header, self.sections, self.verified = name, _checked(header), sections, verify
         try:
             text = header["template"]
             self.template = None if text is None else _template(text, header.get("column_names"))

@@ -66,6 +66,7 @@ cdef class Features:
     cdef StringTable paddings       # _B-1 .. _B-k, _B+1 .. _B+k
     cdef SpaceC space[2]
     cdef int32_t n_columns, n_views, n_nodes, n_uses, n_constants, padding
+    cdef int32_t last_column        # of the data that any macro reads, or -1
     cdef bint has_bigrams
     cdef BufferC column_ptr, view_ptr, node_buf, use_buf, slot_buf, text_buf, path_buf
     cdef BufferC column_number      # int32 [columns]: their numbers in the data
@@ -80,7 +81,7 @@ cdef class Features:
     cdef uint8_t separator[256]
 
     cdef int adopt_plan(self) except -1
-    cdef int prepare(self, ScratchC* s, int64_t T) except -1 nogil
+    cdef int prepare(self, ScratchC* s, const RowsC* rows, int64_t T) except -1 nogil
     cdef int pad(self, BufferC* text) except -1
     cdef int64_t cell_at(self, const RowsC* rows, int64_t first, int32_t T, int32_t column, int64_t p,
                          const char** cell) noexcept nogil

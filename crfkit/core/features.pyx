@@ -17,6 +17,8 @@ from .memory cimport BufferC, buffer_free, buffer_reserve
 from .strings cimport StringTable, strings_get
 from .views cimport FLAGGED, UNKNOWN, VIEW_CELL, VIEW_TEXT, View
 
+from ..errors import DataError
+
 
 cdef int scratch_free(ScratchC* s) noexcept nogil:
     buffer_free(&s.cells)
@@ -89,6 +91,7 @@ cdef class Features:
             self.column[i] = <void*>self.columns[i]
             (<int32_t*>self.column_number.data)[i] = plan.columns[i]
 
+        self.last_column = plan.columns[self.n_columns - 1] if plan.columns else -1
         place = {column: i for i, column in enumerate(plan.columns)}
         buffer_reserve(&self.view_ptr, self.n_views, sizeof(void*))
         self.view = <void**>self.view_ptr.data
@@ -164,10 +167,12 @@ cdef class Features:
                     value[i * self.padding + k] = (<View>self.view[v]).look_up(s, n, text)
         return 0
 
-    cdef int prepare(self, ScratchC* s, int64_t T) except -1 nogil:
+    cdef int prepare(self, ScratchC* s, const RowsC* rows, int64_t T) except -1 nogil:
         """Make room for a sentence of T tokens."""
         cdef int64_t width = T + 2 * self.padding
         cdef int32_t i
+        if self.last_column >= rows.n_cols:
+            raise DataError(f"the template uses column {self.last_column}, but the data have {rows.n_cols}")
         if width > 0x7FFFFFF0:
             raise OverflowError("a sequence of more than two thousand million tokens")
         s.T = <int32_t>T

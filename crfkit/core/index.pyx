@@ -34,8 +34,6 @@ cdef extern from *:
     void crfkit_prefetch(const void* p) noexcept nogil
 
 
-KINDS = {"U": False, "B": True}
-
 cdef int64_t nothing = 0  # where an empty section "begins"
 
 
@@ -83,23 +81,23 @@ cdef class Index(Features):
         finally:
             scratch_free(&scratch)
 
-    def attribute(self, int64_t a, str kind="U"):
-        """The string of an attribute; kind is "U" or "B"."""
-        return self.names(kind)[a]
+    def attribute(self, int64_t a, bint bigram=False):
+        """The string of an attribute."""
+        return self.names(bigram)[a]
 
-    def attributes(self, str kind="U"):
+    def attributes(self, bint bigram=False):
         """The strings of all attributes of a kind, in the order of their ids."""
-        return iter(self.names(kind))
+        return iter(self.names(bigram))
 
-    def find(self, bytes string not None, str kind="U"):
+    def find(self, bytes string not None, bint bigram=False):
         """The attribute with this string, or -1."""
-        return find_attribute(self, string, KINDS[kind])
+        return find_attribute(self, string, bigram)
 
-    def names(self, str kind):
-        """The strings of a kind as a sequence; made when first asked for."""
-        if kind not in self.named:
-            self.named[kind] = Names(self, KINDS[kind])
-        return self.named[kind]
+    def names(self, bint bigram=False):
+        """The strings of all attributes of a kind as a sequence; made when first asked for."""
+        if bigram not in self.named:
+            self.named[bigram] = Names(self, bigram)
+        return self.named[bigram]
 
     def repack(self, u_new=None, b_new=None):
         """The sections of an index with the attributes that get a new id (int32 arrays, -1 drops one)."""
@@ -179,7 +177,7 @@ cdef class Index(Features):
         return space.literal_attr[i] if i >= 0 and space.literal_attr[i] < space.n else -1
 
     cdef int extract(self, Extractor x, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
-        self.prepare(&x.scratch, last - first)
+        self.prepare(&x.scratch, rows, last - first)
         self.find_cells(&x.scratch, rows, first)
         self.fill_values(&x.scratch, rows, first)
         self.find_grams(&x.scratch)
@@ -240,7 +238,7 @@ cdef class Index(Features):
         cdef ScratchC* s = &x.scratch
         cdef int32_t i, t, g, a, T = s.T
         cdef bint items = rows.form == FORM_CRFSUITE
-        cdef int64_t n_u = 0, n_b = 0, u_start, b_start
+        cdef int64_t n, n_u = 0, n_b = 0, u_start, b_start
         cdef int64_t room = <int64_t>T * self.n_uses
         cdef int64_t* u_ptr
         cdef int64_t* b_ptr = NULL
@@ -278,8 +276,8 @@ cdef class Index(Features):
                     if g >= 0:
                         a = node.row[g * node.stride + use.slot]
                     elif g != NONE and (node.slot[use.slot].by_string or g == FLAGGED and node.arity > 1):
-                        a = <int32_t>self.expand(s, rows, first, node, &node.slot[use.slot], t + use.base)
-                        a = self.find_literal(s.line.data, a, use.bigram)
+                        n = self.expand(s, rows, first, node, &node.slot[use.slot], t + use.base)
+                        a = self.find_literal(s.line.data, n, use.bigram)
                     else:
                         continue
                 if <uint32_t>a >= <uint32_t>self.space[use.bigram].n:

@@ -65,6 +65,8 @@ cdef class IndexBuilder(Features):
             raise TypeError("the corpus is finished")
         if (c.form == FORM_CRFSUITE) != self.crfsuite:
             raise ValueError("a corpus is either columns or attributes, not both")
+        if c.n_tok and c.label_col >= c.n_cols:
+            raise DataError(f"the labels should be in column {c.label_col}, but the data have {c.n_cols}")
         with nogil:
             for s in range(c.n_seq):
                 self.add_labels(c, c.seq_ptr[s], c.seq_ptr[s + 1])
@@ -96,7 +98,7 @@ cdef class IndexBuilder(Features):
         """Append the attributes of a sequence."""
         cdef int64_t n = self.dataset.c.n_seq
         cdef int32_t i
-        self.prepare(&self.scratch, last - first)
+        self.prepare(&self.scratch, rows, last - first)
         self.intern_cells(rows, first)
         for i in range(self.n_views):
             (<View>self.view[i]).catch_up(&self.scratch.text)

@@ -63,7 +63,8 @@ cdef class Packer:
             if len(given):
                 ids = given
                 self.new_id[i] = &ids[0]
-        self.values = [marks((<View>view).strings.c.n) for view in features.views]
+        self.values = [array.array("i", [1, 1]) if (<View>view).form == VIEW_EQUAL  # both values are always there
+                       else marks((<View>view).strings.c.n) for view in features.views]
         self.grams = []
         for i in range(features.n_nodes):
             most = max(most, features.node[i].arity)
@@ -128,7 +129,6 @@ cdef class Packer:
         cdef int32_t i, slot
         cdef int64_t g, k
         cdef const NodeC* node
-        cdef const NodeC* part
         cdef int32_t[::1] kept, prefix, value
         cdef View view
         cdef int32_t* values = <int32_t*>self.joined.data
@@ -153,9 +153,7 @@ cdef class Packer:
         for view in self.f.views:
             if view.form == VIEW_CELL:
                 self.cells[view.column] = self.values[view.number]
-            elif view.form == VIEW_EQUAL:
-                self.values[view.number] = array.array("i", [1, 1])
-            elif view.column not in whole:
+            elif view.form == VIEW_TEXT and view.column not in whole:
                 kept, value = self.cells[view.column], self.values[view.number]
                 for k in range(view.n_map):
                     if 0 <= view.value[k] < view.strings.c.n and value[view.value[k]]:
@@ -166,7 +164,7 @@ cdef class Packer:
 
     cdef put_view(self, dict out, int32_t i):
         cdef View view = self.f.views[i]
-        cdef int64_t k, n = 0
+        cdef int64_t k
         cdef int32_t[::1] cell, value
         cdef int32_t old
         if view.form == VIEW_EQUAL:

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from ..errors import UnsupportedError
 from ..template import Line, Macro, Template
 
+
 @dataclass(frozen=True)
 class View:
     """A transform of the cells of one column; equality looks at a second cell, `delta` positions further on."""
@@ -142,17 +143,22 @@ class Plan:
             self.constants.append(slot)
             return
         base = line.macros[0].row
-        node, children = None, self._roots
+        node = None
         for macro in line.macros:
-            self.padding = max(self.padding, abs(macro.row), abs(macro.row2))
-            key = (self._view(View.of(macro)), macro.row - base)
-            if key not in children:
-                children[key] = Node(len(self.nodes), node, *key)
-                self.nodes.append(children[key])
-            node = children[key]
-            node.cover(base)
-            children = node.children
+            node = self._node(node, macro, base)
+        assert node is not None
         self.uses.append(Use(node.index, base, self._slot(node, line, bigram), bigram))
+
+    def _node(self, parent: Node | None, macro: Macro, base: int) -> Node:
+        """The node of a macro in a line that has begun with `parent`, whose first macro looks at `base`."""
+        self.padding = max(self.padding, abs(macro.row), abs(macro.row2))
+        children = self._roots if parent is None else parent.children
+        key = (self._view(View.of(macro)), macro.row - base)
+        if key not in children:
+            children[key] = Node(len(self.nodes), parent, *key)
+            self.nodes.append(children[key])
+        children[key].cover(base)
+        return children[key]
 
     def _view(self, view: View) -> int:
         if view not in self._view_numbers:

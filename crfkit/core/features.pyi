@@ -1,0 +1,9 @@
+from .plan import Plan
+from .strings import StringTable
+from .views import View
+
+class Features:
+    plan: Plan
+    columns: list[StringTable]
+    views: list[View]
+    literals: list[StringTable]

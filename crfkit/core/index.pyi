@@ -1,0 +1,30 @@
+from array import array
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from typing_extensions import Buffer
+
+from ..template import Template
+from .columns import Rows
+from .features import Features
+from .names import Names
+
+class Extractor:
+    def __init__(self) -> None: ...
+
+class Index(Features):
+    def __init__(
+        self, template: Template | None, sections: Mapping[str, Buffer], *, verify: bool = True
+    ) -> None: ...
+    @property
+    def n_attributes(self) -> tuple[int, int]: ...
+    def attribute(self, a: int, bigram: bool = False) -> bytes: ...
+    def attributes(self, bigram: bool = False) -> Iterator[bytes]: ...
+    def find(self, string: bytes, bigram: bool = False) -> int: ...
+    def names(self, bigram: bool = False) -> Names: ...
+    def attributes_of(self, rows: Rows) -> list[tuple[list[int], list[int]]]: ...
+    def repack(
+        self,
+        u_new: array[int] | memoryview[int] | None = None,
+        b_new: array[int] | memoryview[int] | None = None,
+    ) -> dict[str, memoryview[Any]]: ...

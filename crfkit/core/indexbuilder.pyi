@@ -1,0 +1,26 @@
+from array import array
+from typing import Any
+
+from ..template import Template
+from .columns import Rows
+from .dataset import Dataset
+from .features import Features
+from .plan import Slot
+from .strings import StringTable
+
+class IndexBuilder(Features):
+    label_table: StringTable
+    dataset: Dataset
+    def __init__(self, template: Template | None, *, crfsuite: bool = False) -> None: ...
+    def add(self, rows: Rows) -> None: ...
+    def finish(self, min_freq: int = 1) -> Dataset: ...
+    def all_slots(self) -> list[Slot]: ...
+    @property
+    def has_rules(self) -> bool: ...
+    def rules(self, bigram: bool = False) -> array[int]: ...
+    def renumber(self, u_new: array[int] | memoryview[int], b_new: array[int] | memoryview[int]) -> None: ...
+    def pack(
+        self,
+        u_new: array[int] | memoryview[int] | None = None,
+        b_new: array[int] | memoryview[int] | None = None,
+    ) -> dict[str, memoryview[Any]]: ...

@@ -1,0 +1,3 @@
+from .features import Features
+
+def verify_index(index: Features) -> None: ...
