@@ -1,6 +1,7 @@
 """L-BFGS: it ends where the gradient is zero, from wherever it starts."""
 
 import array
+from math import log
 from random import Random
 
 import pytest
@@ -95,12 +96,16 @@ def test_without_penalty_separable_data_come_to_an_end():
     assert run(Lbfgs(built.dataset, built.layout, options.Lbfgs(l2=0.0)))[-1] < 1e-3
 
 
-def test_values_out_of_all_proportion_are_an_error():
-    corpus = Corpus([Sample([j], [[(0, 3e38)]] , [[]]) for j in range(2)], 2, 1, u_all={0})
+@pytest.mark.parametrize("size", [1e-30, 1e15, 1e38])
+def test_values_out_of_all_proportion(size):
+    corpus = Corpus([Sample([j], [[(0, v * size)]], [[]]) for j, v in ((0, 1.0), (1, -0.5))], 2, 1, u_all={0})
     built = Built(corpus)
-    start = built.to_cells({("U", 0, 0): 3e38, ("U", 0, 1): -3e38})
-    with pytest.raises(TrainingError):
-        Lbfgs(built.dataset, built.layout, options.Lbfgs(), initial=start).run_pass()
+    try:
+        values = run(Lbfgs(built.dataset, built.layout, options.Lbfgs()))
+    except TrainingError as error:
+        assert "scale down the values" in str(error)
+    else:
+        assert values[-1] <= values[0] <= 2 * log(2)
 
 
 # --- end to end ---------------------------------------------------------------------------------------------------

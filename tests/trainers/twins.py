@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
 
+from hypothesis import assume
 from hypothesis import strategies as st
 from reference import Problem
 
@@ -329,7 +330,7 @@ def corpora(draw, labels=st.one_of(st.integers(1, 5), st.just(9)), most_samples=
     def some(n):
         return draw(st.sets(st.integers(0, n - 1))) if n else set()
 
-    return Corpus(
+    corpus = Corpus(
         [sample() for _ in range(draw(st.integers(1, most_samples)))],
         n_labels,
         n_u,
@@ -341,6 +342,8 @@ def corpora(draw, labels=st.one_of(st.integers(1, 5), st.just(9)), most_samples=
         u_min=dict.fromkeys(some(n_u), 2),
         b_min=dict.fromkeys(some(n_b), 2),
     )
+    assume(corpus.features())
+    return corpus
 
 
 def weighted(draw, features: Iterable[Feature]) -> Weights:
