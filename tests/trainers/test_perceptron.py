@@ -50,10 +50,10 @@ def test_nothing_changes_once_all_is_right():
     assert trainer.weights() == weights
 
 
-def test_new_text_is_tagged_well():
-    averaged, last = (accuracy("perceptron", passes=4, average=average) for average in (True, False))
-    assert averaged > 0.9
-    assert last < averaged
+def test_the_average_tags_new_text_well_and_the_last_weights_less_so():
+    averaged, last = (accuracy("perceptron", passes=1, seed=1, average=average) for average in (True, False))
+    assert averaged > 0.92
+    assert last < averaged - 0.02
 
 
 def test_mistakes_become_few():
