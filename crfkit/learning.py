@@ -278,7 +278,7 @@ def initial_weights(init: Any, corpus: Corpus) -> array.array:
     model = init if isinstance(init, Model) else load(init)
     own_labels = {label: number for number, label in enumerate(corpus.dataset.labels)}
     own_attributes = [
-        {name: number for number, name in enumerate(corpus.index.attributes(kind))} for kind in "UB"
+        {name: number for number, name in enumerate(corpus.index.attributes(bigram))} for bigram in (False, True)
     ]
     weights = array.array("f", bytes(4 * corpus.layout.n_cells))
     for attribute, previous, label, weight in model.features():

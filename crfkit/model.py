@@ -128,7 +128,7 @@ class Model:
 
     @cached_property
     def _attribute_names(self) -> tuple[list[str], list[str]]:
-        return tuple([name.decode() for name in self.index.attributes(kind)] for kind in "UB")
+        return tuple([name.decode() for name in self.index.attributes(bigram)] for bigram in (False, True))
 
 
 def _checked(header: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -71,6 +71,11 @@ cdef class OnlineTrainer(Trainer):
     def __dealloc__(self):
         buffer_free(&self.order)
 
+    def sequence_order(self) -> list[int]:
+        """The order in which the last pass took the sequences."""
+        cdef int64_t k
+        return [(<int32_t*>self.order.data)[k] for k in range(self.data.c.n_seq)]
+
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         """Learn from one sequence; add its loss to loss[0]."""
         raise TypeError("an online trainer without a step")

@@ -7,17 +7,18 @@ of their own. Whoever takes which chunk, the result has the same bits: gradient 
 sums are exact (simd/scatter.inc), the likelihoods of chunks are added in order at the end.
 """
 
+import array
 from concurrent.futures import ThreadPoolExecutor
 
-from libc.math cimport ceil, log2
-from libc.string cimport memset
+from libc.math cimport ceil, fabs, fmax, log2
+from libc.string cimport memcpy, memset
 
 
 from crfkit.core.kernels cimport K
 from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.core.layout cimport layout_clear_absent
-from crfkit.core.memory cimport buffer_free, buffer_reserve
-from crfkit.core.structs cimport LatticeC, LayoutC, SentenceC, dataset_sentence
+from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.core.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, dataset_sentence
 
 cdef enum:
     CHUNK_TOKENS = 2048
@@ -30,18 +31,33 @@ cdef extern from *:
     int64_t crfkit_fetch_add(int64_t* p, int64_t n) noexcept nogil
 
 
-cdef double term_bound(Dataset data) noexcept nogil:
-    """No cell's sum of absolute terms is larger: total weight of all positions, times the largest value."""
+cdef double term_bound(Dataset data, Layout layout) except -1:
+    """No cell's sum of absolute terms is larger: all positions for a label pair, all values of an attribute."""
     cdef:
-        double total = 0, largest = 1
+        const DatasetC* c = &data.c
+        BufferC sums
+        double total = 0, weight, most
+        double* of_u
+        double* of_b
         int64_t s, u
-    for s in range(data.c.n_seq):
-        total += (data.c.seq_weight[s] if data.c.seq_weight != NULL else 1.0) * (
-            data.c.seq_ptr[s + 1] - data.c.seq_ptr[s])
-    if data.c.u_val != NULL:
-        for u in range(data.c.u_ptr[data.c.n_tok]):
-            largest = max(largest, abs(data.c.u_val[u]))
-    return max(total, 1.0) * largest
+    memset(&sums, 0, sizeof(BufferC))
+    buffer_reserve(&sums, <int64_t>layout.c.A + layout.c.B + 1, sizeof(double))
+    of_u = <double*>sums.data
+    of_b = of_u + layout.c.A
+    memset(of_u, 0, (<size_t>layout.c.A + layout.c.B) * sizeof(double))
+    for s in range(c.n_seq):
+        weight = c.seq_weight[s] if c.seq_weight != NULL else 1.0
+        total += weight * (c.seq_ptr[s + 1] - c.seq_ptr[s])
+        for u in range(c.u_ptr[c.seq_ptr[s]], c.u_ptr[c.seq_ptr[s + 1]]):
+            of_u[c.u_id[u]] += weight * (fabs(c.u_val[u]) if c.u_val != NULL else 1.0)
+        if c.b_ptr != NULL:
+            for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
+                of_b[c.b_id[u]] += weight * (fabs(c.b_val[u]) if c.b_val != NULL else 1.0)
+    most = fmax(total, 1.0)
+    for u in range(<int64_t>layout.c.A + layout.c.B):
+        most = fmax(most, of_u[u])
+    buffer_free(&sums)
+    return most
 
 
 cdef class Worker:
@@ -74,7 +90,7 @@ cdef class Objective:
         self.n_chunks = n
         buffer_reserve(&self.nll, n, sizeof(double))
         # Twice the bound, for the two terms expected and observed, must be below 2^52 quanta.
-        quantum = 2.0 ** (ceil(log2(term_bound(data))) + 1 - 52)
+        quantum = 2.0 ** (ceil(log2(term_bound(data, layout))) + 1 - 52)
         threads = max(1, min(threads, n))
         self.workers = []
         for k in range(threads):
@@ -136,6 +152,26 @@ cdef class Objective:
                     g[k] += self.l2 * x[k]
                 total += 0.5 * self.l2 * K.dot(n, x, x)
         return total
+
+    def at(self, const double[::1] cells not None) -> tuple[float, array.array]:
+        """f and its gradient at a point."""
+        if cells.shape[0] != self.layout.c.n_cells:
+            raise ValueError("a point of another layout")
+        cdef:
+            int64_t n = self.layout.c.n_cells, stride = (n + 7) // 8 * 8
+            BufferC vectors         # the loops want vectors on boundaries
+            double f
+        memset(&vectors, 0, sizeof(BufferC))
+        buffer_reserve(&vectors, 2 * stride, sizeof(double))
+        x, g = <double*>vectors.data, <double*>vectors.data + stride
+        gradient = array.array("d")
+        try:
+            memcpy(x, &cells[0], n * sizeof(double))
+            f = self.evaluate(x, g)
+            gradient.frombytes((<const char*>g)[: n * sizeof(double)])
+        finally:
+            buffer_free(&vectors)
+        return f, gradient
 
     cdef int run(self, Worker worker) except -1 nogil:
         """Take chunks until none is left."""

@@ -7,7 +7,7 @@ The decay touches every weight at every step, so it is never carried out: w = s 
 """
 
 from libc.stdint cimport int64_t
-from libc.math cimport isfinite
+from libc.math cimport INFINITY
 
 from crfkit.core.dataset cimport Dataset
 from crfkit.core.kernels cimport K
@@ -15,6 +15,8 @@ from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_p
 from crfkit.core.layout cimport Layout
 from crfkit.core.structs cimport LatticeC, SentenceC, dataset_sentence, weight_t
 from crfkit.trainers.base cimport OnlineTrainer
+
+from ..errors import TrainingError
 
 cdef enum:
     SAMPLES = 1000          # sequences on which the first rate is chosen
@@ -25,7 +27,8 @@ cdef class Sgd(OnlineTrainer):
     cdef:
         double scale        # s
         double penalty      # l2 / |S|
-        double rate0, rate
+        readonly double rate0   # the first rate: given, or chosen
+        double rate
         double age          # steps since rate0, for the rate that falls with each step
         double decay        # per pass, or 0: the rate falls with each step
 
@@ -46,15 +49,15 @@ cdef class Sgd(OnlineTrainer):
         lattice_expect(lat)
         loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
         self.scale *= 1 - self.rate * self.penalty
+        if self.scale < 1e-4:
+            self.fold_scale()
         K.add_pairs(lat, 1.0)
         K.finish_pairs(lat)
         K.update_expected(&self.layout.c, sent, lat, sent.weight * self.rate / self.scale, self.w)
-        if self.scale < 1e-4:
-            self.fold_scale()
         return 0
 
     cdef void fold_scale(self) noexcept nogil:
-        """Carry the scale out before v grows beyond what single precision resolves."""
+        """Carry the scale out before v grows beyond what single precision resolves, or the scale becomes zero."""
         cdef int64_t k
         for k in range(self.layout.c.n_cells):
             self.w[k] = <weight_t>(self.w[k] * self.scale)
@@ -72,29 +75,26 @@ cdef class Sgd(OnlineTrainer):
     cdef double calibrate(self) except -1:
         """The rate that lowers the objective most in one round over a sample, among powers of two.
 
-        A new start is made for each candidate. As in Bottou's sgd, the search goes up from 0.1 while it helps,
+        A new start is made for each candidate. As in Bottou's sgd, the search goes up from 1/8 while it helps,
         then down.
         """
         cdef:
-            double best = 0, best_loss = 0, rate = 0.125, loss
-            int direction = 1
+            double best = 0, best_loss, rate = 0.125, loss
+            bint up = True
             object start = OnlineTrainer.weights(self)
         best_loss = self.sample_loss(start, 0)
-        while True:
-            loss = self.sample_loss(start, rate)
-            if isfinite(loss) and loss < best_loss:
+        while 1e-8 < rate <= 64:
+            try:
+                loss = self.sample_loss(start, rate)
+            except TrainingError:
+                loss = INFINITY         # weights without bounds
+            if loss < best_loss:
                 best, best_loss = rate, loss
-            elif direction == 1 and best == 0:
-                direction = -1          # already too large
-                rate = 0.125
-            elif direction == 1 and best == 0.125:
-                direction = -1          # 0.25 was too large; less than 0.125 may be better still
-                rate = 0.125
-            else:
+            elif up and best <= 0.125:
+                up, rate = False, 0.125         # less may be better still
+            elif best > 0:
                 break
-            rate = rate * 2 if direction == 1 else rate / 2
-            if rate < 1e-8 or rate > 64:
-                break
+            rate = rate * 2 if up else rate / 2
         self.restore(start)
         return best or 1e-3
 

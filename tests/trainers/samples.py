@@ -1,0 +1,119 @@
+"""The shipped corpora as data sets, and models judged by the twins' own Viterbi."""
+
+from __future__ import annotations
+
+import array
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any
+
+from trainers.twins import Sample, problem, viterbi
+
+import crfkit.learning
+from crfkit import options
+from crfkit.expansion import expand
+from crfkit.model import Model
+from crfkit.template import Template
+from crfkit.trainers.objective import Objective
+
+ROOT = Path(__file__).parents[2]
+Rows = list[list[str]]
+
+
+@cache
+def sentences(name: str, part: str = "train", limit: int | None = None) -> list[Rows]:
+    """Sentences of data/NAME.PART.txt as rows of columns."""
+    lines = (line.split() for line in (ROOT / "data" / f"{name}.{part}.txt").read_text().splitlines())
+    return list(islice((list(rows) for filled, rows in groupby(lines, bool) if filled), limit))
+
+
+def template(name: str) -> Template:
+    """templates/NAME.txt"""
+    return Template.load(str(ROOT / "templates" / f"{name}.txt"))
+
+
+@dataclass
+class Numbers:
+    """A corpus read by crfkit."""
+
+    corpus: Any
+
+    @property
+    def dataset(self) -> Any:
+        return self.corpus.dataset
+
+    @property
+    def layout(self) -> Any:
+        return self.corpus.layout
+
+    def zeros(self) -> array.array:
+        """The point where training starts."""
+        return array.array("d", bytes(8 * self.layout.n_cells))
+
+    def doubles(self, weights: array.array) -> array.array:
+        """Stored weights as a point."""
+        return array.array("d", weights)
+
+    def objective(self, l2: float) -> Objective:
+        """On one thread."""
+        return Objective(self.dataset, self.layout, l2, 1)
+
+    def optimum(self, l2: float) -> float:
+        """The least value of the objective."""
+        from crfkit.trainers.lbfgs import Lbfgs
+
+        trainer = Lbfgs(self.dataset, self.layout, options.Lbfgs(l2=l2, delta=1e-9))
+        while not trainer.converged:
+            found = trainer.run_pass()["objective"]
+        return found
+
+
+@cache
+def read(name: str, sentences: int | None = None, rules: str | None = None) -> Numbers:
+    """A shipped corpus, or its beginning, under the template of that name or another one."""
+    rows = globals()["sentences"](name, limit=sentences)
+    return Numbers(crfkit.learning.read_corpus(rows, template(rules or name), crfkit.learning.Run()))
+
+
+def tag(model: Model, rows: Rows) -> list[str]:
+    """The best labels for a sentence, from the model's list of features: strings, dictionaries, the twins' Viterbi."""
+    weights = named_weights(model)
+    numbers: dict[str, int] = {}
+    unigrams, bigrams = [], []
+    for t in range(len(rows)):
+        found: dict[str, list[tuple[int, float]]] = {"U": [], "B": []}
+        for line in model.template.lines:
+            text = expand(line, rows, t)
+            for kind in line.kinds if text is not None else ():
+                if kind == "U" or line.macros:
+                    found[kind].append((numbers.setdefault(text, len(numbers)), 1.0))
+        unigrams.append(found["U"])
+        bigrams.append(found["B"])
+    labels = {label: j for j, label in enumerate(model.labels)}
+    known = {}
+    for (attribute, previous, label), weight in weights.items():
+        pair = (labels[label],) if previous is None else (labels[previous], labels[label])
+        if attribute is None:
+            known["T", *pair] = weight
+        elif attribute in numbers:
+            known["U" if previous is None else "B", numbers[attribute], *pair] = weight
+    path = viterbi(problem(known, Sample([0] * len(rows), unigrams, bigrams), len(labels)))
+    return [model.labels[j] for j in path]
+
+
+def named_weights(model: Model) -> dict[tuple[str | None, str | None, str], float]:
+    """(attribute, previous label, label) -> weight"""
+    return {(attribute, previous, label): weight for attribute, previous, label, weight in model.features()}
+
+
+def accuracy(algorithm: str, rules: str = "chunking", **chosen: Any) -> float:
+    """Of a model of the first training sentences on test sentences, per token."""
+    model = crfkit.learning.learn(sentences("chunking", limit=300), template(rules), algorithm, **chosen)
+    right = total = 0
+    for rows in sentences("chunking", "test", 60):
+        predicted = tag(model, [row[:-1] for row in rows])
+        right += sum(row[-1] == label for row, label in zip(rows, predicted, strict=True))
+        total += len(rows)
+    return right / total

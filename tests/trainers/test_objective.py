@@ -1,0 +1,155 @@
+"""The objective of the batch trainers and its gradient, against a slow twin, finite differences, and itself."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trainers.twins import (
+    Built,
+    Corpus,
+    Sample,
+    corpora,
+    expectations,
+    objective,
+    problem,
+    viterbi,
+    weighted,
+)
+
+from crfkit.trainers.objective import Objective
+
+L2 = st.sampled_from([0.0, 0.5, 2.0])
+
+
+@given(corpora(labels=st.integers(1, 3)), st.data())
+def test_the_twin_agrees_with_enumeration(corpus, data):
+    weights = weighted(data.draw, corpus.features())
+    for sample in corpus.samples:
+        p = problem(weights, sample, corpus.n_labels)
+        log_z, nodes, pairs = expectations(p)
+        assert log_z == pytest.approx(p.log_z, rel=1e-12, abs=1e-12)
+        assert nodes == [pytest.approx(row, abs=1e-12) for row in p.node_marginals()]
+        for t in pairs:
+            assert pairs[t] == [pytest.approx(row, abs=1e-12) for row in p.pair_marginals(t)]
+        assert viterbi(p) == p.best()[1]
+
+
+@given(corpora(), L2, st.data())
+def test_value_and_gradient_are_those_of_the_twin(corpus, l2, data):
+    built = Built(corpus)
+    weights = weighted(data.draw, corpus.features())
+    f, gradient = Objective(built.dataset, built.layout, l2, 1).at(built.to_cells(weights, "d"))
+    expected_f, expected = objective(weights, corpus, l2)
+    assert f == pytest.approx(expected_f, rel=1e-10, abs=1e-10)
+    assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@given(corpora(), L2, st.data())
+def test_the_gradient_is_the_slope(corpus, l2, data):
+    built = Built(corpus)
+    features = sorted(corpus.features(), key=str)
+    f = Objective(built.dataset, built.layout, l2, 1)
+    x = built.to_cells(weighted(data.draw, features), "d")
+    gradient = f.at(x)[1]
+    cell = built.cells[data.draw(st.sampled_from(features))]
+    step = 2.0**-10  # weights are seen in single precision: this far they move exactly
+    there, back = x[:], x[:]
+    there[cell] += step
+    back[cell] -= step
+    assert (f.at(there)[0] - f.at(back)[0]) / (2 * step) == pytest.approx(gradient[cell], rel=1e-4, abs=1e-4)
+
+
+def test_a_point_of_another_layout_is_refused():
+    built = Built(Corpus([Sample([0, 1], [[(0, 1.0)], []], [[], []])], 2, 1))
+    with pytest.raises(ValueError, match="another layout"):
+        Objective(built.dataset, built.layout, 0.0, 1).at(built.to_cells({}, "d")[:-1])
+
+
+def test_extreme_weights_stay_finite():
+    corpus = Corpus([Sample([0, 1, 0], [[(0, 1.0)]] * 3, [[], [(0, 1.0)], []])], 2, 1, 1, tau_all=True, u_all={0})
+    built = Built(corpus)
+    weights = {feature: 1000.0 * (-1) ** sum(feature[1:]) for feature in corpus.features()}
+    f, gradient = Objective(built.dataset, built.layout, 0.0, 1).at(built.to_cells(weights, "d"))
+    expected_f, expected = objective(weights, corpus, 0.0)
+    assert f == pytest.approx(expected_f, rel=1e-12)
+    assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+# --- the same bits ------------------------------------------------------------------------------------------------
+
+
+def large() -> Corpus:
+    """Random samples, enough for several chunks: values, weights, repeated attributes, rich edges, cold rows."""
+    random = Random(1)
+
+    def items(n, most):
+        return [(random.randrange(n), random.choice([1.0, random.gauss(0, 3)])) for _ in range(random.randrange(most))]
+
+    def sample():
+        length = random.randrange(1, 30)
+        return Sample(
+            [min(int(random.expovariate(0.5)), 8) for _ in range(length)],
+            [items(300, 8) for _ in range(length)],
+            [items(20, 3) for _ in range(length)],
+            random.choice([1.0, 1.0, 0.3, 2.7]),
+        )
+
+    return Corpus([sample() for _ in range(800)], 9, 300, 20, u_all=set(range(0, 300, 7)), b_all={3})
+
+
+def bits(threads: int) -> str:
+    """Value and gradient at a random point, to the last bit."""
+    corpus = large()
+    built = Built(corpus)
+    random = Random(2)
+    point = built.to_cells({feature: random.gauss(0, 1) for feature in sorted(corpus.features(), key=str)}, "d")
+    f, gradient = Objective(built.dataset, built.layout, 1.0, threads).at(point)
+    return f"{f.hex()} {gradient.tobytes().hex()}"
+
+
+@pytest.fixture(scope="module")
+def on_one_thread():
+    return bits(1)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_any_number_of_threads_gives_the_same_bits(on_one_thread, threads):
+    for _ in range(3):
+        assert bits(threads) == on_one_thread
+
+
+@pytest.mark.parametrize("variant", ["base", "avx2", "avx512"])
+def test_every_variant_of_the_loops_gives_the_same_bits(on_one_thread, variant):
+    program = "from trainers.test_objective import bits; from crfkit.core.kernels import variant; print(variant(), bits(2))"
+    tests = str(Path(__file__).parents[1])
+    path = os.pathsep.join(filter(None, [tests, os.environ.get("PYTHONPATH")]))
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "CRFKIT_SIMD": variant, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    if "no such variant on this processor" in found.stderr:
+        pytest.skip(f"no {variant} here")
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.strip() == f"{variant} {on_one_thread}"
+
+
+@settings(max_examples=30)
+@given(st.integers(2, 40), st.data())
+def test_sums_are_exact_however_often_an_attribute_repeats(copies, data):
+    """The bound that the rounding of gradient terms relies on: each token has the same attribute many times."""
+    samples = [Sample([0, 1], [[(0, 1.0)] * copies] * 2, [[], []], 3.0), Sample([1], [[(0, 2.75)] * copies], [[]])]
+    corpus = Corpus(samples * data.draw(st.integers(1, 20)), 2, 1)
+    built = Built(corpus)
+    backwards = Built(Corpus(corpus.samples[::-1], 2, 1))
+    weights = weighted(data.draw, corpus.features())
+    first, second = (
+        b.to_weights(Objective(b.dataset, b.layout, 0.0, 1).at(b.to_cells(weights, "d"))[1]) for b in (built, backwards)
+    )
+    assert first == second

@@ -1,0 +1,161 @@
+"""The same objective and the same optimum as CRFsuite on the same features, and the figures known for CoNLL-2000."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+from trainers.samples import named_weights, read, sentences, tag, template
+
+from crfkit.expansion import expand
+from crfkit.learning import learn
+
+TRAINING = 250
+C2 = 0.5  # CRFsuite adds c2 |w|^2, crfkit l2/2 |w|^2
+
+
+@cache
+def attributes(part, limit):
+    """Attribute strings of each token, and labels, of each sentence."""
+    lines = [line for line in template("chunking").lines if line.macros]
+    return [
+        ([[expand(line, rows, t) for line in lines] for t in range(len(rows))], [row[-1] for row in rows])
+        for rows in sentences("chunking", part, limit)
+    ]
+
+
+@pytest.fixture(scope="module")
+def peer(tmp_path_factory):
+    """(log of training, tagger) of CRFsuite."""
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for tokens, labels in attributes("train", TRAINING):
+        trainer.append(tokens, labels)
+    trainer.set_params({"c2": C2, "epsilon": 1e-7, "delta": 1e-9, "max_iterations": 1000})
+    path = str(tmp_path_factory.mktemp("peer") / "model")
+    trainer.train(path)
+    tagger = pycrfsuite.Tagger()
+    tagger.open(path)
+    return trainer.logparser, tagger
+
+
+@pytest.fixture(scope="module")
+def model():
+    train = sentences("chunking", limit=TRAINING)
+    return learn(train, template("chunking"), "lbfgs", l2=2 * C2, epsilon=1e-7, delta=1e-9)
+
+
+def test_the_same_number_of_features(peer, model):
+    log, tagger = peer
+    own = read("chunking", TRAINING)
+    assert own.layout.n_features == log.featgen_num_features
+    assert own.layout.n_attributes[0] == len({name for tokens, _ in attributes("train", TRAINING) for token in tokens for name in token})
+    assert model.labels == sorted(tagger.labels())
+
+
+def test_the_same_objective(peer, model):
+    log, _ = peer
+    own = read("chunking", TRAINING)
+    assert own.optimum(2 * C2) == pytest.approx(log.last_iteration["loss"], rel=1e-5)
+
+
+def test_the_same_weights(peer, model):
+    info = peer[1].info()
+    own = named_weights(model)
+    theirs = {(attribute, None, label): w for (attribute, label), w in info.state_features.items()}
+    theirs |= {(None, previous, label): w for (previous, label), w in info.transitions.items()}
+    assert theirs.keys() <= own.keys()
+    # CRFsuite's dump leaves out what rounds to zero
+    assert max(abs(own[name] - theirs.get(name, 0.0)) for name in own) < 1e-2
+    assert len(theirs) > 0.9 * len(own)
+
+
+def test_the_same_labels(peer, model):
+    for (tokens, _), rows in zip(attributes("test", 50), sentences("chunking", "test", 50), strict=True):
+        assert tag(model, rows) == peer[1].tag(tokens)
+
+
+# --- CoNLL-2000 -----------------------------------------------------------------------------------------------------
+
+CRFPP_CHUNKING = """\
+# Unigram
+U00:%x[-2,0]
+U01:%x[-1,0]
+U02:%x[0,0]
+U03:%x[1,0]
+U04:%x[2,0]
+U05:%x[-1,0]/%x[0,0]
+U06:%x[0,0]/%x[1,0]
+
+U10:%x[-2,1]
+U11:%x[-1,1]
+U12:%x[0,1]
+U13:%x[1,1]
+U14:%x[2,1]
+U15:%x[-2,1]/%x[-1,1]
+U16:%x[-1,1]/%x[0,1]
+U17:%x[0,1]/%x[1,1]
+U18:%x[1,1]/%x[2,1]
+
+U20:%x[-2,1]/%x[-1,1]/%x[0,1]
+U21:%x[-1,1]/%x[0,1]/%x[1,1]
+U22:%x[0,1]/%x[1,1]/%x[2,1]
+
+# Bigram
+B
+"""
+
+
+def chunks(labels):
+    """(type, first, last) of every chunk of IOB2 labels, as conlleval counts them."""
+    found, begin = set(), None
+    for t, label in enumerate([*labels, "O"]):
+        prefix, _, kind = label.partition("-")
+        if begin is not None and (prefix != "I" or kind != begin[0]):
+            found.add((*begin, t - 1))
+            begin = None
+        if prefix != "O" and begin is None:
+            begin = (kind, t)
+    return found
+
+
+@pytest.mark.corpora
+@pytest.mark.parametrize(
+    ("features", "most_objective", "least_f1"),
+    [("observed", 12887.3, 93.56), ("all", 11377.3, 93.68)],  # where CRFsuite (c2=1) and CRF++ end
+)
+def test_conll2000(features, most_objective, least_f1, tmp_path):
+    folder = Path(os.environ["CRFKIT_CORPORA"]) / "conll2000"
+    (tmp_path / "template").write_text(CRFPP_CHUNKING)
+    crfkit("learn", "-q", "--l2", "2", "--features", features, "--log", "log", "template", folder / "train.txt", "model")
+    passes = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert passes[-1]["objective"] <= most_objective
+    if features == "observed":
+        assert passes[-1]["active"] <= 456468 == json.loads(crfkit("dump", "--header", "model"))["features"]
+
+    tagged = crfkit("tag", "model", folder / "test.txt")
+    assert sum(map(len, sentences_of(tagged))) == 47377
+    right = gold = predicted = 0
+    for sentence in sentences_of(tagged):
+        true, guessed = chunks([row[-2] for row in sentence]), chunks([row[-1] for row in sentence])
+        right, gold, predicted = right + len(true & guessed), gold + len(true), predicted + len(guessed)
+    f1 = 200 * right / (gold + predicted)
+    assert f1 >= least_f1 - 0.005
+    (tmp_path / "tagged").write_text(tagged)
+    overall = re.search(r"FB1: +([0-9.]+)", crfkit("eval", "tagged"))
+    assert float(overall[1]) == pytest.approx(f1, abs=0.00501)
+
+
+def sentences_of(text):
+    """Rows of columns, sentence by sentence."""
+    return [[row.split() for row in part.splitlines()] for part in text.strip().split("\n\n")]
+
+
+def crfkit(*arguments):
+    """Standard output of a command."""
+    command = [sys.executable, "-m", "crfkit", *map(str, arguments)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -1,0 +1,135 @@
+"""Stochastic gradient descent, step by step against a slow twin, and end to end."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trainers.samples import accuracy, read
+from trainers.twins import Built, Corpus, Sample, Sgd, corpora, likelihood, weighted
+
+from crfkit import options
+from crfkit.errors import TrainingError
+from crfkit.trainers.sgd import Sgd as Trainer
+
+PRECISION = {"rel": 1e-5, "abs": 3e-6}  # weights are stored in single precision
+
+schedules = st.one_of(st.none(), st.sampled_from([0.5, 0.9, 1.0]))
+
+
+def trained(corpus, passes, l2, rate, decay=None, seed=0, start=None):
+    """Both sides after each pass, over the same orders."""
+    built = Built(corpus)
+    own = options.Sgd(l2=l2, rate=rate, decay=decay)
+    start = start or dict.fromkeys(corpus.features(), 0.0)
+    trainer = Trainer(built.dataset, built.layout, own, initial=built.to_cells(start), seed=seed)
+    twin = Sgd(corpus, dict(start), l2, rate, decay)
+    for _ in range(passes):
+        loss = trainer.run_pass()["loss"]
+        order = trainer.sequence_order()
+        assert sorted(order) == list(range(len(corpus.samples)))
+        yield built.to_weights(trainer.weights()), loss, twin.weights, twin.run_pass(order)
+
+
+@given(corpora(), st.integers(1, 3), st.sampled_from([0.0, 0.5, 2.0]), st.sampled_from([0.1, 0.5]), schedules, st.data())
+def test_every_pass_is_that_of_the_twin(corpus, passes, l2, rate, decay, data):
+    start = weighted(data.draw, corpus.features())
+    seed = data.draw(st.integers(0, 9))
+    for weights, loss, expected, expected_loss in trained(corpus, passes, l2, rate, decay, seed, start):
+        assert loss == pytest.approx(expected_loss, rel=1e-5, abs=1e-5)
+        assert weights == pytest.approx(expected, **PRECISION)
+
+
+@pytest.mark.parametrize("rate", [0.25, 0.5, 1.0, 1.5])
+def test_a_decay_of_everything_at_once(rate):
+    """1 - rate * l2 / |S| is 0.5, 0, -1 and -2 here."""
+    corpus = Corpus([Sample([0, 1], [[(0, 1.0)], [(0, 0.5)]], [[], []])], 2, 1)
+    for weights, _, expected, _ in trained(corpus, 3, 2.0, rate, 1.0):
+        assert weights == pytest.approx(expected, **PRECISION)
+
+
+def test_many_steps_under_a_strong_penalty():
+    """The common factor of the weights shrinks by 1e-2 a pass: it must be carried out now and then."""
+    samples = [Sample([0, 1, 1], [[(0, 1.0)], [(1, 1.0)], [(a, 1.0)]], [[], [], []]) for a in (0, 1, 2)]
+    corpus = Corpus(samples, 2, 3, u_all={0})
+    for weights, _, expected, _ in trained(corpus, 20, 4.0, 0.6, 1.0):
+        assert weights == pytest.approx(expected, **PRECISION)
+
+
+def test_orders_differ_from_pass_to_pass_and_from_seed_to_seed():
+    built = Built(Corpus([Sample([s % 2], [[(0, 1.0)]], [[]]) for s in range(30)], 2, 1))
+
+    def orders(seed):
+        trainer = Trainer(built.dataset, built.layout, options.Sgd(rate=0.1), seed=seed)
+        return [trainer.run_pass() and trainer.sequence_order() for _ in range(3)]
+
+    first = orders(7)
+    assert first == orders(7)
+    assert len({tuple(order) for order in first + orders(8)}) == 6
+
+
+# --- the first rate -----------------------------------------------------------------------------------------------
+
+
+def sample_loss(corpus, rate):
+    """The mean loss after one round over the sample in its own order."""
+    twin = Sgd(corpus, dict.fromkeys(corpus.features(), 0.0), 1.0, rate)
+    twin.run_pass(range(len(corpus.samples)))
+    losses = [s.weight * likelihood(twin.weights, s, corpus.n_labels)[0] for s in corpus.samples]
+    return sum(losses) / len(losses)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 20.0, 1000.0])
+def test_the_first_rate_is_better_than_twice_and_half_of_it(scale):
+    """Whatever the magnitude of the values, also where the usual rates overflow."""
+    values = [(0, 1, 0), (1, 2, 1), (0, 3, 1), (1, 1, 0), (0, 1, 1)]
+    samples = [Sample([i, j], [[(0, v * scale)], [(1, scale)]], [[], []]) for i, v, j in values]
+    corpus = Corpus(samples, 2, 2, u_all={0, 1}, tau_all=True)
+    built = Built(corpus)
+    trainer = Trainer(built.dataset, built.layout, options.Sgd())
+    assert not any(trainer.weights())
+    chosen = sample_loss(corpus, trainer.rate0)
+    assert chosen < sample_loss(corpus, 0)
+    assert chosen <= min(sample_loss(corpus, trainer.rate0 * 2), sample_loss(corpus, trainer.rate0 / 2)) + 1e-6
+
+
+def test_a_rate_that_overflows_is_said_to():
+    values = [1e20, -1e20, 1e19, -1e20]
+    corpus = Corpus([Sample([s % 2], [[(0, v)]], [[]]) for s, v in enumerate(values)], 2, 1, u_all={0})
+    built = Built(corpus)
+    trainer = Trainer(built.dataset, built.layout, options.Sgd(rate=1e30))
+    with pytest.raises(TrainingError):
+        for _ in range(5):
+            trainer.run_pass()
+
+
+# --- end to end ---------------------------------------------------------------------------------------------------
+
+
+def test_thirty_passes_come_near_the_optimum():
+    """Falls with a wrong sign, schedule or penalty: the optimum is that of the objective with this very l2."""
+    corpus = read("chunking", sentences=150)
+    optimum = corpus.optimum(l2=1.0)
+    start = corpus.objective(1.0).at(corpus.zeros())[0]
+    for decay in (None, 0.85):
+        trainer = Trainer(corpus.dataset, corpus.layout, options.Sgd(l2=1.0, decay=decay))
+        losses = [trainer.run_pass()["loss"] for _ in range(30)]
+        reached = corpus.objective(1.0).at(corpus.doubles(trainer.weights()))[0]
+        assert reached < optimum + 0.01 * (start - optimum)
+        assert losses[-1] < losses[0] / 4
+
+
+def test_new_text_is_tagged_well():
+    assert accuracy("sgd", passes=8) > 0.9
+
+
+def test_a_penalty_shrinks_the_weights():
+    corpus = read("chunking", sentences=100)
+
+    def size(l2):
+        trainer = Trainer(corpus.dataset, corpus.layout, options.Sgd(l2=l2, rate=0.1))
+        for _ in range(5):
+            trainer.run_pass()
+        return sum(map(abs, trainer.weights()))
+
+    sizes = [size(l2) for l2 in (0.0, 1.0, 10.0, 100.0)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < sizes[0] / 3

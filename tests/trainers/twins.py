@@ -1,0 +1,353 @@
+"""Slow twins of the trainers, written from the formulas: weights in dictionaries, arithmetic in double precision.
+
+A feature is a tuple: ("U", attribute, label), ("B", attribute, previous, label) or ("T", previous, label). Nothing
+here is shared with crfkit's own loops; a corpus is given to both sides, and `Built` says which cell is which feature.
+"""
+
+from __future__ import annotations
+
+import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import exp, log
+
+from hypothesis import assume
+from hypothesis import strategies as st
+from reference import Problem
+
+from crfkit.core.dataset import Dataset
+from crfkit.core.layout import Layout
+
+Feature = tuple
+Weights = dict[Feature, float]
+Items = list[tuple[int, float]]
+
+
+@dataclass
+class Sample:
+    """One labelled sequence: the attributes of each token with their values."""
+
+    labels: list[int]
+    unigrams: list[Items]
+    bigrams: list[Items]
+    weight: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass
+class Corpus:
+    """Samples, and which features they are to have."""
+
+    samples: list[Sample]
+    n_labels: int
+    n_u: int
+    n_b: int = 0
+    has_tau: bool = True
+    tau_all: bool = False
+    u_all: set[int] = field(default_factory=set)
+    b_all: set[int] = field(default_factory=set)
+    u_min: dict[int, int] = field(default_factory=dict)
+    b_min: dict[int, int] = field(default_factory=dict)
+
+    def features(self) -> set[Feature]:
+        """All that exist: seen in the samples, or asked for with all labels; and frequent enough."""
+        every = range(self.n_labels)
+        u_count, b_count, found = Counter(), Counter(), set()
+        for sample in self.samples:
+            for t, j in enumerate(sample.labels):
+                for a, _ in sample.unigrams[t]:
+                    u_count[a] += 1
+                    found.update(("U", a, k) for k in (every if a in self.u_all else (j,)))
+                for b, _ in sample.bigrams[t]:
+                    b_count[b] += 1
+                    if b in self.b_all:
+                        found.update(("B", b, i, k) for i in every for k in every)
+                    elif t:
+                        found.add(("B", b, sample.labels[t - 1], j))
+                if t and self.has_tau:
+                    found.add(("T", sample.labels[t - 1], j))
+        if self.has_tau and self.tau_all:
+            found.update(("T", i, j) for i in every for j in every)
+        rare = {("U", a) for a in u_count if u_count[a] < self.u_min.get(a, 1)}
+        rare |= {("B", b) for b in b_count if b_count[b] < self.b_min.get(b, 1)}
+        return {feature for feature in found if feature[:2] not in rare or feature[0] == "T"}
+
+
+class Built:
+    """The same corpus as crfkit holds it."""
+
+    def __init__(self, corpus: Corpus):
+        self.corpus = corpus
+        samples = corpus.samples
+        seq_ptr, u_ptr, b_ptr = [0], [0], [0]
+        u_items, b_items, labels = [], [], []
+        for sample in samples:
+            seq_ptr.append(seq_ptr[-1] + len(sample))
+            labels += sample.labels
+            for unigrams, bigrams in zip(sample.unigrams, sample.bigrams, strict=True):
+                u_items += unigrams
+                b_items += bigrams
+                u_ptr.append(len(u_items))
+                b_ptr.append(len(b_items))
+        weights = [sample.weight for sample in samples]
+        self.dataset = Dataset(
+            seq_ptr,
+            u_ptr,
+            [a for a, _ in u_items],
+            _unless_ones([v for _, v in u_items]),
+            b_ptr if corpus.n_b else None,
+            [b for b, _ in b_items] if corpus.n_b else None,
+            _unless_ones([v for _, v in b_items]) if corpus.n_b else None,
+            labels,
+            _unless_ones(weights),
+            n_u=corpus.n_u,
+            n_b=corpus.n_b,
+            labels=[f"L{j:02}" for j in range(corpus.n_labels)],
+        )
+        self.layout, self.u_new, self.b_new = Layout.build(
+            self.dataset,
+            corpus.n_labels,
+            corpus.has_tau,
+            bytes(a in corpus.u_all for a in range(corpus.n_u)),
+            array.array("i", [corpus.u_min.get(a, 1) for a in range(corpus.n_u)]),
+            bytes(b in corpus.b_all for b in range(corpus.n_b)),
+            array.array("i", [corpus.b_min.get(b, 1) for b in range(corpus.n_b)]),
+            corpus.tau_all,
+        )
+        self.dataset.renumber(self.u_new, self.b_new)
+        self.cells = {feature: self.cell(feature) for feature in corpus.features()}
+
+    def cell(self, feature: Feature) -> int:
+        """Where the layout has this feature, or -1."""
+        kind, *rest = feature
+        if kind == "T":
+            return self.layout.pair_cell(*rest)
+        if kind == "B":
+            return self.layout.rich_cell(self.b_new[rest[0]], *rest[1:])
+        return self.layout.cell(self.u_new[rest[0]], rest[1])
+
+    def to_cells(self, weights: Weights, code: str = "f") -> array.array:
+        """Weights as the layout has them."""
+        cells = array.array(code, [0]) * self.layout.n_cells
+        for feature, weight in weights.items():
+            cells[self.cells[feature]] = weight
+        return cells
+
+    def to_weights(self, cells: Sequence[float]) -> Weights:
+        """The other way round; what stands for no feature must be zero."""
+        others = set(range(len(cells))) - set(self.cells.values())
+        assert not any(cells[k] for k in others)
+        return {feature: cells[cell] for feature, cell in self.cells.items()}
+
+
+def _unless_ones(values: list[float]) -> list[float] | None:
+    return None if all(value == 1 for value in values) else values
+
+
+# --- the model ---------------------------------------------------------------------------------------------------
+
+
+def problem(weights: Weights, sample: Sample, n_labels: int) -> Problem:
+    """The scores of a sample under weights; features that do not exist weigh nothing."""
+    labels = range(n_labels)
+    get = weights.get
+    nodes = [[sum(v * get(("U", a, j), 0.0) for a, v in items) for j in labels] for items in sample.unigrams]
+    tau = [[get(("T", i, j), 0.0) for j in labels] for i in labels]
+    edges = {
+        t: [[tau[i][j] + sum(v * get(("B", b, i, j), 0.0) for b, v in items) for j in labels] for i in labels]
+        for t, items in enumerate(sample.bigrams)
+        if t and items
+    }
+    return Problem(nodes, tau, edges)
+
+
+def path_features(sample: Sample, labels: Sequence[int]) -> Iterator[tuple[Feature, float]]:
+    """The features of a labelling with their values."""
+    for t, j in enumerate(labels):
+        for a, v in sample.unigrams[t]:
+            yield ("U", a, j), v
+        if t:
+            yield ("T", labels[t - 1], j), 1.0
+            for b, v in sample.bigrams[t]:
+                yield ("B", b, labels[t - 1], j), v
+
+
+def log_sum(terms: Iterable[float]) -> float:
+    """log of the sum of exp."""
+    terms = list(terms)
+    highest = max(terms)
+    return highest + log(sum(exp(term - highest) for term in terms))
+
+
+def expectations(p: Problem) -> tuple[float, list[list[float]], dict[int, list[list[float]]]]:
+    """log Z, node marginals [t][j], pair marginals {t: [i][j]}, by forward and backward in the log domain."""
+    labels, last = range(p.labels), p.length - 1
+    alpha = [[p.node(0, j) for j in labels]]
+    for t in range(1, p.length):
+        alpha.append([p.node(t, j) + log_sum(alpha[-1][i] + p.edge(t, i, j) for i in labels) for j in labels])
+    beta = [[0.0] * p.labels]
+    for t in range(last, 0, -1):
+        beta.insert(0, [log_sum(p.edge(t, i, j) + p.node(t, j) + beta[0][j] for j in labels) for i in labels])
+    log_z = log_sum(alpha[last])
+    nodes = [[exp(alpha[t][j] + beta[t][j] - log_z) for j in labels] for t in range(p.length)]
+    pairs = {
+        t: [[exp(alpha[t - 1][i] + p.edge(t, i, j) + p.node(t, j) + beta[t][j] - log_z) for j in labels] for i in labels]
+        for t in range(1, p.length)
+    }
+    return log_z, nodes, pairs
+
+
+def viterbi(p: Problem) -> list[int]:
+    """The best path; of equal ones that with the smaller label, looking from the end."""
+    labels = range(p.labels)
+    delta, back = [p.node(0, j) for j in labels], []
+    for t in range(1, p.length):
+        came = [max(labels, key=lambda i: (delta[i] + p.edge(t, i, j), -i)) for j in labels]
+        delta = [delta[came[j]] + p.edge(t, came[j], j) + p.node(t, j) for j in labels]
+        back.append(came)
+    path = [max(labels, key=lambda j: (delta[j], -j))]
+    for came in reversed(back):
+        path.insert(0, came[path[0]])
+    return path
+
+
+def likelihood(weights: Weights, sample: Sample, n_labels: int) -> tuple[float, Weights]:
+    """Negative log-likelihood of a sample, without its weight, and the gradient: expected minus observed."""
+    p = problem(weights, sample, n_labels)
+    log_z, nodes, pairs = expectations(p)
+    gradient: Weights = defaultdict(float)
+    for t in range(p.length):
+        for j in range(n_labels):
+            for a, v in sample.unigrams[t]:
+                gradient["U", a, j] += v * nodes[t][j]
+            for i in range(n_labels) if t else ():
+                gradient["T", i, j] += pairs[t][i][j]
+                for b, v in sample.bigrams[t]:
+                    gradient["B", b, i, j] += v * pairs[t][i][j]
+    for feature, v in path_features(sample, sample.labels):
+        gradient[feature] -= v
+    return log_z - p.score(sample.labels), gradient
+
+
+# --- the trainers ------------------------------------------------------------------------------------------------
+
+
+def objective(weights: Weights, corpus: Corpus, l2: float) -> tuple[float, Weights]:
+    """sum of weight (log Z - score) + l2/2 |w|^2, and its gradient."""
+    f = l2 / 2 * sum(w * w for w in weights.values())
+    gradient = {feature: l2 * w for feature, w in weights.items()}
+    for sample in corpus.samples:
+        nll, own = likelihood(weights, sample, corpus.n_labels)
+        f += sample.weight * nll
+        for feature in gradient:
+            gradient[feature] += sample.weight * own.get(feature, 0.0)
+    return f, gradient
+
+
+@dataclass
+class Sgd:
+    """w <- (1 - rate l2/|S|) w + rate (observed - expected)."""
+
+    corpus: Corpus
+    weights: Weights
+    l2: float
+    rate: float
+    decay: float | None = None
+    steps: int = 0
+    passes: int = 0
+
+    def run_pass(self, order: Sequence[int]) -> float:
+        """The samples in this order; the loss met on the way."""
+        loss, penalty = 0.0, self.l2 / len(self.corpus.samples)
+        for s in order:
+            sample = self.corpus.samples[s]
+            rate = self.rate * self.decay**self.passes if self.decay else self.rate / (1 + self.rate * penalty * self.steps)
+            nll, gradient = likelihood(self.weights, sample, self.corpus.n_labels)
+            loss += sample.weight * nll
+            for feature, w in self.weights.items():
+                self.weights[feature] = w - rate * (penalty * w + sample.weight * gradient.get(feature, 0.0))
+            self.steps += 1
+        self.passes += 1
+        return loss
+
+
+@dataclass
+class Perceptron:
+    """w += features of the true path - features of the best one; the average is over the weights after each step."""
+
+    corpus: Corpus
+    weights: Weights
+    steps: int = 0
+    total: Weights = field(default_factory=lambda: defaultdict(float))
+
+    def run_pass(self, order: Sequence[int]) -> int:
+        """The samples in this order; how many labels were wrong on the way."""
+        wrong = 0
+        for s in order:
+            sample = self.corpus.samples[s]
+            best = viterbi(problem(self.weights, sample, self.corpus.n_labels))
+            for labels, by in ((sample.labels, sample.weight), (best, -sample.weight)):
+                for feature, v in path_features(sample, labels):
+                    if feature in self.weights:
+                        self.weights[feature] += by * v
+            wrong += sum(a != b for a, b in zip(best, sample.labels, strict=True))
+            for feature, w in self.weights.items():
+                self.total[feature] += w
+            self.steps += 1
+        return wrong
+
+    @property
+    def average(self) -> Weights:
+        """Mean of the weights after every step so far."""
+        return {feature: self.total[feature] / self.steps for feature in self.weights}
+
+
+# --- making corpora ----------------------------------------------------------------------------------------------
+
+# Sums of few of these are exact in single precision: both sides then see the very same scores.
+QUARTERS = st.integers(-8, 8).map(lambda n: n / 4)
+
+
+@st.composite
+def corpora(draw, labels=st.one_of(st.integers(1, 5), st.just(9)), most_samples=4, rich=True, weighted=True):
+    """A small Corpus with all that can occur in one: repeated attributes, values, weights, dropped attributes."""
+    n_labels, n_u = draw(labels), draw(st.integers(1, 5))
+    n_b = draw(st.integers(0, 3)) if rich else 0
+    value = QUARTERS if draw(st.booleans()) else st.just(1.0)
+
+    def items(n):
+        return draw(st.lists(st.tuples(st.integers(0, n - 1), value), max_size=3)) if n else []
+
+    def sample():
+        length = draw(st.integers(1, 4))
+        own = draw(st.lists(st.integers(0, n_labels - 1), min_size=length, max_size=length))
+        weight = draw(st.sampled_from([1.0, 1.0, 2.0, 0.5])) if weighted else 1.0
+        return Sample(own, [items(n_u) for _ in own], [items(n_b) for _ in own], weight)
+
+    def some(n):
+        return draw(st.sets(st.integers(0, n - 1))) if n else set()
+
+    corpus = Corpus(
+        [sample() for _ in range(draw(st.integers(1, most_samples)))],
+        n_labels,
+        n_u,
+        n_b,
+        has_tau=draw(st.booleans()),
+        tau_all=draw(st.booleans()),
+        u_all=some(n_u),
+        b_all=some(n_b),
+        u_min=dict.fromkeys(some(n_u), 2),
+        b_min=dict.fromkeys(some(n_b), 2),
+    )
+    assume(corpus.features())
+    return corpus
+
+
+def weighted(draw, features: Iterable[Feature]) -> Weights:
+    """A weight for each feature."""
+    return {feature: draw(QUARTERS) for feature in sorted(features, key=str)}
+
+
