@@ -38,6 +38,14 @@ def _own_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+def pytest_collection_modifyitems(items):
+    if "CRFKIT_CORPORA" not in os.environ:
+        skip = pytest.mark.skip(reason="CRFKIT_CORPORA does not name a folder of corpora")
+        for item in items:
+            if "corpora" in item.keywords:
+                item.add_marker(skip)
+
+
 def pytest_terminal_summary(terminalreporter):
     import crfkit
 
