@@ -25,6 +25,7 @@ cdef struct SparseEdgesC:
 
 cdef int sparse_load(SparseEdges edges, const LatticeC* lat) except -1 nogil
 cdef bint sparse_is_better(const SparseEdgesC* edges) noexcept nogil
+cdef bint sparse_viterbi_is_better(const SparseEdgesC* edges) noexcept nogil
 cdef int sparse_forward_backward(SparseEdgesC* edges, LatticeC* lat) noexcept nogil
 cdef void sparse_add_pairs(const SparseEdgesC* edges, LatticeC* lat, double gain) noexcept nogil
 cdef double sparse_viterbi(SparseEdgesC* edges, LatticeC* lat, uint16_t* labels) noexcept nogil

@@ -73,8 +73,13 @@ cdef int sparse_load(SparseEdges edges, const LatticeC* lat) except -1 nogil:
 
 
 cdef bint sparse_is_better(const SparseEdgesC* edges) noexcept nogil:
-    """Whether the sparse loops are faster than the dense ones; measured by benchmarks/sparse_threshold.py."""
-    return edges.L >= 24 and edges.active * 12 < <int64_t>edges.L * edges.L
+    """Whether sparse forward-backward is faster than the dense one; measured by benchmarks/sparse_threshold.py."""
+    return edges.L >= 48 and edges.active * 16 < <int64_t>edges.L * edges.L
+
+
+cdef bint sparse_viterbi_is_better(const SparseEdgesC* edges) noexcept nogil:
+    """The same for Viterbi, where the dense loop is harder to beat."""
+    return edges.L >= 128 and edges.active * 32 < <int64_t>edges.L * edges.L
 
 
 cdef inline double row_sum(const double* x, int64_t P) noexcept nogil:
@@ -311,8 +316,8 @@ cdef class SparseEdges:
 
     @property
     def worthwhile(self):
-        """Whether the sparse loops are expected to be faster than the dense ones."""
-        return bool(sparse_is_better(&self.c))
+        """Whether expect and viterbi are expected to be faster than those of the lattice, as a pair."""
+        return bool(sparse_is_better(&self.c)), bool(sparse_viterbi_is_better(&self.c))
 
     def expect(self, Lattice lattice not None):
         """Lattice.expect by the sparse loops; nodes() and pair(t) of the lattice work as after that."""

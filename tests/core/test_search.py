@@ -81,7 +81,11 @@ def beginnings(problem, t, label, n):
     for u in range(1, t + 1):
         lists = [
             sorted(
-                (s + problem.edge(u, i, j) + problem.node(u, j) for i in range(problem.labels) for s in lists[i]),
+                (
+                    s + problem.edge(u, i, j) + problem.node(u, j)
+                    for i in range(problem.labels)
+                    for s in lists[i]
+                ),
                 reverse=True,
             )[:n]
             for j in range(problem.labels)
@@ -89,7 +93,9 @@ def beginnings(problem, t, label, n):
     return lists[label]
 
 
-@pytest.mark.parametrize(("labels", "length", "n"), [(1, 50, 3), (2, 400, 300), (9, 60, 100), (22, 12, 20), (40, 5, 30)])
+@pytest.mark.parametrize(
+    ("labels", "length", "n"), [(1, 50, 3), (2, 400, 300), (9, 60, 100), (22, 12, 20), (40, 5, 30)]
+)
 def test_longer_sequences(labels, length, n):
     rng = random.Random(labels)
 

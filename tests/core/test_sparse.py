@@ -34,7 +34,9 @@ def test_agrees_with_enumeration(problem):
     edges = sparse_edges(lattice)
     pairs = list(product(range(problem.labels), repeat=2))
     active = [
-        (i, j) for i, j in pairs if problem.tau[i][j] or (problem.transitions and not problem.transitions[i][j])
+        (i, j)
+        for i, j in pairs
+        if problem.tau[i][j] or (problem.transitions and not problem.transitions[i][j])
     ]
     assert edges.active == len(active)
     if not problem.possible:
@@ -59,12 +61,14 @@ def test_cancellation_costs_no_digits(problem):
     """Small marginals too are as exact as those of the dense loop, which subtracts nothing."""
     lattice = loaded(problem)
     edges = sparse_edges(lattice)
-    lattice.expect()
-    dense = lattice.nodes() + sum((lattice.pair(t) for t in range(1, problem.length)), [])
-    edges.expect(lattice)
-    sparse = lattice.nodes() + sum((lattice.pair(t) for t in range(1, problem.length)), [])
-    for row, wanted in zip(sparse, dense, strict=True):
-        assert row == pytest.approx(wanted, rel=1e-10, abs=1e-290)
+    results = []
+    for expect in (lattice.expect, lambda: edges.expect(lattice)):
+        expect()
+        results.append(
+            [*lattice.nodes(), *(row for t in range(1, problem.length) for row in lattice.pair(t))]
+        )
+    for dense, sparse in zip(*results, strict=True):
+        assert sparse == pytest.approx(dense, rel=1e-10, abs=1e-290)
 
 
 @pytest.mark.parametrize("weight", [-2.0, -12.0, -40.0, -600.0])
@@ -91,7 +95,8 @@ def test_many_labels(labels, density, rich):
 
     def matrix(rows, density=1.0):
         return [
-            [float(rng.randint(-9, 9)) if rng.random() < density else 0.0 for _ in range(labels)] for _ in range(rows)
+            [float(rng.randint(-9, 9)) if rng.random() < density else 0.0 for _ in range(labels)]
+            for _ in range(rows)
         ]
 
     lattice = Lattice(labels)
@@ -124,12 +129,25 @@ def test_two_hundred_thousand_positions():
     rng = random.Random(5)
     lattice = Lattice(3)
     lattice.load(
-        [[rng.uniform(-9, 9) for _ in range(3)] for _ in range(200_000)], [[0, 0, 2.0], [0, -3.0, 0], [0, 0, 0]]
+        [[rng.uniform(-9, 9) for _ in range(3)] for _ in range(200_000)],
+        [[0, 0, 2.0], [0, -3.0, 0], [0, 0, 0]],
     )
     sparse = sparse_edges(lattice)
     dense = lattice.expect()
     assert sparse.expect(lattice) == pytest.approx(dense, rel=1e-12)
     assert sparse.viterbi(lattice) == lattice.viterbi()
+
+
+@pytest.mark.parametrize(
+    ("labels", "active", "wanted"),
+    [(47, 1, (False, False)), (64, 100, (True, False)), (64, 400, (False, False)), (128, 500, (True, True))],
+)
+def test_the_choice_between_sparse_and_dense(labels, active, wanted):
+    lattice = Lattice(labels)
+    cells = [float(k < active) for k in range(labels * labels)]
+    lattice.load([[0.0] * labels], [cells[i * labels : (i + 1) * labels] for i in range(labels)])
+    sparse = sparse_edges(lattice)
+    assert (sparse.active, sparse.worthwhile) == (active, wanted)
 
 
 def test_faulty_calls():
@@ -141,7 +159,6 @@ def test_faulty_calls():
         edges.expect(lattice)
     edges.load(lattice)
     assert edges.active == 2
-    assert not edges.worthwhile
     with pytest.raises(RuntimeError, match="expect"):
         edges.pair_sums(lattice)
     other = Lattice(3)

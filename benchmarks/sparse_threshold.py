@@ -1,0 +1,63 @@
+"""Up to which share of active label pairs the sparse loops are faster than the dense ones: the numbers behind
+sparse_is_better and sparse_viterbi_is_better.
+
+    python benchmarks/sparse_threshold.py
+
+Times both kinds of forward-backward and of Viterbi in turn on random sequences. Each cell of the table is time of
+the sparse loop / time of the dense loop, with a star where the rule in the code would take the sparse one.
+"""
+
+from __future__ import annotations
+
+import random
+from time import perf_counter
+
+from crfkit.core.kernels import variant
+from crfkit.core.lattice import Lattice
+from crfkit.core.sparse import SparseEdges
+
+LENGTH = 2000  # long enough that the calls from Python do not count
+SHARES = [0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.2]
+REPEATS = 7
+
+
+def seconds(verb):
+    """Of one call."""
+    start = perf_counter()
+    verb()
+    return perf_counter() - start
+
+
+def compare(labels, share):
+    """Time of the sparse loops relative to the dense ones: forward-backward, Viterbi; and what the rules say."""
+    rng = random.Random(labels)
+    tau = [[rng.gauss(0, 1) if rng.random() < share else 0.0 for _ in range(labels)] for _ in range(labels)]
+    lattice, sparse = Lattice(labels), SparseEdges()
+    lattice.load([[rng.gauss(0, 2) for _ in range(labels)] for _ in range(LENGTH)], tau)
+    sparse.load(lattice)
+    verbs = [
+        lattice.expect,
+        lambda: sparse.expect(lattice),
+        lattice.viterbi,
+        lambda: sparse.viterbi(lattice),
+    ]
+    best = [
+        min(times) for times in zip(*([seconds(verb) for verb in verbs] for _ in range(REPEATS)), strict=True)
+    ]
+    return best[1] / best[0], best[3] / best[2], sparse.worthwhile
+
+
+def main():
+    """Print the table."""
+    print(f"variant {variant()}: forward-backward | Viterbi, sparse time / dense time")
+    print("labels  " + "".join(f"{share:>15.1%}" for share in SHARES))
+    for labels in (16, 32, 48, 64, 100, 150, 250, 400):
+        line = f"{labels:>6}  "
+        for share in SHARES:
+            expect, viterbi, (rule, viterbi_rule) = compare(labels, share)
+            line += f"{expect:>6.2f}{' *'[rule]}|{viterbi:>5.2f}{' *'[viterbi_rule]} "
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
