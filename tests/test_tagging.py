@@ -1,11 +1,13 @@
 """Tagger from Python: answers against enumeration, input that does not fit, threads, pickling."""
 
+import array
 import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
+import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from models import ROOT, model, problem, sentences
 import crfkit
 from crfkit.constraints import constraints
 from crfkit.errors import DataError, FileError, ModelFileError, OptionError, UnsupportedError
+from crfkit.model import Model
 from crfkit.tagging import Tagger, in_order
 
 # Few labels and rich edges, or many labels: sentences that enumeration can handle.
@@ -41,19 +44,13 @@ def test_all_answers_agree_with_enumeration(corpus, k):
     assert [labels for _, labels in best] == [names(trained, path) for _, path in oracle.top(6)]
     assert [p for p, _ in best] == pytest.approx([oracle.probability(path) for _, path in oracle.top(6)])
     nodes = oracle.node_marginals()
-    assert tagger.marginals(rows) == pytest.approx(nodes_array(nodes), abs=1e-9)
+    assert tagger.marginals(rows) == pytest.approx(numpy.array(nodes), abs=1e-9)
     edges = tagger.edge_marginals(rows)
     for t in range(1, len(rows)):
-        assert edges[t - 1] == pytest.approx(nodes_array(oracle.pair_marginals(t)), abs=1e-9)
+        assert edges[t - 1] == pytest.approx(numpy.array(oracle.pair_marginals(t)), abs=1e-9)
     worst = oracle.paths[-1][1]
     assert tagger.probability(rows, names(trained, worst)) == pytest.approx(oracle.probability(worst))
     assert tagger.tag(rows, posterior=True) == names(trained, [max(range(len(row)), key=row.__getitem__) for row in nodes])
-
-
-def nodes_array(rows):
-    import numpy
-
-    return numpy.array(rows)
 
 
 def test_n_best_exhausts_all_labellings():
@@ -73,7 +70,7 @@ def test_allowed_labels_are_a_condition(data):
     mask = [[int(choice is None or label in choice) for label in trained.labels] for choice in allowed]
     tagger, oracle = trained.tagger(), problem(trained, rows, mask)
     assert tagger.tag(rows, allowed=allowed) == names(trained, oracle.best()[1])
-    assert tagger.marginals(rows, allowed=allowed) == pytest.approx(nodes_array(oracle.node_marginals()), abs=1e-9)
+    assert tagger.marginals(rows, allowed=allowed) == pytest.approx(numpy.array(oracle.node_marginals()), abs=1e-9)
     free = tagger.tag(rows)
     expected = oracle.probability([trained.labels.index(label) for label in free])
     assert tagger.probability(rows, free, allowed=allowed) == pytest.approx(expected, abs=1e-9)
@@ -94,7 +91,7 @@ def test_constraints_forbid_what_enumeration_forbids():
         oracle = problem(trained, rows, ends, transitions)
         assert tagger.tag(rows) == names(trained, oracle.best()[1])
         assert [labels for _, labels in tagger.nbest(rows, 5)] == [names(trained, path) for _, path in oracle.top(5)]
-        assert tagger.marginals(rows) == pytest.approx(nodes_array(oracle.node_marginals()), abs=1e-9)
+        assert tagger.marginals(rows) == pytest.approx(numpy.array(oracle.node_marginals()), abs=1e-9)
         voted = tagger.tag(rows, posterior=True)
         nodes = oracle.node_marginals()
         gains = {tuple(path): sum(nodes[t][j] for t, j in enumerate(path)) for _, path in oracle.paths}
@@ -368,12 +365,8 @@ print(answers, errors)
 
 
 def test_infinite_weights_are_found_when_they_are_used(tmp_path):
-    from crfkit.model import Model
-
     trained = model("segmentation")
     weights = trained.weights.tolist()
-    import array
-
     for bad in (float("nan"), float("inf")):
         sections = dict(trained.sections, weights=array.array("f", [bad] * len(weights)))
         tagger = Model(trained.header, sections, verify=False).tagger()
