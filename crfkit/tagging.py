@@ -250,7 +250,7 @@ class Tagger:
         model needs columns that are not there."""
         own = self.header["column_names"]
         names = None if layout is None else layout.names
-        if own is not None and names is not None and self._template is not None and list(names[: len(own)]) != own:
+        if own is not None and names is not None and self._template is not None:
             return self._reordered(own, names, layout)
         if n_columns < self._needs and n_columns:
             where = (None, None) if layout is None else (layout.path, layout.line)
@@ -266,14 +266,16 @@ class Tagger:
             return f"line {error.line} of the model's template has {error.reason.split(' uses ')[0]}"
         return "the model's template uses them"
 
-    def _reordered(self, own: list[str], names: Sequence[str], layout: Any) -> tuple[int, ...]:
-        """The decoder for columns that have the names of training, but other places."""
+    def _reordered(self, own: list[str], names: Sequence[str], layout: Any) -> tuple[int, ...] | None:
+        """The decoder for columns that have the names of training, but maybe other places."""
         used = self._decoders[None].index.plan.columns
         places = {name: number for number, name in enumerate(names)}
         for column in used:
             if own[column] not in places:
                 raise DataError(f"the model's template uses column '{own[column]}'; the columns are {' '.join(names)}", layout.path, 1)
         key = tuple(places[own[column]] for column in used)
+        if list(key) == used:
+            return None
         if key not in self._decoders:
             self._scratches[key] = []
             self._decoders[key] = self._decoders[None].with_columns(self._template, dict(zip(used, key, strict=True)))

@@ -25,7 +25,8 @@ cdef class Decoder:
     cdef list encoded                   # the same as bytes: what name points into
     cdef StringTable label_table
     cdef const float[::1] weights
-    cdef const weight_t* w
+    cdef const weight_t* w              # into weights, or into copy if those are not aligned
+    cdef BufferC copy
     cdef bint verified, constrained
     cdef object constraints             # what the three point into
     cdef const uint8_t* may_follow      # [L][L], if constrained

@@ -7,7 +7,7 @@ A Decoder is what the model gives, read only; any number of threads share it, ea
 """
 
 from libc.math cimport INFINITY, isfinite
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uintptr_t
 from libc.string cimport memchr, memcpy, memset
 
 from .columns cimport FORM_CONLLU, rows_label
@@ -17,9 +17,12 @@ from .layout cimport layout_fits
 from .memory cimport buffer_free, buffer_reserve
 from .search cimport Search, search_nbest
 from .strings cimport StringTable, StringTableC, string_hash, strings_find
-from .structs cimport LatticeC, SentenceC
+from .structs cimport LatticeC, SentenceC, weight_t
 
 from ..errors import DataError, ModelFileError
+
+cdef enum:
+    ALIGNMENT = 64  # of weights, for the compiled loops
 
 
 cdef class Decoder:
@@ -39,7 +42,12 @@ cdef class Decoder:
         if index.n_attributes != layout.n_attributes:
             raise ValueError("an index of another layout")
         self.layout, self.weights, self.verified = layout, weights, verified
-        self.w = &weights[0] if weights.shape[0] else NULL
+        if weights.shape[0]:
+            self.w = &weights[0]
+            if <uintptr_t>self.w % ALIGNMENT:  # from a file they never are
+                buffer_reserve(&self.copy, weights.shape[0], sizeof(weight_t))
+                memcpy(self.copy.data, self.w, weights.shape[0] * sizeof(weight_t))
+                self.w = <const weight_t*>self.copy.data
         self.labels = list(labels)
         self.encoded = [label.encode() for label in labels]
         self.label_table = StringTable()
@@ -62,6 +70,7 @@ cdef class Decoder:
     def __dealloc__(self):
         buffer_free(&self.names)
         buffer_free(&self.name_lens)
+        buffer_free(&self.copy)
 
     def with_columns(self, template, numbers):
         """The same decoder for data with the columns in another order: numbers[c] is where the template's column

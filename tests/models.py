@@ -1,0 +1,63 @@
+"""Small models of the synthetic corpora, trained once a run, and their scores worked out from the features."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from reference import Problem
+
+import crfkit
+from crfkit.expansion import expand
+
+ROOT = Path(__file__).resolve().parents[1]
+TEMPLATES = {"letters": "letter-to-sound"}
+
+
+@cache
+def model(corpus: str, algorithm: str = "lbfgs", template: str | None = None):
+    """A model after a few passes: good enough to differ from chance, and quick."""
+    passes = {"lbfgs": {"max_iter": 12}, "perceptron": {"passes": 3}}[algorithm]
+    if corpus == "reals":
+        return crfkit.learn(ROOT / "data/reals.train.txt", format="crfsuite", algorithm=algorithm, **passes)
+    path = ROOT / "templates" / f"{template or TEMPLATES.get(corpus, corpus)}.txt"
+    return crfkit.learn(ROOT / f"data/{corpus}.train.txt", template=path, algorithm=algorithm, **passes)
+
+
+@cache
+def sentences(corpus: str, part: str = "test") -> list[list[list[str]]]:
+    """The sentences of a corpus as rows, labels included."""
+    text = (ROOT / f"data/{corpus}.{part}.txt").read_text(encoding="utf-8")
+    return [[line.split() for line in block.splitlines()] for block in text.strip().split("\n\n")]
+
+
+@cache
+def _features(trained):
+    found: dict = {}
+    for attribute, previous, label, weight in trained.features():
+        found.setdefault((attribute, previous is None), []).append((previous, label, weight))
+    return found
+
+
+def problem(trained, rows, allowed=None, transitions=None) -> Problem:
+    """The scores of a sentence, by expanding the template and adding weights up."""
+    numbers = {label: number for number, label in enumerate(trained.labels)}
+    width = len(numbers)
+    features = _features(trained)
+    tau = [[0.0] * width for _ in range(width)]
+    for previous, label, weight in features.get((None, False), ()):
+        tau[numbers[previous]][numbers[label]] += weight
+    nodes = [[0.0] * width for _ in rows]
+    edges = {t: [list(row) for row in tau] for t in range(1, len(rows))}
+    for t in range(len(rows)):
+        for line in trained.template.lines:
+            text = expand(line, rows, t)
+            if text is None or (not line.macros and "B" in line.kinds and text == "B"):
+                continue
+            if "U" in line.kinds:
+                for _, label, weight in features.get((text, True), ()):
+                    nodes[t][numbers[label]] += weight
+            if "B" in line.kinds and t:
+                for previous, label, weight in features.get((text, False), ()):
+                    edges[t][numbers[previous]][numbers[label]] += weight
+    return Problem(nodes, tau, edges, allowed, transitions)

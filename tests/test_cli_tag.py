@@ -1,0 +1,408 @@
+"""`crfkit tag` from the outside: layouts to the byte, streams, options, errors and exit codes."""
+
+import gzip
+import os
+import re
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+from click.testing import CliRunner
+from models import ROOT, model, sentences
+
+import crfkit
+from crfkit.cli import cli
+
+WORDS = 'the DT\nold JJ\ndog NN\n\nher PRP$\nwork VB\n\n'
+TOKENS = [[["the", "DT"], ["old", "JJ"], ["dog", "NN"]], [["her", "PRP$"], ["work", "VB"]]]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run the command in a folder of its own, with the models there."""
+    for name, trained in (("m", model("chunking")), ("words", model("segmentation")), ("perc", model("chunking", "perceptron"))):
+        trained.save(tmp_path / name)
+
+    def run(*args, stdin=b"", code=0):
+        result = CliRunner().invoke(cli, ["tag", *map(str, args)], input=stdin.encode() if isinstance(stdin, str) else stdin)
+        assert result.exit_code == code, result.output
+        return result if code else result.stdout_bytes.decode()
+
+    return run
+
+
+def program(*args, **kwargs):
+    return subprocess.Popen(
+        [sys.executable, "-m", "crfkit", "tag", *args],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs,
+    )  # fmt: skip
+
+
+def with_labels(text, labels, separator=" "):
+    """The lines that are not empty, with a label at the end of each."""
+    labels = iter(labels)
+    return "".join(line + (separator + next(labels) if line else "") + "\n" for line in text.split("\n")[:-1])
+
+
+def labels_of(texts, constraints=None, **kwargs):
+    tagger = model("chunking").tagger(constraints)
+    return [label for rows in texts for label in tagger.tag(rows, **kwargs)]
+
+
+# The default layout
+
+
+def test_lines_come_out_as_they_went_in(run):
+    labels = labels_of(TOKENS)
+    assert run("m", stdin=WORDS) == with_labels(WORDS, labels)
+    tabs = WORDS.replace(" ", "\t")
+    assert run("m", stdin=tabs) == with_labels(tabs, labels, "\t")
+    assert run("--separator", "|", "m", stdin=tabs) == with_labels(tabs, labels, "|")
+    assert run("--separator", "\\t", "m", stdin=WORDS) == with_labels(WORDS, labels, "\t")
+    gold = WORDS.replace("\n\n", "\0").replace("\n", " X-UNSEEN\n").replace("\0", " X-UNSEEN\n\n")
+    assert run("m", stdin=gold) == with_labels(gold, labels)
+
+
+@pytest.mark.parametrize(
+    ("change", "back"),
+    [
+        (lambda text: text.replace("\n", "\r\n"), lambda text: text.replace("\r\n", "\n")),
+        (lambda text: "\ufeff" + text, lambda text: text),
+        (lambda text: text.rstrip("\n"), lambda text: text),
+        (lambda text: "\n \n" + text.replace("\n\n", "\n\t\n\n"), lambda text: text),
+    ],
+    ids=["crlf", "byte order mark", "no final newline", "more blank lines"],
+)
+def test_odd_line_ends(run, change, back):
+    assert back(run("m", stdin=change(WORDS))) == run("m", stdin=WORDS)
+
+
+def test_faults_that_make_other_taggers_lose_tokens(run):
+    """Long lines, leading blanks: nothing disappears. Short lines: an error."""
+    long = "x" * 9000
+    out = run("m", stdin=f"the DT\n{long} NN\n of IN\n\tthe DT\n\n".replace("\tthe", " the"))
+    assert [line.rsplit(" ", 1)[0] for line in out.splitlines()] == ["the DT", f"{long} NN", " of IN", " the DT", ""]
+    result = run("m", stdin="a DT\nb NN\nc\n\nd NN\n", code=1)
+    assert "crfkit: error: <stdin>:3: found 1 column, expected 2 as in <stdin>:1\n" in result.stderr
+    result = run("m", stdin="a\nb\n", code=1)
+    assert "<stdin>:1: found 1 column, expected 2 or more" in result.stderr and "template" in result.stderr
+    result = run("m", stdin=b"a NN\nb\xff NN\n", code=1)
+    assert "<stdin>:2: byte 2 of the line (0xFF) is not UTF-8" in result.stderr
+
+
+def test_no_input(run, tmp_path):
+    for text in ("", "\n\n", "\r\n"):
+        assert run("m", stdin=text) == ""
+    (tmp_path / "empty").touch()
+    assert run("m", "empty", "empty") == ""
+
+
+def test_several_files_and_gzip(run, tmp_path):
+    (tmp_path / "one").write_text(WORDS)
+    (tmp_path / "two.gz").write_bytes(gzip.compress(WORDS.encode()))
+    assert run("m", "one", "two.gz", "-", stdin=WORDS) == 3 * run("m", stdin=WORDS)
+
+
+def test_test_corpus_by_threads(run, tmp_path):
+    text = (ROOT / "data/chunking.test.txt").read_text() * 150  # some blocks
+    (tmp_path / "text").write_text(text)
+    tagger = model("chunking").tagger()
+    once = [label for rows in tagger.tag_many([[r[:-1] for r in s] for s in sentences("chunking")]) for label in rows]
+    expected = with_labels(text.rstrip("\n") + "\n\n", once * 150)
+    for threads in (1, 2, 3, 0):
+        assert run("--threads", threads, "m", "text") == expected
+
+
+# The layouts of CRF++
+
+
+def six(p):
+    return f"{p:.6f}"
+
+
+def as_crfpp(rows, labels, marginals=None, every=False, header=None):
+    """What crf_test prints for a sentence."""
+    names = model("chunking").labels
+    lines = [] if header is None else [f"# {header}"]
+    for t, (row, label) in enumerate(zip(rows, labels, strict=True)):
+        cells = [*row, label if marginals is None else f"{label}/{six(marginals[t][names.index(label)])}"]
+        if every:
+            cells += [f"{name}/{six(p)}" for name, p in zip(names, marginals[t], strict=True)]
+        lines.append("\t".join(cells))
+    return "\n".join(lines) + "\n\n"
+
+
+def test_probabilities_in_the_layout_of_crfpp(run):
+    tagger = model("chunking").tagger()
+    expected = {1: "", 2: ""}
+    for rows in TOKENS:
+        labels = tagger.tag(rows)
+        p, nodes = tagger.probability(rows, labels), tagger.marginals(rows)
+        for level in (1, 2):
+            expected[level] += as_crfpp(rows, labels, nodes, level == 2, six(p))
+    assert run("-v", 1, "m", stdin=WORDS) == run("-v1", "m", stdin=WORDS.replace(" ", "\t")) == expected[1]
+    assert run("-v2", "m", stdin=WORDS) == expected[2]
+    assert run("-v0", "m", stdin=WORDS) == run("m", stdin=WORDS)
+
+
+def test_literal_layout(run):
+    """The same once more, without a line of code in between; only labels and figures are left open."""
+    shape = re.sub(r"\t[^\t]*/", "\tL/", re.sub(r"\d\.\d{6}", "P", run("-n2", "-v1", "m", stdin="the DT\ndog  NN\n")))
+    assert shape == "# 0 P\nthe\tDT\tL/P\ndog\tNN\tL/P\n\n# 1 P\nthe\tDT\tL/P\ndog\tNN\tL/P\n\n"
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_n_best_in_the_layout_of_crfpp(run, level):
+    tagger = model("chunking").tagger()
+    expected = ""
+    for rows in TOKENS:
+        nodes = tagger.marginals(rows) if level else None
+        for rank, (p, labels) in enumerate(tagger.nbest(rows, 4)):
+            expected += as_crfpp(rows, labels, nodes, level == 2, f"{rank} {six(p)}")
+    assert run("-n", 4, f"-v{level}", "m", stdin=WORDS) == expected
+
+
+def test_fewer_analyses_than_asked_for(run):
+    out = run("-n", 10, "words", stdin="w\n")
+    assert [line.split()[:2] for line in out.splitlines() if line.startswith("#")] == [["#", str(rank)] for rank in range(4)]
+
+
+def test_probabilities_are_rounded_as_printf_does(run):
+    tagger = model("chunking").tagger()
+    rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")]
+    text = "".join("".join(" ".join(row) + "\n" for row in sentence) + "\n" for sentence in rows)
+    found = [line.split("\t")[3:] for line in run("-v2", "m", stdin=text).splitlines() if "\t" in line]
+    assert found == [
+        [f"{name}/{six(p)}" for name, p in zip(tagger.labels, node, strict=True)]
+        for sentence in rows
+        for node in tagger.marginals(sentence).tolist()
+    ]
+
+
+# Further ways of decoding
+
+
+def test_probability_columns(run):
+    tagger = model("chunking").tagger()
+    expected = ""
+    for rows in TOKENS:
+        labels = tagger.tag(rows)
+        p, nodes = tagger.probability(rows, labels), tagger.marginals(rows)
+        for t, (row, label) in enumerate(zip(rows, labels, strict=True)):
+            expected += " ".join([*row, label, six(nodes[t][tagger.labels.index(label)]), six(p)]) + "\n"
+        expected += "\n"
+    assert run("--probability", "m", stdin=WORDS) == expected
+    assert run("--probability", "--separator", "\\t", "m", stdin=WORDS.replace(" ", "\t")) == expected.replace(" ", "\t")
+
+
+def test_posterior(run):
+    rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")]
+    text = "".join("".join(" ".join(row) + "\n" for row in sentence) + "\n" for sentence in rows)
+    labels = labels_of(rows, posterior=True)
+    assert run("--posterior", "m", stdin=text) == with_labels(text, labels)
+    first = run("--posterior", "-v1", "m", stdin=WORDS).splitlines()
+    assert [line.split("\t")[2].split("/")[0] for line in first if "\t" in line] == labels_of(TOKENS, posterior=True)
+
+
+def test_constraints(run, tmp_path):
+    text = "".join("".join(row[0] + "\n" for row in sentence) + "\n" for sentence in sentences("segmentation"))
+
+    def unsound(output):
+        found = 0
+        for block in output.strip().split("\n\n"):
+            labels = ["E", *(line.split()[-1] for line in block.splitlines() if not line.startswith("# ")), "B"]
+            found += sum(a + b not in ("BM", "BE", "MM", "ME", "EB", "ES", "SB", "SS") for a, b in pairwise(labels))
+        return found
+
+    assert unsound(run("words", stdin=text))
+    for options in (["auto"], ["iobes"], ["auto", "--posterior"], ["auto", "-n", "5"]):
+        assert not unsound(run("--constraints", *options, "words", stdin=text))
+    (tmp_path / "pairs").write_text("S S\n")
+    assert {line.split()[-1] for line in run("--constraints", "pairs", "words", stdin="a\nb\n\n").split("\n")[:2]} == {"S"}
+    (tmp_path / "pairs").write_text("<start> B\nB M\n")
+    result = run("--constraints", "pairs", "words", stdin="a\nb\n\n# c\nd\ne\nf\n".replace("# ", ""), code=1)
+    assert "crfkit: error: <stdin>:4: the constraints leave no labels for the sentence that begins here" in result.stderr
+    result = run("--constraints", "bio", "words", code=1)
+    assert "the model's label 'E' is not one of bio" in result.stderr
+    (tmp_path / "pairs").write_text("S S\nS X\n")
+    assert "pairs:2: the model has no label 'X'" in run("--constraints", "pairs", "words", code=1).stderr
+
+
+def test_partial(run):
+    text = "the DT ?\nold JJ B-NP\ndog NN B-VP|I-VP|O\n\nher PRP$ ?\nwork VB ?\n\n"
+    labels = labels_of(TOKENS[:1], allowed=[None, "B-NP", ["B-VP", "I-VP", "O"]]) + labels_of(TOKENS[1:])
+    assert run("--partial", "m", stdin=text) == with_labels(text, labels)
+    marked = run("--partial", "-v1", "m", stdin=text).splitlines()
+    assert marked[2] == "old\tJJ\tB-NP\tB-NP/1.000000"
+    result = run("--partial", "m", stdin="a NN ?\nb NN B-NP|X-NP\n", code=1)
+    assert "crfkit: error: <stdin>:2: the model has no label 'X-NP': expected ?" in result.stderr
+    assert "found 1 column, expected 2 or more" in run("--partial", "m", stdin="the ?\n", code=1).stderr
+    result = run("--partial", "--constraints", "bio", "m", stdin="the DT ?\n\na NN I-NP\n", code=1)
+    assert "<stdin>:3: the constraints leave no labels" in result.stderr
+
+
+def test_models_without_probabilities(run):
+    labels = model("chunking", "perceptron").tagger().tag(TOKENS[0])
+    assert run("perc", stdin=WORDS).splitlines()[0] == f"the DT {labels[0]}"
+    for options in (["-v1"], ["-v", "2"], ["-n", "2"], ["--probability"], ["--posterior"]):
+        assert "trained by perceptron does not have" in run(*options, "perc", stdin=WORDS, code=1).stderr
+
+
+# Other formats
+
+
+def test_columns_are_found_by_name(tmp_path):
+    text = (ROOT / "data/chunking.train.txt").read_text()
+    template = (ROOT / "templates/chunking.txt").read_text()
+    (tmp_path / "train").write_text("# columns = word pos chunk\n" + text[:20000].rpartition("\n\n")[0] + "\n")
+    (tmp_path / "template").write_text(template)
+    crfkit.learn("train", template="template", max_iter=5).save("m")
+    plain = CliRunner().invoke(cli, ["tag", "m"], input="the DT\nold JJ\n").stdout.split()[2::3]
+    named = CliRunner().invoke(cli, ["tag", "m"], input="# columns = pos extra word\nDT x the\nJJ x old\n").stdout
+    assert named == f"# columns = pos extra word\nDT x the {plain[0]}\nJJ x old {plain[1]}\n\n"
+    result = CliRunner().invoke(cli, ["tag", "-v1", "m"], input="# columns = pos word\nDT the\n")
+    assert result.stdout.splitlines()[1].startswith(f"DT\tthe\t{plain[0]}/")
+    result = CliRunner().invoke(cli, ["tag", "m"], input="# columns = pos token\nDT the\n")
+    assert result.exit_code == 1
+    assert "<stdin>:1: the model's template uses column 'word'; the columns are pos token" in result.stderr
+
+
+def test_attribute_lines(tmp_path):
+    model("reals").save("r")
+    text = "".join(f"{line}\n\n" for line in (ROOT / "data/reals.test.txt").read_text().strip().split("\n\n"))
+    out = CliRunner().invoke(cli, ["tag", "r"], input=text).stdout
+    _, predicted = model("reals").tagger().tag_with_gold(ROOT / "data/reals.test.txt")
+    assert out == with_labels(text, [label for labels in predicted for label in labels], "\t")
+    line = "?\twidth:2\n\nearly|late\twidth:2\n\n"
+    out = CliRunner().invoke(cli, ["tag", "--partial", "-v2", "r"], input=line).stdout
+    assert out.splitlines()[4].startswith("early|late\twidth:2\t") and out.splitlines()[4].endswith("\tmiddle/0.000000")
+    assert not out.splitlines()[1].endswith("\tmiddle/0.000000")
+
+
+CONLLU = """\
+# sent_id = 1
+1\tthe\tthe\t{}\tDT\t_\t2\tdet\t_\t_
+2-3\tdogs'\t_\t_\t_\t_\t_\t_\t_\t_
+2\tdogs\tdog\t{}\tNNS\t_\t0\troot\t_\t_
+2.1\tx\tx\t_\t_\t_\t_\t_\t_\t_
+
+"""
+
+
+def test_conllu(tmp_path):
+    (tmp_path / "train").write_text(CONLLU.format("DET", "NOUN") * 3)
+    (tmp_path / "template").write_text("U0:%x[0,form]\nU1:%x[-1,xpos]\nB\n")
+    crfkit.learn("train", template="template", format="conllu", label="upos").save("c")
+    text = CONLLU.format("_", "_")
+
+    def tag(*options, text=text):
+        return CliRunner().invoke(cli, ["tag", *options, "c"], input=text).stdout
+
+    lines = text.split("\n")
+    lines[1] += "\tDET"
+    lines[3] += "\tNOUN"
+    assert tag() == "\n".join(lines)
+    marked = tag("-v1").split("\n")
+    assert marked[0].startswith("# ") and marked[1] == "# sent_id = 1" and marked[3] == lines[2]
+    assert marked[2].startswith(lines[1] + "/") and marked[4].startswith(lines[3] + "/") and marked[5:] == [lines[4], "", ""]
+    assert "\tVERB" not in tag("--partial")
+    forced = tag("--partial", text=CONLLU.format("NOUN", "_")).split("\n")
+    assert forced[1].endswith("\tNOUN")
+
+
+# Output
+
+
+def test_output_file_appears_whole_or_not_at_all(run, tmp_path):
+    (tmp_path / "in").write_text(WORDS)
+    assert run("-o", "out", "m", "in") == ""
+    assert (tmp_path / "out").read_text() == run("m", "in")
+    before = sorted(os.listdir())
+    run("-o", "out", "m", stdin=WORDS + "x\n", code=1)
+    run("-o", "new", "m", stdin=WORDS + "x\n", code=1)
+    assert (tmp_path / "out").read_text() == run("m", "in")
+    assert sorted(os.listdir()) == before
+    assert "create it first" in run("-o", "no/where", "m", stdin=WORDS, code=1).stderr
+    assert "names a folder" in run("-o", tmp_path, "m", stdin=WORDS, code=1).stderr
+    assert run("-o", os.devnull, "m", stdin=WORDS) == ""
+
+
+def test_an_unwritable_output_is_found_before_work(run):
+    """Before the model is read, in fact."""
+    assert "no/where" in run("-o", "no/where", "no-model", stdin=WORDS, code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--separator", "x", "-v1"], "--separator is of no use"),
+        (["--separator", ""], "--separator: expected"),
+        (["--separator", "\n"], "--separator: expected"),
+        (["--probability", "-n2"], "--probability adds columns"),
+        (["--posterior", "-n2"], "--posterior finds one"),
+        (["-v3"], "'-v'"),
+        (["-n0"], "'-n'"),
+        (["-o", "m"], "is also an input"),
+    ],
+)
+def test_options_that_contradict_each_other(run, options, message):
+    assert message in run(*options, "m", stdin=WORDS, code=2).stderr
+
+
+def test_other_errors(run, tmp_path):
+    assert "nowhere" in run("m", "nowhere", code=1).stderr
+    assert "nowhere" in run("nowhere", code=1).stderr
+    (tmp_path / "text").write_text(WORDS)
+    assert "crfkit: error: text: " in run("text", code=1).stderr
+    assert "standard input can be read only once" in run("m", "-", "-", code=2).stderr
+
+
+def test_a_sentence_is_written_before_the_next_one_is_read(run):
+    with program("--unbuffered", "m") as process:
+        for _ in range(3):
+            process.stdin.write(b"the DT\ndog NN\n\n")
+            process.stdin.flush()
+            assert [process.stdout.readline() for _ in range(3)] == [b"the DT B-NP\n", b"dog NN I-NP\n", b"\n"]
+        assert process.communicate() == (b"", b"")
+        assert process.returncode == 0
+
+
+def test_a_terminal_is_served_sentence_by_sentence(run):
+    pty = pytest.importorskip("pty")
+    master, slave = pty.openpty()
+    with subprocess.Popen([sys.executable, "-m", "crfkit", "tag", "m"], stdin=subprocess.PIPE, stdout=slave) as process:
+        os.close(slave)
+        process.stdin.write(b"the DT\ndog NN\n\n")
+        process.stdin.flush()
+        seen = b""
+        while seen.count(b"\n") < 3:
+            seen += os.read(master, 1000)
+        assert seen == b"the DT B-NP\r\ndog NN I-NP\r\n\r\n"
+        process.stdin.close()
+        assert process.wait() == 0
+    os.close(master)
+
+
+def test_a_reader_that_goes_away_is_no_error(run, tmp_path):
+    (tmp_path / "text").write_text(WORDS * 100000)
+    with program("m", "text") as process:
+        process.stdin.close()
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+
+def test_memory_does_not_grow_with_the_input(run):
+    pytest.importorskip("resource")
+    code = (
+        "import resource, sys; from crfkit.cli import cli; cli.main(['tag', '--threads', '2', 'm'], standalone_mode=False); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+    )
+    peak = []
+    for times in (40_000, 400_000):
+        done = subprocess.run([sys.executable, "-c", code], input=WORDS.encode() * times, capture_output=True, check=True)
+        assert done.stdout.count(b"\n") == 7 * times
+        peak.append(int(done.stderr))
+    assert peak[1] < 1.2 * peak[0]

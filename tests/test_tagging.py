@@ -1,0 +1,382 @@
+"""Tagger from Python: answers against enumeration, input that does not fit, threads, pickling."""
+
+import array
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import ROOT, model, problem, sentences
+
+import crfkit
+from crfkit.constraints import constraints
+from crfkit.errors import DataError, FileError, ModelFileError, OptionError, UnsupportedError
+from crfkit.model import Model
+from crfkit.tagging import Tagger, in_order
+
+# Few labels and rich edges, or many labels: sentences that enumeration can handle.
+CASES = [("segmentation", 5), ("chunking", 3), ("ner", 3)]
+SMALL = [(corpus, k) for corpus, _ in CASES for k in (0, 7, 20)]
+
+
+def short(corpus, k):
+    length = dict(CASES)[corpus]
+    return [row[:-1] for row in sentences(corpus)[k][:length]]
+
+
+def names(trained, path):
+    return [trained.labels[j] for j in path]
+
+
+@pytest.mark.parametrize(("corpus", "k"), SMALL)
+def test_all_answers_agree_with_enumeration(corpus, k):
+    trained, rows = model(corpus), short(corpus, k)
+    tagger, oracle = trained.tagger(), problem(trained, rows)
+    score, path = oracle.best()
+    assert tagger.tag(rows) == names(trained, path)
+    assert tagger.score(rows, names(trained, path)) == pytest.approx(score)
+    best = tagger.nbest(rows, 6)
+    assert [labels for _, labels in best] == [names(trained, path) for _, path in oracle.top(6)]
+    assert [p for p, _ in best] == pytest.approx([oracle.probability(path) for _, path in oracle.top(6)])
+    nodes = oracle.node_marginals()
+    assert tagger.marginals(rows) == pytest.approx(numpy.array(nodes), abs=1e-9)
+    edges = tagger.edge_marginals(rows)
+    for t in range(1, len(rows)):
+        assert edges[t - 1] == pytest.approx(numpy.array(oracle.pair_marginals(t)), abs=1e-9)
+    worst = oracle.paths[-1][1]
+    assert tagger.probability(rows, names(trained, worst)) == pytest.approx(oracle.probability(worst))
+    assert tagger.tag(rows, posterior=True) == names(trained, [max(range(len(row)), key=row.__getitem__) for row in nodes])
+
+
+def test_n_best_exhausts_all_labellings():
+    tagger, rows = model("segmentation").tagger(), short("segmentation", 3)[:3]
+    found = tagger.nbest(rows, 1000)
+    assert {tuple(labels) for _, labels in found} == set(product("BEMS", repeat=3))
+    assert sum(p for p, _ in found) == pytest.approx(1)
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_allowed_labels_are_a_condition(data):
+    trained, rows = model("segmentation"), short("segmentation", data.draw(st.integers(0, 50)))
+    allowed = [
+        data.draw(st.one_of(st.none(), st.sampled_from("BEMS"), st.sets(st.sampled_from("BEMS"), min_size=1))) for _ in rows
+    ]
+    mask = [[int(choice is None or label in choice) for label in trained.labels] for choice in allowed]
+    tagger, oracle = trained.tagger(), problem(trained, rows, mask)
+    assert tagger.tag(rows, allowed=allowed) == names(trained, oracle.best()[1])
+    assert tagger.marginals(rows, allowed=allowed) == pytest.approx(numpy.array(oracle.node_marginals()), abs=1e-9)
+    free = tagger.tag(rows)
+    expected = oracle.probability([trained.labels.index(label) for label in free])
+    assert tagger.probability(rows, free, allowed=allowed) == pytest.approx(expected, abs=1e-9)
+
+
+def test_constraints_forbid_what_enumeration_forbids():
+    trained = model("segmentation")
+    tagger = trained.tagger("auto")
+    limits, width = constraints("auto", trained.labels), len(trained.labels)
+    assert limits == constraints("iobes", trained.labels)
+    transitions = [list(limits.transitions[i * width : (i + 1) * width]) for i in range(width)]
+    changed = 0
+    for k in range(30):
+        rows = short("segmentation", k)
+        ends = [[1] * width for _ in rows]
+        ends[0] = [a & b for a, b in zip(ends[0], limits.starts, strict=True)]
+        ends[-1] = [a & b for a, b in zip(ends[-1], limits.ends, strict=True)]
+        oracle = problem(trained, rows, ends, transitions)
+        assert tagger.tag(rows) == names(trained, oracle.best()[1])
+        assert [labels for _, labels in tagger.nbest(rows, 5)] == [names(trained, path) for _, path in oracle.top(5)]
+        assert tagger.marginals(rows) == pytest.approx(numpy.array(oracle.node_marginals()), abs=1e-9)
+        voted = tagger.tag(rows, posterior=True)
+        nodes = oracle.node_marginals()
+        gains = {tuple(path): sum(nodes[t][j] for t, j in enumerate(path)) for _, path in oracle.paths}
+        assert gains[tuple(trained.labels.index(label) for label in voted)] == pytest.approx(max(gains.values()))
+        changed += tagger.tag(rows) != trained.tagger().tag(rows)
+    assert changed, "the constraints did not make a difference: the test shows nothing"
+
+
+def test_impossible_constraints():
+    tagger = model("chunking").tagger("bio")
+    with pytest.raises(DataError, match="the constraints leave no labels"):
+        tagger.tag([["a", "DT"]], allowed=["I-NP"])
+    for ask in (tagger.marginals, lambda rows, **kw: tagger.nbest(rows, 2, **kw)):
+        with pytest.raises(DataError, match="the constraints leave no labels"):
+            ask([["a", "DT"]], allowed=["I-NP"])
+    assert tagger.score([["a", "DT"]], ["I-NP"]) == float("-inf")
+    assert tagger.probability([["a", "DT"]], ["I-NP"]) == 0
+
+
+class TestConstraintFiles:
+    def test_pairs_starts_and_ends(self, tmp_path):
+        file = tmp_path / "pairs"
+        file.write_text("A B\r\n\nB\tA\n<start> A\n")
+        limits = constraints(file, ["A", "B", "C"])
+        assert limits.transitions == bytes([0, 1, 0, 1, 0, 0, 0, 0, 0])
+        assert (limits.starts, limits.ends) == (bytes([1, 0, 0]), bytes([1, 1, 1]))
+        file.write_text("A <end>\n")
+        assert constraints(file, ["A", "B"]).ends == bytes([1, 0])
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("A A\nA X\n", ":2: the model has no label 'X'"),
+            ("A\n", ":1: found 1 labels, expected two"),
+            ("A B A\n", ":1: found 3 labels, expected two"),
+            ("A <start>\n", ":1: expected LABEL LABEL, <start> LABEL or LABEL <end>"),
+            ("<start> <end>\n", ":1: expected LABEL LABEL"),
+        ],
+    )
+    def test_faults(self, tmp_path, text, message):
+        file = tmp_path / "pairs"
+        file.write_text(text)
+        with pytest.raises(DataError) as error:
+            constraints(file, ["A", "B"])
+        assert message in str(error.value) and str(file) in str(error.value)
+
+    def test_no_such_file(self):
+        with pytest.raises(FileError, match="nowhere: cannot be read"):
+            constraints("nowhere", ["A"])
+
+    def test_schemes(self):
+        with pytest.raises(DataError, match="'NN' is not one of bio"):
+            constraints("bio", ["NN"])
+        with pytest.raises(DataError, match="'NN' is of no chunk scheme"):
+            constraints("auto", ["NN", "O"])
+        assert constraints("auto", ["B-A", "I-A", "O"]) == constraints("bio", ["B-A", "I-A", "O"])
+        assert constraints("auto", ["I-A", "I-B", "B-A", "O"]) == constraints("iob1", ["I-A", "I-B", "B-A", "O"])
+        assert constraints("auto", ["B-A", "L-A", "U-A", "O"]) == constraints("bilou", ["B-A", "L-A", "U-A", "O"])
+        bio = constraints("bio", ["B-A", "B-B", "I-A", "O"])
+        assert bio.transitions == bytes([1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0, 1])
+        assert bio.starts == bytes([1, 1, 0, 1])
+
+
+# Many sentences
+
+
+def test_many_sentences_are_tagged_like_one():
+    trained = model("chunking")
+    tagger = trained.tagger()
+    rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")]
+    rows[3:3] = [[]]
+    one_by_one = [tagger.tag(sentence) for sentence in rows]
+    assert one_by_one[3] == []
+    for threads in (0, 1, 2, 5):
+        assert tagger.tag_many(rows, threads) == one_by_one
+    assert tagger.tag_many(iter(rows)) == one_by_one
+    assert tagger.tag_many([]) == []
+    assert tagger.tag_many([[], []]) == [[], []]
+
+
+def test_gold_and_predicted_labels():
+    trained = model("chunking")
+    path = ROOT / "data/chunking.dev.txt"
+    rows = sentences("chunking", "dev")
+    gold, predicted = trained.tagger().tag_with_gold(path)
+    assert gold == [[row[-1] for row in sentence] for sentence in rows]
+    assert predicted == trained.tagger().tag_many(rows)
+    assert trained.tagger().tag_with_gold(rows, threads=1) == (gold, predicted)
+    assert trained.tagger().tag_with_gold([path, path])[0] == gold + gold
+    assert crfkit.evaluate(gold, predicted).f1 > 0.8
+    with pytest.raises(DataError, match="found 2 columns, expected 3 as in the training data"):
+        trained.tagger().tag_with_gold([[row[:-1] for row in sentence] for sentence in rows])
+
+
+def test_labels_that_the_model_has_never_seen_are_gold_all_the_same():
+    gold, _ = model("chunking").tagger().tag_with_gold([[["dog", "NN", "B-XX"]]])
+    assert gold == [["B-XX"]]
+
+
+def test_one_tagger_serves_many_threads():
+    tagger = model("chunking").tagger()
+    rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")[:40]]
+    expected = [(tagger.tag(row), tagger.marginals(row).tolist()) for row in rows]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(3):
+            assert list(pool.map(lambda row: (tagger.tag(row), tagger.marginals(row).tolist()), rows)) == expected
+
+
+def test_results_in_order_and_errors_in_their_place():
+    def work(n):
+        if n == 5:
+            raise ValueError("five")
+        return n
+
+    def broken():
+        yield from range(4)
+        raise ValueError("four")
+
+    for threads in (1, 2, 3):
+        assert list(in_order(lambda n: -n, range(50), threads)) == [-n for n in range(50)]
+        for items, n, message in ((range(50), 5, "five"), (broken(), 4, "four")):
+            seen = []
+            with pytest.raises(ValueError, match=message):
+                for result in in_order(work, items, threads):
+                    seen.append(result)
+            assert seen == list(range(n))
+
+
+# What goes in
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([["a"]], "found 1 column, expected 2 or more: line .* of the model's template has %x"),
+        ([["a", "b"], ["a"]], "sentence 1, token 2: found 1 column, expected 2"),
+        ([["a", 3]], "sentence 1, token 1: found int 3, expected a str"),
+        (["ab"], "sentence 1, token 1: found str 'ab', expected a list of columns"),
+        ([[]], "sentence 1, token 1: found 0 columns"),
+        ([["a", "\ud800"]], "characters that UTF-8 has"),
+    ],
+)
+def test_rows_that_do_not_fit(rows, message):
+    tagger = model("chunking").tagger()
+    for ask in (tagger.tag, tagger.marginals, lambda rows: tagger.tag_many([rows]), lambda rows: tagger.nbest(rows, 2)):
+        with pytest.raises(DataError, match=message):
+            ask(rows)
+    assert tagger.tag([["a", "DT"]]) == tagger.tag([["a", "DT", "B-NP", "more"]])
+
+
+def test_labels_that_do_not_fit():
+    tagger = model("chunking").tagger()
+    rows = [["the", "DT"], ["dog", "NN"]]
+    for ask in (tagger.probability, tagger.score):
+        with pytest.raises(DataError, match="found 1 labels, expected 2"):
+            ask(rows, ["B-NP"])
+        with pytest.raises(DataError, match="token 2: the model has no label 'B-XX'"):
+            ask(rows, ["B-NP", "B-XX"])
+        with pytest.raises(DataError, match="token 1: found int 1"):
+            ask(rows, [1, 2])
+    with pytest.raises(DataError, match="allowed: found 1 entries, expected 2"):
+        tagger.tag(rows, allowed=[None])
+    for n in (0, -1, 1.5, True, 2**40):
+        with pytest.raises(OptionError, match="expected a whole number of at least 1"):
+            tagger.nbest(rows, n)
+
+
+def test_empty_sentence():
+    tagger = model("chunking").tagger()
+    labels = len(tagger.labels)
+    assert (tagger.tag([]), tagger.nbest([], 3), tagger.probability([], [])) == ([], [(1.0, [])], 1.0)
+    assert tagger.marginals([]).shape == (0, labels)
+    assert tagger.edge_marginals([]).shape == tagger.edge_marginals([["a", "DT"]]).shape == (0, labels, labels)
+
+
+def test_cells_may_hold_anything():
+    assert len(model("chunking").tagger().tag([["a\tb\n\0", ""], ["", " "]])) == 2
+
+
+def test_attribute_lines():
+    trained = model("reals")
+    tagger = trained.tagger()
+    lines = (ROOT / "data/reals.test.txt").read_text().strip().split("\n\n")
+    rows = []
+    for line in lines:
+        fields = [field.replace("\\:", "\0").rpartition(":") for field in line.strip().split("\t")[1:]]
+        rows.append([{(name or value).replace("\0", ":"): float(value) if name else 1.0 for name, _, value in fields}])
+    gold, predicted = tagger.tag_with_gold(ROOT / "data/reals.test.txt")
+    assert tagger.tag_many(rows) == predicted
+    assert tagger.tag_many([[], rows[0], []]) == [[], predicted[0], []]
+    assert tagger.tag([list(rows[0][0].items())]) == predicted[0]
+    assert tagger.marginals([[]]).sum() == pytest.approx(1)
+    assert crfkit.evaluate(gold, predicted, scheme="none").accuracy > 0.7
+    for bad, message in (
+        ([["x", ("y",)]], "a name, or a pair"),
+        ([{"x": float("inf")}], "a finite value of 'x'"),
+        ([{"a\tb": 1}], "the name of an attribute"),
+        ([""], "a list of attributes"),
+        ([[("x", "z")]], "a name, or a pair"),
+    ):
+        with pytest.raises(DataError, match=message):
+            tagger.tag(bad)
+
+
+# Models
+
+
+def test_models_without_probabilities():
+    trained = model("chunking", "perceptron")
+    tagger, rows = trained.tagger(), short("chunking", 0)
+    assert tagger.tag(rows) == names(trained, problem(trained, rows).best()[1])
+    assert not tagger.has_probabilities
+    for ask in (
+        lambda: tagger.marginals(rows),
+        lambda: tagger.edge_marginals(rows),
+        lambda: tagger.nbest(rows, 2),
+        lambda: tagger.probability(rows, tagger.tag(rows)),
+        lambda: tagger.tag(rows, posterior=True),
+    ):
+        with pytest.raises(UnsupportedError, match="trained by perceptron does not have"):
+            ask()
+
+
+def test_saved_loaded_and_pickled(tmp_path):
+    trained = model("chunking")
+    trained.save(tmp_path / "m")
+    rows = short("chunking", 0)
+    expected = trained.tagger("bio").nbest(rows, 3)
+    for tagger in (
+        crfkit.load(tmp_path / "m", constraints="bio"),
+        crfkit.load((tmp_path / "m").read_bytes(), constraints="bio"),
+        crfkit.load(tmp_path / "m", constraints="bio", verify=False),
+        pickle.loads(pickle.dumps(trained.tagger("bio"))),
+    ):
+        assert isinstance(tagger, Tagger)
+        assert tagger.nbest(rows, 3) == expected
+        assert tagger.labels == trained.labels
+    with pytest.raises(FileError):
+        crfkit.load(tmp_path / "nothing")
+
+
+def test_damage_to_an_unverified_model_is_an_error_or_an_answer(tmp_path):
+    """Never a crash: run in a process of its own, which would die of it."""
+    trained = model("segmentation")
+    trained.save(tmp_path / "m")
+    program = """
+import random, sys
+import crfkit
+from crfkit.errors import CrfkitError
+data = open("m", "rb").read()
+dice = random.Random(1)
+rows = [["w"], ["a"], ["b"]]
+answers = errors = 0
+for _ in range(300):
+    broken = bytearray(data)
+    for _ in range(dice.choice([1, 20, 2000])):
+        broken[dice.randrange(4096, len(data))] = dice.choice([0, 1, 0x7F, 0x80, 0xFF, dice.randrange(256)])
+    try:
+        tagger = crfkit.load(bytes(broken), verify=False)
+        answers += all(label in tagger.labels for label in tagger.tag(rows))
+        tagger.nbest(rows, 3)
+        tagger.tag_many([rows] * 3, threads=2)
+    except CrfkitError:
+        errors += 1
+print(answers, errors)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    answers, errors = map(int, done.stdout.split())
+    assert answers and errors
+
+
+def test_infinite_weights_are_found_when_they_are_used(tmp_path):
+    trained = model("segmentation")
+    weights = trained.weights.tolist()
+    for bad in (float("nan"), float("inf")):
+        sections = dict(trained.sections, weights=array.array("f", [bad] * len(weights)))
+        tagger = Model(trained.header, sections, verify=False).tagger()
+        with pytest.raises(ModelFileError, match="not a finite number"):
+            tagger.tag(short("segmentation", 0))
+
+
+def test_nothing_heavy_is_imported():
+    code = "import sys, crfkit; print([m for m in ('numpy', 'click', 'crfkit.model', 'crfkit.learning') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert {"load", "learn", "evaluate", "Tagger", "CrfkitError"} <= set(dir(crfkit))
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        crfkit.nothing  # noqa: B018
