@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from .core.index import Index
     from .core.layout import Layout
+    from .tagging import Tagger
 
 LAYOUT_ARRAYS = {"u_ptr": "int64", "u_label": "uint16", "b_ptr": "int64", "b_prev": "uint16", "b_label": "uint16"}
 
@@ -105,6 +106,12 @@ class Model:
     def to_bytes(self) -> bytes:
         """The bytes that `save` writes."""
         return modelfile.dumps(self.header, self.sections)
+
+    def tagger(self, constraints: str | os.PathLike[str] | None = None) -> Tagger:
+        """The model at work on sentences."""
+        from .tagging import Tagger
+
+        return Tagger(self, constraints)
 
     def __reduce__(self):
         return load, (self.to_bytes(),)

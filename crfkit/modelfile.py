@@ -19,9 +19,9 @@ import os
 import stat
 import struct
 import sys
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .errors import FileError, ModelFileError
 
@@ -149,13 +149,11 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], sections: Mappin
     was there before is still there.
     """
     parts = _encode(header, sections)
-    target = _target(path)
     try:
-        if _is_device(target):
-            with open(target, "wb") as file:
-                file.writelines(parts)
-        else:
-            _replace(target, parts)
+        with replacing(path) as file:
+            file.writelines(parts)
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(f"{os.fspath(path)}: cannot be written: {_reason(error)}") from error
     return sum(len(part) for part in parts)
@@ -169,21 +167,13 @@ def dumps(header: dict[str, Any], sections: Mapping[str, Buffer]) -> bytes:
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise FileError unless a model can be written to this path: to be called before hours of training."""
     target = _target(path)
-    if _is_device(target):
-        return
-    probe = _temporary(target)
-    try:
-        try:
-            open(probe, "xb").close()
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(probe)
-    except OSError as error:
-        folder = os.path.dirname(target)
-        raise FileError(
-            f"{os.fspath(path)}: cannot create a file in {folder}: {_reason(error)};"
-            " choose another place or change its permissions"
-        ) from error
+    if not _is_device(target):
+        with suppress(_OnlyATest), replacing(path):
+            raise _OnlyATest
+
+
+class _OnlyATest(Exception):
+    """Ends the writing of a file that is not to be."""
 
 
 # Writing
@@ -272,11 +262,26 @@ def _temporary(target: str) -> str:
     return os.path.join(os.path.dirname(target), f".crfkit-{os.urandom(8).hex()}.tmp")
 
 
-def _replace(target: str, parts: list[bytes | memoryview]) -> None:
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write that takes the place of `path` when all is written; until then, and on any failure, what was
+    there stays. A device is written to directly. FileError if the file cannot be created."""
+    target = _target(path)
+    if _is_device(target):
+        with open(target, "wb") as file:
+            yield file
+        return
     temporary = _temporary(target)
     try:
-        with open(temporary, "xb") as file:
-            file.writelines(parts)
+        file = open(temporary, "xb")  # noqa: SIM115 (errors while it is written are not caught here)
+    except OSError as error:
+        raise FileError(
+            f"{os.fspath(path)}: cannot create a file in {os.path.dirname(target)}: {_reason(error)};"
+            " choose another place or change its permissions"
+        ) from error
+    try:
+        with file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)

@@ -1,62 +1,311 @@
-"""Tagging: a model at work on sentences and files."""
+"""Tagging: a model at work on sentences and files.
+
+A sentence is a list of rows, a row a list of columns (str): those that the model's template reads; further columns
+are passed over. For a model trained on attribute lines (format "crfsuite") a row lists attributes: their names, or
+pairs (name, value).
+"""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import exp
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .core.columns import Rows
-from .core.decoder import Decoder, Scratch
-from .errors import DataError
+from .core.decoder import Decoder, Scratch, gold_labels
+from .core.printing import Printer
+from .errors import DataError, OptionError, TemplateError, UnsupportedError
+from .options import WITHOUT_PROBABILITIES
 
 if TYPE_CHECKING:
+    import numpy
+
     from .core.index import Index
     from .core.layout import Layout
     from .model import Model
-    from .reading import Block
+    from .reading import Layout as Columns
+    from .reading import Source
 
 T = TypeVar("T")
 R = TypeVar("R")
+Sentence = Sequence[Sequence[Any]]
+Allowed = Sequence["str | Iterable[str] | None"]
+
+SENTENCES_AT_ONCE = 64
 
 
 class Tagger:
-    """A model, ready to label sentences. One tagger may serve any number of threads at once."""
+    """A model, ready to label sentences. One tagger may serve any number of threads at once.
 
-    def __init__(self, model: Model):
+    `constraints` forbids sequences of labels: a scheme (bio, iobes, ...), "auto" for that of the model's labels, or
+    the path of a file of pairs; see crfkit.constraints.
+
+    The methods on one sentence take `allowed`: for each row None, a label, or several labels. All else is then
+    impossible, and probabilities are conditional on that.
+    """
+
+    def __init__(self, model: Model, constraints: str | os.PathLike[str] | None = None):
         self.model: Model | None = model
-        self.header: Mapping[str, Any] = model.header
-        self._decoder = Decoder(model.index, model.layout, model.weights, model.labels, model.verified)
-        self._free: list[Scratch] = []
+        self.constraints = constraints
+        self._set_up(model.header, model.index, model.layout, model.weights, model.verified)
+        self._template = model.template
+
+    @classmethod
+    def of_parts(cls, header: Mapping[str, Any], index: Index, layout: Layout, weights: Any) -> Tagger:
+        """A tagger of weights that are still being learned."""
+        self = cls.__new__(cls)
+        self.model = self.constraints = self._template = None
+        self._set_up(header, index, layout, weights, True)
+        return self
+
+    def _set_up(self, header: Mapping[str, Any], index: Index, layout: Layout, weights: Any, verified: bool) -> None:
+        limits = None
+        if self.constraints is not None:
+            from .constraints import constraints
+
+            limits = constraints(self.constraints, header["labels"])
+        self.header = header
+        self._needs = max(index.plan.columns, default=-1) + 1
+        decoder = Decoder(index, layout, weights, header["labels"], verified=verified, constraints=limits)
+        self._scratches: dict[tuple[int, ...] | None, list[Scratch]] = {None: []}
+        self._decoders: dict[tuple[int, ...] | None, Decoder] = {None: decoder}
+
+    def __reduce__(self):
+        if self.model is None:
+            raise TypeError("a tagger of weights that are being learned cannot be pickled")
+        return type(self), (self.model, self.constraints)
+
+    def __repr__(self) -> str:
+        name = self.model.name if self.model is not None else "in training"
+        return f"<Tagger {name}: {self.header['algorithm']}, {len(self.labels)} labels>"
 
     @property
     def labels(self) -> list[str]:
         """The labels, in bytewise order."""
-        return list(self._decoder.labels)
+        return list(self.header["labels"])
 
-    def tagged_blocks(self, blocks: Iterable[Block], threads: int, separator: str | None = None) -> Iterator[bytes]:
-        """The blocks' text with labels, in order."""
-        between = None if separator is None else separator.encode()
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether scores are logarithms of unnormalised probabilities."""
+        return self.header["algorithm"] not in WITHOUT_PROBABILITIES
+
+    def need_probabilities(self, wanted: str) -> None:
+        """UnsupportedError unless the model has them."""
+        if not self.has_probabilities:
+            raise UnsupportedError(
+                f"{wanted} asks for probabilities, which a model trained by {self.header['algorithm']} does not have: "
+                "its scores only say which labels are best. Train with another algorithm, such as lbfgs or sgd"
+            )
+
+    # One sentence
+
+    def tag(self, rows: Sentence, *, allowed: Allowed | None = None, posterior: bool = False) -> list[str]:
+        """The most probable sequence of labels; with `posterior` the labels of highest marginal probability."""
+        if posterior:
+            self.need_probabilities("posterior=True")
+        if len(rows) == 0:
+            return []
+        with self._taken(rows, allowed) as (scratch, parsed):
+            return scratch.best_labels(parsed, posterior)
+
+    def nbest(self, rows: Sentence, n: int, *, allowed: Allowed | None = None) -> list[tuple[float, list[str]]]:
+        """The n best sequences of labels with their probabilities, best first; fewer if there are no more."""
+        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n < 2**31:
+            raise OptionError(f"n: expected a whole number of at least 1, found {n!r}")
+        self.need_probabilities("nbest")
+        if len(rows) == 0:
+            return [(1.0, [])]
+        with self._taken(rows, allowed) as (scratch, parsed):
+            paths = scratch.best_paths(parsed, n)
+            log_z = scratch.log_z(parsed)
+            return [(exp(score - log_z), labels) for score, labels in paths]
+
+    def marginals(self, rows: Sentence, *, allowed: Allowed | None = None) -> numpy.ndarray:
+        """Probability of label j at row t, as an array [t, j]."""
+        import numpy
+
+        self.need_probabilities("marginals")
+        array = numpy.empty((len(rows), len(self.labels)))
+        if len(rows):
+            with self._taken(rows, allowed) as (scratch, parsed):
+                scratch.log_z(parsed)
+                scratch.fill_nodes(array)
+        return array
+
+    def edge_marginals(self, rows: Sentence, *, allowed: Allowed | None = None) -> numpy.ndarray:
+        """Probability of label i at row t and label j at row t+1, as an array [t, i, j]."""
+        import numpy
+
+        self.need_probabilities("edge_marginals")
+        array = numpy.empty((max(len(rows) - 1, 0), len(self.labels), len(self.labels)))
+        if len(rows) > 1:
+            with self._taken(rows, allowed) as (scratch, parsed):
+                scratch.log_z(parsed)
+                scratch.fill_edges(array)
+        return array
+
+    def probability(self, rows: Sentence, labels: Sequence[str], *, allowed: Allowed | None = None) -> float:
+        """The probability of a sequence of labels."""
+        self.need_probabilities("probability")
+        ids = self._ids(rows, labels)
+        if len(rows) == 0:
+            return 1.0
+        with self._taken(rows, allowed) as (scratch, parsed):
+            score = scratch.score_of(ids)
+            return exp(score - scratch.log_z(parsed))
+
+    def score(self, rows: Sentence, labels: Sequence[str]) -> float:
+        """The score of a sequence of labels: the sum of the weights of its features; -inf if it is forbidden."""
+        ids = self._ids(rows, labels)
+        if len(rows) == 0:
+            return 0.0
+        with self._taken(rows, None) as (scratch, _):
+            return scratch.score_of(ids)
+
+    # Many sentences
+
+    def tag_many(self, sentences: Iterable[Sentence], threads: int = 0) -> list[list[str]]:
+        """The labels of each sentence. threads 0: one for each processor."""
+        sentences = list(sentences)
+        rows = self._parsed([sentence for sentence in sentences if len(sentence)])
+        found = iter(self._labels_of(rows, self._key(rows.n_columns, None), threads))
+        return [next(found) if len(sentence) else [] for sentence in sentences]
+
+    def tag_with_gold(self, data: Any, threads: int = 0) -> tuple[list[list[str]], list[list[str]]]:
+        """The labels that stand in the data (a path, paths, or sentences with the label last), and the model's."""
+        from .learning import parsed_blocks
+
+        gold: list[list[str]] = []
+        predicted: list[list[str]] = []
+        label, names = self.header["label_column"], self.header["column_names"]
+        for rows, layout in parsed_blocks(data, self.header["format"], None if label is None else names[label]):
+            if label is None and self.header["format"] == "columns" and layout.n_cols != self.header["columns"]:
+                expected = f"expected {self.header['columns']} as in the training data, the label last"
+                raise DataError(f"found {layout.n_cols} columns, {expected}", layout.path, layout.line)
+            gold += gold_labels(rows)
+            predicted += self._labels_of(rows, self._key(layout.n_cols, layout), threads)
+        return gold, predicted
+
+    def text(self, source: Source, printer: Printer, *, partial: bool = False, threads: int = 0) -> Iterator[bytes]:
+        """The blocks of a source, labelled; in order, and the same for any number of threads."""
         form = self.header["format"]
+        label = self.header["label_column"] if partial and form == "conllu" else None
 
-        def work(block: Block) -> bytes:
-            rows = Rows(form)
+        def work(block: Any) -> bytes:
+            rows = Rows(form, label)
             rows.parse(block)
-            scratch = self._scratch()
-            try:
-                return scratch.tagged(rows, between)
-            finally:
-                self._free.append(scratch)
+            with self._scratch(self._key(block.layout.n_cols - (partial and form == "columns"), block.layout)) as scratch:
+                return printer.text(scratch, rows)
 
-        return in_order(work, blocks, threads)
+        return in_order(work, source, threads or available_cpus())
 
-    def _scratch(self) -> Scratch:
-        """A scratch that no other thread uses; given back by appending it to _free."""
+    # Inside
+
+    @contextmanager
+    def _scratch(self, key: tuple[int, ...] | None = None) -> Iterator[Scratch]:
+        """A scratch that no other thread uses meanwhile."""
+        free = self._scratches[key]
         try:
-            return self._free.pop()
+            scratch = free.pop()
         except IndexError:
-            return Scratch(self._decoder)
+            scratch = Scratch(self._decoders[key])
+        try:
+            yield scratch
+        finally:
+            free.append(scratch)
+
+    @contextmanager
+    def _taken(self, rows: Sentence, allowed: Allowed | None) -> Iterator[tuple[Scratch, Rows]]:
+        """A scratch with the scored sentence."""
+        parsed = self._parsed([rows])
+        mask = None if allowed is None else self._mask(allowed, len(rows))
+        with self._scratch(self._key(parsed.n_columns, None)) as scratch:
+            scratch.take(parsed, mask)
+            yield scratch, parsed
+
+    def _parsed(self, sentences: list[Sentence]) -> Rows:
+        rows = Rows(self.header["format"])
+        if self.header["format"] == "crfsuite":
+            from .items import attribute_lines
+            from .reading import Block
+
+            rows.parse(Block(attribute_lines(sentences)))
+        else:
+            rows.fill(sentences)
+        return rows
+
+    def _labels_of(self, rows: Rows, key: tuple[int, ...] | None, threads: int) -> list[list[str]]:
+        def work(first: int) -> list[list[str]]:
+            with self._scratch(key) as scratch:
+                return scratch.labels_of(rows, first, min(first + SENTENCES_AT_ONCE, len(rows)))
+
+        starts = range(0, len(rows), SENTENCES_AT_ONCE)
+        return [labels for part in in_order(work, starts, min(threads or available_cpus(), len(starts))) for labels in part]
+
+    def _key(self, n_columns: int, layout: Columns | None) -> tuple[int, ...] | None:
+        """Which decoder reads these columns: None if they stand where they stood in training. DataError if the
+        model needs columns that are not there."""
+        own = self.header["column_names"]
+        names = None if layout is None else layout.names
+        if own is not None and names is not None and self._template is not None and list(names[: len(own)]) != own:
+            return self._reordered(own, names, layout)
+        if n_columns < self._needs and n_columns:
+            where = (None, None) if layout is None else (layout.path, layout.line)
+            raise DataError(f"found {n_columns} column{'s' * (n_columns != 1)}, expected {self._needs} or more: {self._reader(n_columns)}", *where)
+        return None
+
+    def _reader(self, n_columns: int) -> str:
+        """Which line of the template needs more columns."""
+        try:
+            if self._template is not None:
+                self._template.check(n_columns)
+        except TemplateError as error:
+            return f"line {error.line} of the model's template has {error.reason.split(' uses ')[0]}"
+        return "the model's template uses them"
+
+    def _reordered(self, own: list[str], names: Sequence[str], layout: Any) -> tuple[int, ...]:
+        """The decoder for columns that have the names of training, but other places."""
+        used = self._decoders[None].index.plan.columns
+        places = {name: number for number, name in enumerate(names)}
+        for column in used:
+            if own[column] not in places:
+                raise DataError(f"the model's template uses column '{own[column]}'; the columns are {' '.join(names)}", layout.path, 1)
+        key = tuple(places[own[column]] for column in used)
+        if key not in self._decoders:
+            self._scratches[key] = []
+            self._decoders[key] = self._decoders[None].with_columns(self._template, dict(zip(used, key, strict=True)))
+        return key
+
+    def _ids(self, rows: Sentence, labels: Sequence[str]) -> list[int]:
+        if len(labels) != len(rows):
+            raise DataError(f"found {len(labels)} labels, expected {len(rows)}: one for each row")
+        return self._decoders[None].label_ids(labels)
+
+    def _mask(self, allowed: Allowed, n: int) -> bytes:
+        if len(allowed) != n:
+            raise DataError(f"allowed: found {len(allowed)} entries, expected {n}: one for each row")
+        width = len(self.labels)
+        mask = bytearray(n * width)
+        for t, labels in enumerate(allowed):
+            if labels is None:
+                mask[t * width : (t + 1) * width] = b"\1" * width
+            else:
+                for j in self._decoders[None].label_ids([labels] if isinstance(labels, str) else labels):
+                    mask[t * width + j] = 1
+        return bytes(mask)
+
+
+def load(
+    path_or_bytes: Any, *, constraints: str | os.PathLike[str] | None = None, verify: bool = True
+) -> Tagger:
+    """Open a model file, or the bytes of one, for tagging. With verify=False that takes no time, whatever the
+    size; what is used is checked when it is used."""
+    from . import model
+
+    return Tagger(model.load(path_or_bytes, verify), constraints)
 
 
 def available_cpus() -> int:
@@ -67,17 +316,25 @@ def available_cpus() -> int:
 
 
 def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
-    """What `work` makes of each item, in the items' order. With several threads a few items are worked on ahead."""
-    if threads == 1:
+    """What `work` makes of each item, in the items' order. Several threads work on a few items ahead of what has
+    been taken; an error comes after the results before it, as it would with one thread."""
+    if threads <= 1:
         yield from map(work, items)
         return
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
     with ThreadPoolExecutor(threads) as pool:
-        waiting = deque()
+        waiting: deque[Future[R]] = deque()
+        failure = None
         try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
+            coming = iter(items)
+            while failure is None:
+                try:
+                    waiting.append(pool.submit(work, next(coming)))
+                except StopIteration:
+                    break
+                except Exception as error:
+                    failure = error
                 if len(waiting) > 2 * threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -85,3 +342,5 @@ def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterat
         finally:
             for future in waiting:
                 future.cancel()
+        if failure is not None:
+            raise failure

@@ -2,27 +2,132 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
 import click
 
-from .. import model as models
-from ..reading import Source
-from ..tagging import Tagger, available_cpus
+from ..core.printing import Printer
+from ..errors import FileError
+from ..modelfile import replacing
+from ..reading import Block, Source
+from ..tagging import load
 from .common import debug_option
+
+BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
 
 
 @click.command("tag", short_help="Label data with a model.")
 @click.argument("model", type=click.Path())
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
-@click.option("--separator", help="Between a line and its label. Default: a tab if the line has one, else a blank.")
-@click.option("--threads", type=click.IntRange(0), default=0, metavar="N", help="Threads; 0, the default: one a processor.")
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write to this file, which appears when all is written.")
+@click.option("-v", "--verbose", type=click.IntRange(0, 2), default=0, metavar="LEVEL",
+              help="1: the probability of each sentence's labels, and of each label. 2: of all labels. In the layout of CRF++.")  # fmt: skip
+@click.option("-n", "--nbest", type=click.IntRange(1, 2**31 - 1), metavar="N",
+              help="The N best labellings of each sentence and their probabilities, in the layout of CRF++.")  # fmt: skip
+@click.option("--probability", is_flag=True,
+              help="Two more columns: the probability of the label at this token, and that of the sentence's labels.")  # fmt: skip
+@click.option("--posterior", is_flag=True, help="Choose the label with the highest probability at each token, not the best sequence.")
+@click.option("--constraints", metavar="SCHEME|FILE",
+              help="Forbid impossible sequences of labels: by a scheme (bio, iobes, iob1, ioe1, ioe2, bilou), by that of "
+              "the model's labels (auto), or by a file of allowed pairs.")  # fmt: skip
+@click.option("--partial", is_flag=True, help="The last column says which labels are possible: ? (any), or labels with | between.")
+@click.option("--separator", metavar="TEXT", help="Between the columns that are added.  [default: a tab if the line has one, else a blank]")
+@click.option("--threads", type=click.IntRange(0), default=0, metavar="N",
+              help="Threads; 0: one for each processor. The output does not depend on it.  [default: 0]")  # fmt: skip
+@click.option("--unbuffered", is_flag=True, help="Write each sentence as soon as it has been read, as is done on a terminal.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
 @debug_option
-def tag_command(model: str, files: tuple[str, ...], **options: Any) -> None:
-    """Label each line of each FILE (without one or for `-`, of standard input)."""
-    tagger = Tagger(models.load(model))
-    source = Source(list(files) or ["-"], tagger.header["format"], allow_empty=True, block_size=1 << 17)
-    stream = click.get_binary_stream("stdout")
-    for text in tagger.tagged_blocks(source, options["threads"] or available_cpus(), options["separator"]):
-        stream.write(text)
-    stream.flush()
+@click.pass_context
+def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: str | None, **options: Any) -> None:
+    """Label the tokens of each FILE (standard input without one, or for `-`) with MODEL.
+
+    \b
+    crfkit tag chunking.model text.txt > labelled.txt
+    crfkit tag -v 1 chunking.model < text.txt
+    crfkit tag --constraints bio -o labelled.txt ner.model part1.txt part2.gz
+
+    A FILE has one token a line and a blank line after each sentence, in the format of the training data. It needs the
+    columns that the model's template uses; more, such as gold labels, are passed through. Columns are found by their
+    names if both the training data and FILE begin with a line `# columns = word pos ...`. Each line is written as it
+    came, with its label at the end.
+
+    A file of pairs for --constraints allows on each line one label to follow another: `B-NP I-NP`. `<start> B-NP` and
+    `I-NP <end>` say which labels may begin and end a sentence; any may if there are no such lines.
+
+    With --partial, CRFsuite's format has the possible labels where labels stand, CoNLL-U in the column that the model
+    predicts, where `_` says nothing either.
+    """
+    inputs = list(files) or ["-"]
+    _check_options(ctx, model, inputs, output, options)
+    separator = options["separator"]
+    with _opened(output) as stream:
+        tagger = load(model, constraints=options["constraints"])
+        for name in ("nbest", "verbose", "probability", "posterior"):
+            if options[name]:
+                tagger.need_probabilities(f"--{name}")
+        printer = Printer(
+            verbose=options["verbose"],
+            nbest=options["nbest"] or 0,
+            posterior=options["posterior"],
+            probability=options["probability"],
+            partial=options["partial"],
+            separator=None if separator is None else separator.replace("\\t", "\t").encode(),
+        )
+        source = Source(inputs, tagger.header["format"], allow_empty=True, block_size=BLOCK_SIZE)
+        live = options["unbuffered"] or stream.isatty()
+        blocks = source if output is None or options["quiet"] else _with_progress(source, inputs)
+        for text in tagger.text(blocks, printer, partial=options["partial"], threads=1 if live else options["threads"]):
+            stream.write(text)
+            if live:
+                stream.flush()
+
+
+def _check_options(ctx: click.Context, model: str, inputs: list[str], output: str | None, options: dict[str, Any]) -> None:
+    """Refuse what contradicts itself."""
+    like_crfpp = bool(options["nbest"] or options["verbose"])
+    separator = options["separator"]
+    for refused, message in (
+        (inputs.count("-") > 1, "standard input can be read only once"),
+        (options["probability"] and like_crfpp, "--probability adds columns; the layouts of -v and -n have probabilities already"),
+        (separator is not None and like_crfpp, "--separator is of no use with -v and -n: their layouts have tabs"),
+        (separator is not None and (not separator or set(separator) & set("\r\n\0")), "--separator: expected a tab, blanks or the like"),
+        (options["posterior"] and options["nbest"], "--posterior finds one labelling; -n asks for several"),
+    ):
+        if refused:
+            raise click.UsageError(message, ctx)
+    for path in (model, *inputs):
+        if output is not None and path != "-" and os.path.isfile(path) and os.path.exists(output) and os.path.samefile(path, output):
+            raise click.UsageError(f"--output: {output} is also an input: it would be overwritten", ctx)
+
+
+@contextmanager
+def _opened(output: str | None) -> Iterator[BinaryIO]:
+    """The file to write to."""
+    if output is not None:
+        with replacing(output) as file:
+            yield file
+        return
+    if sys.stdout is None:
+        raise FileError("standard output is closed")
+    sys.stdout.flush()
+    yield sys.stdout.buffer
+    sys.stdout.buffer.flush()
+
+
+def _with_progress(source: Source, inputs: list[str]) -> Iterator[Block]:
+    """The blocks, with a bar on a terminal: of bytes, as far as their number is known."""
+    if not sys.stderr.isatty():
+        yield from source
+        return
+    from tqdm import tqdm
+
+    known = all(os.path.isfile(path) and not path.endswith(".gz") for path in inputs)
+    total = sum(os.path.getsize(path) for path in inputs) if known else None
+    with tqdm(total=total, unit="B", unit_scale=True, dynamic_ncols=True, leave=False) as bar:
+        for block in source:
+            yield block
+            bar.update(len(block.data))

@@ -542,6 +542,10 @@ cdef class Rows:
             raise ValueError("the rows do not come from a file")
         return self.block.first_line + self.block.data.count(b"\n", 0, self.c.line_start[token])
 
+    def where(self, int64_t token):
+        """Path and line of a token; None for what does not come from a file."""
+        return (None, None) if self.block is None else (self.block.path, self.line_of(token))
+
 
 def misfit(sentence, token, found, expected):
     return DataError(f"sentence {sentence}, token {token}: found {found}, expected {expected}")

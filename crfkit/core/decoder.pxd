@@ -1,33 +1,61 @@
 """From the rows of a model's input to labels: the part that all taggers share, and the scratch of one thread."""
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from .columns cimport Rows
 from .index cimport Extractor, Index
 from .lattice cimport Lattice
 from .layout cimport Layout
 from .memory cimport BufferC
+from .search cimport Search
+from .strings cimport StringTable
 from .structs cimport weight_t
+
+
+# How sentences are decoded.
+cdef struct HowC:
+    bint posterior              # by marginals, not by the best path
+    bint partial                # the labels in the rows say which are possible
 
 
 cdef class Decoder:
     cdef readonly Index index
     cdef readonly Layout layout
-    cdef readonly list labels       # of str
-    cdef list encoded               # the same as bytes: what name points into
+    cdef readonly list labels           # of str
+    cdef list encoded                   # the same as bytes: what name points into
+    cdef StringTable label_table
     cdef const float[::1] weights
     cdef const weight_t* w
-    cdef bint verified
+    cdef bint verified, constrained
+    cdef object constraints             # what the three point into
+    cdef const uint8_t* may_follow      # [L][L], if constrained
+    cdef const uint8_t* may_start       # [L]
+    cdef const uint8_t* may_end         # [L]
     cdef BufferC names, name_lens
-    cdef const char** name          # [L]
-    cdef int32_t* name_len          # [L]
+    cdef const char** name              # [L]
+    cdef int32_t* name_len              # [L]
 
 
 cdef class Scratch:
     cdef readonly Decoder decoder
     cdef Extractor extractor
     cdef Lattice lattice
-    cdef BufferC labels             # uint16 of the tokens of a block
+    cdef Search search
+    cdef Lattice voting                 # marginals as scores, where transitions are constrained
+    cdef BufferC labels                 # uint16 of the tokens of a block
+    cdef BufferC flags                  # uint8 [L]
+    cdef double path_score              # of the labels found last
 
     cdef int score(self, Rows rows, int64_t s) except -1 nogil
-    cdef int decode(self, Rows rows, int64_t first, int64_t last, uint16_t* labels) except -1 nogil
+    cdef int allow(self, Rows rows, int64_t s) except -1 nogil
+    cdef int best(self, Rows rows, int64_t s, HowC how, uint16_t* labels) except -1 nogil
+    cdef int find_path(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil
+    cdef int expect(self, Rows rows, int64_t s) except -1 nogil
+    cdef int vote(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil
+    cdef int decode(self, Rows rows, int64_t first, int64_t last, HowC how, uint16_t* labels) except -1 nogil
+    cdef int bound(self, Lattice lattice) noexcept nogil
+    cdef int impossible(self, Rows rows, int64_t s) except -1 nogil
+    cdef int unknown_label(self, Rows rows, int64_t token, const char* s, int64_t n) except -1 nogil
+    cdef int check_path(self, double score, const uint16_t* labels) except -1 nogil
+    cdef list as_text(self, const uint16_t* labels, int64_t n)
+    cdef uint16_t* room(self, int64_t n) except NULL nogil

@@ -32,7 +32,7 @@ cdef int scratch_free(ScratchC* s) noexcept nogil:
 
 
 cdef inline int append(BufferC* line, int64_t* n, const char* s, int64_t size) except -1 nogil:
-    buffer_reserve(line, n[0] + size, 1)
+    buffer_reserve(line, n[0] + size + 1, 1)  # never without room: expanded lines may be empty
     memcpy(line.data + n[0], s, <size_t>size)
     n[0] += size
     return 0
@@ -208,8 +208,9 @@ cdef class Features:
         for v in range(self.n_views):
             value = (<int32_t**>s.value_at.data)[v]
             pad = <const int32_t*>self.pad_value.data + <int64_t>v * 2 * self.padding
-            memcpy(value - self.padding, pad, self.padding * sizeof(int32_t))
-            memcpy(value + s.T, pad + self.padding, self.padding * sizeof(int32_t))
+            if self.padding:
+                memcpy(value - self.padding, pad, self.padding * sizeof(int32_t))
+                memcpy(value + s.T, pad + self.padding, self.padding * sizeof(int32_t))
             self.fill_view(<View>self.view[v], value, s, rows, first)
         return 0
 

@@ -17,12 +17,6 @@ from .kernels cimport K
 from .memory cimport buffer_free, buffer_reserve
 from ..errors import TrainingError
 
-# What a Lattice driven from Python holds; the verbs themselves do not look.
-cdef enum:
-    EMPTY
-    SCORED
-    EXPECTED
-
 cdef int64_t MOST_POSITIONS = (1 << 31) - 64
 
 IMPOSSIBLE = "no sequence of labels is possible under the constraints, or a weight is not finite"
@@ -229,17 +223,25 @@ cdef class Lattice:
     def viterbi(self):
         """The best path: its score and its labels. Of equally good ones that with the smaller last label, then
         with the smaller last but one, and so on."""
-        cdef int64_t t
         cdef double score
         self.need(SCORED)
-        buffer_reserve(&self.path, self.c.T, sizeof(uint16_t))
-        labels = <uint16_t*>self.path.data
+        labels = self.path_buffer()
         with nogil:
             score = K.viterbi(&self.c, labels)
+        return self.take_path(score)
+
+    cdef uint16_t* path_buffer(self) except NULL:
+        """Room for the labels of one path."""
+        buffer_reserve(&self.path, self.c.T, sizeof(uint16_t))
+        return <uint16_t*>self.path.data
+
+    cdef tuple take_path(self, double score):
+        """Score and labels that some Viterbi has left. It used alpha and beta: expectations are gone."""
+        cdef int64_t t
         self.stage = SCORED
         if score == -INFINITY:
             raise TrainingError(IMPOSSIBLE)
-        return score, [labels[t] for t in range(self.c.T)]
+        return score, [(<uint16_t*>self.path.data)[t] for t in range(self.c.T)]
 
     def expect(self):
         """Forward-backward: the logarithm of the sum of exp(score) over all paths. Marginals follow from it."""
@@ -266,6 +268,10 @@ cdef class Lattice:
         """Expected number of steps from label i to label j in the whole sequence, as [i][j]."""
         self.need(EXPECTED)
         K.add_pairs(&self.c, 1.0)
+        return self.take_pairs()
+
+    cdef list take_pairs(self):
+        """The sums collected in the lattice, which start again from zero."""
         K.finish_pairs(&self.c)
         sums = matrix_as_lists(self.c.pair, self.c.L, self.c.L, self.c.P)
         memset(self.c.pair, 0, <int64_t>self.c.L * self.c.P * sizeof(double))
@@ -277,13 +283,13 @@ cdef class Lattice:
         self.need(SCORED)
         if len(labels) != self.c.T:
             raise ValueError(f"{len(labels)} labels for a sequence of {self.c.T}")
-        buffer_reserve(&self.path, self.c.T, sizeof(uint16_t))
+        path = self.path_buffer()
         for t in range(self.c.T):
             label = labels[t]
             if not 0 <= label < self.c.L:
                 raise ValueError(f"label {label} at position {t}; the lattice has labels 0 to {self.c.L - 1}")
-            (<uint16_t*>self.path.data)[t] = <uint16_t>label
-        return lattice_path_score(&self.c, <uint16_t*>self.path.data)
+            path[t] = <uint16_t>label
+        return lattice_path_score(&self.c, path)
 
     cdef int need(self, int stage) except -1:
         if self.stage < stage:

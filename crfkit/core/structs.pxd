@@ -79,6 +79,7 @@ cdef extern from "crf.h" nogil:
         void (*load_tau)(const LayoutC*, const weight_t*, double, LatticeC*) noexcept nogil
         void (*exp_tau)(LatticeC*) noexcept nogil
         void (*score)(const LayoutC*, const weight_t*, double, const SentenceC*, LatticeC*) noexcept nogil
+        double (*potentials)(LatticeC*) noexcept nogil
         int (*forward_backward)(LatticeC*) noexcept nogil
         void (*node_marginals)(LatticeC*) noexcept nogil
         void (*add_pairs)(LatticeC*, double) noexcept nogil
@@ -87,6 +88,7 @@ cdef extern from "crf.h" nogil:
         void (*scatter_pairs)(const LayoutC*, LatticeC*, double*) noexcept nogil
         void (*update_expected)(const LayoutC*, const SentenceC*, LatticeC*, double, weight_t*) noexcept nogil
         double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
+        double (*trace_back)(const LatticeC*, uint16_t*) noexcept nogil
         double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
         double (*dot)(int64_t, const double*, const double*) noexcept nogil
         void (*dots)(int64_t, int64_t, int32_t, const float**, const float*, const float*, const double*,

@@ -2,12 +2,14 @@
 
 import array
 import io
+import os
 import random
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from crfkit.core.columns import Rows
@@ -131,7 +133,6 @@ def known(template, sentences):
     return [Counter(s for token in found for s in token[bigram]) for bigram in (0, 1)]
 
 
-@settings(max_examples=300)
 @given(templates, sentences, sentences)
 def test_same_features_as_the_template(text, training, other):
     template = Template.parse(text)
@@ -149,7 +150,6 @@ def test_same_features_as_the_template(text, training, other):
     check(Index(template, builder.pack()), template, training + other, [set(c) for c in counts])
 
 
-@settings(max_examples=150)
 @given(templates, sentences, sentences, st.integers(2, 3))
 def test_rare_attributes_are_dropped(text, training, other, min_freq):
     template = Template.parse(text)
@@ -159,7 +159,6 @@ def test_rare_attributes_are_dropped(text, training, other, min_freq):
     check(Index(template, builder.pack()), template, training + other, keep)
 
 
-@settings(max_examples=150)
 @given(templates, sentences, sentences, st.randoms(use_true_random=False))
 def test_renumbering_dropping_and_packing_again(text, training, other, rng):
     template = Template.parse(text)
@@ -378,7 +377,6 @@ def opened(sections, **options):
     return Index(Template.parse(TEMPLATE), sections, **options)
 
 
-@settings(max_examples=500)
 @given(data=st.data())
 def test_damaged_sections_are_refused_or_harmless(packed, data):
     """One number somewhere is another one. Checked, it is refused unless it still makes sense; unchecked,
@@ -438,3 +436,26 @@ def test_index_of_another_template_is_refused(packed):
     sections = {name: part for name, (_, part) in packed[0].items()}
     with pytest.raises(ModelFileError, match="not those of the model's template"):
         Index(Template.parse("U:%x[0,0]"), sections)
+
+
+CHUNKING = "".join(
+    f"U{number}:{'/'.join(f'%x[{row},{column}]' for row in rows)}\n"
+    for number, (column, rows) in enumerate(
+        (column, range(start, start + size))
+        for column, sizes in ((0, (1, 2)), (1, (1, 2, 3)))
+        for size in sizes
+        for start in (range(-1, 1) if (column, size) == (0, 2) else range(-2, 4 - size))
+    )
+)
+
+
+@pytest.mark.corpora
+@pytest.mark.skipif("CRFKIT_CORPORA" not in os.environ, reason="CRFKIT_CORPORA is not set")
+def test_attributes_of_conll_2000():
+    builder = IndexBuilder(Template.parse(CHUNKING))
+    for block in Source(Path(os.environ["CRFKIT_CORPORA"]) / "conll2000" / "train.txt"):
+        rows = Rows(label=-1)
+        rows.parse(block)
+        builder.add(rows)
+    data = builder.finish()
+    assert (data.n_tokens, data.n_u, data.n_incidences) == (211_727, 338_551, (4_022_813, 0))

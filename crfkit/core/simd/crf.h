@@ -108,6 +108,9 @@ typedef struct {
     void (*exp_tau)(LatticeC *);
     /* node and rich edge scores; needs room for the sequence, and load_tau */
     void (*score)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, LatticeC *);
+    /* potentials of nodes and own matrices; how far scores of one position lie apart at most, or -1 when a position
+     * allows no label */
+    double (*potentials)(LatticeC *);
     /* potentials, forward, backward, logz; needs exp_tau and score. 0, or -1 when no path is possible */
     int (*forward_backward)(LatticeC *);
     /* node marginals into node */
@@ -125,6 +128,9 @@ typedef struct {
     void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
     /* best path; its score. Ties go to the smaller label */
     double (*viterbi)(LatticeC *, uint16_t *labels);
+    /* its second half: the path from alpha[t][j] (best score of a beginning that ends in j) and beta[t][j] (the same
+     * without the score of the node) */
+    double (*trace_back)(const LatticeC *, uint16_t *labels);
     /* P(y[t-1] = i, y[t] = j) after forward_backward */
     double (*pair_marginal)(const LatticeC *, int32_t t, int32_t i, int32_t j);
     /* products and sums of long vectors; the order of summation depends on nothing but the lengths */

@@ -1,0 +1,79 @@
+"""Every variant of the loops gives the same bits, whatever processor it was compiled for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import hashlib, random, struct
+from crfkit.core.kernels import variant
+from crfkit.core.lattice import Lattice
+from crfkit.core.search import Search
+from crfkit.core.sparse import SparseEdges
+
+digest = hashlib.sha256()
+search = Search()
+
+def add(value):
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            add(item)
+    else:
+        digest.update(struct.pack("<d", value))
+
+for labels in (1, 2, 7, 8, 9, 15, 16, 17, 22, 24, 30, 33, 40, 47, 65):
+    for length, spread, forbid in ((1, 1, 0), (2, 3, 0), (25, 3, 0), (25, 3, 1), (9, 500, 0)):
+        rng = random.Random(labels * length)
+        matrix = lambda rows: [[rng.gauss(0, spread) for _ in range(labels)] for _ in range(rows)]
+        lattice = Lattice(labels)
+        lattice.load(matrix(length), matrix(labels), {t: matrix(labels) for t in range(1, length, 4)})
+        if forbid:
+            lattice.forbid([[i == j or rng.random() < 0.8 for j in range(labels)] for i in range(labels)])
+        add(lattice.viterbi())
+        add(search.nbest(lattice, 4))
+        add(lattice.expect())
+        add([lattice.nodes(), lattice.pair_sums(), [lattice.pair(t) for t in range(1, min(length, 3))]])
+        sparse = SparseEdges()
+        sparse.load(lattice)
+        add(sparse.expect(lattice))
+        add(lattice.nodes())
+print(variant(), digest.hexdigest())
+"""
+
+
+def run(name):
+    environment = {**os.environ, "CRFKIT_SIMD": name}
+    return subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    done = run("base")
+    assert done.returncode == 0, done.stderr
+    name, digest = done.stdout.split()
+    assert name == "base"
+    return digest
+
+
+@pytest.mark.parametrize("name", ["avx2", "avx512"])
+def test_same_bits(name, plain):
+    done = run(name)
+    if done.returncode and "no such variant" in done.stderr:
+        pytest.skip(f"this processor has no {name}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [name, plain]
+
+
+def test_the_variant_chosen_by_itself(plain):
+    done = run("")
+    assert done.stdout.split()[1] == plain
+
+
+def test_unknown_variant():
+    done = run("mmx")
+    assert done.returncode == 1
+    assert "CRFKIT_SIMD=mmx: no such variant on this processor" in done.stderr
