@@ -186,6 +186,8 @@ def read_corpus(train: Any, template: Template | None, run: Run) -> Corpus:
     started = time.perf_counter()
     builder, layout = None, None
     for rows, layout in parsed_blocks(train, run.format, run.label):
+        if not rows.n_tokens:
+            continue
         if builder is None:
             template = _fitted(template, layout, run)
             builder = IndexBuilder(template, crfsuite=run.format == "crfsuite")

@@ -31,7 +31,7 @@ cdef class Decoder:
     cdef const uint8_t* may_follow      # [L][L], if constrained
     cdef const uint8_t* may_start       # [L]
     cdef const uint8_t* may_end         # [L]
-    cdef BufferC names, name_lens
+    cdef BufferC names, name_lens, copy
     cdef const char** name              # [L]
     cdef int32_t* name_len              # [L]
 

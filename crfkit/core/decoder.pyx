@@ -7,7 +7,7 @@ A Decoder is what the model gives, read only; any number of threads share it, ea
 """
 
 from libc.math cimport INFINITY, isfinite
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uintptr_t
 from libc.string cimport memchr, memcpy, memset
 
 from .columns cimport FORM_CONLLU, rows_label
@@ -40,6 +40,10 @@ cdef class Decoder:
             raise ValueError("an index of another layout")
         self.layout, self.weights, self.verified = layout, weights, verified
         self.w = &weights[0] if weights.shape[0] else NULL
+        if <uintptr_t>self.w % 64:
+            # weights that were just trained: the loops want them on boundaries, as model files have them
+            buffer_reserve(&self.copy, weights.shape[0], sizeof(float))
+            self.w = <const float*>memcpy(self.copy.data, self.w, weights.shape[0] * sizeof(float))
         self.labels = list(labels)
         self.encoded = [label.encode() for label in labels]
         self.label_table = StringTable()
@@ -62,6 +66,7 @@ cdef class Decoder:
     def __dealloc__(self):
         buffer_free(&self.names)
         buffer_free(&self.name_lens)
+        buffer_free(&self.copy)
 
     def with_columns(self, template, numbers):
         """The same decoder for data with the columns in another order: numbers[c] is where the template's column
