@@ -16,13 +16,14 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from . import options as trainer_options
 from .errors import DataError, FileError, OptionError, TemplateError
-from .model import Model, build
+from .model import Model, build, load
+from .modelfile import check_writable
 from .progress import Progress, StopRequest
 from .template import Template
 
@@ -59,6 +60,18 @@ class Run:
             raise OptionError("--patience needs --dev: it counts passes without a better score there")
         if self.label is not None and self.format == "crfsuite":
             raise OptionError("--label is of no use with --format crfsuite, where each line begins with its label")
+        if self.dev == "-":
+            raise OptionError("--dev cannot be standard input: it is read after every pass")
+
+    def check_files(self) -> None:
+        """FileError for what cannot be opened: better said now than after an hour of reading."""
+        if self.log is not None:
+            check_writable(self.log)
+        if isinstance(self.dev, (str, os.PathLike)):
+            try:
+                open(self.dev, "rb").close()
+            except OSError as error:
+                raise FileError(f"{os.fspath(self.dev)}: cannot be read: {error.strerror}") from None
 
 
 RUN_FIELDS = tuple(Run.__dataclass_fields__)
@@ -108,14 +121,16 @@ def learn(
     progress = progress or Progress.silent()
     stop = stop or StopRequest()
 
+    run.check_files()
+    if run.init is not None and not isinstance(run.init, Model):
+        run = replace(run, init=load(run.init))
     corpus = read_corpus(train, _template(template, run.format), run)
     progress.summary({**corpus.summary, "memory": expected_memory(corpus, options, run)})
     trainer = make_trainer(algorithm, corpus, options, run)
     header = _header(algorithm, options, run, corpus)
-    with stop.armed():
-        weights = train_passes(trainer, corpus, header, run, progress, stop)
-    model = build(corpus.layout, weights, corpus.builder, header)
-    return model
+    stop.arm()
+    weights = train_passes(trainer, corpus, header, run, progress, stop)
+    return build(corpus.layout, weights, corpus.builder, header)
 
 
 def _template(template: str | os.PathLike[str] | Template | None, form: str) -> Template | None:
@@ -171,6 +186,8 @@ def read_corpus(train: Any, template: Template | None, run: Run) -> Corpus:
     started = time.perf_counter()
     builder, layout = None, None
     for rows, layout in parsed_blocks(train, run.format, run.label):
+        if not rows.n_tokens:
+            continue
         if builder is None:
             template = _fitted(template, layout, run)
             builder = IndexBuilder(template, crfsuite=run.format == "crfsuite")
@@ -271,11 +288,8 @@ def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run) -> Any:
     )
 
 
-def initial_weights(init: Any, corpus: Corpus) -> array.array:
+def initial_weights(model: Model, corpus: Corpus) -> array.array:
     """The weights of another model, for the features that both have; zero for the rest."""
-    from .model import load
-
-    model = init if isinstance(init, Model) else load(init)
     own_labels = {label: number for number, label in enumerate(corpus.dataset.labels)}
     own_attributes = [
         {name: number for number, name in enumerate(corpus.index.attributes(bigram))} for bigram in (False, True)

@@ -102,7 +102,10 @@ def _check(item: Field, value: Any) -> Any:
     if value is None and item.default is None:
         return None
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        try:
+            value = float(value)
+        except OverflowError:
+            value = math.inf if value > 0 else -math.inf
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise OptionError(f"{flag(item.name)}: expected {_KIND_NAMES[kind]}, found {value!r}")
     if kind is float and not math.isfinite(value):

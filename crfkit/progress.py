@@ -18,7 +18,7 @@ PROGRESS_MODES = ("auto", "always", "never")
 class StopRequest:
     """Set by a signal, asked by trainers: finish what you are doing and keep what there is.
 
-    Until `armed` there is nothing to keep, and a signal interrupts at once; so does a second signal.
+    Until `arm` there is nothing to keep, and a signal interrupts at once; so does a second signal.
     """
 
     def __init__(self) -> None:
@@ -29,14 +29,9 @@ class StopRequest:
         """Whether to stop."""
         return self.signal is not None
 
-    @contextmanager
-    def armed(self) -> Iterator[None]:
-        """While training: signals are requests."""
+    def arm(self) -> None:
+        """From now on there is something to keep: signals are requests, until it is saved."""
         self._armed = True
-        try:
-            yield
-        finally:
-            self._armed = False
 
     @contextmanager
     def on_signals(self) -> Iterator[StopRequest]:

@@ -134,7 +134,12 @@ def _read_config(path: str) -> dict[str, Any]:
     for name in options:
         if name not in known:
             raise CrfkitError(f"{path}: unknown option {name!r}")
-    if options.get("progress", "auto") not in PROGRESS_MODES:
+    for name in ("algorithm", "dev", "features", "format", "init", "label", "log", "progress"):
+        if not isinstance(options.get(name) or "", str):
+            raise CrfkitError(f"{path}: {name}: expected a text, found {options[name]!r}")
+    if not isinstance(options.get("quiet") or False, bool):
+        raise CrfkitError(f"{path}: quiet: expected true or false, found {options['quiet']!r}")
+    if (options.get("progress") or "auto") not in PROGRESS_MODES:
         raise CrfkitError(f"{path}: progress: expected one of {', '.join(PROGRESS_MODES)}, found {options['progress']!r}")
     return {name: value for name, value in options.items() if value is not None}
 

@@ -15,6 +15,7 @@ cdef class Layout:
     cdef LayoutC c
     cdef readonly int64_t n_features        # weights that may differ from zero
     cdef BufferC u_ptr, u_label, u_mask, b_ptr, b_prev, b_label, tau_mask
+    cdef bint unverified                    # from a file, and only its ends were checked
     cdef object sections                    # buffers of a model file that the arrays lie in, or None
     cdef int place(self) except -1
     cdef int place_parts(self) noexcept

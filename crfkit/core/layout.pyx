@@ -20,10 +20,17 @@ MAX_LABELS = 65535
 cdef uint32_t NO_EDGE = 0xFFFFFFFF      # the first position has none
 
 
+cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) noexcept nogil:
+    """Where the weight of feature f, one of attribute a, stands."""
+    if a < layout.H:
+        return <int64_t>a * layout.P + layout.u_label[f]
+    return layout.cold0 + f - layout.u_ptr[layout.H]
+
+
 cdef int64_t layout_cell(const LayoutC* layout, int32_t a, int32_t label) noexcept nogil:
     """Where the weight of attribute a with this label stands, or -1 when there is no such feature."""
     cdef int64_t low, high, middle
-    if a < layout.H:
+    if a < layout.H and layout.u_mask != NULL:
         low = <int64_t>a * layout.P + label
         return low if layout.u_mask[low] else -1
     low, high = layout.u_ptr[a], layout.u_ptr[a + 1]
@@ -34,7 +41,7 @@ cdef int64_t layout_cell(const LayoutC* layout, int32_t a, int32_t label) noexce
         else:
             high = middle
     if low < layout.u_ptr[a + 1] and layout.u_label[low] == label:
-        return layout.cold0 + low - layout.u_ptr[layout.H]
+        return feature_cell(layout, a, low)
     return -1
 
 
@@ -64,13 +71,6 @@ cdef void layout_clear_absent(const LayoutC* layout, double* cells) noexcept nog
     if layout.has_tau:
         for k in range(<int64_t>layout.L * layout.P):
             cells[layout.tau0 + k] = cells[layout.tau0 + k] if layout.tau_mask[k] else 0
-
-
-cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) noexcept nogil:
-    """Where the weight of feature f, one of attribute a, stands."""
-    if a < layout.H:
-        return <int64_t>a * layout.P + layout.u_label[f]
-    return layout.cold0 + f - layout.u_ptr[layout.H]
 
 
 cdef bint row_fits(const LayoutC* layout, int32_t a) noexcept nogil:
@@ -408,9 +408,11 @@ cdef class Layout:
             raise ModelFileError("layout: the attribute tables do not cover their features")
         if not 0 <= c.u_ptr[c.H] <= u_label.shape[0]:
             raise ModelFileError("layout: the dense rows do not end within the features")
+        self.place_parts()
+        self.n_features = u_label.shape[0] + b_label.shape[0] + (<int64_t>labels * labels if has_tau else 0)
+        self.unverified = True
         if verify:
             self.verify()
-        self.place_parts()
         return self
 
     cdef int verify(self) except -1:
@@ -419,6 +421,8 @@ cdef class Layout:
             const LayoutC* c = &self.c
             bint good = True
             int32_t a
+        if not self.unverified:
+            return 0
         with nogil:
             for a in range(c.A):
                 good = good and row_fits(c, a)
@@ -426,6 +430,7 @@ cdef class Layout:
                 good = good and rich_row_fits(c, a)
         if not good:
             raise ModelFileError("layout: a row lies outside its table, or its labels are not in order")
+        self.unverified = False
         return 0
 
     def arrays(self) -> dict:
@@ -470,6 +475,7 @@ cdef class Layout:
             float[::1] v
         if w.shape[0] != old.n_cells:
             raise ValueError("weights of another layout")
+        self.verify()
         c.L, c.P = old.L, old.P
         u_ids, b_ids = arrays.array("i", bytes(4 * old.A)), arrays.array("i", bytes(4 * old.B))
         cdef int32_t[::1] u_new = u_ids if old.A else None
@@ -554,10 +560,12 @@ cdef class Layout:
 
     def cell(self, int32_t attribute, int32_t label) -> int:
         """Where the weight of a unigram feature stands, or -1."""
+        self.verify()
         return layout_cell(&self.c, attribute, label) if 0 <= attribute < self.c.A and 0 <= label < self.c.L else -1
 
     def rich_cell(self, int32_t attribute, int32_t previous, int32_t label) -> int:
         """The same of a rich bigram feature."""
+        self.verify()
         return layout_rich_cell(&self.c, attribute, previous, label) if 0 <= attribute < self.c.B else -1
 
     def pair_cell(self, int32_t previous, int32_t label) -> int:
@@ -565,7 +573,7 @@ cdef class Layout:
         cdef int64_t k = <int64_t>previous * self.c.P + label
         if not self.c.has_tau or not 0 <= previous < self.c.L or not 0 <= label < self.c.L:
             return -1
-        return self.c.tau0 + k if self.c.tau_mask[k] else -1
+        return self.c.tau0 + k if self.c.tau_mask == NULL or self.c.tau_mask[k] else -1
 
     def features(self, const float[::1] w):
         """Every feature with a weight other than zero, as (kind, attribute, previous label, label, weight): kind
@@ -577,6 +585,7 @@ cdef class Layout:
             float x
         if w.shape[0] != c.n_cells:
             raise ValueError("weights of another layout")
+        self.verify()
         if c.has_tau:
             for i in range(c.L):
                 for j in range(c.L):

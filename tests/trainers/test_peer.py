@@ -124,6 +124,7 @@ def chunks(labels):
 
 
 @pytest.mark.corpora
+@pytest.mark.skipif("CRFKIT_CORPORA" not in os.environ, reason="CRFKIT_CORPORA is not set")
 @pytest.mark.parametrize(
     ("features", "most_objective", "least_f1"),
     [("observed", 12887.3, 93.56), ("all", 11377.3, 93.68)],  # where CRFsuite (c2=1) and CRF++ end

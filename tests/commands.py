@@ -1,0 +1,47 @@
+"""Running crfkit from tests: inside this process, or as one of its own for signals and limits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from crfkit.cli import cli
+
+DATA = Path(__file__).parents[1] / "data"
+TEMPLATES = Path(__file__).parents[1] / "templates"
+
+
+def crfkit(*arguments: Any, code: int = 0, stdin: bytes = b"") -> Result:
+    """The result of a command that must end with this code."""
+    result = CliRunner().invoke(cli, [*map(str, arguments)], input=stdin)
+    assert result.exit_code == code, f"{result.exit_code}: {result.output}"
+    return result
+
+
+def error(*arguments: Any, code: int = 1, stdin: bytes = b"") -> str:
+    """The one line that a command fails with."""
+    result = crfkit(*arguments, code=code, stdin=stdin)
+    assert result.stdout == ""
+    lines = [line for line in result.stderr.splitlines() if "rror: " in line]
+    assert len(lines) == 1, result.stderr
+    prefix = "crfkit: error: " if code == 1 else "Error: "
+    assert lines[0].startswith(prefix) and result.stderr.rstrip().endswith(lines[0])
+    return lines[0].removeprefix(prefix)
+
+
+def start(*arguments: Any, **options: Any) -> subprocess.Popen[str]:
+    """A process of its own, with its streams as pipes of text."""
+    command = [sys.executable, "-m", "crfkit", *map(str, arguments)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, **{"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True, **options})
+
+
+def write_part(path: Path, name: str, sentences: int, skip: int = 0, part: str = "train") -> Path:
+    """Some sentences of data/NAME.PART.txt as a file."""
+    paragraphs = (DATA / f"{name}.{part}.txt").read_text().strip().split("\n\n")
+    path.write_text("\n\n".join(paragraphs[skip : skip + sentences]) + "\n\n")
+    return path

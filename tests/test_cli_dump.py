@@ -1,0 +1,125 @@
+"""`crfkit dump`: the model as text, and models that are none."""
+
+import json
+import os
+
+import pytest
+from commands import crfkit, error, start, write_part
+
+from crfkit.model import load
+
+TEMPLATE = "U00:%x[0,0]\nU01:%x[0,1]\nB\nB:%x[0,1]\n"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dump")
+    (folder / "template").write_text(TEMPLATE)
+    write_part(folder / "train", "chunking", 40)
+    crfkit("learn", "-q", folder / "template", folder / "train", folder / "model")
+    return (folder / "model").read_bytes()
+
+
+@pytest.fixture
+def model(trained, tmp_path):
+    (tmp_path / "model").write_bytes(trained)
+    return tmp_path / "model"
+
+
+def rows(*arguments):
+    return [line.split("\t") for line in crfkit("dump", *arguments).stdout.splitlines()]
+
+
+def test_every_weight_once(model):
+    found = rows("model")
+    assert len(found) == load("model").header["features"] == len({tuple(row[:3]) for row in found})
+    expected = {(a or "*", p or "#", label): w for a, p, label, w in load("model").features()}
+    assert {(a, p, label): float(w) for a, p, label, w in found} == pytest.approx(expected, rel=1e-6)
+    kinds = {(row[0][:1], row[1] == "#") for row in found}
+    assert kinds == {("U", True), ("B", False), ("*", False)}
+
+
+def test_the_greatest(model):
+    everything = sorted((abs(float(row[3])) for row in rows("model")), reverse=True)
+    assert [abs(float(row[3])) for row in rows("--top", 10, "model")] == everything[:10]
+    assert len(rows("--top", 10**9, "model")) == len(everything)
+
+
+def test_one_attribute(model):
+    everything = rows("model")
+    for name in ("U01:NN", "B:NN", "*"):
+        assert rows("--attribute", name, "model") == [row for row in everything if row[0] == name] != []
+    assert rows("--attribute", "U01:NN", "--top", 1, "model") == [
+        max((row for row in everything if row[0] == "U01:NN"), key=lambda row: abs(float(row[3])))
+    ]
+    assert error("dump", "--attribute", "U01:nonesuch", "model") == "model: no weights for the attribute 'U01:nonesuch'"
+
+
+def test_parts(model):
+    header = json.loads(crfkit("dump", "--header", "model").stdout)
+    assert header["algorithm"] == "lbfgs"
+    assert crfkit("dump", "--labels", "model").stdout.splitlines() == header["labels"] == sorted(header["labels"])
+    assert crfkit("dump", "--template", "model").stdout == TEMPLATE
+
+
+def test_one_thing_at_a_time(model):
+    for pair in (("--header", "--labels"), ("--template", "--top", "3"), ("--labels", "--attribute", "*")):
+        assert "choose one" in error("dump", *pair, "model", code=2)
+    assert "'--top'" in error("dump", "--top", 0, "model", code=2)
+
+
+def test_attribute_lines_have_no_template(tmp_path):
+    (tmp_path / "train").write_text("yes\ta\nno\tb\n\n")
+    crfkit("learn", "-q", "--format", "crfsuite", "train", "model")
+    assert error("dump", "--template", "model") == "model: trained on attribute lines, there is no template"
+
+
+def test_a_reader_that_goes_away(model):
+    with start("dump", "model") as process:
+        process.stdout.close()
+        assert process.wait(60) == 0
+        assert process.stderr.read() == ""
+
+
+# --- models that are none -----------------------------------------------------------------------------------------
+
+
+def newer(data):
+    return data[:8] + (int.from_bytes(data[8:12], "little") + 1).to_bytes(4, "little") + data[12:]
+
+
+def damaged(data, place):
+    changed = bytearray(data)
+    changed[place] ^= 0x20
+    return bytes(changed)
+
+
+FAULTS = {
+    "empty": lambda data: b"",
+    "truncated": lambda data: data[: len(data) // 2],
+    "one byte short": lambda data: data[:-1],
+    "longer": lambda data: data + b"\0",
+    "header": lambda data: damaged(data, 200),
+    "weights": lambda data: damaged(data, len(data) - 5),
+    "newer": newer,
+    "CRF++": lambda data: b"\x64\0\0\0" + data[4:],
+    "CRFsuite": lambda data: b"lCRF" + data[4:],
+    "text": lambda data: b"version: 100\ncost-factor: 1\n",
+}
+
+
+@pytest.mark.parametrize("command", ["dump", "init", "tag"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_file_that_is_no_model(model, command, fault):
+    whole = model.read_bytes()
+    model.write_bytes(FAULTS[fault](whole))
+    (model.parent / "t").write_text("U:%x[0,0]\n")
+    (model.parent / "d").write_text("a X\nb Y\n\n")
+    said = error(*{"dump": ("dump", "model"), "init": ("learn", "--init", "model", "t", "d", "new"), "tag": ("tag", "model", "d")}[command])
+    assert said.startswith("model: ")
+    assert not os.path.exists("new")
+
+
+def test_missing_or_no_file(tmp_path):
+    assert error("dump", "absent") == "absent: cannot be read: No such file or directory"
+    assert error("dump", ".") == ".: is a folder, not a model file"

@@ -1,0 +1,97 @@
+"""Options of the trainers: defaults, ranges, kinds, who uses what."""
+
+from dataclasses import FrozenInstanceError, fields
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crfkit import options
+from crfkit.errors import OptionError
+
+FIELDS = [(name, item) for name, cls in options.TRAINERS.items() for item in fields(cls)]
+anything = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.lists(st.integers()), st.sampled_from([0, 1, -1, 1e400])
+)
+
+
+def test_defaults_are_in_range_and_frozen():
+    for name, cls in options.TRAINERS.items():
+        made = options.make(name, {})
+        assert made == cls() == options.make(name, {item.name: getattr(made, item.name) for item in fields(cls)})
+        with pytest.raises(FrozenInstanceError):
+            made.l2 = 3
+
+
+def test_every_option_has_help_and_a_kind():
+    for _, item in FIELDS:
+        assert item.metadata["help"].endswith(".")
+        assert item.metadata["kind"] in (int, float, bool)
+
+
+@given(st.sampled_from(FIELDS), anything)
+def test_any_value_is_taken_as_it_is_or_refused(which, value):
+    algorithm, item = which
+    meta = item.metadata
+    try:
+        taken = getattr(options.make(algorithm, {item.name: value}), item.name)
+    except OptionError as error:
+        assert str(error).startswith(f"{options.flag(item.name)}: expected ")
+        assert "\n" not in str(error)
+    else:
+        assert taken == value
+        if taken is None:
+            assert item.default is None
+            return
+        assert type(taken) is meta["kind"]
+        assert meta["low"] is None or taken >= meta["low"]
+        assert meta["above"] is None or taken > meta["above"]
+        assert meta["high"] is None or taken <= meta["high"]
+
+
+@pytest.mark.parametrize("value", ["1", True, None, 0.5, [1], float("nan")])
+def test_values_of_another_kind_are_refused(value):
+    with pytest.raises(OptionError, match="^--max-iter: expected a whole number, found "):
+        options.make("lbfgs", {"max_iter": value})
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400])
+def test_numbers_without_a_value_are_refused(value):
+    with pytest.raises(OptionError, match="^--l2: expected a finite number"):
+        options.make("lbfgs", {"l2": value})
+
+
+def test_a_whole_number_will_do_for_a_number():
+    assert options.make("sgd", {"l2": 2}).l2 == 2.0
+
+
+def test_unknown_names():
+    with pytest.raises(OptionError, match="^unknown algorithm 'lbfg'; expected one of lbfgs, sgd, perceptron$"):
+        options.make("lbfg", {})
+    with pytest.raises(OptionError, match="^unknown option --pases; did you mean --passes[?]$"):
+        options.make("sgd", {"pases": 1})
+    with pytest.raises(OptionError, match="^unknown option --qqqq$"):
+        options.make("sgd", {"qqqq": 1})
+
+
+def test_what_belongs_to_others_is_refused():
+    with pytest.raises(OptionError, match=r"^--memory is not used by sgd \(it belongs to lbfgs\)$"):
+        options.make("sgd", {"memory": 3})
+    with pytest.raises(OptionError, match=r"^--l2 is not used by perceptron \(it belongs to lbfgs, sgd\)$"):
+        options.make("perceptron", {"l2": 1.0})
+
+
+def test_all_fields_lists_every_option_once():
+    listed = options.all_fields()
+    assert {(user, name) for name, (_, users) in listed.items() for user in users} == {(a, item.name) for a, item in FIELDS}
+    for name, (item, users) in listed.items():  # one flag stands for all of them: they must agree on what it takes
+        kinds = {f.metadata["kind"] for user in users for f in fields(options.TRAINERS[user]) if f.name == name}
+        assert kinds == {item.metadata["kind"]}
+
+
+def test_memory_grows_with_threads_and_history():
+    lbfgs = options.Lbfgs
+    assert lbfgs().bytes_per_cell(4) == lbfgs().bytes_per_cell(1) + 3 * 8
+    assert lbfgs(memory=10).bytes_per_cell(1) > lbfgs(memory=5).bytes_per_cell(1)
+    assert options.Perceptron().bytes_per_cell(1) > options.Perceptron(average=False).bytes_per_cell(1)
+    assert set(options.WITHOUT_PROBABILITIES) <= set(options.TRAINERS)
