@@ -11,6 +11,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
+from itertools import chain, islice
 from math import exp
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +21,7 @@ from .core.decoder import Decoder, Scratch, gold_labels
 from .core.printing import Printer
 from .errors import DataError, OptionError, TemplateError, UnsupportedError
 from .options import WITHOUT_PROBABILITIES
+from .template import Template
 
 if TYPE_CHECKING:
     import numpy
@@ -51,13 +54,12 @@ class Tagger:
         self.model: Model | None = model
         self.constraints = constraints
         self._set_up(model.header, model.index, model.layout, model.weights, model.verified)
-        self._template = model.template
 
     @classmethod
     def of_parts(cls, header: Mapping[str, Any], index: Index, layout: Layout, weights: Any) -> Tagger:
         """A tagger of weights that are still being learned."""
         self = cls.__new__(cls)
-        self.model = self.constraints = self._template = None
+        self.model = self.constraints = None
         self._set_up(header, index, layout, weights, True)
         return self
 
@@ -72,6 +74,13 @@ class Tagger:
         decoder = Decoder(index, layout, weights, header["labels"], verified=verified, constraints=limits)
         self._scratches: dict[tuple[int, ...] | None, list[Scratch]] = {None: []}
         self._decoders: dict[tuple[int, ...] | None, Decoder] = {None: decoder}
+
+    @cached_property
+    def _template(self) -> Template | None:
+        text, names = self.header["template"], self.header["column_names"]
+        if text is None:
+            return None
+        return Template.parse(text, columns=None if names is None else {name: number for number, name in enumerate(names)})
 
     def __reduce__(self):
         if self.model is None:
@@ -250,7 +259,7 @@ class Tagger:
         model needs columns that are not there."""
         own = self.header["column_names"]
         names = None if layout is None else layout.names
-        if own is not None and names is not None and self._template is not None:
+        if own is not None and names is not None:
             return self._reordered(own, names, layout)
         if n_columns < self._needs and n_columns:
             where = (None, None) if layout is None else (layout.path, layout.line)
@@ -323,20 +332,32 @@ def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterat
     if threads <= 1:
         yield from map(work, items)
         return
+    failures: list[Exception] = []
+
+    def until_failure() -> Iterator[T]:
+        try:
+            yield from items
+        except Exception as error:
+            failures.append(error)
+
+    coming = until_failure()
+    first = list(islice(coming, 2))
+    if len(first) < 2:  # not worth a thread
+        yield from map(work, first)
+    else:
+        yield from _in_threads(work, chain(first, coming), threads)
+    for error in failures:
+        raise error
+
+
+def _in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
     from concurrent.futures import Future, ThreadPoolExecutor
 
+    waiting: deque[Future[R]] = deque()
     with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[R]] = deque()
-        failure = None
         try:
-            coming = iter(items)
-            while failure is None:
-                try:
-                    waiting.append(pool.submit(work, next(coming)))
-                except StopIteration:
-                    break
-                except Exception as error:
-                    failure = error
+            for item in items:
+                waiting.append(pool.submit(work, item))
                 if len(waiting) > 2 * threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -344,5 +365,3 @@ def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterat
         finally:
             for future in waiting:
                 future.cancel()
-        if failure is not None:
-            raise failure
