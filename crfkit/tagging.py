@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from .core.index import Index
     from .core.layout import Layout
     from .model import Model
+    from .reading import Block
     from .reading import Layout as Columns
-    from .reading import Source
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -198,18 +198,18 @@ class Tagger:
             predicted += self._labels_of(rows, self._key(layout.n_cols, layout), threads)
         return gold, predicted
 
-    def text(self, source: Source, printer: Printer, *, partial: bool = False, threads: int = 0) -> Iterator[bytes]:
-        """The blocks of a source, labelled; in order, and the same for any number of threads."""
+    def text(self, blocks: Iterable[Block], printer: Printer, *, partial: bool = False, threads: int = 0) -> Iterator[bytes]:
+        """Blocks of the model's format, labelled; in order, and the same for any number of threads."""
         form = self.header["format"]
         label = self.header["label_column"] if partial and form == "conllu" else None
 
-        def work(block: Any) -> bytes:
+        def work(block: Block) -> bytes:
             rows = Rows(form, label)
             rows.parse(block)
             with self._scratch(self._key(block.layout.n_cols - (partial and form == "columns"), block.layout)) as scratch:
                 return printer.text(scratch, rows)
 
-        return in_order(work, source, threads or available_cpus())
+        return in_order(work, blocks, threads or available_cpus())
 
     # Inside
 
