@@ -207,9 +207,7 @@ def test_config_files_that_cannot_be_read(train):
     assert "config: not YAML" in error("learn", "--config", "config", "template", "train", "model")
 
 
-ALL_OPTIONS = [
-    (name, item, users) for name, (item, users) in options.all_fields().items()
-]
+ALL_OPTIONS = [(name, item, users) for name, (item, users) in options.all_fields().items()]
 
 
 @pytest.mark.parametrize(("name", "item", "users"), ALL_OPTIONS, ids=[name for name, *_ in ALL_OPTIONS])
@@ -438,12 +436,11 @@ def test_a_signal_while_training_saves_the_model(train, algorithm, number, code)
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_while_reading_writes_nothing(fifo, number, code):
-    with start("learn", "template", "fifo", "model") as process:
-        with open(fifo, "w") as data:  # opens when the other side does
-            data.write("a b X\n" * 10)
-            data.flush()
-            process.send_signal(number)
-            output, said = process.communicate(timeout=60)
+    with start("learn", "template", "fifo", "model") as process, open(fifo, "w") as data:  # open when both sides are
+        data.write("a b X\n" * 10)
+        data.flush()
+        process.send_signal(number)
+        output, said = process.communicate(timeout=60)
     assert (process.returncode, output) == (code, "")
     assert said == "crfkit: interrupted, no model was written\n"
     assert sorted(entry.name for entry in fifo.parent.iterdir()) == ["fifo", "template", "train"]

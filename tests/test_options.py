@@ -51,13 +51,13 @@ def test_any_value_is_taken_as_it_is_or_refused(which, value):
 
 @pytest.mark.parametrize("value", ["1", True, None, 0.5, [1], float("nan")])
 def test_values_of_another_kind_are_refused(value):
-    with pytest.raises(OptionError, match="^--max-iter: expected a whole number, found "):
+    with pytest.raises(OptionError, match=r"^--max-iter: expected a whole number, found "):
         options.make("lbfgs", {"max_iter": value})
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400])
 def test_numbers_without_a_value_are_refused(value):
-    with pytest.raises(OptionError, match="^--l2: expected a finite number"):
+    with pytest.raises(OptionError, match=r"^--l2: expected a finite number"):
         options.make("lbfgs", {"l2": value})
 
 
@@ -66,11 +66,11 @@ def test_a_whole_number_will_do_for_a_number():
 
 
 def test_unknown_names():
-    with pytest.raises(OptionError, match="^unknown algorithm 'lbfg'; expected one of lbfgs, sgd, perceptron$"):
+    with pytest.raises(OptionError, match=r"^unknown algorithm 'lbfg'; expected one of lbfgs, sgd, perceptron$"):
         options.make("lbfg", {})
-    with pytest.raises(OptionError, match="^unknown option --pases; did you mean --passes[?]$"):
+    with pytest.raises(OptionError, match=r"^unknown option --pases; did you mean --passes[?]$"):
         options.make("sgd", {"pases": 1})
-    with pytest.raises(OptionError, match="^unknown option --qqqq$"):
+    with pytest.raises(OptionError, match=r"^unknown option --qqqq$"):
         options.make("sgd", {"qqqq": 1})
 
 

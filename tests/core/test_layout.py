@@ -2,14 +2,14 @@
 
 import array
 from collections import Counter
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
+from crfkit.core.layout import Layout
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 
-from crfkit.core.layout import Layout
 from crfkit.errors import DataError, ModelFileError
 
 ARRAYS = ("u_ptr", "u_label", "b_ptr", "b_prev", "b_label")
@@ -156,7 +156,7 @@ def sound(arrays, n_labels, hot):
             and ptr == sorted(ptr)
             and all(max(item) < n_labels for item in items)
             and all(
-                a < b for start, end in zip(ptr, ptr[1:], strict=False) for a, b in zip(items[start:end], items[start + 1 : end], strict=False)
+                a < b for start, end in pairwise(ptr) for a, b in pairwise(items[start:end])
             )
         )
 

@@ -9,6 +9,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
+from crfkit.trainers.objective import Objective
 from trainers.twins import Sample, problem, viterbi
 
 import crfkit.learning
@@ -16,7 +17,6 @@ from crfkit import options
 from crfkit.expansion import expand
 from crfkit.model import Model
 from crfkit.template import Template
-from crfkit.trainers.objective import Objective
 
 ROOT = Path(__file__).parents[2]
 Rows = list[list[str]]

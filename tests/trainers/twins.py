@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
 
+from crfkit.core.layout import Layout
 from hypothesis import assume
 from hypothesis import strategies as st
 from reference import Problem
 
 from crfkit.core.dataset import Dataset
-from crfkit.core.layout import Layout
 
 Feature = tuple
 Weights = dict[Feature, float]
@@ -311,8 +311,11 @@ class Perceptron:
 QUARTERS = st.integers(-8, 8).map(lambda n: n / 4)
 
 
+NUMBERS_OF_LABELS = st.one_of(st.integers(1, 5), st.just(9))  # nine take two vectors, and some rows are not dense
+
+
 @st.composite
-def corpora(draw, labels=st.one_of(st.integers(1, 5), st.just(9)), most_samples=4, rich=True, weighted=True):
+def corpora(draw, labels=NUMBERS_OF_LABELS, most_samples=4, rich=True, weighted=True):
     """A small Corpus with all that can occur in one: repeated attributes, values, weights, dropped attributes."""
     n_labels, n_u = draw(labels), draw(st.integers(1, 5))
     n_b = draw(st.integers(0, 3)) if rich else 0
