@@ -36,7 +36,7 @@ class Lbfgs:
     max_iter: int = option(1000, "Iterations at most.", low=1)
     memory: int = option(6, "Steps that the quasi-Newton method remembers.", low=1, high=64)
     epsilon: float = option(1e-5, "Stop when the gradient's norm falls below EPSILON times that of the weights.", low=0.0)
-    delta: float = option(1e-6, "Stop when the last PERIOD iterations improved the objective by less than this part of it.", low=0.0)
+    delta: float = option(1e-5, "Stop when the last PERIOD iterations improved the objective by less than this part of it.", low=0.0)
     period: int = option(10, "Iterations that --delta looks back.", low=1)
 
     def bytes_per_cell(self, threads: int) -> int:

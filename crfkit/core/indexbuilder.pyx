@@ -265,6 +265,7 @@ cdef class IndexBuilder(Features):
         names = list(self.label_table)
         order = sorted(range(len(names)), key=names.__getitem__)
         cdef int32_t[::1] rank = array.array("i", bytes(4 * len(names)) or [0])
+        cdef int32_t position, old
         for position, old in enumerate(order):
             rank[old] = position
         for t in range(data.c.n_tok):

@@ -5,19 +5,16 @@ renumbered: those with many labels first, in dense rows; within both kinds the f
 rows in constant use share the cache. `from_sections` takes the same arrays from a model file, after checking them.
 """
 
-from cpython cimport array
-from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from .dataset cimport Dataset
 from .memory cimport buffer_free, buffer_reserve
+from .seen cimport SeenPairs
 from ..errors import DataError, ModelFileError
 
 import array as arrays
 
 MAX_LABELS = 65535
-
-cdef uint32_t NO_EDGE = 0xFFFFFFFF      # the first position has none
 
 
 cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) noexcept nogil:
@@ -112,110 +109,9 @@ cdef bint layout_fits(const LayoutC* layout, const SentenceC* sent) noexcept nog
     return True
 
 
-cdef int by_value(const void* a, const void* b) noexcept nogil:
-    cdef uint32_t x = (<const uint32_t*>a)[0], y = (<const uint32_t*>b)[0]
-    return (x > y) - (x < y)
-
-
 cdef inline bint is_hot(int64_t labels, int32_t P) noexcept nogil:
     """Dense rows pay from about a sixth of the labels on: fewer would be mostly zeros to read."""
     return labels > 1 and 6 * labels >= P
-
-
-cdef class SeenPairs:
-    """For each attribute the sorted distinct values it was seen with: labels, or pairs prev << 16 | label."""
-    cdef BufferC start, value, count, n_seen
-    cdef int32_t n
-
-    def __dealloc__(self):
-        buffer_free(&self.start)
-        buffer_free(&self.value)
-        buffer_free(&self.count)
-        buffer_free(&self.n_seen)
-
-    cdef int collect(self, int32_t n, const DatasetC* data, bint edges) except -1 nogil:
-        cdef:
-            const int64_t* ptr = data.b_ptr if edges else data.u_ptr
-            const int32_t* ids = data.b_id if edges else data.u_id
-            int64_t s, t, u, at, first
-            int64_t* start
-            int64_t* count
-            int32_t* seen
-            uint32_t* value
-            uint32_t v
-            int32_t a
-        self.n = n
-        buffer_reserve(&self.start, n + 1, sizeof(int64_t))
-        buffer_reserve(&self.count, n + 1, sizeof(int64_t))
-        buffer_reserve(&self.n_seen, n + 1, sizeof(int32_t))
-        start, count, seen = <int64_t*>self.start.data, <int64_t*>self.count.data, <int32_t*>self.n_seen.data
-        memset(count, 0, (n + 1) * sizeof(int64_t))
-        if ptr == NULL:
-            memset(seen, 0, (n + 1) * sizeof(int32_t))
-            return 0
-        for u in range(ptr[data.n_tok]):
-            count[ids[u]] += 1
-        at = 0
-        for a in range(n):
-            start[a] = at
-            at += count[a]
-            count[a] = 0
-        buffer_reserve(&self.value, at, sizeof(uint32_t))
-        value = <uint32_t*>self.value.data
-        for s in range(data.n_seq):
-            for t in range(data.seq_ptr[s], data.seq_ptr[s + 1]):
-                if edges and t == data.seq_ptr[s]:
-                    v = NO_EDGE
-                elif edges:
-                    v = (<uint32_t>data.label[t - 1] << 16) | data.label[t]
-                else:
-                    v = data.label[t]
-                for u in range(ptr[t], ptr[t + 1]):
-                    a = ids[u]
-                    value[start[a] + count[a]] = v
-                    count[a] += 1
-        for a in range(n):
-            first = start[a]
-            if count[a] > 1:
-                qsort(value + first, count[a], sizeof(uint32_t), by_value)
-            seen[a] = 0
-            for u in range(first, first + count[a]):
-                if value[u] != NO_EDGE and (u == first or value[u] != value[u - 1]):
-                    value[first + seen[a]] = value[u]
-                    seen[a] += 1
-        return 0
-
-
-cdef order_by_frequency(SeenPairs seen, const int32_t[::1] kept, const uint8_t[::1] first):
-    """New ids (array of int32, -1 for the dropped): flagged attributes first, then by falling count."""
-    cdef:
-        int64_t[:, ::1] bucket
-        int32_t[::1] new
-        const int64_t* count = <const int64_t*>seen.count.data
-        int64_t c, at, n
-        int32_t a
-        int group
-        int64_t top = 65535
-    new_ids = arrays.array("i", bytes(4 * seen.n))
-    new = new_ids if seen.n else None
-    sizes = arrays.array("q", bytes(8 * 2 * (top + 1)))
-    bucket = memoryview(sizes).cast("B").cast("q", (2, top + 1))
-    for a in range(seen.n):
-        if kept[a] > 0:
-            bucket[0 if first[a] else 1, min(count[a], top)] += 1
-    at = 0
-    for group in range(2):
-        for c in range(top, -1, -1):
-            n = bucket[group, c]
-            bucket[group, c] = at
-            at += n
-    for a in range(seen.n):
-        new[a] = -1
-        if kept[a] > 0:
-            group, c = 0 if first[a] else 1, min(count[a], top)
-            new[a] = <int32_t>bucket[group, c]
-            bucket[group, c] += 1
-    return new_ids
 
 
 cdef class Layout:
@@ -259,7 +155,7 @@ cdef class Layout:
 
         n = u_all.shape[0]
         with nogil:
-            seen.collect(n, &data.c, False)
+            seen.collect(n, &data.c, labels, False)
         count, value, start = <int64_t*>seen.count.data, <uint32_t*>seen.value.data, <int64_t*>seen.start.data
         sizes, flags = arrays.array("i", bytes(4 * n)), bytearray(n)
         size, hot = sizes if n else None, flags if n else None
@@ -269,7 +165,7 @@ cdef class Layout:
                 hot[a] = is_hot(size[a], c.P)
                 c.A += 1
                 c.H += hot[a]
-        u_new = order_by_frequency(seen, size, hot)
+        u_new = seen.order(size, hot)
         new = u_new if n else None
         buffer_reserve(&self.u_ptr, c.A + 1, sizeof(int64_t))
         ptr = <int64_t*>self.u_ptr.data
@@ -288,7 +184,7 @@ cdef class Layout:
         n = b_all.shape[0]
         seen = SeenPairs()
         with nogil:
-            seen.collect(n, &data.c, True)
+            seen.collect(n, &data.c, labels, True)
         count, value, start = <int64_t*>seen.count.data, <uint32_t*>seen.value.data, <int64_t*>seen.start.data
         sizes, flags = arrays.array("q", bytes(8 * n)), bytearray(n)
         kept = arrays.array("i", bytes(4 * n))
@@ -299,7 +195,7 @@ cdef class Layout:
                     raise DataError(f"{labels} labels are too many for bigram features with every pair of labels")
                 size[a] = labels * labels if b_all[a] else (<int32_t*>seen.n_seen.data)[a]
                 c.B += size[a] > 0
-        b_new = order_by_frequency(seen, size, hot)
+        b_new = seen.order(size, hot)
         new = b_new if n else None
         buffer_reserve(&self.b_ptr, c.B + 1, sizeof(int64_t))
         ptr = <int64_t*>self.b_ptr.data
