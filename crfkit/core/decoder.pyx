@@ -361,11 +361,13 @@ cdef class Scratch:
         cdef int32_t t, i, j
         if out.shape[0] != lat.T - 1 or out.shape[1] != lat.L or out.shape[2] != lat.L:
             raise ValueError("an array of another shape")
+        cdef double* cell = &out[0, 0, 0] if lat.T > 1 else NULL
         with nogil:
             for t in range(1, lat.T):
                 for i in range(lat.L):
                     for j in range(lat.L):
-                        out[t - 1, i, j] = K.pair_marginal(lat, t, i, j)
+                        cell[0] = K.pair_marginal(lat, t, i, j)
+                        cell += 1
 
 
 cdef bint all_numbers(const double* rows, int64_t n, const LatticeC* lat) noexcept nogil:
