@@ -96,9 +96,9 @@ def tag(model: Model, rows: Rows) -> list[str]:
     for (attribute, previous, label), weight in weights.items():
         pair = (labels[label],) if previous is None else (labels[previous], labels[label])
         if attribute is None:
-            known["T", *pair] = weight
+            known[("T", *pair)] = weight
         elif attribute in numbers:
-            known["U" if previous is None else "B", numbers[attribute], *pair] = weight
+            known[("U" if previous is None else "B", numbers[attribute], *pair)] = weight
     path = viterbi(problem(known, Sample([0] * len(rows), unigrams, bigrams), len(labels)))
     return [model.labels[j] for j in path]
 
