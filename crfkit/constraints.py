@@ -56,13 +56,13 @@ def from_scheme(name: str, labels: Sequence[str]) -> Constraints:
     def sound(before: tuple[str, str], after: tuple[str, str]) -> bool:
         row = PREFIXES.index(before[0]) * N_PREFIXES + PREFIXES.index(after[0])
         bits = scheme.strict[2 * row + (before[1] == after[1])]
-        return (before[0] == "O" or bits & (INSIDE | END)) and (after[0] == "O" or bits & (INSIDE | START))
+        return bool((before[0] == "O" or bits & (INSIDE | END)) and (after[0] == "O" or bits & (INSIDE | START)))
 
     outside = ("O", "")
     return Constraints(
-        bytes(bool(sound(before, after)) for before in parts for after in parts),
-        bytes(bool(sound(outside, part)) for part in parts),
-        bytes(bool(sound(part, outside)) for part in parts),
+        bytes(sound(before, after) for before in parts for after in parts),
+        bytes(sound(outside, part) for part in parts),
+        bytes(sound(part, outside) for part in parts),
     )
 
 

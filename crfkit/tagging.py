@@ -11,6 +11,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
+from itertools import chain, islice
 from math import exp
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +21,7 @@ from .core.decoder import Decoder, Scratch, gold_labels
 from .core.printing import Printer
 from .errors import DataError, OptionError, TemplateError, UnsupportedError
 from .options import WITHOUT_PROBABILITIES
+from .template import Template
 
 if TYPE_CHECKING:
     import numpy
@@ -26,8 +29,8 @@ if TYPE_CHECKING:
     from .core.index import Index
     from .core.layout import Layout
     from .model import Model
+    from .reading import Block
     from .reading import Layout as Columns
-    from .reading import Source
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -51,13 +54,12 @@ class Tagger:
         self.model: Model | None = model
         self.constraints = constraints
         self._set_up(model.header, model.index, model.layout, model.weights, model.verified)
-        self._template = model.template
 
     @classmethod
     def of_parts(cls, header: Mapping[str, Any], index: Index, layout: Layout, weights: Any) -> Tagger:
         """A tagger of weights that are still being learned."""
         self = cls.__new__(cls)
-        self.model = self.constraints = self._template = None
+        self.model = self.constraints = None
         self._set_up(header, index, layout, weights, True)
         return self
 
@@ -72,6 +74,13 @@ class Tagger:
         decoder = Decoder(index, layout, weights, header["labels"], verified=verified, constraints=limits)
         self._scratches: dict[tuple[int, ...] | None, list[Scratch]] = {None: []}
         self._decoders: dict[tuple[int, ...] | None, Decoder] = {None: decoder}
+
+    @cached_property
+    def _template(self) -> Template | None:
+        text, names = self.header["template"], self.header["column_names"]
+        if text is None:
+            return None
+        return Template.parse(text, columns=None if names is None else {name: number for number, name in enumerate(names)})
 
     def __reduce__(self):
         if self.model is None:
@@ -189,18 +198,18 @@ class Tagger:
             predicted += self._labels_of(rows, self._key(layout.n_cols, layout), threads)
         return gold, predicted
 
-    def text(self, source: Source, printer: Printer, *, partial: bool = False, threads: int = 0) -> Iterator[bytes]:
-        """The blocks of a source, labelled; in order, and the same for any number of threads."""
+    def text(self, blocks: Iterable[Block], printer: Printer, *, partial: bool = False, threads: int = 0) -> Iterator[bytes]:
+        """Blocks of the model's format, labelled; in order, and the same for any number of threads."""
         form = self.header["format"]
         label = self.header["label_column"] if partial and form == "conllu" else None
 
-        def work(block: Any) -> bytes:
+        def work(block: Block) -> bytes:
             rows = Rows(form, label)
             rows.parse(block)
             with self._scratch(self._key(block.layout.n_cols - (partial and form == "columns"), block.layout)) as scratch:
                 return printer.text(scratch, rows)
 
-        return in_order(work, source, threads or available_cpus())
+        return in_order(work, blocks, threads or available_cpus())
 
     # Inside
 
@@ -250,7 +259,7 @@ class Tagger:
         model needs columns that are not there."""
         own = self.header["column_names"]
         names = None if layout is None else layout.names
-        if own is not None and names is not None and self._template is not None:
+        if own is not None and names is not None:
             return self._reordered(own, names, layout)
         if n_columns < self._needs and n_columns:
             where = (None, None) if layout is None else (layout.path, layout.line)
@@ -323,20 +332,32 @@ def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterat
     if threads <= 1:
         yield from map(work, items)
         return
+    failures: list[Exception] = []
+
+    def until_failure() -> Iterator[T]:
+        try:
+            yield from items
+        except Exception as error:
+            failures.append(error)
+
+    coming = until_failure()
+    first = list(islice(coming, 2))
+    if len(first) < 2:  # not worth a thread
+        yield from map(work, first)
+    else:
+        yield from _in_threads(work, chain(first, coming), threads)
+    for error in failures:
+        raise error
+
+
+def _in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
     from concurrent.futures import Future, ThreadPoolExecutor
 
+    waiting: deque[Future[R]] = deque()
     with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[R]] = deque()
-        failure = None
         try:
-            coming = iter(items)
-            while failure is None:
-                try:
-                    waiting.append(pool.submit(work, next(coming)))
-                except StopIteration:
-                    break
-                except Exception as error:
-                    failure = error
+            for item in items:
+                waiting.append(pool.submit(work, item))
                 if len(waiting) > 2 * threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -344,5 +365,3 @@ def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterat
         finally:
             for future in waiting:
                 future.cancel()
-        if failure is not None:
-            raise failure

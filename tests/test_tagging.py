@@ -206,13 +206,13 @@ def test_results_in_order_and_errors_in_their_place():
             raise ValueError("five")
         return n
 
-    def broken():
-        yield from range(4)
+    def broken(n=4):
+        yield from range(n)
         raise ValueError("four")
 
     for threads in (1, 2, 3):
         assert list(in_order(lambda n: -n, range(50), threads)) == [-n for n in range(50)]
-        for items, n, message in ((range(50), 5, "five"), (broken(), 4, "four")):
+        for items, n, message in ((range(50), 5, "five"), (broken(4), 4, "four"), (broken(1), 1, "four")):
             seen = []
             with pytest.raises(ValueError, match=message):
                 for result in in_order(work, items, threads):
@@ -367,11 +367,12 @@ print(answers, errors)
 def test_infinite_weights_are_found_when_they_are_used(tmp_path):
     trained = model("segmentation")
     weights = trained.weights.tolist()
+    rows = short("segmentation", 0)
     for bad in (float("nan"), float("inf")):
-        sections = dict(trained.sections, weights=array.array("f", [bad] * len(weights)))
-        tagger = Model(trained.header, sections, verify=False).tagger()
-        with pytest.raises(ModelFileError, match="not a finite number"):
-            tagger.tag(short("segmentation", 0))
+        for cells in ([bad] * len(weights), [x if x == 0 else bad if k < 8 * 30 else x for k, x in enumerate(weights)]):
+            sections = dict(trained.sections, weights=array.array("f", cells))
+            with pytest.raises(ModelFileError, match="not a finite number"):
+                Model(trained.header, sections, verify=False).tagger().tag_many([rows] * 1000)
 
 
 def test_nothing_heavy_is_imported():

@@ -57,6 +57,6 @@ cdef class Scratch:
     cdef int bound(self, Lattice lattice) noexcept nogil
     cdef int impossible(self, Rows rows, int64_t s) except -1 nogil
     cdef int unknown_label(self, Rows rows, int64_t token, const char* s, int64_t n) except -1 nogil
-    cdef int check_path(self, double score, const uint16_t* labels) except -1 nogil
+    cdef int check_scores(self) except -1 nogil
     cdef list as_text(self, const uint16_t* labels, int64_t n)
     cdef uint16_t* room(self, int64_t n) except NULL nogil

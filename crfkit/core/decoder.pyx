@@ -101,8 +101,7 @@ cdef class Decoder:
 cdef class Scratch:
     """What one thread needs to decode. It grows with the longest sentence and the largest block.
 
-    The methods for Python look at one sentence: `take` it, then ask. `best` and `nbest` before `expect`, marginals
-    after it.
+    The methods for Python look at one sentence: `take` it, then ask. Only `fill_...` have to wait for `log_z`.
     """
 
     def __init__(self, Decoder decoder not None):
@@ -110,6 +109,8 @@ cdef class Scratch:
             raise TypeError("a Scratch is set up once")
         self.extractor, self.lattice, self.search = Extractor(), Lattice(decoder.layout.c.L), Search()
         lattice_load_weights(&self.lattice.c, &decoder.layout.c, decoder.w, 1.0)
+        if not all_numbers(self.lattice.c.tau, decoder.layout.c.L, &self.lattice.c):
+            raise ModelFileError("the model is damaged: the weight of a pair of labels is not a finite number")
         if decoder.constrained:
             lattice_forbid(&self.lattice.c, decoder.may_follow)
             self.voting = _votes(decoder)
@@ -121,13 +122,17 @@ cdef class Scratch:
         buffer_free(&self.flags)
 
     cdef int score(self, Rows rows, int64_t s) except -1 nogil:
-        """Node and edge scores of sentence s, which must not be empty."""
+        """Node and edge scores of sentence s."""
         cdef const SentenceC* sent = &self.extractor.sentence
+        if rows.c.seq_ptr[s + 1] == rows.c.seq_ptr[s]:
+            raise ValueError("an empty sentence has no scores")
         self.decoder.index.extract(self.extractor, &rows.c, rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1])
         if not self.decoder.verified and not layout_fits(&self.decoder.layout.c, sent):
             raise ModelFileError("the model is damaged: its tables of features contradict each other")
         self.lattice.reserve(sent)
         K.score(&self.decoder.layout.c, self.decoder.w, 1.0, sent, &self.lattice.c)
+        if not self.decoder.verified:
+            self.check_scores()
         if self.decoder.constrained:
             self.bound(self.lattice)
         return 0
@@ -197,8 +202,6 @@ cdef class Scratch:
         self.path_score = K.viterbi(&self.lattice.c, labels)
         if self.path_score == -INFINITY:
             self.impossible(rows, s)
-        if not self.decoder.verified:
-            self.check_path(self.path_score, labels)
         return 0
 
     cdef int expect(self, Rows rows, int64_t s) except -1 nogil:
@@ -215,7 +218,6 @@ cdef class Scratch:
         cdef LatticeC* votes
         cdef int64_t t, j, best
         cdef const double* node
-        cdef double total = 0
         if self.decoder.constrained:
             votes = &self.voting.c
             self.voting.reserve_positions(lat.T, 0)
@@ -226,8 +228,7 @@ cdef class Scratch:
                 for j in range(lat.P):
                     if j >= lat.L or lat.score[t * lat.P + j] == -INFINITY:
                         votes.score[t * lat.P + j] = -INFINITY
-            total = K.viterbi(votes, labels)
-            if total == -INFINITY:
+            if K.viterbi(votes, labels) == -INFINITY:
                 self.impossible(rows, s)
         else:
             for t in range(lat.T):
@@ -238,8 +239,6 @@ cdef class Scratch:
                         best = j
                 labels[t] = <uint16_t>best
         self.path_score = lattice_path_score(lat, labels)
-        if not self.decoder.verified:
-            self.check_path(total, labels)
         return 0
 
     cdef int decode(self, Rows rows, int64_t first, int64_t last, HowC how, uint16_t* labels) except -1 nogil:
@@ -252,13 +251,10 @@ cdef class Scratch:
 
     # ------------------------------------------------------------------------- faults
 
-    cdef int check_path(self, double score, const uint16_t* labels) except -1 nogil:
-        """What the weights of an unverified model have led to."""
-        cdef int64_t t
-        for t in range(self.lattice.c.T):
-            if labels[t] >= self.lattice.c.L:
-                score = INFINITY
-        if not isfinite(score):
+    cdef int check_scores(self) except -1 nogil:
+        """That the weights of an unverified model have led to numbers."""
+        cdef LatticeC* lat = &self.lattice.c
+        if not (all_numbers(lat.score, lat.T, lat) and all_numbers(lat.edge, <int64_t>lat.n_slots * lat.L, lat)):
             raise ModelFileError("the model is damaged: a weight is not a finite number")
         return 0
 
@@ -326,8 +322,9 @@ cdef class Scratch:
     def best_paths(self, Rows rows not None, int n):
         """The n best paths of the sentence taken: (score, labels)."""
         cdef int64_t k
-        if not search_nbest(self.search, &self.lattice.c, n, 0.0):
-            self.impossible(rows, 0)
+        with nogil:
+            if search_nbest(self.search, &self.lattice.c, n, 0.0) == 0:
+                self.impossible(rows, 0)
         return [(self.search.scores[k], self.as_text(self.search.labels + k * self.lattice.c.T, self.lattice.c.T))
                 for k in range(self.search.found)]
 
@@ -369,6 +366,16 @@ cdef class Scratch:
                 for i in range(lat.L):
                     for j in range(lat.L):
                         out[t - 1, i, j] = K.pair_marginal(lat, t, i, j)
+
+
+cdef bint all_numbers(const double* rows, int64_t n, const LatticeC* lat) noexcept nogil:
+    """Whether the n rows of L cells are finite."""
+    cdef int64_t r, j
+    for r in range(n):
+        for j in range(lat.L):
+            if not isfinite(rows[r * lat.P + j]):
+                return False
+    return True
 
 
 def gold_labels(Rows rows not None):

@@ -1,0 +1,15 @@
+from .columns import Rows
+from .decoder import Scratch
+
+class Printer:
+    def __init__(
+        self,
+        *,
+        verbose: int = 0,
+        nbest: int = 0,
+        posterior: bool = False,
+        probability: bool = False,
+        partial: bool = False,
+        separator: bytes | None = None,
+    ) -> None: ...
+    def text(self, scratch: Scratch, rows: Rows) -> bytes: ...
