@@ -126,16 +126,21 @@ def chunks(labels):
 @pytest.mark.corpora
 @pytest.mark.skipif("CRFKIT_CORPORA" not in os.environ, reason="CRFKIT_CORPORA is not set")
 @pytest.mark.parametrize(
-    ("features", "most_objective", "least_f1"),
-    [("observed", 12887.3, 93.56), ("all", 11377.3, 93.68)],  # where CRFsuite (c2=1) and CRF++ end
+    ("arguments", "most_objective", "least_f1"),
+    [
+        # CRFsuite (c2=1) ends at 12,887.23 with FB1 93.56
+        (["--features", "observed"], 12887.3, 93.56),
+        # CRF++ ends at 11,377.20 with FB1 93.68; below that FB1 moves between 93.65 and 93.70 (one chunk is 0.004)
+        (["--features", "all", "--delta", "5e-4"], 11377.3, 93.65),
+    ],
 )
-def test_conll2000(features, most_objective, least_f1, tmp_path):
+def test_conll2000(arguments, most_objective, least_f1, tmp_path):
     folder = Path(os.environ["CRFKIT_CORPORA"]) / "conll2000"
     (tmp_path / "template").write_text(CRFPP_CHUNKING)
-    crfkit("learn", "-q", "--l2", "2", "--features", features, "--log", "log", "template", folder / "train.txt", "model")
+    crfkit("learn", "-q", "--l2", "2", *arguments, "--log", "log", "template", folder / "train.txt", "model")
     passes = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert passes[-1]["objective"] <= most_objective
-    if features == "observed":
+    if "observed" in arguments:
         assert passes[-1]["active"] <= 456468 == json.loads(crfkit("dump", "--header", "model"))["features"]
 
     tagged = crfkit("tag", "model", folder / "test.txt")
@@ -145,9 +150,7 @@ def test_conll2000(features, most_objective, least_f1, tmp_path):
         true, guessed = chunks([row[-2] for row in sentence]), chunks([row[-1] for row in sentence])
         right, gold, predicted = right + len(true & guessed), gold + len(true), predicted + len(guessed)
     f1 = 200 * right / (gold + predicted)
-    # Scores move by some hundredths along the last passes: CRF++ stops 8 above the optimum of all features (11,369.2)
-    # with 93.68; at the optimum it is 93.67.
-    assert f1 >= least_f1 - 0.03
+    assert round(f1, 2) >= least_f1
     (tmp_path / "tagged").write_text(tagged)
     overall = re.search(r"FB1: +([0-9.]+)", crfkit("eval", "tagged"))
     assert float(overall[1]) == pytest.approx(f1, abs=0.00501)
