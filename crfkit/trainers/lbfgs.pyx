@@ -12,7 +12,7 @@ first trial, the full step, satisfies them.
 
 from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from crfkit.core.dataset cimport Dataset
 from crfkit.core.kernels cimport K
@@ -137,6 +137,7 @@ cdef class Lbfgs(Trainer):
         self.history = History(self.n, options.memory)
         stride = (self.n + 7) // 8 * 8
         buffer_reserve(&self.vectors, 5 * stride, sizeof(double))
+        memset(self.vectors.data, 0, 5 * stride * sizeof(double))
         self.x = <double*>self.vectors.data
         self.g, self.d = self.x + stride, self.x + 2 * stride
         self.x_old, self.g_old = self.x + 3 * stride, self.x + 4 * stride
@@ -156,7 +157,6 @@ cdef class Lbfgs(Trainer):
         cdef:
             double slope, step, before
             bint fresh
-            int64_t k
         if not self.started:
             self.f = self.objective.evaluate(self.x, self.g)
             self.check()
@@ -172,18 +172,13 @@ cdef class Lbfgs(Trainer):
                 self.converged = "the gradient is zero"
                 return self.report()
             step = fmin(1.0, 1 / self.norm(self.g)) if fresh else 1.0
-            with nogil:
-                memcpy(self.x_old, self.x, self.n * sizeof(double))
-                memcpy(self.g_old, self.g, self.n * sizeof(double))
+            self.exchange()
             if slope < 0 and self.search(step, slope):
                 break
-            with nogil:
-                memcpy(self.x, self.x_old, self.n * sizeof(double))
-                memcpy(self.g, self.g_old, self.n * sizeof(double))
+            self.exchange()
             self.f = before
             if fresh:
                 # Steepest descent finds nothing lower: the limit of the arithmetic.
-                self.objective.evaluate(self.x, self.g)
                 self.converged = "no step lowers the objective any more"
                 return self.report()
             with nogil:
@@ -193,10 +188,22 @@ cdef class Lbfgs(Trainer):
         self.check_convergence()
         return self.report()
 
-    cdef report(self):
+    cdef void exchange(self) noexcept nogil:
+        """The point and the gradient become the old ones, and the other way round."""
+        cdef double* x = self.x
+        cdef double* g = self.g
+        self.x, self.x_old = self.x_old, x
+        self.g, self.g_old = self.g_old, g
+
+    def weights(self):
+        cells = Trainer.weights(self)
+        cdef float[::1] view = cells if len(cells) else None
         cdef int64_t k
         for k in range(self.n):
-            self.w[k] = self.objective.w()[k]
+            view[k] = <float>self.x[k]
+        return cells
+
+    cdef report(self):
         return {"objective": self.f, "gradient": self.norm(self.g)}
 
     cdef int check(self) except -1:

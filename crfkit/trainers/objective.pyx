@@ -115,12 +115,13 @@ cdef class Objective:
         """f(x); its gradient goes to g."""
         cdef:
             int64_t k, n = self.layout.c.n_cells
+            weight_t* w = self.w()
             Worker worker
             double total = 0
             int i
         with nogil:
             for k in range(n):
-                self.w()[k] = <weight_t>x[k]
+                w[k] = <weight_t>x[k]
         self.next_chunk = 0
         (<Worker>self.workers[0]).g = g
         for i in range(1, len(self.workers)):
