@@ -28,8 +28,9 @@ test: build ## run the tests on the in-place build (TESTS=tests/... for a part)
 bench: build ## run every benchmark
 	for script in benchmarks/bench_*.py; do PYTHONPATH=. $(python) $$script || exit 1; done
 
-lint: ## style, generated documentation, Cython's hints, versions, leftovers
+lint: ## style, types, generated documentation, Cython's hints, versions, leftovers
 	$(python) -m ruff check .
+	$(python) -m mypy crfkit
 	$(python) .ci/lint.py
 	$(if $(wildcard docs/generate.py),$(python) docs/generate.py --check)
 

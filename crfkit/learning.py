@@ -48,9 +48,9 @@ class Run:
 
     def check(self) -> None:
         """OptionError for what is out of range or makes no sense together."""
-        for name, value, allowed in (("features", self.features, FEATURES), ("format", self.format, FORMATS)):
-            if value not in allowed:
-                raise OptionError(f"--{name}: expected {' or '.join(allowed)}, found {value!r}")
+        for name, chosen, allowed in (("features", self.features, FEATURES), ("format", self.format, FORMATS)):
+            if chosen not in allowed:
+                raise OptionError(f"--{name}: expected {' or '.join(allowed)}, found {chosen!r}")
         for name, value, low in (("min_freq", self.min_freq, 1), ("threads", self.threads, 0), ("patience", self.patience, 1)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < low):
                 raise OptionError(f"{trainer_options.flag(name)}: expected a whole number of at least {low}, found {value!r}")
@@ -158,12 +158,12 @@ def parsed_blocks(data: Any, form: str, label: str | None) -> Iterable[tuple[Any
         rows.fill(data)
         yield rows, Layout(rows.n_columns)
         return
-    rows = None
+    parsed = None
     for block in Source(data, form):
-        if rows is None:
-            rows = Rows(form, _label_column(label, block.layout, form))
-        rows.parse(block)
-        yield rows, block.layout
+        if parsed is None:
+            parsed = Rows(form, _label_column(label, block.layout, form))
+        parsed.parse(block)
+        yield parsed, block.layout
 
 
 def _label_column(label: str | None, layout: Any, form: str) -> int | None:
@@ -184,7 +184,8 @@ def read_corpus(train: Any, template: Template | None, run: Run) -> Corpus:
     from .core.layout import Layout
 
     started = time.perf_counter()
-    builder, layout = None, None
+    builder: Any = None
+    layout: Any = None
     for rows, layout in parsed_blocks(train, run.format, run.label):
         if not rows.n_tokens:
             continue
@@ -361,7 +362,7 @@ def train_passes(trainer: Any, corpus: Corpus, header: dict[str, Any], run: Run,
             record = {"pass": number, **trainer.run_pass(stop.requested)}
             now = time.perf_counter()
             record.update(seconds=now - begun, elapsed=now - started)
-            weights, go_on = None, True
+            go_on = True
             if dev is not None or log is not None:
                 weights = trainer.weights()
                 active, total = summarise(weights)

@@ -20,7 +20,7 @@ from .template import Template
 from .version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from typing_extensions import Buffer
 
     from .core.index import Index
     from .core.layout import Layout
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LAYOUT_ARRAYS = {"u_ptr": "int64", "u_label": "uint16", "b_ptr": "int64", "b_prev": "uint16", "b_label": "uint16"}
 
 # What the header must hold, and of which type.
-_FIELDS = {
+_FIELDS: dict[str, Any] = {
     "algorithm": str,
     "attributes": int,
     "bigram_attributes": int,
@@ -128,10 +128,11 @@ class Model:
 
     @cached_property
     def _attribute_names(self) -> tuple[list[str], list[str]]:
-        return tuple([name.decode() for name in self.index.attributes(bigram)] for bigram in (False, True))
+        of_u, of_b = ([name.decode() for name in self.index.attributes(bigram)] for bigram in (False, True))
+        return of_u, of_b
 
 
-def _checked(header: Mapping[str, Any]) -> Mapping[str, Any]:
+def _checked(header: dict[str, Any]) -> dict[str, Any]:
     for name, kind in _FIELDS.items():
         if not isinstance(header.get(name), kind) or (kind is int and isinstance(header[name], bool)):
             raise ModelFileError(f"the header's field {name!r} is missing or not what it should be")
@@ -160,7 +161,7 @@ def build(layout: Layout, weights: array.array, builder: Any, header: dict[str, 
     from .core.packing import pack
 
     layout, weights, u_new, b_new = layout.pruned(weights)
-    sections = dict(pack(builder, u_new, b_new))
+    sections: dict[str, Buffer] = dict(pack(builder, u_new, b_new))
     sections.update((f"layout.{name}", values) for name, values in layout.arrays().items())
     sections["weights"] = weights
     attributes, bigram_attributes = layout.n_attributes

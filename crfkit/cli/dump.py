@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -45,7 +46,7 @@ def dump_command(model: str, header: bool, labels: bool, template: bool, top: in
 
 
 def _selected(model: Model, path: str, top: int | None, attribute: str | None) -> Any:
-    features = model.features()
+    features: Iterable[Any] = model.features()
     if attribute is not None:
         wanted = None if attribute == "*" else attribute
         features = [feature for feature in features if feature[0] == wanted]

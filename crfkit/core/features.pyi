@@ -7,3 +7,5 @@ class Features:
     columns: list[StringTable]
     views: list[View]
     literals: list[StringTable]
+    @property
+    def n_attributes(self) -> tuple[int, int]: ...

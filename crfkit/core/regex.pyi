@@ -1,5 +1,7 @@
 from typing import AnyStr
 
+LONGEST: int
+
 class Regex:
     def __init__(self, pattern: str) -> None: ...
     @property

@@ -1,9 +1,9 @@
-from . import plan
+from . import plan as plans
 from .strings import StringTable
 
 class View:
-    plan: plan.View
+    plan: plans.View
     def __init__(
-        self, number: int, plan: plan.View, cells: StringTable, column: int, column2: int = -1
+        self, number: int, plan: plans.View, cells: StringTable, column: int, column2: int = -1
     ) -> None: ...
     def find(self, string: bytes) -> int: ...

@@ -5,11 +5,11 @@ from collections import Counter
 from itertools import pairwise, product
 
 import pytest
-from crfkit.core.layout import Layout
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 
+from crfkit.core.layout import Layout
 from crfkit.errors import DataError, ModelFileError
 
 ARRAYS = ("u_ptr", "u_label", "b_ptr", "b_prev", "b_label")

@@ -9,7 +9,6 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-from crfkit.trainers.objective import Objective
 from trainers.twins import Sample, problem, viterbi
 
 import crfkit.learning
@@ -17,6 +16,7 @@ from crfkit import options
 from crfkit.expansion import expand
 from crfkit.model import Model
 from crfkit.template import Template
+from crfkit.trainers.objective import Objective
 
 ROOT = Path(__file__).parents[2]
 Rows = list[list[str]]

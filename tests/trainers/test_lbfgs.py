@@ -5,7 +5,6 @@ from math import log
 from random import Random
 
 import pytest
-from crfkit.trainers.lbfgs import Lbfgs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trainers.samples import accuracy, named_weights, read, sentences, template
@@ -14,6 +13,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, objective
 from crfkit import options
 from crfkit.errors import TrainingError
 from crfkit.learning import learn
+from crfkit.trainers.lbfgs import Lbfgs
 
 
 def run(trainer):

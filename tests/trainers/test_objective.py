@@ -7,7 +7,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from crfkit.trainers.objective import Objective
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trainers.twins import (
@@ -21,6 +20,8 @@ from trainers.twins import (
     viterbi,
     weighted,
 )
+
+from crfkit.trainers.objective import Objective
 
 L2 = st.sampled_from([0.0, 0.5, 2.0])
 

@@ -1,13 +1,13 @@
 """The structured perceptron, step by step against a slow twin, and end to end."""
 
 import pytest
-from crfkit.trainers.perceptron import Perceptron as Trainer
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, read
 from trainers.twins import Built, Corpus, Perceptron, Sample, corpora, weighted
 
 from crfkit import options
+from crfkit.trainers.perceptron import Perceptron as Trainer
 
 
 @given(corpora(), st.integers(1, 4), st.booleans(), st.data())

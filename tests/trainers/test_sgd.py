@@ -1,7 +1,6 @@
 """Stochastic gradient descent, step by step against a slow twin, and end to end."""
 
 import pytest
-from crfkit.trainers.sgd import Sgd as Trainer
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, read
@@ -9,6 +8,7 @@ from trainers.twins import Built, Corpus, Sample, Sgd, corpora, likelihood, weig
 
 from crfkit import options
 from crfkit.errors import TrainingError
+from crfkit.trainers.sgd import Sgd as Trainer
 
 PRECISION = {"rel": 1e-5, "abs": 3e-6}  # weights are stored in single precision
 

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
 
-from crfkit.core.layout import Layout
 from hypothesis import assume
 from hypothesis import strategies as st
 from reference import Problem
 
 from crfkit.core.dataset import Dataset
+from crfkit.core.layout import Layout
 
 Feature = tuple
 Weights = dict[Feature, float]

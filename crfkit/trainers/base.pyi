@@ -1,0 +1,36 @@
+from array import array
+from collections.abc import Callable
+from typing import Any
+
+from typing_extensions import Buffer
+
+from ..core.dataset import Dataset
+from ..core.layout import Layout
+
+class Trainer:
+    data: Dataset
+    layout: Layout
+    options: Any
+    converged: str | None
+    def __init__(
+        self, data: Dataset, layout: Layout, options: Any, initial: Buffer | None = None, **unused: Any
+    ) -> None: ...
+    def run_pass(self, should_stop: Callable[[], bool] | None = None) -> dict[str, float]: ...
+    def weights(self) -> array[float]: ...
+
+class OnlineTrainer(Trainer):
+    passes: int
+    steps: int
+    def __init__(
+        self,
+        data: Dataset,
+        layout: Layout,
+        options: Any,
+        initial: Buffer | None = None,
+        seed: int = 0,
+        **unused: Any,
+    ) -> None: ...
+    def sequence_order(self) -> list[int]: ...
+
+def summarise(cells: Buffer) -> tuple[int, float]: ...
+def all_finite(cells: Buffer) -> bool: ...

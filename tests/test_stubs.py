@@ -1,0 +1,120 @@
+"""The stubs of the compiled modules say what the modules have: names, parameters and which of them have defaults."""
+
+import ast
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import crfkit
+
+PACKAGE = Path(crfkit.__file__).parent
+COMPILED = {
+    ".".join(("crfkit", *path.relative_to(PACKAGE).parent.parts, path.name.split(".")[0])): path
+    for pattern in ("*.so", "*.pyd")
+    for path in sorted(PACKAGE.rglob(pattern))
+}
+Parameters = list[tuple[str, bool]]
+
+
+def stub_of(module):
+    """The parsed stub of a compiled module."""
+    path = COMPILED[module].with_name(module.rpartition(".")[2] + ".pyi")
+    assert path.exists(), f"{module} has no stub"
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def declared(body):
+    """What a module or a class of a stub declares: name -> statement."""
+    found = {}
+    for statement in body:
+        if isinstance(statement, (ast.ClassDef, ast.FunctionDef)):
+            found[statement.name] = statement
+        elif isinstance(statement, ast.AnnAssign):
+            found[statement.target.id] = statement
+    return found
+
+
+def stub_parameters(function: ast.FunctionDef) -> Parameters:
+    """Names and whether there is a default. What comes after a bare * is by keyword only in the stub, at least."""
+    given = function.args
+    plain = [*given.posonlyargs, *given.args]
+    defaults = [False] * (len(plain) - len(given.defaults)) + [True] * len(given.defaults)
+    found = [(a.arg, d) for a, d in zip(plain, defaults, strict=True)]
+    found += [(a.arg, d is not None) for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
+    return [(name, default) for name, default in found if name != "self"]
+
+
+def own_parameters(function) -> Parameters:
+    """The same of a compiled function."""
+    found = inspect.signature(function).parameters.values()
+    variable = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return [(p.name, p.default is not p.empty) for p in found if p.name != "self" and p.kind not in variable]
+
+
+def constructor_parameters(cls) -> Parameters:
+    """The same of a class, from the first line of its description, where Cython writes the signature."""
+    text = re.match(rf"{cls.__name__}\((.*)\)$", (cls.__doc__ or "").partition("\n")[0])
+    assert text, f"the description of {cls.__name__} does not begin with its signature"
+    plain = re.sub(r"\[[^]]*\]|\([^)]*\)", "x", text[1])  # types such as float[::1], defaults such as (0)
+    found = [part.partition("=") for part in plain.split(", ") if part and not part.startswith("*")]
+    return [(name.split()[-1], bool(equals)) for name, equals, _ in found]
+
+
+def public(namespace):
+    return {name: value for name, value in namespace.items() if not name.startswith("_")}
+
+
+def home(value):
+    return getattr(value, "__module__", None)
+
+
+@pytest.mark.parametrize("module", COMPILED)
+def test_names(module):
+    names = declared(stub_of(module).body).keys()
+    own = public(vars(importlib.import_module(module)))
+    constants = (int, float, str, bytes, tuple, dict)
+    expected = {name for name, value in own.items() if home(value) == module or isinstance(value, constants)}
+    assert {name for name in names if not name.startswith("_")} == expected
+
+
+@pytest.mark.parametrize("module", COMPILED)
+def test_functions(module):
+    own = vars(importlib.import_module(module))
+    for name, statement in declared(stub_of(module).body).items():
+        if isinstance(statement, ast.FunctionDef):
+            assert stub_parameters(statement) == own_parameters(own[name]), name
+
+
+@pytest.mark.parametrize("module", COMPILED)
+def test_classes(module):
+    own = vars(importlib.import_module(module))
+    for name, statement in declared(stub_of(module).body).items():
+        if isinstance(statement, ast.ClassDef) and not name.startswith("_"):
+            check_class(own[name], declared(statement.body))
+
+
+def check_class(cls, members):
+    inherited = set().union(*(declared_by(base) for base in cls.__mro__[1:]))
+    assert set(public(vars(cls))) - inherited == {name for name in members if not name.startswith("_")} - inherited
+    for name, statement in members.items():
+        assert hasattr(cls, name)
+        if isinstance(statement, ast.FunctionDef) and not name.startswith("__"):
+            value = inspect.getattr_static(cls, name)
+            property_wanted = any(isinstance(d, ast.Name) and d.id == "property" for d in statement.decorator_list)
+            assert property_wanted == inspect.isgetsetdescriptor(value), name
+            if not property_wanted:
+                function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+                assert stub_parameters(statement) == own_parameters(function), name
+    if "__init__" in vars(cls):
+        # the description puts the bare * elsewhere, so only what is there counts
+        assert sorted(stub_parameters(members["__init__"])) == sorted(constructor_parameters(cls))
+
+
+def declared_by(base):
+    """Public names that the stub of a base class declares."""
+    if base.__module__ not in COMPILED:
+        return set()
+    return set(public(declared(declared(stub_of(base.__module__).body)[base.__name__].body)))
