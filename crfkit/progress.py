@@ -77,8 +77,28 @@ class Progress:
             self.bar.clear()
         print(text, file=self.stream, flush=True)
 
+    def reading(self, tokens: int) -> None:
+        """So many tokens more were read."""
+        if not self.bar_wanted:
+            return
+        if self.bar is None:
+            self.bar = self._bar(unit=" tokens", unit_scale=True, desc="reading", delay=1)
+        self.bar.update(tokens)
+
+    def _bar(self, **options: Any) -> Any:
+        from tqdm import tqdm
+
+        return tqdm(file=self.stream, dynamic_ncols=True, leave=False, **options)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
+
     def summary(self, counts: dict[str, Any]) -> None:
         """What was read, before training starts."""
+        self.close()
         words = ", ".join(f"{counts[name]:,} {name}" for name in ("sequences", "tokens", "labels", "attributes", "weights"))
         self.note(f"{words}; read in {counts['seconds']:.2f} s")
         if counts["memory"]:
@@ -87,9 +107,7 @@ class Progress:
     def start(self, passes: int) -> None:
         """Training begins; `passes` at most."""
         if self.bar_wanted:
-            from tqdm import tqdm
-
-            self.bar = tqdm(total=passes, unit="pass", file=self.stream, dynamic_ncols=True, leave=False)
+            self.bar = self._bar(total=passes, unit="pass")
 
     def report(self, record: dict[str, Any]) -> None:
         """One pass is done."""
@@ -102,9 +120,7 @@ class Progress:
 
     def end(self, reason: str | None, stopped: bool) -> None:
         """Training is over, because of `reason`, or because it was stopped, or because all passes are done."""
-        if self.bar is not None:
-            self.bar.close()
-            self.bar = None
+        self.close()
         if stopped:
             self.note("stopped; the weights so far are kept")
         elif reason:

@@ -185,7 +185,7 @@ class Tagger:
 
     def tag_with_gold(self, data: Any, threads: int = 0) -> tuple[list[list[str]], list[list[str]]]:
         """The labels that stand in the data (a path, paths, or sentences with the label last), and the model's."""
-        from .learning import parsed_blocks
+        from .corpus import parsed_blocks
 
         gold: list[list[str]] = []
         predicted: list[list[str]] = []

@@ -7,9 +7,10 @@ from collections import Counter
 import pytest
 from trainers.samples import named_weights, sentences, template
 
+from crfkit.corpus import read_corpus
 from crfkit.errors import CrfkitError, DataError, FileError, OptionError, TemplateError
 from crfkit.expansion import expand
-from crfkit.learning import Run, learn, read_corpus
+from crfkit.learning import Run, learn
 from crfkit.model import load
 from crfkit.progress import StopRequest
 from crfkit.template import Template

@@ -94,6 +94,8 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
     except KeyboardInterrupt:
         progress.note("crfkit: interrupted, no model was written")
         ctx.exit(128 + (stop.signal or signal.SIGINT))
+    finally:
+        progress.close()
     progress.note(f"{model.header['features']:,} weights in {size / 1e6:.1f} MB: {target}; {time.perf_counter() - started:.1f} s in all")
     if stop.signal is not None:
         ctx.exit(128 + stop.signal)

@@ -11,6 +11,7 @@ from typing import Any
 
 from trainers.twins import Sample, problem, viterbi
 
+import crfkit.corpus
 import crfkit.learning
 from crfkit import options
 from crfkit.expansion import expand
@@ -74,7 +75,7 @@ class Numbers:
 def read(name: str, sentences: int | None = None, rules: str | None = None) -> Numbers:
     """A shipped corpus, or its beginning, under the template of that name or another one."""
     rows = globals()["sentences"](name, limit=sentences)
-    return Numbers(crfkit.learning.read_corpus(rows, template(rules or name), crfkit.learning.Run()))
+    return Numbers(crfkit.corpus.read_corpus(rows, template(rules or name), crfkit.learning.Run()))
 
 
 def tag(model: Model, rows: Rows) -> list[str]:

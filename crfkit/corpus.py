@@ -1,0 +1,182 @@
+"""Training data: from files, or from lists, to numbered attributes and the features that exist."""
+
+from __future__ import annotations
+
+import array
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from .errors import DataError, OptionError, TemplateError
+from .progress import Progress
+from .template import Template
+
+if TYPE_CHECKING:
+    from .learning import Run
+    from .model import Model
+
+
+@dataclass
+class Corpus:
+    """Training data as numbers, with all that is needed to make a model of their weights."""
+
+    dataset: Any
+    builder: Any
+    layout: Any
+    template: Template | None
+    n_columns: int
+    column_names: tuple[str, ...] | None
+    label_column: int | None
+    summary: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def index(self) -> Any:
+        """The index of all attributes, as a tagger searches it."""
+        from .core.index import Index
+        from .core.packing import pack
+
+        return Index(self.template, pack(self.builder), verify=False)
+
+    def weights_of(self, model: Model) -> array.array:
+        """The weights of another model, for the features that both have; zero for the rest."""
+        own_labels = {label: number for number, label in enumerate(self.dataset.labels)}
+        own_attributes = [
+            {name: number for number, name in enumerate(self.index.attributes(bigram))} for bigram in (False, True)
+        ]
+        weights = array.array("f", bytes(4 * self.layout.n_cells))
+        for attribute, previous, label, weight in model.features():
+            j = own_labels.get(label)
+            i = None if previous is None else own_labels.get(previous)
+            if j is None or (previous is not None and i is None):
+                continue
+            if attribute is None:
+                cell = self.layout.pair_cell(i, j)
+            elif previous is None:
+                cell = self.layout.cell(own_attributes[0].get(attribute.encode(), -1), j)
+            else:
+                cell = self.layout.rich_cell(own_attributes[1].get(attribute.encode(), -1), i, j)
+            if cell >= 0:
+                weights[cell] = weight
+        return weights
+
+
+def _is_rows(train: Any) -> bool:
+    """Sentences given as lists of rows, rather than files."""
+    return isinstance(train, (list, tuple)) and bool(train) and not isinstance(train[0], (str, bytes, os.PathLike)) and not hasattr(train[0], "read")
+
+
+def parsed_blocks(data: Any, form: str, label: str | None) -> Iterable[tuple[Any, Any]]:
+    """Rows of every block of the data, with the layout of its columns. The Rows are the same object each time."""
+    from .core.columns import Rows
+    from .reading import Layout, Source
+
+    if _is_rows(data):
+        rows = Rows(form)
+        rows.fill(data)
+        yield rows, Layout(rows.n_columns)
+        return
+    parsed = None
+    for block in Source(data, form):
+        if parsed is None:
+            parsed = Rows(form, _label_column(label, block.layout, form))
+        parsed.parse(block)
+        yield parsed, block.layout
+
+
+def _label_column(label: str | None, layout: Any, form: str) -> int | None:
+    """Where the label stands: None for the last column."""
+    if label is None:
+        if form == "conllu":
+            raise OptionError("--format conllu needs --label: the name of the column to predict, such as upos or xpos")
+        return None
+    if layout.names is None or label not in layout.names:
+        found = "the columns have no names" if layout.names is None else f"the columns are {' '.join(layout.names)}"
+        raise DataError(f"there is no column {label!r}: {found}", layout.path, 1)
+    return layout.names.index(label)
+
+
+def read_corpus(train: Any, template: Template | None, run: Run, progress: Progress | None = None) -> Corpus:
+    """Read all training data, number its attributes, and decide which features exist."""
+    from .core.indexbuilder import IndexBuilder
+    from .core.layout import Layout
+
+    report = progress or Progress.silent()
+    started = time.perf_counter()
+    builder: Any = None
+    layout: Any = None
+    for rows, layout in parsed_blocks(train, run.format, run.label):
+        if not rows.n_tokens:
+            continue
+        if builder is None:
+            template = _fitted(template, layout, run)
+            builder = IndexBuilder(template, crfsuite=run.format == "crfsuite")
+        builder.add(rows)
+        report.reading(rows.n_tokens)
+    if builder is None:
+        raise DataError("no tokens to learn from")
+    dataset = builder.finish(run.min_freq)
+    if not dataset.n_tokens:
+        raise DataError("no tokens to learn from", layout.path)
+    if len(dataset.labels) < 2:
+        raise DataError(f"only one label, {dataset.labels[0]!r}: there is nothing to learn", layout.path)
+
+    n_u, n_b = dataset.n_u, dataset.n_b
+    every = {"observed": 0, "all": 1}[run.features]
+    plain = None if template is None else _plain_bigram(template)
+    features, u_new, b_new = Layout.build(
+        dataset,
+        len(dataset.labels),
+        template is None or plain is not None,
+        _rules(builder, False, every, n_u),
+        array.array("i", [1]) * n_u,
+        _rules(builder, True, every, n_b),
+        array.array("i", [1]) * n_b,
+        {"observed": 0, "all": 1, None: every}[plain.rule if plain else None],
+    )
+    builder.renumber(u_new, b_new)
+    if not features.n_features:
+        raise DataError("no feature is left: lower --min-freq", layout.path)
+    label_column = _label_column(run.label, layout, run.format)
+    summary = {
+        "sequences": dataset.n_sequences,
+        "tokens": dataset.n_tokens,
+        "labels": len(dataset.labels),
+        "attributes": sum(features.n_attributes),
+        "weights": features.n_features,
+        "seconds": time.perf_counter() - started,
+    }
+    return Corpus(dataset, builder, features, template, layout.n_cols, layout.names, label_column, summary)
+
+
+def _fitted(template: Template | None, layout: Any, run: Run) -> Template | None:
+    """The template with column names resolved, checked against the columns of the data."""
+    if template is None:
+        return None
+    if layout.names is not None:
+        template = template.resolve({name: number for number, name in enumerate(layout.names)})
+    label = _label_column(run.label, layout, run.format)
+    n_features = layout.n_cols - 1 if label is None else layout.n_cols
+    if label is None and layout.n_cols < 2:
+        raise DataError(f"found {layout.n_cols} column, expected at least two: features, and the label last", layout.path, layout.line)
+    template.check(n_features)
+    if label is not None and label in template.columns:
+        raise TemplateError(f"the template uses column {label}, which holds the label", template.path)
+    if template.history_line is not None:
+        line = template.history_line
+        raise TemplateError("%y macros need a trainer with history, which this version does not have", template.path, line.number)
+    return template
+
+
+def _plain_bigram(template: Template) -> Any:
+    """The line that asks for plain label pairs, or None."""
+    return next((line for line in template.lines if "B" in line.kinds and not line.macros), None)
+
+
+def _rules(builder: Any, bigram: bool, every: int, n: int) -> bytes:
+    """For each attribute 1 if it goes with every label, 0 if only with those it was seen with."""
+    if not builder.has_rules:
+        return bytes([every]) * n
+    return bytes((0, every, 1)[rule] for rule in builder.rules(bigram))
