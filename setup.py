@@ -14,11 +14,12 @@ from setuptools import Extension, setup
 DEBUG = bool(os.environ.get("CRFKIT_DEBUG"))
 SANITIZE = bool(os.environ.get("CRFKIT_SANITIZE"))
 MSVC = sys.platform == "win32"
+CORES = os.cpu_count() or 1
 
 compile_args = ["/O2"] if MSVC else ["-O3", "-ffp-contract=off", "-Wno-unused-function", "-Wno-psabi"]
 link_args = []
 if DEBUG or SANITIZE:
-    compile_args = ["-O1", "-g", "-ffp-contract=off", "-UNDEBUG", "-fno-omit-frame-pointer"]
+    compile_args = ["-O1", "-g", "-ffp-contract=off", "-UNDEBUG", "-fno-omit-frame-pointer", "-Wno-unused-function", "-Wno-psabi"]
 if SANITIZE:
     flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     compile_args += flags
@@ -42,9 +43,10 @@ def extension(path):
 
 
 setup(
+    options={"build_ext": {"parallel": CORES}},
     ext_modules=cythonize(
         [extension(path) for path in sorted(glob("crfkit/**/*.pyx", recursive=True))],
-        nthreads=0 if MSVC else os.cpu_count() or 1,
+        nthreads=0 if MSVC else CORES,
         compiler_directives={
             "language_level": 3,
             "boundscheck": True,
