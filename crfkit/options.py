@@ -14,10 +14,23 @@ from typing import Any
 from .errors import OptionError
 
 
-def option(default: Any, help: str, *, low: float | None = None, above: float | None = None, high: float | None = None, kind: type | None = None) -> Any:
-    """A field of an options dataclass: `low` and `high` may be reached, `above` must be exceeded."""
+def option(
+    default: Any,
+    help: str,
+    *,
+    low: float | None = None,
+    above: float | None = None,
+    high: float | None = None,
+    kind: type | None = None,
+    choices: tuple[str, ...] | None = None,
+    short: str | None = None,
+) -> Any:
+    """A field of an options dataclass: `low` and `high` may be reached, `above` must be exceeded; a text is one of
+    `choices`. `short` is its other flag on the command line."""
     kind = kind or type(default)
-    return field(default=default, metadata={"help": help, "low": low, "above": above, "high": high, "kind": kind})
+    return field(
+        default=default, metadata={"help": help, "low": low, "above": above, "high": high, "kind": kind, "choices": choices, "short": short}
+    )
 
 
 def _l2(default: float) -> Any:
@@ -26,6 +39,17 @@ def _l2(default: float) -> Any:
 
 def _passes(default: int) -> Any:
     return option(default, "Passes over the training data.", low=1)
+
+
+def _rate(default: float | None = None) -> Any:
+    return option(default, "First learning rate; where there is no default, it is chosen on a sample of the data.", above=0.0, kind=float)
+
+
+def _decay() -> Any:
+    return option(
+        None, "Factor on the rate after each pass (1: constant). When not given, the rate falls as 1/t at every step.",
+        above=0.0, high=1.0, kind=float,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -51,11 +75,26 @@ class Sgd:
 
     l2: float = _l2(1.0)
     passes: int = _passes(30)
-    rate: float | None = option(None, "First learning rate; chosen on a sample of the data when not given.", above=0.0, kind=float)
-    decay: float | None = option(
-        None, "Factor on the rate after each pass (1: constant). When not given, the rate falls as 1/t at every step.",
-        above=0.0, high=1.0, kind=float,
-    )  # fmt: skip
+    rate: float | None = _rate()
+    decay: float | None = _decay()
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: itself, and a copy while the rate is chosen and when the model is made."""
+        return 2 * 4
+
+
+@dataclass(frozen=True)
+class Sapo:
+    """Search-based probabilistic online learning: SGD with the n best paths in place of all paths."""
+
+    l2: float = _l2(1.0)
+    passes: int = _passes(30)
+    nbest: int = option(5, "Candidates, the best paths, to learn from at each step.", low=1, high=1_000_000, short="-n")
+    search: str = option("astar", "How candidates are found: astar, exactly; beam, approximately.", choices=("astar", "beam"))
+    beam: int = option(50, "Width of --search beam: partial paths kept at each position.", low=1, high=1_000_000)
+    ratio: float = option(0.0, "Leave out candidates less than RATIO times as probable as the best one.", low=0.0, high=1.0)
+    rate: float | None = _rate()
+    decay: float | None = _decay()
 
     def bytes_per_cell(self, threads: int) -> int:
         """Memory for a weight: itself, and a copy while the rate is chosen and when the model is made."""
@@ -74,9 +113,9 @@ class Perceptron:
         return 2 * 4 + 8 * self.average
 
 
-TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "sgd": Sgd, "perceptron": Perceptron}
+TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "sgd": Sgd, "sapo": Sapo, "perceptron": Perceptron}
 
-ALIASES: dict[str, str] = {}
+ALIASES: dict[str, str] = {"dbl-crf": "sapo"}
 
 # Trainers whose scores are not log-linear likelihoods: probabilities would mean nothing.
 WITHOUT_PROBABILITIES = frozenset({"perceptron"})
@@ -108,6 +147,8 @@ def _check(item: Field, value: Any) -> Any:
             value = math.inf if value > 0 else -math.inf
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise OptionError(f"{flag(item.name)}: expected {_KIND_NAMES[kind]}, found {value!r}")
+    if meta["choices"] is not None and value not in meta["choices"]:
+        raise OptionError(f"{flag(item.name)}: expected {' or '.join(meta['choices'])}, found {value!r}")
     if kind is float and not math.isfinite(value):
         raise OptionError(f"{flag(item.name)}: expected a finite number, found {value}")
     if meta["low"] is not None and value < meta["low"]:
@@ -119,7 +160,7 @@ def _check(item: Field, value: Any) -> Any:
     return value
 
 
-_KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false"}
+_KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
 def make(algorithm: str, values: Mapping[str, Any]) -> Any:

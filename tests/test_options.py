@@ -26,7 +26,8 @@ def test_defaults_are_in_range_and_frozen():
 def test_every_option_has_help_and_a_kind():
     for _, item in FIELDS:
         assert item.metadata["help"].endswith(".")
-        assert item.metadata["kind"] in (int, float, bool)
+        assert item.metadata["kind"] in (int, float, bool, str)
+        assert (item.metadata["kind"] is str) == (item.metadata["choices"] is not None)
 
 
 @given(st.sampled_from(FIELDS), anything)
@@ -47,6 +48,15 @@ def test_any_value_is_taken_as_it_is_or_refused(which, value):
         assert meta["low"] is None or taken >= meta["low"]
         assert meta["above"] is None or taken > meta["above"]
         assert meta["high"] is None or taken <= meta["high"]
+        assert meta["choices"] is None or taken in meta["choices"]
+
+
+def test_a_choice_is_one_of_those_named():
+    assert options.make("sapo", {"search": "beam"}).search == "beam"
+    with pytest.raises(OptionError, match=r"^--search: expected astar or beam, found 'viterbi'$"):
+        options.make("sapo", {"search": "viterbi"})
+    with pytest.raises(OptionError, match=r"^--search: expected a text, found 1$"):
+        options.make("sapo", {"search": 1})
 
 
 @pytest.mark.parametrize("value", ["1", True, None, 0.5, [1], float("nan")])
@@ -66,7 +76,7 @@ def test_a_whole_number_will_do_for_a_number():
 
 
 def test_unknown_names():
-    with pytest.raises(OptionError, match=r"^unknown algorithm 'lbfg'; expected one of lbfgs, sgd, perceptron$"):
+    with pytest.raises(OptionError, match=r"^unknown algorithm 'lbfg'; expected one of lbfgs, sgd, sapo, perceptron$"):
         options.make("lbfg", {})
     with pytest.raises(OptionError, match=r"^unknown option --pases; did you mean --passes[?]$"):
         options.make("sgd", {"pases": 1})
@@ -77,7 +87,7 @@ def test_unknown_names():
 def test_what_belongs_to_others_is_refused():
     with pytest.raises(OptionError, match=r"^--memory is not used by sgd \(it belongs to lbfgs\)$"):
         options.make("sgd", {"memory": 3})
-    with pytest.raises(OptionError, match=r"^--l2 is not used by perceptron \(it belongs to lbfgs, sgd\)$"):
+    with pytest.raises(OptionError, match=r"^--l2 is not used by perceptron \(it belongs to lbfgs, sgd, sapo\)$"):
         options.make("perceptron", {"l2": 1.0})
 
 

@@ -22,21 +22,29 @@ _TYPES = {int: click.INT, float: click.FLOAT}
 
 
 def trainer_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A flag for every option of any trainer; the default and who uses it stand in the help."""
+    """A flag for every option of any trainer; who uses it, and the defaults, stand in the help."""
     for name, (item, users) in reversed(trainer_options.all_fields().items()):
-        kind = item.metadata["kind"]
-        defaults = {getattr(trainer_options.TRAINERS[user](), name) for user in users}
-        text = f"{item.metadata['help']}  [{', '.join(users)}"
-        if len(defaults) == 1 and (default := defaults.pop()) is not None and kind is not bool:
-            text += f"; default {default:g}"
-        flags = f"{trainer_options.flag(name)}/--no-{name.replace('_', '-')}" if kind is bool else trainer_options.flag(name)
-        command = click.option(flags, name, type=_TYPES.get(kind), default=None, help=text + "]")(command)
+        kind, choices, short = (item.metadata[key] for key in ("kind", "choices", "short"))
+        flags = [f"{trainer_options.flag(name)}/--no-{name.replace('_', '-')}" if kind is bool else trainer_options.flag(name), name]
+        command = click.option(
+            *([short] if short else []), *flags, type=click.Choice(choices) if choices else _TYPES.get(kind), default=None,
+            help=f"{item.metadata['help']}  [{', '.join(users)}{'' if kind is bool else _defaults(name, users)}]",
+        )(command)  # fmt: skip
     return command
+
+
+def _defaults(name: str, users: list[str]) -> str:
+    """The default of an option, or that of each trainer where they differ."""
+    of = {user: getattr(trainer_options.TRAINERS[user](), name) for user in users}
+    found = {user: value if isinstance(value, str) else f"{value:g}" for user, value in of.items() if value is not None}
+    if len(set(of.values())) == 1:
+        return "".join(f"; default {value}" for value in set(found.values()))
+    return "; default " + ", ".join(f"{value} for {user}" for user, value in found.items())
 
 
 @click.command("learn", short_help="Train a model from labelled data and a template.")
 @click.argument("arguments", metavar="TEMPLATE TRAIN... MODEL", nargs=-1, type=click.Path())
-@click.option("-a", "--algorithm", default=None, metavar="NAME", help=f"How to train: {', '.join(trainer_options.TRAINERS)}.  [default lbfgs]")
+@click.option("-a", "--algorithm", default=None, metavar="NAME", help=f"How to train: {', '.join([*trainer_options.TRAINERS, *trainer_options.ALIASES])}.  [default lbfgs]")
 @click.option("--features", type=click.Choice(FEATURES), help="Give each attribute the labels it was seen with, or all labels.  [default observed]")
 @click.option("--min-freq", type=click.INT, metavar="N", help="Drop attributes that occur less than N times.  [default 1]")
 @click.option("--format", type=click.Choice(FORMATS), help="Of the data: columns of CoNLL files, CoNLL-U, or the attribute lines of CRFsuite, which take no TEMPLATE.  [default columns]")  # fmt: skip

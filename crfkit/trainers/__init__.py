@@ -6,6 +6,7 @@ from importlib import import_module
 _CLASSES = {
     "lbfgs": ("lbfgs", "Lbfgs"),
     "perceptron": ("perceptron", "Perceptron"),
+    "sapo": ("sapo", "Sapo"),
     "sgd": ("sgd", "Sgd"),
 }
 

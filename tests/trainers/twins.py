@@ -10,6 +10,7 @@ import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from math import exp, log
 
 from hypothesis import assume
@@ -272,6 +273,49 @@ class Sgd:
             self.steps += 1
         self.passes += 1
         return loss
+
+
+def paths_by_score(p: Problem) -> list[tuple[float, list[int]]]:
+    """All paths, best first; of equal ones that with the smaller label, looking from the end."""
+    paths = [list(path) for path in product(range(p.labels), repeat=p.length)]
+    return sorted(((p.score(path), path) for path in paths), key=lambda found: (-found[0], found[1][::-1]))
+
+
+@dataclass
+class Sapo:
+    """w <- (1 - rate l2/|S|) w + rate (features of the true path - sum_k P_k features of path k), k the n best."""
+
+    corpus: Corpus
+    weights: Weights
+    n: int
+    l2: float
+    rate: float
+    decay: float | None = None
+    ratio: float = 0.0
+    steps: int = 0
+    passes: int = 0
+
+    def run_pass(self, order: Sequence[int]) -> tuple[float, int]:
+        """The samples in this order; the loss met on the way, and how many samples had another candidate."""
+        loss, updates, penalty = 0.0, 0, self.l2 / len(self.corpus.samples)
+        for s in order:
+            sample = self.corpus.samples[s]
+            rate = self.rate * self.decay**self.passes if self.decay else self.rate / (1 + self.rate * penalty * self.steps)
+            p = problem(self.weights, sample, self.corpus.n_labels)
+            found = paths_by_score(p)[: self.n]
+            found = [(score, path) for score, path in found if exp(score - found[0][0]) >= self.ratio]
+            total = log_sum(score for score, _ in found)
+            loss += sample.weight * (total - p.score(sample.labels))
+            updates += any(path != sample.labels for _, path in found)
+            change: Weights = defaultdict(float)
+            for share, path in [(1.0, sample.labels), *((-exp(score - total), path) for score, path in found)]:
+                for feature, v in path_features(sample, path):
+                    change[feature] += share * v
+            for feature, w in self.weights.items():
+                self.weights[feature] = w - rate * penalty * w + rate * sample.weight * change.get(feature, 0.0)
+            self.steps += 1
+        self.passes += 1
+        return loss, updates
 
 
 @dataclass

@@ -1,0 +1,84 @@
+"""Search-based probabilistic online learning (Sun et al.), also known as DBL-CRF.
+
+Between the perceptron and SGD: the expectation of the features is taken over the n best paths alone, whose
+probabilities P_k are the exponentials of their scores, made to sum to 1:
+
+    w <- (1 - rate * l2 / |S|) w + rate * (features of the true path - sum_k P_k features of path k)
+
+With all paths this is SGD; with the best one, a constant rate and no penalty it is the perceptron. Where all
+candidates agree with the true path nothing but the penalty acts.
+"""
+
+from libc.stdint cimport int64_t
+
+from crfkit.core.dataset cimport Dataset
+from crfkit.core.kernels cimport K
+from crfkit.core.lattice cimport IMPOSSIBLE, lattice_path_score
+from crfkit.core.layout cimport Layout
+from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.core.search cimport Search, search_beam, search_nbest
+from crfkit.core.structs cimport LatticeC, SentenceC
+from crfkit.trainers.paths cimport PathsC, follow_paths, paths_free, paths_reserve
+from crfkit.trainers.base cimport OnlineTrainer
+from crfkit.trainers.scaled cimport ScaledTrainer
+
+from ..errors import TrainingError
+
+
+cdef class Sapo(ScaledTrainer):
+    """Options: nbest, search, beam, ratio, l2, rate, decay (crfkit.options.Sapo).
+
+    The loss is that of the candidates: sum of log sum_k exp(score_k) - score of the true path. A pass also says how
+    many sequences changed the weights (`updates`).
+    """
+    cdef Search search
+    cdef PathsC paths
+    cdef BufferC probability
+    cdef int n, width           # width 0: the search is exact
+    cdef double ratio
+    cdef int64_t updates
+
+    def __cinit__(self, Dataset data, Layout layout, options, **unused):
+        self.search = Search()
+        self.n, self.ratio = options.nbest, options.ratio
+        self.width = options.beam if options.search == "beam" else 0
+
+    def __dealloc__(self):
+        paths_free(&self.paths)
+        buffer_free(&self.probability)
+
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            double* probability
+            double total = 0
+            int k, found
+        self.next_rate()
+        K.load_tau(&self.layout.c, self.w, self.scale, lat)
+        K.score(&self.layout.c, self.w, self.scale, sent, lat)
+        if self.width:
+            found = search_beam(self.search, lat, self.n, self.width, self.ratio)
+        else:
+            found = search_nbest(self.search, lat, self.n, self.ratio)
+        if found == 0:
+            raise TrainingError(IMPOSSIBLE)
+        paths_reserve(&self.paths, &self.layout.c, found)
+        buffer_reserve(&self.probability, found, sizeof(double))
+        probability = <double*>self.probability.data
+        for k in range(found):
+            probability[k] = K.exp(self.search.scores[k] - self.search.scores[0])
+            total += probability[k]
+        for k in range(found):
+            probability[k] /= total
+        loss[0] += sent.weight * (K.log(total) + (self.search.scores[0] - lattice_path_score(lat, sent.label)))
+        self.shrink()
+        self.updates += follow_paths(&self.paths, &self.layout.c, sent, self.search.labels, probability, found,
+                                     sent.weight * self.rate / self.scale, self.w, NULL, 0)
+        return 0
+
+    def run_pass(self, should_stop=None):
+        """Every sequence once; also how many of them changed the weights."""
+        self.updates = 0
+        record = OnlineTrainer.run_pass(self, should_stop)
+        record["updates"] = self.updates
+        return record
