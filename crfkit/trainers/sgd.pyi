@@ -1,12 +1,3 @@
-from typing import Any
+from .scaled import ScaledTrainer
 
-from .. import options as trainer_options
-from ..core.dataset import Dataset
-from ..core.layout import Layout
-from .base import OnlineTrainer
-
-class Sgd(OnlineTrainer):
-    rate0: float
-    def __init__(
-        self, data: Dataset, layout: Layout, options: trainer_options.Sgd, **unused: Any
-    ) -> None: ...
+class Sgd(ScaledTrainer): ...

@@ -1,15 +1,15 @@
 """Learning from the n best paths: step by step against a slow twin, against its two limits, and end to end."""
 
 import pytest
-from crfkit.trainers.perceptron import Perceptron
 from crfkit.trainers.sapo import Sapo as Trainer
-from crfkit.trainers.sgd import Sgd
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, read
 from trainers.twins import Built, Sapo, corpora, paths_by_score, problem, weighted
 
 from crfkit import options
+from crfkit.trainers.perceptron import Perceptron
+from crfkit.trainers.sgd import Sgd
 
 PRECISION = {"rel": 1e-5, "abs": 1e-5}  # weights are stored in single precision
 
