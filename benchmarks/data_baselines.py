@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import pycrfsuite
 
-from crfkit.template import Template, expand
+from crfkit.expansion import expand
+from crfkit.template import Template
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+
 from .scaled import ScaledTrainer
 
 class Sapo(ScaledTrainer):

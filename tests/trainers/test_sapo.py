@@ -1,7 +1,6 @@
 """Learning from the n best paths: step by step against a slow twin, against its two limits, and end to end."""
 
 import pytest
-from crfkit.trainers.sapo import Sapo as Trainer
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, read
@@ -9,6 +8,7 @@ from trainers.twins import Built, Sapo, corpora, paths_by_score, problem, weight
 
 from crfkit import options
 from crfkit.trainers.perceptron import Perceptron
+from crfkit.trainers.sapo import Sapo as Trainer
 from crfkit.trainers.sgd import Sgd
 
 PRECISION = {"rel": 1e-5, "abs": 1e-5}  # weights are stored in single precision
