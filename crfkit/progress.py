@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 PROGRESS_MODES = ("auto", "always", "never")
@@ -56,12 +56,15 @@ class StopRequest:
 
 
 class Progress:
-    """Reports of one run. `mode`: a bar on a terminal and lines elsewhere (auto), a bar, or no bar."""
+    """Reports of one run. `mode`: a bar on a terminal and lines elsewhere (auto), a bar, or no bar.
+
+    Where they can no longer be written, because standard error is closed or a disk is full, the run goes on.
+    """
 
     def __init__(self, mode: str = "auto", quiet: bool = False, stream: TextIO | None = None):
         self.stream = stream or sys.stderr
-        self.quiet = quiet
-        self.bar_wanted = not quiet and (mode == "always" or (mode == "auto" and self.stream.isatty()))
+        self.quiet = quiet or self.stream is None
+        self.bar_wanted = not self.quiet and (mode == "always" or (mode == "auto" and self.stream.isatty()))
         self.bar: Any = None
 
     @classmethod
@@ -73,9 +76,10 @@ class Progress:
         """One line, unless quiet."""
         if self.quiet:
             return
-        if self.bar is not None:
-            self.bar.clear()
-        print(text, file=self.stream, flush=True)
+        with suppress(OSError):
+            if self.bar is not None:
+                self.bar.clear()
+            print(text, file=self.stream, flush=True)
 
     def summary(self, counts: dict[str, Any]) -> None:
         """What was read, before training starts."""
@@ -89,21 +93,24 @@ class Progress:
         if self.bar_wanted:
             from tqdm import tqdm
 
-            self.bar = tqdm(total=passes, unit="pass", file=self.stream, dynamic_ncols=True, leave=False)
+            with suppress(OSError):
+                self.bar = tqdm(total=passes, unit="pass", file=self.stream, dynamic_ncols=True, leave=False)
 
     def report(self, record: dict[str, Any]) -> None:
         """One pass is done."""
         line = _pass_line(record)
         if self.bar is not None:
             self.bar.set_postfix_str(line, refresh=False)
-            self.bar.update(1)
+            with suppress(OSError):
+                self.bar.update(1)
         else:
             self.note(f"pass {record['pass']:>4}  {line}")
 
     def end(self, reason: str | None, stopped: bool) -> None:
         """Training is over, because of `reason`, or because it was stopped, or because all passes are done."""
         if self.bar is not None:
-            self.bar.close()
+            with suppress(OSError):
+                self.bar.close()
             self.bar = None
         if stopped:
             self.note("stopped; the weights so far are kept")
