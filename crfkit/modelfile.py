@@ -149,13 +149,8 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], sections: Mappin
     was there before is still there.
     """
     parts = _encode(header, sections)
-    try:
-        with replacing(path) as file:
-            file.writelines(parts)
-    except FileError:
-        raise
-    except OSError as error:
-        raise FileError(f"{os.fspath(path)}: cannot be written: {_reason(error)}") from error
+    with replacing(path) as file:
+        file.writelines(parts)
     return sum(len(part) for part in parts)
 
 
@@ -265,12 +260,21 @@ def _temporary(target: str) -> str:
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write that takes the place of `path` when all is written; until then, and on any failure, what was
-    there stays. A device is written to directly. FileError if the file cannot be created."""
+    there stays. A device is written to directly. FileError if it cannot be created or written."""
     target = _target(path)
-    if _is_device(target):
-        with open(target, "wb") as file:
-            yield file
-        return
+    try:
+        if _is_device(target):
+            with open(target, "wb") as file:
+                yield file
+        else:
+            yield from _replacing(path, target)
+    except (FileError, BrokenPipeError):  # a pipe without a reader is not a fault
+        raise
+    except OSError as error:
+        raise FileError(f"{os.fspath(path)}: cannot be written: {_reason(error)}") from error
+
+
+def _replacing(path: str | os.PathLike[str], target: str) -> Iterator[BinaryIO]:
     temporary = _temporary(target)
     try:
         file = open(temporary, "xb")  # noqa: SIM115 (errors while it is written are not caught here)

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 PROGRESS_MODES = ("auto", "always", "never")
@@ -56,12 +56,15 @@ class StopRequest:
 
 
 class Progress:
-    """Reports of one run. `mode`: a bar on a terminal and lines elsewhere (auto), a bar, or no bar."""
+    """Reports of one run; that one cannot be written does not stop the run. `mode`: a bar on a terminal and lines elsewhere (auto), a bar, or no bar.
+
+    Where they can no longer be written, because standard error is closed or a disk is full, the run goes on.
+    """
 
     def __init__(self, mode: str = "auto", quiet: bool = False, stream: TextIO | None = None):
         self.stream = stream or sys.stderr
-        self.quiet = quiet
-        self.bar_wanted = not quiet and (mode == "always" or (mode == "auto" and self.stream.isatty()))
+        self.quiet = quiet or self.stream is None
+        self.bar_wanted = not self.quiet and (mode == "always" or (mode == "auto" and self.stream.isatty()))
         self.bar: Any = None
 
     @classmethod
@@ -73,27 +76,35 @@ class Progress:
         """One line, unless quiet."""
         if self.quiet:
             return
-        if self.bar is not None:
-            self.bar.clear()
-        print(text, file=self.stream, flush=True)
+        with suppress(OSError):
+            if self.bar is not None:
+                self.bar.clear()
+            print(text, file=self.stream, flush=True)
 
     def reading(self, tokens: int) -> None:
         """So many tokens more were read."""
         if not self.bar_wanted:
             return
         if self.bar is None:
-            self.bar = self._bar(unit=" tokens", unit_scale=True, desc="reading", delay=1)
-        self.bar.update(tokens)
+            self._open(unit=" tokens", unit_scale=True, desc="reading", delay=1)
+        self._advance(tokens)
 
-    def _bar(self, **options: Any) -> Any:
+    def _open(self, **options: Any) -> None:
         from tqdm import tqdm
 
-        return tqdm(file=self.stream, dynamic_ncols=True, leave=False, **options)
+        with suppress(OSError):
+            self.bar = tqdm(file=self.stream, dynamic_ncols=True, leave=False, **options)
+
+    def _advance(self, n: int) -> None:
+        if self.bar is not None:
+            with suppress(OSError):
+                self.bar.update(n)
 
     def close(self) -> None:
         """Remove the bar."""
         if self.bar is not None:
-            self.bar.close()
+            with suppress(OSError):
+                self.bar.close()
             self.bar = None
 
     def summary(self, counts: dict[str, Any]) -> None:
@@ -107,14 +118,14 @@ class Progress:
     def start(self, passes: int) -> None:
         """Training begins; `passes` at most."""
         if self.bar_wanted:
-            self.bar = self._bar(total=passes, unit="pass")
+            self._open(total=passes, unit="pass")
 
     def report(self, record: dict[str, Any]) -> None:
         """One pass is done."""
         line = _pass_line(record)
         if self.bar is not None:
             self.bar.set_postfix_str(line, refresh=False)
-            self.bar.update(1)
+            self._advance(1)
         else:
             self.note(f"pass {record['pass']:>4}  {line}")
 

@@ -345,7 +345,24 @@ def test_a_closed_pipe_is_no_error():
 def test_a_full_disk_is_an_error():
     with open("/dev/full", "wb") as full, crfkit("eval", stdin=subprocess.PIPE, stdout=full) as process:
         _, errors = process.communicate(EXAMPLE.encode())
-    assert (process.returncode, errors) == (1, b"crfkit: error: No space left on device\n")
+    assert process.returncode == 1
+    assert errors == b"crfkit: error: standard output: cannot be written: No space left on device\n"
+    for arguments in (["--version"], ["--help"], ["eval", "--help"]):
+        with open("/dev/full", "wb") as full, crfkit(*arguments, stdout=full) as process:
+            assert process.stderr.read() == b"crfkit: error: No space left on device\n"
+        assert process.returncode == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names of files are bytes")
+def test_a_name_that_is_not_utf_8(run):
+    name = os.fsdecode(b"\xff")
+    try:
+        with open(name, "w") as file:
+            file.write(EXAMPLE)
+    except OSError:
+        pytest.skip("not on this file system")
+    assert "\\udcff" in run(name, name).stdout
+    assert json.loads(run("--json", name).stdout)["file"] == name
 
 
 def test_starting_does_not_import_what_is_not_needed():

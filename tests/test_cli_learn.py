@@ -371,6 +371,20 @@ def test_a_full_disk_leaves_the_old_model(train):
     assert sorted(entry.name for entry in train.parent.iterdir()) == ["model", "template", "train"]
 
 
+@pytest.mark.parametrize("progress", ["auto", "always"])
+@pytest.mark.parametrize("stderr", ["/dev/full", "closed"])
+def test_messages_that_nobody_hears_do_not_stop_it(train, progress, stderr):
+    if stderr == "closed":
+        how = {"preexec_fn": lambda: os.close(2), "stderr": None}
+    elif os.path.exists(stderr):
+        how = {"stderr": os.open(stderr, os.O_WRONLY)}
+    else:
+        pytest.skip(f"needs {stderr}")
+    with start("learn", "--progress", progress, "template", "train", "model", **how) as process:
+        assert process.wait() == 0
+    assert load("model").labels
+
+
 # --- models to start from -----------------------------------------------------------------------------------------
 
 

@@ -394,6 +394,23 @@ def test_a_reader_that_goes_away_is_no_error(run, tmp_path):
         assert process.wait() == 0
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("options", [(), ("-o", "out")])
+def test_a_disk_that_is_full_is_an_error(run, tmp_path, unbuffered, options):
+    """With PYTHONUNBUFFERED a write to standard output takes what there is room for, and says so in its result only."""
+    resource = pytest.importorskip("resource")
+    (tmp_path / "text").write_text(WORDS * 1000)
+    with open("stdout", "wb") as stdout:
+        done = subprocess.run(
+            [sys.executable, "-m", "crfkit", "tag", *options, "m", "text"],
+            stdout=stdout, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10000, 10000)),
+        )  # fmt: skip
+    where = "out" if options else "standard output"
+    assert (done.returncode, done.stderr) == (1, f"crfkit: error: {where}: cannot be written: File too large\n")
+    assert sorted(os.listdir()) == ["m", "perc", "stdout", "text", "words"]
+
+
 def test_memory_does_not_grow_with_the_input(run):
     pytest.importorskip("resource")
     code = (

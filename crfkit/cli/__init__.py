@@ -38,6 +38,10 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with errors_as_lines(ctx):  # --help and --version write
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context):
         with errors_as_lines(ctx):
             return super().invoke(ctx)

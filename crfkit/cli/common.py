@@ -6,7 +6,8 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import BinaryIO
 
 import click
 
@@ -31,17 +32,40 @@ debug_option = click.option(
 
 
 def note(message: str) -> None:
-    """Tell the user something on standard error."""
-    click.echo(f"crfkit: {message}", err=True)
+    """Tell the user something on standard error. If nobody can hear it, the work goes on."""
+    with suppress(OSError):
+        click.echo(f"crfkit: {message}", err=True)
 
 
 def write_output(text: str) -> None:
-    """Write text to standard output as UTF-8 with plain newlines, whatever the locale and the platform."""
+    """Write text to standard output as UTF-8 with plain newlines, whatever the locale and the platform.
+
+    Bytes of a file name that are not UTF-8 are escaped, as they are on standard error.
+    """
+    with standard_output() as stream:
+        write_all(stream, text.encode(errors="backslashreplace"))
+
+
+@contextmanager
+def standard_output() -> Iterator[BinaryIO]:
+    """Standard output for bytes; what cannot be written is a FileError."""
     if sys.stdout is None:
         raise FileError("standard output is closed")
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode())
-    sys.stdout.buffer.flush()
+    try:
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except (BrokenPipeError, FileError):
+        raise
+    except OSError as error:
+        raise FileError(f"standard output: cannot be written: {error.strerror or error}") from error
+
+
+def write_all(stream: BinaryIO, data: bytes) -> None:
+    """Write all bytes: with PYTHONUNBUFFERED standard output is a file that may take a part of them only."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[stream.write(rest) :]
 
 
 @contextmanager

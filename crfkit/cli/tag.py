@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, BinaryIO
 
 import click
 
 from ..core.printing import Printer
-from ..errors import FileError
 from ..modelfile import replacing
 from ..reading import Block, Source
 from ..tagging import load
-from .common import debug_option
+from .common import debug_option, standard_output, write_all
 
 BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
 
@@ -81,7 +80,7 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
         live = options["unbuffered"] or stream.isatty()
         blocks = source if output is None or options["quiet"] else _with_progress(source, inputs)
         for text in tagger.text(blocks, printer, partial=options["partial"], threads=1 if live else options["threads"]):
-            stream.write(text)
+            write_all(stream, text)
             if live:
                 stream.flush()
 
@@ -104,23 +103,14 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
             raise click.UsageError(f"--output: {output} is also an input: it would be overwritten", ctx)
 
 
-@contextmanager
-def _opened(output: str | None) -> Iterator[BinaryIO]:
+def _opened(output: str | None) -> AbstractContextManager[BinaryIO]:
     """The file to write to."""
-    if output is not None:
-        with replacing(output) as file:
-            yield file
-        return
-    if sys.stdout is None:
-        raise FileError("standard output is closed")
-    sys.stdout.flush()
-    yield sys.stdout.buffer
-    sys.stdout.buffer.flush()
+    return standard_output() if output is None else replacing(output)
 
 
 def _with_progress(source: Source, inputs: list[str]) -> Iterator[Block]:
     """The blocks, with a bar on a terminal: of bytes, as far as their number is known."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield from source
         return
     from tqdm import tqdm
