@@ -32,7 +32,7 @@ lint: ## style, types, generated documentation, Cython's hints, versions, leftov
 	$(python) -m ruff check .
 	$(python) -m mypy crfkit
 	$(python) .ci/lint.py
-	$(if $(wildcard docs/generate.py),$(python) docs/generate.py --check)
+	$(if $(wildcard crfkit/core/*.so),PYTHONPATH=.) $(python) docs/generate.py --check
 
 sanitize: ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(copy)

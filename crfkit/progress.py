@@ -56,7 +56,7 @@ class StopRequest:
 
 
 class Progress:
-    """Reports of one run; that one cannot be written does not stop the run. `mode`: a bar on a terminal and lines elsewhere (auto), a bar, or no bar.
+    """Reports of one run. `mode`: a bar on a terminal and lines elsewhere (auto), a bar, or no bar.
 
     Where they can no longer be written, because standard error is closed or a disk is full, the run goes on.
     """
