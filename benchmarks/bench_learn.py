@@ -17,6 +17,7 @@ from typing import Any
 import common
 
 from crfkit import learning, options
+from crfkit.corpus import read_corpus
 from crfkit.template import Template
 
 L2 = 2.0  # CRFsuite: c2 = 1
@@ -66,6 +67,7 @@ def compare_passes(corpus: common.Corpus, numbers: Any, peer: Any, rounds: int) 
         "lbfgs, 1 thread": own_passes("lbfgs", numbers, 1, l2=L2),
         "lbfgs, 2 threads": own_passes("lbfgs", numbers, 2, l2=L2),
         "sgd": own_passes("sgd", numbers, l2=L2),
+        "sapo": own_passes("sapo", numbers, l2=L2),
         "perceptron": own_passes("perceptron", numbers),
     }
     peers = {}
@@ -112,7 +114,7 @@ def compare_ways(corpus: common.Corpus, numbers: Any, peer: Any) -> None:
 def main() -> None:
     switch = "also measure the way to CRFsuite's final objective: minutes"
     with common.arguments("Training", rounds=2, to_objective=switch) as (corpus, rounds, given):
-        numbers = learning.read_corpus([corpus.train], Template.load(str(common.TEMPLATE)), learning.Run())
+        numbers = read_corpus([corpus.train], Template.load(str(common.TEMPLATE)), learning.Run())
         peer = peer_trainer(corpus)
         compare_passes(corpus, numbers, peer, rounds)
         if given.to_objective and peer is not None:

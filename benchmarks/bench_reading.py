@@ -14,7 +14,8 @@ from time import perf_counter
 import common
 
 from crfkit.core.columns import Rows
-from crfkit.learning import Run, read_corpus
+from crfkit.corpus import read_corpus
+from crfkit.learning import Run
 from crfkit.reading import Source
 from crfkit.template import Template
 
