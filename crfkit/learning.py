@@ -30,6 +30,8 @@ from .template import Template
 FORMATS = ("columns", "conllu", "crfsuite")
 FEATURES = ("observed", "all")
 
+LAST = -1  # the column of the labels, where they have no name
+
 
 @dataclass(frozen=True)
 class Run:
@@ -156,14 +158,15 @@ def parsed_blocks(data: Any, form: str, label: str | None) -> Iterable[tuple[Any
     from .reading import Layout, Source
 
     if _is_rows(data):
-        rows = Rows(form)
+        rows = Rows(form, LAST)
         rows.fill(data)
         yield rows, Layout(rows.n_columns)
         return
     rows = None
     for block in Source(data, form):
         if rows is None:
-            rows = Rows(form, _label_column(label, block.layout, form))
+            column = _label_column(label, block.layout, form)
+            rows = Rows(form, LAST if column is None else column)
         rows.parse(block)
         yield rows, block.layout
 

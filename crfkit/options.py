@@ -13,7 +13,6 @@ from typing import Any
 
 from .errors import OptionError
 
-
 # Beyond any use as a count, and within the integers of the loops and of model files.
 LARGEST = 2**31 - 1
 
