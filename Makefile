@@ -47,7 +47,7 @@ debug: ## run the tests with every index and assertion checked
 	cd build/$@ && $(python) -m pytest $(TESTS)
 
 docs: ## write the generated parts of the documentation
-	$(python) docs/generate.py
+	$(if $(wildcard crfkit/core/*.so),PYTHONPATH=.) $(python) docs/generate.py
 
 wheel: ## build sdist and wheel, and run the sdist's tests against the installed wheel, without the sources
 	rm -rf dist build/$@ && mkdir -p build/$@

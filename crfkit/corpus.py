@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .learning import Run
     from .model import Model
 
+LAST = -1  # the column of the labels, where they have no name
+
 
 @dataclass
 class Corpus:
@@ -74,7 +76,7 @@ def parsed_blocks(data: Any, form: str, label: str | None) -> Iterable[tuple[Any
     from .reading import Layout, Source
 
     if _is_rows(data):
-        rows = Rows(form)
+        rows = Rows(form, LAST)
         rows.fill(data)
         yield rows, Layout(rows.n_columns)
         return

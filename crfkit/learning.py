@@ -53,8 +53,10 @@ class Run:
         for name, value, low in (("min_freq", self.min_freq, 1), ("threads", self.threads, 0), ("patience", self.patience, 1)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < low):
                 raise OptionError(f"{trainer_options.flag(name)}: expected a whole number of at least {low}, found {value!r}")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise OptionError(f"--seed: expected a whole number, found {self.seed!r}")
+            if value is not None and value > trainer_options.LARGEST:
+                raise OptionError(f"{trainer_options.flag(name)}: expected at most {trainer_options.LARGEST}, found {value}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not -(2**63) <= self.seed < 2**63:
+            raise OptionError(f"--seed: expected a whole number of 64 bits, found {self.seed!r}")
         if self.patience is not None and self.dev is None:
             raise OptionError("--patience needs --dev: it counts passes without a better score there")
         if self.label is not None and self.format == "crfsuite":

@@ -13,6 +13,9 @@ from typing import Any
 
 from .errors import OptionError
 
+# Beyond any use as a count, and within the integers of the loops and of model files.
+LARGEST = 2**31 - 1
+
 
 def option(
     default: Any,
@@ -155,8 +158,9 @@ def _check(item: Field, value: Any) -> Any:
         raise OptionError(f"{flag(item.name)}: expected at least {meta['low']:g}, found {value:g}")
     if meta["above"] is not None and value <= meta["above"]:
         raise OptionError(f"{flag(item.name)}: expected more than {meta['above']:g}, found {value:g}")
-    if meta["high"] is not None and value > meta["high"]:
-        raise OptionError(f"{flag(item.name)}: expected at most {meta['high']:g}, found {value:g}")
+    high = LARGEST if kind is int and meta["high"] is None else meta["high"]
+    if high is not None and value > high:
+        raise OptionError(f"{flag(item.name)}: expected at most {high if kind is int else format(high, 'g')}, found {value:g}")
     return value
 
 

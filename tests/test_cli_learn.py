@@ -177,6 +177,8 @@ def test_config_files(train):
     assert (in_force["algorithm"], in_force["average"], in_force["min_freq"]) == ("perceptron", True, 2)
     learn("-q", "--config", "config")
     assert load("model").header["options"]["average"] is False
+    (train.parent / "config").write_text("l2: 1e-3\n")  # for YAML a text
+    assert yaml.safe_load(crfkit("learn", "--config", "config", "--print-config").stdout)["l2"] == 0.001
     (train.parent / "config").write_text("# nothing\n")
     learn("-q", "--config", "config")
 
@@ -189,11 +191,17 @@ def test_config_files(train):
         ("a: [\n", "config:2: not YAML"),
         ("progress: maybe\n", "config: progress: expected one of auto, always, never, found 'maybe'"),
         ("dev: 5\n", "config: dev: expected a text, found 5"),
+        ('dev: "a\\0b"\n', "config: dev: expected a text"),
         ("log: true\n", "config: log: expected a text, found True"),
         ("init: [a]\n", "config: init: expected a text"),
         ("algorithm: {}\nlabel: {a: 1}\n", "config: label: expected a text"),
         ("quiet: 'no'\n", "config: quiet: expected true or false"),
         ("progress: [auto]\n", "config: progress: expected a text"),
+        ("l2: " + "[" * 5000, "config: not options: lists in lists without end"),
+        ("l2: 2001-99-99\n", "config: not YAML: month must be in 1..12"),
+        ("l2: !!bool x\n", "config: not YAML: "),
+        ("l2: !!timestamp x\n", "config: not YAML: "),
+        ("l2: \0\n", "config: not YAML: "),
     ],
 )
 def test_faults_in_config_files(train, text, message):
@@ -248,6 +256,13 @@ def test_every_option_has_a_line_of_help():
         (("--format", "conll"), "Invalid value for '--format'"),
         (("--format", "crfsuite", "--label", "a"), "--label is of no use with --format crfsuite"),
         (("--nonesuch",), "No such option"),
+        (("--max-iter", 10**22), "--max-iter: expected at most 2147483647"),
+        (("--threads", 2**31), "--threads: expected at most 2147483647"),
+        (("--seed", 2**63), "--seed: expected a whole number of 64 bits"),
+        (("--log", "train"), "--log: train has another use in this command and would be overwritten"),
+        (("--log", "./model"), "--log: ./model has another use"),
+        (("--dev", "model"), "MODEL: model has another use"),
+        (("train", "-", "-"), "standard input can be read only once"),
     ],
 )
 def test_options_out_of_range(train, arguments, message):
@@ -264,6 +279,9 @@ def test_a_model_that_is_also_an_input(train):
     assert "would be overwritten" in error("learn", "template", "train", "./train", code=2)
     assert "would be overwritten" in error("learn", "template", "train", "template", code=2)
     assert train.read_text() == text
+    os.symlink("train", "link")
+    assert "would be overwritten" in error("learn", "template", "train", "link", code=2)
+    assert "found -, which is standard input" in error("learn", "template", "train", "-", code=2)
 
 
 # --- bad input ----------------------------------------------------------------------------------------------------
@@ -276,6 +294,7 @@ BAD_DATA = [
     (b"a b O\n\xff b O\n", "train:2: "),
     (b"a b O\na\0 b O\n", "train:2: "),
     (b"a b O\nc d O\n", "train: only one label, 'O'"),
+    (b"a\tb\tO\nc\td\t\n", "train:2: column 3 is empty: expected a label"),
     (b"word\nword\n", "train:1: found 1 column, expected at least two"),
     (b"\xff\xfea\0", "train:1: the text is in UTF-16"),
     (gzip.compress(b"a b O\n" * 99)[:-12], "train: "),

@@ -343,7 +343,7 @@ def test_an_unwritable_output_is_found_before_work(run):
         (["--posterior", "-n2"], "--posterior finds one"),
         (["-v3"], "'-v'"),
         (["-n0"], "'-n'"),
-        (["-o", "m"], "is also an input"),
+        (["-o", "m"], "would be overwritten"),
     ],
 )
 def test_options_that_contradict_each_other(run, options, message):

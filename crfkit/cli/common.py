@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 import click
 
-from ..errors import CrfkitError, FileError
+from ..errors import CrfkitError, FileError, OptionError
 
 DEBUG = "crfkit.debug"
 
@@ -44,6 +44,22 @@ def write_output(text: str) -> None:
     """
     with standard_output() as stream:
         write_all(stream, text.encode(errors="backslashreplace"))
+
+
+def refuse_overwriting(what: str, output: str | None, others: Iterable[str | None]) -> None:
+    """OptionError if a file that is to be written, there already or not, is one of the others of this command."""
+    if output is None or (os.path.exists(output) and not os.path.isfile(output)):  # a device loses nothing
+        return
+    for other in others:
+        if other not in (None, "-") and _same_file(other, output):
+            raise OptionError(f"{what}: {output} has another use in this command and would be overwritten")
+
+
+def _same_file(first: str, second: str) -> bool:
+    try:
+        return os.path.samefile(first, second)
+    except OSError:  # not there
+        return os.path.realpath(first) == os.path.realpath(second)
 
 
 @contextmanager

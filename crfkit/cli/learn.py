@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..errors import CrfkitError, OptionError
 from ..learning import FEATURES, FORMATS, RUN_FIELDS, Run, learn
 from ..modelfile import check_writable
 from ..progress import PROGRESS_MODES, Progress, StopRequest
-from .common import debug_option
+from .common import debug_option, refuse_overwriting
 
 _TYPES = {int: click.INT, float: click.FLOAT}
 
@@ -89,6 +89,9 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
         trainer_options.make(trainer_options.ALIASES.get(algorithm, algorithm), {k: v for k, v in chosen.items() if k not in RUN_FIELDS})
         Run(**{k: v for k, v in chosen.items() if k in RUN_FIELDS}).check()
         template, train, target = _positional(arguments, chosen.get("format"))
+        inputs = (template, *train, chosen.get("dev"), config)
+        refuse_overwriting("MODEL", target, inputs)
+        refuse_overwriting("--log", chosen.get("log"), (*inputs, chosen.get("init"), target))
     except OptionError as error:
         raise click.UsageError(str(error), ctx) from None
 
@@ -117,8 +120,10 @@ def _positional(arguments: tuple[str, ...], form: str | None) -> tuple[str | Non
     template = None if form == "crfsuite" else arguments[0]
     train = list(arguments[len(expected) - 2 : -1])
     target = arguments[-1]
-    if any(os.path.exists(path) and os.path.exists(target) and os.path.samefile(path, target) for path in (template, *train) if path not in (None, "-")):
-        raise OptionError(f"MODEL, {target}, is also an input: it would be overwritten")
+    if train.count("-") > 1:
+        raise OptionError("standard input can be read only once")
+    if target == "-":
+        raise OptionError("MODEL: expected the name of a file, found -, which is standard input")
     return template, train, target
 
 
@@ -131,21 +136,30 @@ def _read_config(path: str) -> dict[str, Any]:
             found = yaml.safe_load(file)
     except OSError as error:
         raise CrfkitError(f"{path}: cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise CrfkitError(f"{path}: not YAML: not UTF-8") from None
+    except RecursionError:
+        raise CrfkitError(f"{path}: not options: lists in lists without end") from None
+    except Exception as error:  # PyYAML's own, and whatever its conversions of dates and numbers raise
         mark = getattr(error, "problem_mark", None)
         where = f":{mark.line + 1}" if mark else ""
-        raise CrfkitError(f"{path}{where}: not YAML: {getattr(error, 'problem', None) or 'not UTF-8'}") from None
+        problem = getattr(error, "problem", None) or " ".join(str(error).split())
+        raise CrfkitError(f"{path}{where}: not YAML: {problem}") from None
     if found is None:
         return {}
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise CrfkitError(f"{path}: expected options as `name: value`, one a line")
     options = {name.replace("-", "_"): value for name, value in found.items()}
-    known = {"algorithm", "quiet", "progress", *RUN_FIELDS, *trainer_options.all_fields()}
-    for name in options:
+    of_trainers = trainer_options.all_fields()
+    known = {"algorithm", "quiet", "progress", *RUN_FIELDS, *of_trainers}
+    for name, value in options.items():
         if name not in known:
             raise CrfkitError(f"{path}: unknown option {name!r}")
+        if isinstance(value, str) and name in of_trainers and of_trainers[name][0].metadata["kind"] is float:
+            with suppress(ValueError):  # for YAML 1e-3 is a text, for people a number
+                options[name] = float(value)
     for name in ("algorithm", "dev", "features", "format", "init", "label", "log", "progress"):
-        if not isinstance(options.get(name) or "", str):
+        if not isinstance(options.get(name) or "", str) or "\0" in (options.get(name) or ""):
             raise CrfkitError(f"{path}: {name}: expected a text, found {options[name]!r}")
     if not isinstance(options.get("quiet") or False, bool):
         raise CrfkitError(f"{path}: quiet: expected true or false, found {options['quiet']!r}")

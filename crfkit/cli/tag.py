@@ -11,10 +11,11 @@ from typing import Any, BinaryIO
 import click
 
 from ..core.printing import Printer
+from ..errors import OptionError
 from ..modelfile import replacing
 from ..reading import Block, Source
 from ..tagging import load
-from .common import debug_option, standard_output, write_all
+from .common import debug_option, refuse_overwriting, standard_output, write_all
 
 BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
 
@@ -98,9 +99,10 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
     ):
         if refused:
             raise click.UsageError(message, ctx)
-    for path in (model, *inputs):
-        if output is not None and path != "-" and os.path.isfile(path) and os.path.exists(output) and os.path.samefile(path, output):
-            raise click.UsageError(f"--output: {output} is also an input: it would be overwritten", ctx)
+    try:
+        refuse_overwriting("--output", output, (model, *inputs, options["constraints"]))
+    except OptionError as error:
+        raise click.UsageError(str(error), ctx) from None
 
 
 def _opened(output: str | None) -> AbstractContextManager[BinaryIO]:

@@ -301,6 +301,8 @@ cdef class Rows:
         cdef int64_t t = self.c.n_tok, a = self.c.n_attr, i, end = find(text, b"\t", start, stop), colon
         cdef bint escaped = find(text, b"\\", start, end) < end
         self.add_name(start, end, escaped, &self.c.cell_start[t], &self.c.cell_len[t])
+        if self.label != LABEL_NONE and self.c.cell_len[t] == 0:
+            return self.fail(FAULT_LABEL, start, 1)
         while end < stop:
             start = end + 1
             end = find(text, b"\t", start, stop)
@@ -443,6 +445,8 @@ cdef class Rows:
             self.c.arena[self.n_arena + n] = b"\t"
             self.n_arena += n + 1
             cell += 1
+        if self.label != LABEL_NONE and not row[self.label]:
+            raise misfit(sentence, token, "an empty label", "a text")
         self.c.line_end[self.c.n_tok] = self.n_arena - 1
         self.c.arena[self.n_arena - 1] = b"\n"
         self.c.n_tok += 1

@@ -179,6 +179,10 @@ def test_an_empty_label_is_a_fault_only_where_labels_are_wanted():
     assert parse(b"a\tX\nb\t\n").n_tokens == 2
     assert fault(b"a\tX\nb\t\n", label=-1) == "f:2: column 2 is empty: expected a label"
     assert fault(b"a\tX\n\tX\n", label=0) == "f:2: column 1 is empty: expected a label"
+    assert fault(b"X\ta\n\ta\n", "crfsuite", label=-1) == "f:2: column 1 is empty: expected a label"
+    parse(b"\ta\n", "crfsuite")  # data to be tagged
+    with pytest.raises(DataError, match="sentence 2, token 1: found an empty label"):
+        Rows(label=-1).fill([[["a", "X"]], [["b", ""]]])
 
 
 def test_nul_and_foreign_encodings_are_named():
