@@ -87,6 +87,21 @@ class Sgd:
 
 
 @dataclass(frozen=True)
+class Adf:
+    """Stochastic gradient descent with rates that fall faster for frequent features: few passes, even one."""
+
+    l2: float = _l2(1.0)
+    passes: int = _passes(20)
+    rate: float = _rate(0.1)
+    alpha: float = option(0.995, "Factor on the rate of a feature after a tenth of a pass without it.", above=0.0, high=1.0)
+    beta: float = option(0.6, "Factor on the rate of a feature after a tenth of a pass with it in every sequence.", above=0.0, high=1.0)
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: itself, a copy when the model is made, and at most a row of its own."""
+        return 2 * 4 + 32
+
+
+@dataclass(frozen=True)
 class Sapo:
     """Search-based probabilistic online learning: SGD with the n best paths in place of all paths."""
 
@@ -116,7 +131,7 @@ class Perceptron:
         return 2 * 4 + 8 * self.average
 
 
-TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "sgd": Sgd, "sapo": Sapo, "perceptron": Perceptron}
+TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron}
 
 ALIASES: dict[str, str] = {"dbl-crf": "sapo"}
 

@@ -4,6 +4,7 @@ from importlib import import_module
 
 # What crfkit.options.TRAINERS names -> (module, class).
 _CLASSES = {
+    "adf": ("adf", "Adf"),
     "lbfgs": ("lbfgs", "Lbfgs"),
     "perceptron": ("perceptron", "Perceptron"),
     "sapo": ("sapo", "Sapo"),

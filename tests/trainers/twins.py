@@ -275,6 +275,48 @@ class Sgd:
         return loss
 
 
+@dataclass
+class Adf:
+    """w_k <- w_k + rate_k (observed - expected - l2/|S| w_k), all k at every step; after each window of q samples
+    rate_k *= alpha - u (alpha - beta), u the part of its samples in which the feature's attribute occurred."""
+
+    corpus: Corpus
+    weights: Weights
+    l2: float
+    rate: float
+    alpha: float
+    beta: float
+    steps: int = 0
+    rates: dict[Feature, float] = field(default_factory=dict)
+    seen: Counter[Feature] = field(default_factory=Counter)
+
+    def run_pass(self, order: Sequence[int]) -> float:
+        """The samples in this order; the loss met on the way."""
+        loss, n = 0.0, len(self.corpus.samples)
+        for s in order:
+            sample = self.corpus.samples[s]
+            nll, gradient = likelihood(self.weights, sample, self.corpus.n_labels)
+            loss += sample.weight * nll
+            for feature, w in self.weights.items():
+                g = sample.weight * gradient.get(feature, 0.0) + self.l2 / n * w
+                self.weights[feature] = w - self.rates.setdefault(feature, self.rate) * g
+                self.seen[feature] += self.is_used(feature, sample)
+            self.steps += 1
+            if self.steps % max(1, n // 10) == 0:
+                for feature in self.weights:
+                    u = self.seen[feature] / max(1, n // 10)
+                    self.rates[feature] *= self.alpha - u * (self.alpha - self.beta)
+                self.seen.clear()
+        return loss
+
+    @staticmethod
+    def is_used(feature: Feature, sample: Sample) -> bool:
+        """Whether its attribute occurs, whatever the labels; that of plain label pairs does in all longer samples."""
+        if feature[0] == "T":
+            return len(sample) > 1
+        return any(feature[1] == a for items in (sample.unigrams if feature[0] == "U" else sample.bigrams) for a, _ in items)
+
+
 def paths_by_score(p: Problem) -> list[tuple[float, list[int]]]:
     """All paths, best first; of equal ones that with the smaller label, looking from the end."""
     paths = [list(path) for path in product(range(p.labels), repeat=p.length)]

@@ -1,0 +1,9 @@
+from typing import Any
+
+from ..core.dataset import Dataset
+from ..core.layout import Layout
+from .base import OnlineTrainer
+
+class Adf(OnlineTrainer):
+    def __init__(self, data: Dataset, layout: Layout, options: Any, **unused: Any) -> None: ...
+    def rates(self) -> tuple[list[float], list[float], float]: ...

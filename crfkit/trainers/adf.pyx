@@ -1,0 +1,223 @@
+"""ADF: stochastic gradient descent whose rates adapt to the frequency of features (Sun et al. 2014, figure 1).
+
+    w_k <- w_k + rate_k * (observed - expected - l2 / |S| * w_k)
+
+All rates start at c (--rate). At the end of every window of q = |S|/10 samples, rate_k *= alpha - u (alpha - beta)
+with u the part of the window's samples in which the feature was used: what is frequent settles early.
+
+A feature is used in a sample when its attribute occurs there, with whatever label and however often. So count and
+rate are the same for all weights of an attribute, and one of each is kept for a *row*: a unigram attribute, a rich
+bigram attribute, or all plain label pairs together, whose attribute, `B`, occurs in every sequence longer than one.
+
+Nothing is done to rows that do not occur. A row has a scale s of its own, w = s v; when it occurs again its scale
+is multiplied by what the penalty did at all steps in between: (1 - rate l2/|S|)^steps for each window, the rate
+having been lowered after each. Scale and rate enter as factors of the attributes' values, so that the loops are
+those of SGD.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.math cimport fabs
+
+from crfkit.core.dataset cimport Dataset
+from crfkit.core.kernels cimport K
+from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.core.layout cimport Layout
+from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.core.structs cimport LatticeC, LayoutC, SentenceC, weight_t
+from crfkit.trainers.base cimport OnlineTrainer
+
+cdef enum:
+    WINDOWS_A_PASS = 10
+
+cdef struct RowC:
+    double rate
+    double scale
+    int64_t step        # the penalty of all steps before this one is in the scale
+    int32_t window      # the last one in which the row was looked at
+    int32_t count       # samples of that window in which it occurred
+
+
+cdef inline double shrunk(double x, int64_t n) noexcept nogil:
+    """(1 - x)^n, with nothing but sums and products: pow() differs between machines in its last bit."""
+    cdef double result = 1, base = 1 - x, rest
+    if n * fabs(x) < 0.01:      # nearly always; the terms left out of the binomial series are below 1e-14
+        rest = 1 / 6.0 - (n - 3) * x * (1 / 24.0 - (n - 4) * x / 120.0)
+        return 1 - n * x * (1 - (n - 1) * x * (0.5 - (n - 2) * x * rest))
+    while n > 0:
+        if n & 1:
+            result *= base
+        base *= base
+        n >>= 1
+    return result
+
+
+cdef class Adf(OnlineTrainer):
+    """Options: l2, rate, alpha, beta (crfkit.options.Adf). The loss is the negative log-likelihood met on the way."""
+    cdef BufferC row_buffer, u_values, b_values
+    cdef RowC* rows             # of unigram attributes, of rich bigram attributes, of the plain label pairs
+    cdef LayoutC without_tau    # the layout, but for the plain label pairs
+    cdef double penalty, alpha, beta
+    cdef int64_t q
+    cdef int32_t window
+
+    def __init__(self, Dataset data, Layout layout, options, **unused):
+        cdef int64_t k, n = <int64_t>layout.c.A + layout.c.B + 1
+        self.penalty = options.l2 / data.c.n_seq
+        self.alpha, self.beta = options.alpha, options.beta
+        self.q = max(1, data.c.n_seq // WINDOWS_A_PASS)
+        self.without_tau = layout.c
+        self.without_tau.has_tau = 0
+        buffer_reserve(&self.row_buffer, n, sizeof(RowC))
+        self.rows = <RowC*>self.row_buffer.data
+        for k in range(n):
+            self.rows[k].rate, self.rows[k].scale = options.rate, 1
+            self.rows[k].step = self.rows[k].window = self.rows[k].count = 0
+
+    def __dealloc__(self):
+        buffer_free(&self.row_buffer)
+        buffer_free(&self.u_values)
+        buffer_free(&self.b_values)
+
+    # ------------------------------------------------------------------------------------------ rows
+
+    cdef void catch_up(self, RowC* row) noexcept nogil:
+        """What windows and penalty did to a row before this step."""
+        cdef int64_t end
+        while row.window < self.window:
+            end = (row.window + 1) * self.q
+            row.scale *= shrunk(row.rate * self.penalty, end - row.step)
+            row.rate *= self.alpha - <double>row.count / self.q * (self.alpha - self.beta)
+            row.step, row.count = end, 0
+            row.window += 1
+        if row.step < self.steps:
+            row.scale *= shrunk(row.rate * self.penalty, self.steps - row.step)
+            row.step = self.steps
+
+    cdef int64_t row_cells(self, int64_t r, int64_t* first) noexcept nogil:
+        """Where the weights of a row begin, and how many there are."""
+        cdef const LayoutC* c = &self.layout.c
+        cdef int64_t b = r - c.A
+        if r < c.H:
+            first[0] = r * c.P
+            return c.P
+        if r < c.A:
+            first[0] = c.cold0 + c.u_ptr[r] - c.u_ptr[c.H]
+            return c.u_ptr[r + 1] - c.u_ptr[r]
+        if b < c.B:
+            first[0] = c.rich0 + c.b_ptr[b]
+            return c.b_ptr[b + 1] - c.b_ptr[b]
+        first[0] = c.tau0
+        return <int64_t>c.L * c.P if c.has_tau else 0
+
+    cdef void multiply(self, int64_t r, double scale, weight_t* w) noexcept nogil:
+        """Carry a scale out."""
+        cdef int64_t k, first, n = self.row_cells(r, &first)
+        for k in range(first, first + n):
+            w[k] = <weight_t>(w[k] * scale)
+
+    cdef double scale_of(self, int64_t r) noexcept nogil:
+        """The scale of a row in this step, before its update."""
+        cdef RowC* row = &self.rows[r]
+        if row.step < self.steps or row.window < self.window:
+            self.catch_up(row)
+        return row.scale
+
+    cdef double gain_of(self, int64_t r) noexcept nogil:
+        """What a gradient is to be multiplied by to change a row in this step. The first call for a row in a step
+        counts the sample and carries out the penalty of the step."""
+        cdef RowC* row = &self.rows[r]
+        cdef double gain
+        if row.step == self.steps:
+            row.count += 1
+            row.step += 1
+            row.scale *= 1 - row.rate * self.penalty
+            if fabs(row.scale) < 1e-4:      # before v grows beyond what single precision resolves
+                self.multiply(r, row.scale, self.w)
+                row.scale = 1
+        gain = row.rate / row.scale
+        return gain if fabs(gain) > 1e-30 else 0    # as a value it is stored in single precision
+
+    # ------------------------------------------------------------------------------------------ steps
+
+    cdef int values(self, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val,
+                    int64_t first_row, bint gains, const float** out) except -1 nogil:
+        """The values of a sequence's attributes times the scales of their rows, or times their gains."""
+        cdef int64_t u, first = ptr[0], last = ptr[T]
+        cdef double factor
+        cdef float* made
+        buffer_reserve(buffer, last - first + 1, sizeof(float))
+        made = <float*>buffer.data
+        for u in range(first, last):
+            factor = self.gain_of(first_row + ids[u]) if gains else self.scale_of(first_row + ids[u])
+            made[u - first] = <float>(factor * val[u] if val != NULL else factor)
+        out[0] = made - first
+        return 0
+
+    cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil:
+        """The sequence with values that hold scales or gains."""
+        out[0] = sent[0]
+        self.values(&self.u_values, sent.u_ptr, sent.T, sent.u_id, sent.u_val, 0, gains, &out.u_val)
+        if sent.b_ptr != NULL:
+            self.values(&self.b_values, sent.b_ptr, sent.T, sent.b_id, sent.b_val, self.layout.c.A, gains, &out.b_val)
+        return 0
+
+    cdef void update_pairs(self, const SentenceC* sent) noexcept nogil:
+        """The plain label pairs, which have no value that could hold their rate."""
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            const LayoutC* c = &self.layout.c
+            weight_t* w = self.w + c.tau0
+            double gain
+            int64_t k, t
+        if c.has_tau and sent.T > 1:
+            gain = sent.weight * self.gain_of(<int64_t>c.A + c.B)
+            for t in range(1, sent.T):
+                lat.pair[sent.label[t - 1] * <int64_t>c.P + sent.label[t]] -= 1
+            for k in range(<int64_t>c.L * c.P):
+                w[k] -= <weight_t>(gain * lat.pair[k]) * c.tau_mask[k]
+        for k in range(<int64_t>c.L * c.P):
+            lat.pair[k] = 0
+
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            SentenceC valued
+        self.window = <int32_t>(self.steps // self.q)
+        self.load_values(sent, False, &valued)
+        lattice_load_weights(lat, &self.layout.c, self.w, self.scale_of(<int64_t>self.layout.c.A + self.layout.c.B))
+        K.score(&self.layout.c, self.w, 1.0, &valued, lat)
+        lattice_expect(lat)
+        loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
+        K.add_pairs(lat, 1.0)
+        K.finish_pairs(lat)
+        self.load_values(sent, True, &valued)
+        K.update_expected(&self.without_tau, &valued, lat, sent.weight, self.w)
+        self.update_pairs(sent)
+        return 0
+
+    def rates(self):
+        """The rates as they stand, of unigram attributes, rich bigram attributes and the plain label pairs."""
+        cdef int64_t r, a = self.layout.c.A, pairs = a + self.layout.c.B
+        cdef RowC row
+        found = []
+        self.window = <int32_t>(self.steps // self.q)
+        for r in range(pairs + 1):
+            row = self.rows[r]
+            self.catch_up(&row)
+            found.append(row.rate)
+        return found[:a], found[a:pairs], found[pairs]
+
+    def weights(self):
+        """A copy of the weights, all scales carried out. The rows stay as they are: looking changes no bits."""
+        cells = OnlineTrainer.weights(self)
+        cdef float[::1] view = cells if len(cells) else None
+        cdef weight_t* w = &view[0] if len(cells) else NULL
+        cdef int64_t r
+        cdef RowC row
+        self.window = <int32_t>(self.steps // self.q)
+        with nogil:
+            for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
+                row = self.rows[r]
+                self.catch_up(&row)
+                self.multiply(r, row.scale, w)
+        return cells

@@ -1,0 +1,147 @@
+"""Rates that adapt to frequency, with lazy updates: step by step against the dense textbook form, and end to end."""
+
+import pytest
+from crfkit.trainers.adf import Adf as Trainer
+from crfkit.trainers.sgd import Sgd
+from hypothesis import given
+from hypothesis import strategies as st
+from trainers.samples import ROOT, accuracy, read
+from trainers.twins import Adf, Built, Corpus, Sample, corpora, weighted
+
+import crfkit
+from crfkit import options
+
+PRECISION = {"rel": 1e-5, "abs": 3e-6}  # weights are stored in single precision
+
+
+def both(corpus, l2, rate, alpha=0.995, beta=0.6, seed=0, start=None):
+    """crfkit's trainer and the twin."""
+    built = Built(corpus)
+    start = start or dict.fromkeys(corpus.features(), 0.0)
+    own = options.Adf(l2=l2, rate=rate, alpha=alpha, beta=beta)
+    trainer = Trainer(built.dataset, built.layout, own, initial=built.to_cells(start), seed=seed)
+    return built, trainer, Adf(corpus, dict(start), l2, rate, alpha, beta)
+
+
+def rates_of(built, trainer):
+    """The rate of every feature."""
+    unigrams, bigrams, pairs = trainer.rates()
+    find = {"U": lambda a, *_: unigrams[built.u_new[a]], "B": lambda b, *_: bigrams[built.b_new[b]], "T": lambda *_: pairs}
+    return {feature: find[feature[0]](*feature[1:]) for feature in built.cells}
+
+
+@given(corpora(most_samples=6), st.integers(1, 3), st.sampled_from([0.0, 0.5, 3.0]), st.sampled_from([0.1, 0.4]),
+       st.sampled_from([(0.995, 0.6), (0.9, 0.1), (1.0, 1.0)]), st.integers(0, 9), st.data())  # fmt: skip
+def test_every_pass_is_that_of_the_dense_form(corpus, passes, l2, rate, bounds, seed, data):
+    """So few samples that each is a window: most rows are idle for some, and are brought up to date later."""
+    built, trainer, twin = both(corpus, l2, rate, *bounds, seed, weighted(data.draw, corpus.features()))
+    for _ in range(passes):
+        loss = trainer.run_pass()["loss"]
+        assert loss == pytest.approx(twin.run_pass(trainer.sequence_order()), rel=1e-5, abs=1e-5)
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
+        assert rates_of(built, trainer) == pytest.approx(twin.rates, rel=1e-9)
+
+
+def sparse_corpus(n=57, long=True):
+    """Frequent and rare attributes with values, some of them repeated within a sample, windows of several samples."""
+    samples = []
+    for s in range(n):
+        first = [(0, 1.0), (1 + s % 3, 0.5), (4 + s % 23, -1.5), (0, 0.25)]
+        second = [(0, 2.0), (1 + s % 2, 1.0)]
+        labels = [s % 3, (s // 2) % 3]
+        if long and s % 5:
+            samples.append(Sample(labels, [first, second], [[], [(s % 2, 1.0), (2 + s % 19, 0.5)]]))
+        else:
+            samples.append(Sample(labels[:1], [first], [[]]))
+    return Corpus(samples, 3, 27, 21, u_all={0, 5}, tau_all=True)
+
+
+@pytest.mark.parametrize("long", [True, False])
+@pytest.mark.parametrize(("l2", "rate"), [(0.0, 0.1), (5.0, 0.3), (60.0, 0.5), (80.0, 1.0)])
+def test_windows_of_several_samples(l2, rate, long):
+    """With 57 samples a window has 5, so windows and passes are out of step; the penalty takes up to everything a
+    step (1 - rate l2/|S| is 0.97, 0.47 and -0.4 at first)."""
+    built, trainer, twin = both(sparse_corpus(long=long), l2, rate)
+    for _ in range(4):
+        loss = trainer.run_pass()["loss"]
+        assert loss == pytest.approx(twin.run_pass(trainer.sequence_order()), rel=1e-5)
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
+        assert rates_of(built, trainer) == pytest.approx(twin.rates, rel=1e-9)
+    assert len(set(twin.rates.values())) > 5
+
+
+def test_decay_alone_is_exact():
+    """A weight whose attribute does not occur shrinks by the product over all steps, to 1e-6 after 40 windows."""
+    samples = [Sample([s % 2], [[(0, 1.0)]], [[]]) for s in range(199)] + [Sample([0], [[(1, 1.0)]], [[]], weight=0.0)]
+    corpus = Corpus(samples, 2, 2)
+    feature, l2, rate = ("U", 1, 0), 7.0, 0.4
+    built, trainer, _ = both(corpus, l2, rate, start=dict.fromkeys(corpus.features(), 1.0))
+    expected, count = 1.0, 0
+    for _ in range(4):
+        trainer.run_pass()
+        for step, s in enumerate(trainer.sequence_order()):
+            expected *= 1 - rate * l2 / 200
+            count += s == 199
+            if step % 20 == 19:
+                rate *= 0.995 - count / 20 * (0.995 - 0.6)
+                count = 0
+        weight = built.to_weights(trainer.weights())[feature]
+        assert weight == pytest.approx(expected, rel=1e-6)
+    assert expected < 0.1
+
+
+def test_to_look_at_the_weights_changes_nothing():
+    corpus = read("chunking", sentences=100)
+
+    def final(look):
+        trainer = Trainer(corpus.dataset, corpus.layout, options.Adf())
+        for _ in range(3):
+            trainer.run_pass()
+            if look:
+                trainer.weights()
+        return trainer.weights()
+
+    assert final(True) == final(False)
+
+
+# --- end to end ---------------------------------------------------------------------------------------------------
+
+
+def test_new_text_is_tagged_as_well_as_by_sgd_after_fewer_passes():
+    adf, sgd = accuracy("adf", passes=5), accuracy("sgd", passes=8)
+    assert adf > 0.92
+    assert adf > sgd - 0.01
+
+
+def test_one_pass_is_of_use():
+    assert accuracy("adf", passes=1) > 0.85
+
+
+def test_rates_that_never_fall_are_those_of_sgd():
+    """alpha = beta = 1: a constant rate for all."""
+    corpus = read("chunking", sentences=60)
+    adf = Trainer(corpus.dataset, corpus.layout, options.Adf(l2=1.0, rate=0.1, alpha=1.0, beta=1.0), seed=3)
+    sgd = Sgd(corpus.dataset, corpus.layout, options.Sgd(l2=1.0, rate=0.1, decay=1.0), seed=3)
+    for _ in range(3):
+        assert adf.run_pass()["loss"] == pytest.approx(sgd.run_pass()["loss"], rel=1e-5)
+    assert list(adf.weights()) == pytest.approx(list(sgd.weights()), rel=1e-4, abs=1e-5)
+
+
+def test_near_the_optimum():
+    """Falls with a wrong sign, schedule or penalty."""
+    corpus = read("chunking", sentences=150)
+    optimum = corpus.optimum(l2=1.0)
+    start = corpus.objective(1.0).at(corpus.zeros())[0]
+    trainer = Trainer(corpus.dataset, corpus.layout, options.Adf(l2=1.0))
+    for _ in range(20):
+        trainer.run_pass()
+    reached = corpus.objective(1.0).at(corpus.doubles(trainer.weights()))[0]
+    assert reached < optimum + 0.05 * (start - optimum)
+
+
+def test_single_items_with_real_values():
+    """Maximum entropy."""
+    model = crfkit.learn(ROOT / "data/reals.train.txt", format="crfsuite", algorithm="adf")
+    gold, predicted = model.tagger().tag_with_gold(ROOT / "data/reals.test.txt")
+    right = sum(a == b for a, b in zip(gold, predicted, strict=True))
+    assert right / len(gold) > 0.75  # 0.49 are of the most frequent class
