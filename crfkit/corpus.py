@@ -83,7 +83,8 @@ def parsed_blocks(data: Any, form: str, label: str | None) -> Iterable[tuple[Any
     parsed = None
     for block in Source(data, form):
         if parsed is None:
-            parsed = Rows(form, _label_column(label, block.layout, form))
+            column = _label_column(label, block.layout, form)
+            parsed = Rows(form, LAST if column is None else column)
         parsed.parse(block)
         yield parsed, block.layout
 
