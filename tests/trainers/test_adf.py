@@ -1,8 +1,6 @@
 """Rates that adapt to frequency, with lazy updates: step by step against the dense textbook form, and end to end."""
 
 import pytest
-from crfkit.trainers.adf import Adf as Trainer
-from crfkit.trainers.sgd import Sgd
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import ROOT, accuracy, read
@@ -10,6 +8,8 @@ from trainers.twins import Adf, Built, Corpus, Sample, corpora, weighted
 
 import crfkit
 from crfkit import options
+from crfkit.trainers.adf import Adf as Trainer
+from crfkit.trainers.sgd import Sgd
 
 PRECISION = {"rel": 1e-5, "abs": 3e-6}  # weights are stored in single precision
 
