@@ -49,7 +49,7 @@ def test_a_step_is_that_of_the_twin(corpus, n, l2, decay, ratio, search, seed, d
 def test_with_all_paths_it_is_sgd(corpus, passes, l2, decay, search, seed, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())
     chosen = {"l2": l2, "rate": 0.3, "decay": decay}
-    every = options.Sapo(nbest=4**4, search=search, beam=4**4, **chosen)
+    every = options.Sapo(nbest=4**4, ratio=0.0, search=search, beam=4**4, **chosen)
     sapo = Trainer(built.dataset, built.layout, every, initial=built.to_cells(start), seed=seed)
     sgd = Sgd(built.dataset, built.layout, options.Sgd(**chosen), initial=built.to_cells(start), seed=seed)
     for _ in range(passes):
