@@ -23,7 +23,7 @@ closes the pipe early (`| head`) ends a command silently.
 
 def help_of(command: click.Command, path: str) -> str:
     """The help of a command as a section."""
-    context = click.Context(command, info_name=path, terminal_width=WIDTH, max_content_width=WIDTH, **cli.context_settings)
+    context = click.Context(command, info_name=path, terminal_width=WIDTH, max_content_width=WIDTH, **command.context_settings)
     return f"\n## {path}\n\n```text\n{command.get_help(context)}\n```\n"
 
 

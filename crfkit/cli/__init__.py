@@ -11,7 +11,7 @@ from importlib import import_module
 import click
 
 from ..version import __version__
-from .common import debug_option, errors_as_lines
+from .common import HELP_FLAGS, debug_option, errors_as_lines
 
 __all__ = ["cli", "main"]
 
@@ -47,7 +47,7 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, context_settings=HELP_FLAGS)
 @click.version_option(__version__, prog_name="crfkit", message="%(prog)s %(version)s")
 @debug_option
 def cli() -> None:

@@ -15,6 +15,9 @@ from ..errors import CrfkitError, FileError, OptionError
 
 DEBUG = "crfkit.debug"
 
+HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
+"""Context settings of every command."""
+
 
 def _set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value:

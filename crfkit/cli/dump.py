@@ -11,12 +11,12 @@ import click
 
 from ..errors import OptionError
 from ..model import Model, load
-from .common import debug_option, write_output
+from .common import HELP_FLAGS, debug_option, write_output
 
 LINES_AT_ONCE = 10000
 
 
-@click.command("dump", short_help="Show a model as text.")
+@click.command("dump", short_help="Show a model as text.", context_settings=HELP_FLAGS)
 @click.argument("model", type=click.Path())
 @click.option("--header", is_flag=True, help="What the file says of itself: algorithm, options, labels, template, counts (JSON).")
 @click.option("--labels", is_flag=True, help="The labels, one a line, in the order of their numbers.")

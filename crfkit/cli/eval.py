@@ -10,10 +10,10 @@ import click
 from .. import reports
 from ..errors import OptionError
 from ..evaluation import SCHEME_NAMES, Comparison, Outputs, Scores, read_lexicon
-from .common import debug_option, note, write_output
+from .common import HELP_FLAGS, debug_option, note, write_output
 
 
-@click.command("eval", short_help="Score predicted labels against gold labels.")
+@click.command("eval", short_help="Score predicted labels against gold labels.", context_settings=HELP_FLAGS)
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
 @click.option(
     "--scheme",

@@ -16,7 +16,7 @@ from ..errors import CrfkitError, OptionError
 from ..learning import FEATURES, FORMATS, RUN_FIELDS, Run, learn
 from ..modelfile import check_writable
 from ..progress import PROGRESS_MODES, Progress, StopRequest
-from .common import debug_option, refuse_overwriting
+from .common import HELP_FLAGS, debug_option, refuse_overwriting
 
 _TYPES = {int: click.INT, float: click.FLOAT}
 
@@ -42,7 +42,7 @@ def _defaults(name: str, users: list[str]) -> str:
     return "; default " + ", ".join(f"{value} for {user}" for user, value in found.items())
 
 
-@click.command("learn", short_help="Train a model from labelled data and a template.")
+@click.command("learn", short_help="Train a model from labelled data and a template.", context_settings=HELP_FLAGS)
 @click.argument("arguments", metavar="TEMPLATE TRAIN... MODEL", nargs=-1, type=click.Path())
 @click.option("-a", "--algorithm", default=None, metavar="NAME", help=f"How to train: {', '.join([*trainer_options.TRAINERS, *trainer_options.ALIASES])}.  [default lbfgs]")
 @click.option("--features", type=click.Choice(FEATURES), help="Give each attribute the labels it was seen with, or all labels.  [default observed]")

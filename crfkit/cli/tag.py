@@ -15,12 +15,12 @@ from ..errors import OptionError
 from ..modelfile import replacing
 from ..reading import Block, Source
 from ..tagging import load
-from .common import debug_option, refuse_overwriting, standard_output, write_all
+from .common import HELP_FLAGS, debug_option, refuse_overwriting, standard_output, write_all
 
 BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
 
 
-@click.command("tag", short_help="Label data with a model.")
+@click.command("tag", short_help="Label data with a model.", context_settings=HELP_FLAGS)
 @click.argument("model", type=click.Path())
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write to this file, which appears when all is written.")
