@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -47,7 +48,9 @@ print(variant(), digest.hexdigest())
 
 def run(name):
     environment = {**os.environ, "CRFKIT_SIMD": name}
-    return subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True)
+    # Away from the sources, which would hide an installed crfkit; fixtures of a module run before tests change folder.
+    away = tempfile.gettempdir()
+    return subprocess.run([sys.executable, "-c", PROGRAM], env=environment, cwd=away, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
