@@ -286,7 +286,6 @@ def test_a_leading_blank_or_tab_loses_no_token():
 
 
 @pytest.mark.corpora
-@pytest.mark.skipif("CRFKIT_CORPORA" not in os.environ, reason="CRFKIT_CORPORA is not set")
 def test_corpora_have_their_known_sizes():
     folder = Path(os.environ["CRFKIT_CORPORA"])
     rows = Rows(label=-1)

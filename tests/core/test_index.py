@@ -450,7 +450,6 @@ CHUNKING = "".join(
 
 
 @pytest.mark.corpora
-@pytest.mark.skipif("CRFKIT_CORPORA" not in os.environ, reason="CRFKIT_CORPORA is not set")
 def test_attributes_of_conll_2000():
     builder = IndexBuilder(Template.parse(CHUNKING))
     for block in Source(Path(os.environ["CRFKIT_CORPORA"]) / "conll2000" / "train.txt"):

@@ -124,7 +124,6 @@ def chunks(labels):
 
 
 @pytest.mark.corpora
-@pytest.mark.skipif("CRFKIT_CORPORA" not in os.environ, reason="CRFKIT_CORPORA is not set")
 @pytest.mark.parametrize(
     ("arguments", "most_objective", "least_f1"),
     [
