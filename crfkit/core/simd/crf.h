@@ -126,6 +126,9 @@ typedef struct {
     /* w += gain * (observed - expected), where features exist, label pairs included; needs the marginals of one
      * sequence, finish_pairs included; pair = 0 */
     void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
+    /* n weights give way to a penalty towards zero, never across it: each one up to what it has not yet received of
+     * `due`. received[k] is the sum of what it did, with its sign */
+    void (*clip)(int64_t n, double due, weight_t *w, double *received);
     /* best path; its score. Ties go to the smaller label */
     double (*viterbi)(LatticeC *, uint16_t *labels);
     /* its second half: the path from alpha[t][j] (best score of a beginning that ends in j) and beta[t][j] (the same
