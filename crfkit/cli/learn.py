@@ -181,7 +181,7 @@ def _read_config(path: str) -> dict[str, Any]:
     for name, value in options.items():
         if name not in known:
             raise CrfkitError(f"{path}: unknown option {name!r}")
-        if isinstance(value, str) and (name in of_trainers and of_trainers[name][0].metadata["kind"] is float or name == "prune"):
+        if isinstance(value, str) and ((name in of_trainers and of_trainers[name][0].metadata["kind"] is float) or name == "prune"):
             with suppress(ValueError):  # for YAML 1e-3 is a text, for people a number
                 options[name] = float(value)
     for name in ("algorithm", "dev", "features", "format", "init", "label", "log", "progress", "select"):
