@@ -100,6 +100,8 @@ def learn(
     progress = progress or Progress.silent()
     stop = stop or StopRequest()
 
+    if run.threads > 1 and getattr(options, "batch_size", 1) > 1:
+        raise OptionError("--batch-size needs --threads 1: threads make an update from every sequence")
     run.check_files()
     if run.init is not None and not isinstance(run.init, Model):
         run = replace(run, init=load(run.init))
@@ -146,11 +148,13 @@ def threads(run: Run) -> int:
 def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run) -> Any:
     """The trainer of that name, ready for its first pass."""
     from .trainers import trainer_class
+    from .trainers.base import OnlineTrainer
 
     initial = None if run.init is None else corpus.weights_of(run.init)
-    return trainer_class(algorithm)(
-        corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=threads(run)
-    )
+    cls = trainer_class(algorithm)
+    # the weights of online trainers depend on the number of threads: nobody gets more than one unasked
+    number = max(run.threads, 1) if issubclass(cls, OnlineTrainer) else threads(run)
+    return cls(corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=number)
 
 
 def _header(algorithm: str, options: Any, run: Run, corpus: Corpus) -> dict[str, Any]:
@@ -202,7 +206,7 @@ def train_passes(trainer: Any, corpus: Corpus, header: dict[str, Any], run: Run,
             begun = time.perf_counter()
             record = {"pass": number, **trainer.run_pass(stop.requested)}
             now = time.perf_counter()
-            record.update(seconds=now - begun, elapsed=now - started)
+            record.update(seconds=now - begun, elapsed=now - started, **trainer.measures())
             go_on = True
             if dev is not None or log is not None:
                 weights = trainer.weights()
