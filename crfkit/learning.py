@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from . import options as trainer_options
+from . import streaming
 from .corpus import Corpus, read_corpus
 from .errors import FileError, OptionError
 from .model import Model, build, load
@@ -91,7 +92,8 @@ def learn(
 
     `train` is a path, a list of paths, or sentences as lists of rows of columns, the label last. `template` is a
     path, a Template, or None with format="crfsuite". The other options are those of `crfkit learn`, with
-    underscores; which of them the algorithm uses is described in crfkit.options.
+    underscores; which of them the algorithm uses is described in crfkit.options. With adf and passes=1 standard input,
+    pipes and open files are trained on as they come, and not held in memory (crfkit.streaming).
     """
     algorithm = trainer_options.ALIASES.get(algorithm, algorithm)
     run = Run(**{name: given.pop(name) for name in RUN_FIELDS if name in given})
@@ -105,6 +107,9 @@ def learn(
     run.check_files()
     if run.init is not None and not isinstance(run.init, Model):
         run = replace(run, init=load(run.init))
+    if streaming.is_wanted(train, algorithm, options):
+        corpus, weights = streaming.train_stream(train, _template(template, run.format), options, run, progress, stop)
+        return build(corpus.layout, weights, corpus.builder, _header(algorithm, options, run, corpus))
     corpus = read_corpus(train, _template(template, run.format), run, progress)
     progress.summary({**corpus.summary, "memory": expected_memory(corpus, options, run)})
     trainer = make_trainer(algorithm, corpus, options, run)

@@ -104,8 +104,12 @@ class Adf:
     l2: float = _l2(1.0)
     passes: int = _passes(20)
     rate: float = _rate(0.1)
-    alpha: float = option(0.995, "Factor on the rate of a feature after a tenth of a pass without it.", above=0.0, high=1.0)
-    beta: float = option(0.6, "Factor on the rate of a feature after a tenth of a pass with it in every sequence.", above=0.0, high=1.0)
+    alpha: float = option(0.995, "Factor on the rate of a feature after a window without it.", above=0.0, high=1.0)
+    beta: float = option(0.6, "Factor on the rate of a feature after a window with it in every sequence.", above=0.0, high=1.0)
+    window: int | None = option(
+        None, "Sequences after which rates fall; when not given, a tenth of the data, or 1000 of a stream that is trained on as it comes.",
+        low=1, kind=int,
+    )  # fmt: skip
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
 

@@ -2,7 +2,7 @@
 
     w_k <- w_k + rate_k * (observed - expected - l2 / |S| * w_k)
 
-All rates start at c (--rate). At the end of every window of q = |S|/10 samples, rate_k *= alpha - u (alpha - beta)
+All rates start at c (--rate). At the end of every window of q = |S|/10 samples (or --window), rate_k *= alpha - u (alpha - beta)
 with u the part of the window's samples in which the feature was used: what is frequent settles early.
 
 A feature is used in a sample when its attribute occurs there, with whatever label and however often. So count and
@@ -13,6 +13,9 @@ Nothing is done to rows that do not occur. A row has a scale s of its own, w = s
 is multiplied by what the penalty did at all steps in between: (1 - rate l2/|S|)^steps for each window, the rate
 having been lowered after each. Scale and rate enter as factors of the attributes' values, so that the loops are
 those of SGD.
+
+A stream is trained on window by window (crfkit/streaming.py): each is a data set of its own for a trainer that starts
+with the weights and rates which the windows before have left.
 
 With mini-batches a window has q updates, a tenth of those of a pass, and u is the part of its samples, batch_size
 times as many. Threads meet at the end of every window; within one the rates do not change, a row's scale is that of
@@ -51,7 +54,7 @@ cdef inline double shrunk(double x, int64_t n) noexcept nogil:
     if n == 1:
         return base
     if n * fabs(x) < 0.01:      # nearly always; the terms left out of the binomial series are below 1e-14
-        rest = 1 / 6.0 - (n - 3) * x * (1 / 24.0 - (n - 4) * x / 120.0)
+        rest = 1 / 6.0 - (n - 3) * x * (1 / 24.0 - (n - 4) * x * (1 / 120.0))
         return 1 - n * x * (1 - (n - 1) * x * (0.5 - (n - 2) * x * rest))
     if fabs(x) < 1e-4:          # n log(1 - x), to 1e-16 of it
         return K.exp(-n * x * (1 + x * (0.5 + x * (1 / 3.0 + x * 0.25))))
@@ -78,11 +81,13 @@ cdef class Adf(OnlineTrainer):
 
     lock_free = True
 
-    def __init__(self, Dataset data, Layout layout, options, leader=None, **unused):
+    def __init__(self, Dataset data, Layout layout, options, leader=None, rates=None, sequences=None, **unused):
+        """`rates`: those to start with, of each row; `sequences`: of which the data are the last ones, all of them one
+        window."""
         cdef int64_t k, n = <int64_t>layout.c.A + layout.c.B + 1
         self.penalty = options.l2 / self.updates_a_pass()
         self.rate0, self.alpha, self.beta = options.rate, options.alpha, options.beta
-        self.q = max(1, self.updates_a_pass() // WINDOWS_A_PASS)
+        self.q = max(1, options.window // self.batch if options.window else self.updates_a_pass() // WINDOWS_A_PASS)
         self.without_tau = layout.c
         self.without_tau.has_tau = 0
         if leader is not None or self.batch > 1:
@@ -101,6 +106,17 @@ cdef class Adf(OnlineTrainer):
         for k in range(n):
             self.rows[k].rate, self.rows[k].scale = options.rate, 1
             self.rows[k].step = self.rows[k].window = self.rows[k].count = 0
+        if sequences is not None:
+            self.penalty, self.q = options.l2 / sequences, self.updates_a_pass()
+            for k in range(n):
+                self.rows[k].rate = rates[k]
+
+    def run_window(self) -> float:
+        """One update for each sequence, in their order; the loss met on the way."""
+        cdef double loss = 0
+        with nogil:
+            self.run_steps(0, self.data.c.n_seq, &loss)
+        return loss
 
     def __dealloc__(self):
         buffer_free(&self.row_buffer)
