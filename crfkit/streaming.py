@@ -89,7 +89,8 @@ class Stream:
         from .core.indexbuilder import IndexBuilder
 
         size, held = self.options.window or WINDOW, 0
-        for rows, self.columns in parsed_blocks(train, self.run.format, self.run.label):
+        for rows, columns in parsed_blocks(train, self.run.format, self.run.label):
+            self.columns = columns
             if not rows.n_tokens:
                 continue
             if self.builder is None:

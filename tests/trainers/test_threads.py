@@ -72,6 +72,6 @@ def test_new_text_is_tagged_as_well(name):
 def test_a_loss_that_grows_without_bounds_ends_all_threads():
     corpus = read("chunking", sentences=200)
     trainer = trainer_of("sgd", corpus, 2, rate=1e38, l2=0.0)
-    with pytest.raises(crfkit.CrfkitError, match="no longer finite|is not finite"):
+    with pytest.raises(crfkit.CrfkitError, match=r"no longer finite|is not finite"):
         for _ in range(20):
             trainer.run_pass()
