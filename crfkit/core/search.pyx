@@ -118,10 +118,12 @@ cdef inline int64_t path_before(Search s, const LatticeC* lat, int64_t t, int64_
 cdef int add_state(Search s, const LatticeC* lat, int64_t t, int64_t j) except -1 nogil:
     """Prepare cell (t, j) for its second rank: the best way into it from each label before that may count."""
     cdef:
-        int64_t row = (t - 1) * lat.P, P = lat.P
-        int32_t i, n = 0
+        int64_t row = (t - 1) * lat.P, P = lat.P, L = lat.L, i
+        int32_t n = 0
         const double* before = lat.alpha + row
-        const double* step = step_scores(lat, t) + j if t < lat.T else NULL
+        double nothing = 0                      # is added on the way to the end
+        const double* step = step_scores(lat, t) + j if t < lat.T else &nothing
+        int64_t stride = P if t < lat.T else 0
         double best = lat.beta[t * P + j] if t < lat.T else s.scores[0]
         double floor = best - s.slack, score
         WayC* ways
@@ -132,14 +134,14 @@ cdef int add_state(Search s, const LatticeC* lat, int64_t t, int64_t j) except -
     buffer_reserve(&s.ways, s.n_ways + lat.L, sizeof(WayC))
     ways = (<WayC*>s.ways.data) + s.n_ways
     state = (<StateC*>s.states.data) + s.n_states
-    state.last_way = -1
-    for i in range(lat.L):
-        score = before[i] + step[i * P] if t < lat.T else before[i]
-        if score > floor:
-            if score == best and state.last_way < 0:
-                state.last_way, state.first_label = n, i
-            ways[n].score, ways[n].path = score, row + i
-            n += 1
+    for i in range(L):                          # without a branch: nobody can predict which ways count
+        score = before[i] + step[i * stride]
+        ways[n].score, ways[n].path = score, row + i
+        n += score > floor
+    state.last_way = 0
+    while ways[state.last_way].score != best and state.last_way < n - 1:
+        state.last_way += 1
+    state.first_label = <int32_t>(ways[state.last_way].path - row)
     state.second, state.last, state.before = NONE, t * P + j, row + state.first_label
     state.last_label, state.floor = state.first_label, floor
     state.ways, state.n_ways, state.exhausted = s.n_ways, n, False
