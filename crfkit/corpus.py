@@ -83,13 +83,13 @@ def parsed_blocks(data: Any, form: str, label: str | None) -> Iterable[tuple[Any
     parsed = None
     for block in Source(data, form):
         if parsed is None:
-            column = _label_column(label, block.layout, form)
+            column = label_column(label, block.layout, form)
             parsed = Rows(form, LAST if column is None else column)
         parsed.parse(block)
         yield parsed, block.layout
 
 
-def _label_column(label: str | None, layout: Any, form: str) -> int | None:
+def label_column(label: str | None, layout: Any, form: str) -> int | None:
     """Where the label stands: None for the last column."""
     if label is None:
         if form == "conllu":
@@ -115,7 +115,7 @@ def read_corpus(train: Any, template: Template | None, run: Run, progress: Progr
         if not rows.n_tokens:
             continue
         if builder is None:
-            template = _fitted(template, layout, run)
+            template = fitted(template, layout, run)
             builder = IndexBuilder(template, crfsuite=run.format == "crfsuite")
         builder.add(rows)
         path = rows.where(0)[0]
@@ -136,7 +136,7 @@ def read_corpus(train: Any, template: Template | None, run: Run, progress: Progr
 
     n_u, n_b = dataset.n_u, dataset.n_b
     every = {"observed": 0, "all": 1}[run.features]
-    plain = None if template is None else _plain_bigram(template)
+    plain = None if template is None else plain_bigram(template)
     features, u_new, b_new = Layout.build(
         dataset,
         len(dataset.labels),
@@ -150,7 +150,7 @@ def read_corpus(train: Any, template: Template | None, run: Run, progress: Progr
     builder.renumber(u_new, b_new)
     if not features.n_features:
         raise DataError("no feature is left: lower --min-freq", layout.path)
-    label_column = _label_column(run.label, layout, run.format)
+    column = label_column(run.label, layout, run.format)
     summary = {
         "sequences": dataset.n_sequences,
         "tokens": dataset.n_tokens,
@@ -159,16 +159,16 @@ def read_corpus(train: Any, template: Template | None, run: Run, progress: Progr
         "weights": features.n_features,
         "seconds": time.perf_counter() - started,
     }
-    return Corpus(dataset, builder, features, template, layout.n_cols, layout.names, label_column, summary)
+    return Corpus(dataset, builder, features, template, layout.n_cols, layout.names, column, summary)
 
 
-def _fitted(template: Template | None, layout: Any, run: Run) -> Template | None:
+def fitted(template: Template | None, layout: Any, run: Run) -> Template | None:
     """The template with column names resolved, checked against the columns of the data."""
     if template is None:
         return None
     if layout.names is not None:
         template = template.resolve({name: number for number, name in enumerate(layout.names)})
-    label = _label_column(run.label, layout, run.format)
+    label = label_column(run.label, layout, run.format)
     n_features = layout.n_cols - 1 if label is None else layout.n_cols
     if label is None and layout.n_cols < 2:
         raise DataError(f"found {layout.n_cols} column, expected at least two: features, and the label last", layout.path, layout.line)
@@ -188,7 +188,7 @@ def _select(builder: Any, dataset: Any, n: int) -> None:
     builder.renumber(*keep_best(mutual_information(dataset), mutual_information(dataset, True), n))
 
 
-def _plain_bigram(template: Template) -> Any:
+def plain_bigram(template: Template) -> Any:
     """The line that asks for plain label pairs, or None."""
     return next((line for line in template.lines if "B" in line.kinds and not line.macros), None)
 

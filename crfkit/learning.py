@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from . import options as trainer_options
+from . import streaming
 from .corpus import Corpus, read_corpus
 from .errors import FileError, OptionError
 from .model import Model, build, load
@@ -106,7 +107,8 @@ def learn(
 
     `train` is a path, a list of paths, or sentences as lists of rows of columns, the label last. `template` is a
     path, a Template, or None with format="crfsuite". The other options are those of `crfkit learn`, with
-    underscores; which of them the algorithm uses is described in crfkit.options.
+    underscores; which of them the algorithm uses is described in crfkit.options. With adf and passes=1 standard input,
+    pipes and open files are trained on as they come, and not held in memory (crfkit.streaming).
     """
     if given.get("path") is not None and given.get("dev") is None:
         raise OptionError("--path without --dev gives a model for each of its values: learn_path yields them")
@@ -136,9 +138,19 @@ def learn_path(
     progress = progress or Progress.silent()
     stop = stop or StopRequest()
 
+    if run.threads > 1 and getattr(options, "batch_size", 1) > 1:
+        raise OptionError("--batch-size needs --threads 1: threads make an update from every sequence")
+    if run.threads > 1 and isinstance(options, trainer_options.Sgd) and options.l1:
+        raise OptionError("sgd with --l1 needs --threads 1")
     run.check_files()
     if run.init is not None and not isinstance(run.init, Model):
         run = replace(run, init=load(run.init))
+    if streaming.is_wanted(train, algorithm, options):
+        corpus, weights = streaming.train_stream(train, _template(template, run.format), options, run, progress, stop)
+        if run.prune is not None:
+            _prune(weights, run.prune)
+        yield build(corpus.layout, weights, corpus.builder, _header(algorithm, options, run, corpus))
+        return
     corpus = read_corpus(train, _template(template, run.format), run, progress)
     progress.summary({**corpus.summary, "memory": expected_memory(corpus, options, run)})
     trainer = make_trainer(algorithm, corpus, options, run)
@@ -197,11 +209,13 @@ def threads(run: Run) -> int:
 def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run) -> Any:
     """The trainer of that name, ready for its first pass."""
     from .trainers import trainer_class
+    from .trainers.base import OnlineTrainer
 
     initial = None if run.init is None else corpus.weights_of(run.init)
-    return trainer_class(algorithm)(
-        corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=threads(run)
-    )
+    cls = trainer_class(algorithm)
+    # the weights of online trainers depend on the number of threads: nobody gets more than one unasked
+    number = max(run.threads, 1) if issubclass(cls, OnlineTrainer) else threads(run)
+    return cls(corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=number)
 
 
 def _header(algorithm: str, options: Any, run: Run, corpus: Corpus) -> dict[str, Any]:
@@ -292,7 +306,7 @@ class _Passes:
         self.number += 1
         record = {"pass": self.number, **({} if l1 is None else {"l1": l1}), **self.trainer.run_pass(self.stop.requested)}
         now = time.perf_counter()
-        record.update(seconds=now - begun, elapsed=now - self.started)
+        record.update(seconds=now - begun, elapsed=now - self.started, **self.trainer.measures())
         if self.dev is not None or log is not None:
             weights = self.trainer.weights()
             active, total = summarise(weights)

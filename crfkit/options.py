@@ -56,6 +56,14 @@ def _passes(default: int) -> Any:
     return option(default, "Passes over the training data.", low=1)
 
 
+def _batch_size() -> Any:
+    return option(1, "Sequences an update is made from: their gradients, at the same weights, are added up.", low=1)
+
+
+def _crf_loss() -> Any:
+    return option(False, "Report the negative log-likelihood of all training data after each pass.")
+
+
 def _rate(default: float | None = None) -> Any:
     return option(default, "First learning rate; where there is no default, it is chosen on a sample of the data.", above=0.0, kind=float)
 
@@ -116,11 +124,13 @@ class Sgd:
     passes: int = _passes(30)
     rate: float | None = _rate()
     decay: float | None = _decay()
+    batch_size: int = _batch_size()
+    crf_loss: bool = _crf_loss()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, what it received of the L1 penalty, and a copy while the rate is chosen and
-        when the model is made."""
-        return 2 * 4 + 8 * (self.l1 > 0)
+        """Memory for a weight: itself, what it received of the L1 penalty, a copy while the rate is chosen and when the
+        model is made, and its change within a batch."""
+        return 2 * 4 + 8 * (self.l1 > 0) + 4 * (self.batch_size > 1)
 
 
 @dataclass(frozen=True)
@@ -130,12 +140,19 @@ class Adf:
     l2: float = _l2(1.0)
     passes: int = _passes(20)
     rate: float = _rate(0.1)
-    alpha: float = option(0.995, "Factor on the rate of a feature after a tenth of a pass without it.", above=0.0, high=1.0)
-    beta: float = option(0.6, "Factor on the rate of a feature after a tenth of a pass with it in every sequence.", above=0.0, high=1.0)
+    alpha: float = option(0.995, "Factor on the rate of a feature after a window without it.", above=0.0, high=1.0)
+    beta: float = option(0.6, "Factor on the rate of a feature after a window with it in every sequence.", above=0.0, high=1.0)
+    window: int | None = option(
+        None, "Sequences after which rates fall; when not given, a tenth of the data, or 1000 of a stream that is trained on as it comes.",
+        low=1, kind=int,
+    )  # fmt: skip
+    batch_size: int = _batch_size()
+    crf_loss: bool = _crf_loss()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, a copy when the model is made, and at most a row of its own."""
-        return 2 * 4 + 32
+        """Memory for a weight: itself, a copy when the model is made, at most a row of its own, and its change within
+        a batch."""
+        return 2 * 4 + 32 + 4 * (self.batch_size > 1)
 
 
 @dataclass(frozen=True)
@@ -150,10 +167,13 @@ class Sapo:
     ratio: float = option(0.05, "Leave out candidates less than RATIO times as probable as the best one; 0: keep all.", low=0.0, high=1.0)
     rate: float | None = _rate()
     decay: float | None = _decay()
+    batch_size: int = _batch_size()
+    crf_loss: bool = _crf_loss()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, and a copy while the rate is chosen and when the model is made."""
-        return 2 * 4
+        """Memory for a weight: itself, a copy while the rate is chosen and when the model is made, and its change
+        within a batch."""
+        return 2 * 4 + 4 * (self.batch_size > 1)
 
 
 @dataclass(frozen=True)
@@ -162,10 +182,12 @@ class Perceptron:
 
     passes: int = _passes(20)
     average: bool = option(True, "Average the weights over all steps; --no-average keeps the last ones.")
+    batch_size: int = _batch_size()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, what it owes its average, and a copy when the model is made."""
-        return 2 * 4 + 8 * self.average
+        """Memory for a weight: itself, what it owes its average, a copy when the model is made, and its change within
+        a batch."""
+        return 2 * 4 + 8 * self.average + 4 * (self.batch_size > 1)
 
 
 TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "owlqn": Owlqn, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron}

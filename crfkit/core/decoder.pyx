@@ -323,7 +323,7 @@ cdef class Scratch:
         """The n best paths of the sentence taken: (score, labels)."""
         cdef int64_t k
         with nogil:
-            if search_nbest(self.search, &self.lattice.c, n, 0.0) == 0:
+            if search_nbest(self.search, &self.lattice.c, n, 0.0, 1.0) == 0:
                 self.impossible(rows, 0)
         return [(self.search.scores[k], self.as_text(self.search.labels + k * self.lattice.c.T, self.lattice.c.T))
                 for k in range(self.search.found)]

@@ -57,10 +57,14 @@ cdef class IndexBuilder(Features):
         buffer_free(&self.literal_attr[0])
         buffer_free(&self.literal_attr[1])
 
-    def add(self, Rows rows not None):
-        """Take in the sequences of one parsed block."""
+    def add(self, Rows rows not None, int64_t first=0, int64_t most=-1):
+        """Take in the sequences of one parsed block, or `most` of them from `first` on; how many there were."""
         cdef const RowsC* c = &rows.c
-        cdef int64_t s
+        cdef int64_t s, last = c.n_seq
+        if first < 0:
+            raise IndexError(f"sequence {first}")
+        if 0 <= most < last - first:
+            last = first + most
         if self.finished:
             raise TypeError("the corpus is finished")
         if (c.form == FORM_CRFSUITE) != self.crfsuite:
@@ -68,10 +72,11 @@ cdef class IndexBuilder(Features):
         if c.n_tok and c.label_col >= c.n_cols:
             raise DataError(f"the labels should be in column {c.label_col}, but the data have {c.n_cols}")
         with nogil:
-            for s in range(c.n_seq):
+            for s in range(first, last):
                 self.add_labels(c, c.seq_ptr[s], c.seq_ptr[s + 1])
                 self.add_weight(c.seq_weight[s] if self.crfsuite else 1.0)
                 self.add_sequence(c, c.seq_ptr[s], c.seq_ptr[s + 1])
+        return max(last - first, 0)
 
     cdef int add_labels(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
         cdef int64_t t, n = self.dataset.c.n_tok
@@ -252,6 +257,22 @@ cdef class IndexBuilder(Features):
             raise OverflowError("more than two thousand million different attributes; use a smaller template")
         self.space[bigram].n += 1
         return <int32_t>(self.space[bigram].n - 1)
+
+    def drain(self):
+        """Hand out the sequences taken in since the last time, as a Dataset, and go on. In all of them labels and
+        attributes have the numbers in whose order they were first seen."""
+        cdef Dataset data = self.dataset
+        if self.finished:
+            raise TypeError("the corpus is finished")
+        data.labels = [label.decode() for label in self.label_table]
+        data.n_u, data.n_b = <int32_t>self.space[0].n, <int32_t>self.space[1].n
+        if not self.valued:
+            buffer_free(&data.u_val)
+        if not self.weighted:
+            buffer_free(&data.seq_weight)
+        data.settle()
+        self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None)
+        return data
 
     def finish(self, int64_t min_freq=1):
         """Close the corpus: labels in bytewise order, attributes with fewer occurrences than `min_freq` or

@@ -1,5 +1,5 @@
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from typing_extensions import Buffer
@@ -21,6 +21,18 @@ class Layout:
         b_min: Buffer,
         tau_all: int,
     ) -> tuple[Layout, array[int], array[int]]: ...
+    @staticmethod
+    def of_features(
+        labels: int,
+        has_tau: bool,
+        hot: int,
+        u_ptr: Buffer,
+        u_label: Buffer,
+        b_ptr: Buffer,
+        b_prev: Buffer,
+        b_label: Buffer,
+        pairs: Iterable[int],
+    ) -> Layout: ...
     @staticmethod
     def from_sections(
         labels: int,

@@ -5,7 +5,7 @@ renumbered: those with many labels first, in dense rows; within both kinds the f
 rows in constant use share the cache. `from_sections` takes the same arrays from a model file, after checking them.
 """
 
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from .dataset cimport Dataset
 from .memory cimport buffer_free, buffer_reserve
@@ -15,47 +15,6 @@ from ..errors import DataError, ModelFileError
 import array as arrays
 
 MAX_LABELS = 65535
-
-
-cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) noexcept nogil:
-    """Where the weight of feature f, one of attribute a, stands."""
-    if a < layout.H:
-        return <int64_t>a * layout.P + layout.u_label[f]
-    return layout.cold0 + f - layout.u_ptr[layout.H]
-
-
-cdef int64_t layout_cell(const LayoutC* layout, int32_t a, int32_t label) noexcept nogil:
-    """Where the weight of attribute a with this label stands, or -1 when there is no such feature."""
-    cdef int64_t low, high, middle
-    if a < layout.H and layout.u_mask != NULL:
-        low = <int64_t>a * layout.P + label
-        return low if layout.u_mask[low] else -1
-    low, high = layout.u_ptr[a], layout.u_ptr[a + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if layout.u_label[middle] < label:
-            low = middle + 1
-        else:
-            high = middle
-    if low < layout.u_ptr[a + 1] and layout.u_label[low] == label:
-        return feature_cell(layout, a, low)
-    return -1
-
-
-cdef int64_t layout_rich_cell(const LayoutC* layout, int32_t b, int32_t prev, int32_t label) noexcept nogil:
-    """The same for a rich bigram attribute and a pair of labels."""
-    cdef:
-        int64_t low = layout.b_ptr[b], high = layout.b_ptr[b + 1], middle
-        int64_t key = (<int64_t>prev << 16) | label
-    while low < high:
-        middle = (low + high) >> 1
-        if ((<int64_t>layout.b_prev[middle] << 16) | layout.b_label[middle]) < key:
-            low = middle + 1
-        else:
-            high = middle
-    if low < layout.b_ptr[b + 1] and layout.b_prev[low] == prev and layout.b_label[low] == label:
-        return layout.rich0 + low
-    return -1
 
 
 cdef void layout_clear_absent(const LayoutC* layout, double* cells) noexcept nogil:
@@ -107,6 +66,13 @@ cdef bint layout_fits(const LayoutC* layout, const SentenceC* sent) noexcept nog
             if sent.b_id[u] < 0 or sent.b_id[u] >= layout.B or not rich_row_fits(layout, sent.b_id[u]):
                 return False
     return True
+
+
+cdef int copy_into(BufferC* buffer, const void* source, int64_t n, int64_t size) except -1:
+    buffer_reserve(buffer, n + 1, size)
+    if n:
+        memcpy(buffer.data, source, <size_t>(n * size))
+    return 0
 
 
 cdef inline bint is_hot(int64_t labels, int32_t P) noexcept nogil:
@@ -229,6 +195,36 @@ cdef class Layout:
                     mask[<int64_t>data.c.label[t - 1] * c.P + data.c.label[t]] = 1
         self.place()
         return self, u_new, b_new
+
+    @staticmethod
+    def of_features(int32_t labels, bint has_tau, int32_t hot, const int64_t[::1] u_ptr, const uint16_t[::1] u_label,
+                    const int64_t[::1] b_ptr, const uint16_t[::1] b_prev, const uint16_t[::1] b_label, pairs):
+        """The layout to train with of features that are known: the labels of each unigram attribute and the pairs of
+        each rich bigram attribute, ascending, and the plain `pairs` as previous * 65536 + label. The first `hot`
+        unigram attributes get dense rows. The arrays are copied."""
+        cdef:
+            Layout self = Layout()
+            LayoutC* c = &self.c
+            int64_t pair
+        if not 1 <= labels <= MAX_LABELS:
+            raise DataError(f"{labels} labels; 1 to {MAX_LABELS} are supported")
+        c.L, c.P, c.has_tau = labels, (labels + 7) // 8 * 8, has_tau
+        c.A, c.H, c.B = <int32_t>(u_ptr.shape[0] - 1), hot, <int32_t>(b_ptr.shape[0] - 1)
+        copy_into(&self.u_ptr, &u_ptr[0], u_ptr.shape[0], sizeof(int64_t))
+        copy_into(&self.b_ptr, &b_ptr[0], b_ptr.shape[0], sizeof(int64_t))
+        copy_into(&self.u_label, &u_label[0] if u_label.shape[0] else NULL, u_label.shape[0], sizeof(uint16_t))
+        copy_into(&self.b_prev, &b_prev[0] if b_prev.shape[0] else NULL, b_prev.shape[0], sizeof(uint16_t))
+        copy_into(&self.b_label, &b_label[0] if b_label.shape[0] else NULL, b_label.shape[0], sizeof(uint16_t))
+        buffer_reserve(&self.tau_mask, <int64_t>labels * c.P, 1)
+        memset(self.tau_mask.data, 0, <size_t>labels * c.P)
+        for pair in pairs:
+            if pair >> 16 >= labels or (pair & 0xFFFF) >= labels:
+                raise ValueError(f"a pair of labels {pair >> 16}, {pair & 0xFFFF} of {labels}")
+            self.tau_mask.data[(pair >> 16) * c.P + (pair & 0xFFFF)] = 1
+        self.place()
+        self.unverified = True
+        self.verify()
+        return self
 
     cdef int place(self) except -1:
         """Pointers, the mask of the dense rows, and where each part of the cells begins."""

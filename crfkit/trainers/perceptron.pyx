@@ -19,7 +19,7 @@ from crfkit.trainers.paths cimport PathsC, follow_paths, paths_free, paths_reser
 
 
 cdef class Perceptron(OnlineTrainer):
-    """Options: average (crfkit.options.Perceptron). The loss is the number of wrong labels."""
+    """Options: average, batch_size (crfkit.options.Perceptron). The loss is the number of wrong labels."""
     cdef BufferC best, late
     cdef PathsC paths
     cdef double* u          # NULL when there is no averaging
@@ -45,18 +45,17 @@ cdef class Perceptron(OnlineTrainer):
             uint16_t* best = <uint16_t*>self.best.data
             int32_t t, wrong = 0
             double certain = 1
+        if not self.pairs_known:
+            K.load_tau(&self.layout.c, self.w, 1.0, lat)
+            self.pairs_known = True
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
         K.viterbi(lat, best)
         for t in range(sent.T):
             wrong += best[t] != sent.label[t]
         if wrong:
-            follow_paths(&self.paths, &self.layout.c, sent, best, &certain, 1, sent.weight, self.w, self.u, self.steps)
-            K.load_tau(&self.layout.c, self.w, 1.0, lat)
+            follow_paths(&self.paths, &self.layout.c, sent, best, &certain, 1, sent.weight, self.out,
+                         lat.tau if self.batch == 1 else NULL, self.u, self.steps)
         loss[0] += wrong
-        return 0
-
-    cdef int begin_pass(self) except -1:
-        K.load_tau(&self.layout.c, self.w, 1.0, &self.lattice.c)
         return 0
 
     def weights(self):
