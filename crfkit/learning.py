@@ -178,7 +178,13 @@ def expected_memory(corpus: Corpus, options: Any, run: Run) -> int:
         return 0
     unit = 1 if sys.platform == "darwin" else 1024
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return used + corpus.layout.n_cells * options.bytes_per_cell(threads(run))
+    own = corpus.layout.n_cells * options.bytes_per_cell(threads(run))
+    if isinstance(options, trainer_options.Lbfgs):
+        from .trainers.lbfgs import warm_up_bytes
+
+        # Its history is not in use before the warm-up is over.
+        own = max(own, corpus.layout.n_cells * 6 * 8 + warm_up_bytes(corpus.dataset, corpus.layout, options))
+    return used + own
 
 
 def threads(run: Run) -> int:
@@ -249,6 +255,7 @@ class _Passes:
         """The weights to keep: the last ones for each value of l1 on the path, or the best on the development data."""
         with ExitStack() as stack:
             log = stack.enter_context(_log(self.log)) if self.log is not None else None
+            self._prepare()
             for l1 in path or (None,):
                 if l1 is not None:
                     self.trainer.set_l1(l1)
@@ -260,6 +267,13 @@ class _Passes:
                     break
         if self.best.weights is not None:
             yield self.best.l1, self.best.weights
+
+    def _prepare(self) -> None:
+        begun = self.started
+        for number, record in enumerate(self.trainer.prepare(self.stop.requested), 1):
+            now = time.perf_counter()
+            self.progress.prepared(number, {**record, "seconds": now - begun})
+            begun = now
 
     def _until_done(self, l1: float | None, log: Any) -> None:
         go_on, self.best.waited = True, 0

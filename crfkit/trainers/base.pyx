@@ -42,6 +42,10 @@ cdef class Trainer:
     def __dealloc__(self):
         buffer_free(&self.cells)
 
+    def prepare(self, should_stop=None):
+        """What is to be done before the first pass, if anything: yields {"loss": ...} after each part of it."""
+        return ()
+
     def run_pass(self, should_stop=None) -> dict:
         """One pass over the data; `should_stop()` is asked now and then, to end it early."""
         raise TypeError(f"{type(self).__name__} does not say what a pass is")
@@ -92,13 +96,14 @@ cdef class OnlineTrainer(Trainer):
             int64_t k
             const int32_t* order = <const int32_t*>self.order.data
         for k in range(first, last):
-            sent = dataset_sentence(&self.data.c, order[k])
+            self.sequence = order[k]
+            sent = dataset_sentence(&self.data.c, self.sequence)
             self.lattice.reserve(&sent)
             self.step(&sent, loss)
             self.steps += 1
             if not isfinite(loss[0]):
                 with gil:
-                    raise self.diverged(f" at sequence {order[k] + 1}")
+                    raise self.diverged(f" at sequence {self.sequence + 1}")
         return 0
 
     def diverged(self, where=""):
@@ -112,7 +117,7 @@ cdef class OnlineTrainer(Trainer):
     def run_pass(self, should_stop=None) -> dict:
         """Every sequence once, in a new random order."""
         cdef:
-            int64_t k = 0, last, n = self.data.c.n_seq, before = self.steps
+            int64_t k = 0, last, n = self.data.c.n_seq
             double loss = 0
         rng_shuffle(&self.rng, <int32_t*>self.order.data, n)
         self.begin_pass()
@@ -122,7 +127,7 @@ cdef class OnlineTrainer(Trainer):
                 with nogil:
                     self.run_steps(k, last, &loss)
             except ImpossibleError:         # nothing forbids a label here: a score is not finite
-                raise self.diverged(f" at sequence {self.sequence_order()[self.steps - before] + 1}") from None
+                raise self.diverged(f" at sequence {self.sequence + 1}") from None
             k = last
             if should_stop is not None and should_stop():
                 break
