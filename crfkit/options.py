@@ -154,8 +154,8 @@ class Arow:
     """AROW: each weight has a variance, and what is known well moves little; no probabilities."""
 
     passes: int = _passes(20)
-    regularization: float = option(1.0, "r: the larger, the less a single sequence changes weights and variances.", above=0.0)
-    average: bool = _average(False)
+    regularization: float = option(1000.0, "r: the larger, the less a single sequence changes weights and variances.", above=0.0)
+    average: bool = _average(True)
 
     def bytes_per_cell(self, threads: int) -> int:
         """Memory for a weight: itself, its variance, what it owes its average, and a copy when the model is made."""
@@ -167,8 +167,8 @@ class Cw:
     """Confidence-weighted learning: each weight has a variance; every sequence must be right with confidence."""
 
     passes: int = _passes(20)
-    confidence: float = option(0.9, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
-    average: bool = _average(False)
+    confidence: float = option(0.52, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
+    average: bool = _average(True)
 
     def bytes_per_cell(self, threads: int) -> int:
         """Memory for a weight: itself, its variance, what it owes its average, and a copy when the model is made."""

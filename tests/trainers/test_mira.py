@@ -5,12 +5,16 @@ import random
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from trainers.samples import accuracy, read
+from trainers.samples import accuracy, read, sentences
 from trainers.twins import Built, Corpus, Sample, corpora, paths_by_score, problem
 from trainers.twins_margin import Mira, difference, dot, wrong
 
 from crfkit import options
+from crfkit.corpus import read_corpus
+from crfkit.learning import Run
+from crfkit.template import Template
 from crfkit.trainers.mira import Mira as Trainer
+from crfkit.trainers.perceptron import Perceptron
 
 PRECISION = {"rel": 1e-5, "abs": 1e-5}  # weights are stored in single precision
 CLEAR = 1e-4  # scores that differ less may be ranked otherwise by weights in single precision
@@ -141,6 +145,23 @@ def test_mistakes_become_few():
     trainer = Trainer(corpus.dataset, corpus.layout, options.Mira())
     losses = [trainer.run_pass()["loss"] for _ in range(10)]
     assert losses[-1] < losses[0] / 10
+
+
+@pytest.mark.parametrize(
+    ("cls", "own"),
+    [(Trainer, options.Mira(average=False)), (Trainer, options.Mira(nbest=5, average=False)), (Perceptron, options.Perceptron(average=False))],
+)
+def test_weights_that_no_penalty_holds_grow_with_every_pass(cls, own):
+    """On data that no weights fit; those of SAPO level off (test_sapo)."""
+    rows = [[list(row) for row in s] for s in sentences("chunking", limit=100)]
+    for k, s in enumerate(rows):
+        s[k % len(s)][-1] = rows[k - 1][0][-1]
+    corpus = read_corpus(rows, Template.parse("U:%x[0,1]\nU1:%x[-1,1]\nB\n"), Run())
+    trainer, sizes = cls(corpus.dataset, corpus.layout, own), []
+    for _ in range(40):
+        assert trainer.run_pass()["loss"] > 100
+        sizes.append(sum(map(abs, trainer.weights())))
+    assert sizes[9] < sizes[19] / 1.15 < sizes[39] / 1.15**2
 
 
 def test_less_aggressiveness_makes_smaller_weights():
