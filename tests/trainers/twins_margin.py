@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -55,7 +56,7 @@ def best_box(products: np.ndarray, missing: np.ndarray, most: float) -> np.ndarr
 
 
 @dataclass
-class Averaged:
+class Averaged(ABC):
     """Weights, their sum over all steps, and how clear every choice of candidates was."""
 
     corpus: Corpus
@@ -74,9 +75,9 @@ class Averaged:
             self.steps += 1
         return loss
 
+    @abstractmethod
     def step(self, sample: Sample) -> float:
         """Learn from a sample; its loss."""
-        raise NotImplementedError
 
     def candidates(self, sample: Sample, n: int) -> Iterator[list[int]]:
         """The n best paths."""
@@ -130,13 +131,13 @@ class Confident(Averaged):
             self.variances[feature] = 1 / (1 / s[feature] + g * x * x)
         return sample.weight * self.lacking(m, v)
 
+    @abstractmethod
     def lacking(self, m: float, v: float) -> float:
         """How far the margin falls short."""
-        raise NotImplementedError
 
+    @abstractmethod
     def factors(self, m: float, v: float, weight: float) -> tuple[float, float]:
         """a and g"""
-        raise NotImplementedError
 
 
 @dataclass
