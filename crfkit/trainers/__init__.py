@@ -9,6 +9,7 @@ _CLASSES = {
     "cw": ("cw", "Cw"),
     "lbfgs": ("lbfgs", "Lbfgs"),
     "mira": ("mira", "Mira"),
+    "owlqn": ("owlqn", "Owlqn"),
     "perceptron": ("perceptron", "Perceptron"),
     "sapo": ("sapo", "Sapo"),
     "sgd": ("sgd", "Sgd"),

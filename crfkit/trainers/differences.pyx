@@ -23,7 +23,7 @@ cdef enum:
 
 cdef inline bint agree(const uint16_t* x, const uint16_t* y, int kind) noexcept nogil:
     """Whether the labels that a feature looks at are the same."""
-    return x[0] == y[0] and (kind == UNIGRAM or x[-1] == y[-1])
+    return x[0] == y[0] and (kind == UNIGRAM or (x - 1)[0] == (y - 1)[0])
 
 
 cdef inline int64_t cell_of(const LayoutC* layout, int kind, int32_t id, const uint16_t* labels) noexcept nogil:
@@ -32,8 +32,8 @@ cdef inline int64_t cell_of(const LayoutC* layout, int kind, int32_t id, const u
     if kind == UNIGRAM:
         return layout_cell(layout, id, labels[0])
     if kind == RICH:
-        return layout_rich_cell(layout, id, labels[-1], labels[0])
-    k = labels[-1] * <int64_t>layout.P + labels[0]
+        return layout_rich_cell(layout, id, (labels - 1)[0], labels[0])
+    k = (labels - 1)[0] * <int64_t>layout.P + labels[0]
     return layout.tau0 + k if layout.tau_mask[k] else -1
 
 
