@@ -75,6 +75,10 @@ def _decay() -> Any:
     )  # fmt: skip
 
 
+def _average(default: bool) -> Any:
+    return option(default, "Average the weights over all steps; --no-average keeps the last ones.")
+
+
 @dataclass(frozen=True)
 class _QuasiNewton:
     """What lbfgs and owlqn have in common."""
@@ -181,7 +185,7 @@ class Perceptron:
     """The averaged structured perceptron: fast to train, no probabilities."""
 
     passes: int = _passes(20)
-    average: bool = option(True, "Average the weights over all steps; --no-average keeps the last ones.")
+    average: bool = _average(True)
     batch_size: int = _batch_size()
 
     def bytes_per_cell(self, threads: int) -> int:
@@ -190,12 +194,55 @@ class Perceptron:
         return 2 * 4 + 8 * self.average + 4 * (self.batch_size > 1)
 
 
-TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "owlqn": Owlqn, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron}
+@dataclass(frozen=True)
+class Mira:
+    """MIRA: the smallest change that gives the true labels a margin over the best others; no probabilities."""
+
+    passes: int = _passes(20)
+    nbest: int = option(1, "Candidates, the best paths, to learn from at each step.", low=1, high=1000, short="-n")
+    aggressiveness: float = option(1.0, "C: how much of any one path a step may add to the weights or take from them.", above=0.0)
+    average: bool = _average(True)
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: itself, what it owes its average, and a copy when the model is made."""
+        return 2 * 4 + 8 * self.average
+
+
+@dataclass(frozen=True)
+class Arow:
+    """AROW: each weight has a variance, and what is known well moves little; no probabilities."""
+
+    passes: int = _passes(20)
+    regularization: float = option(1000.0, "r: the larger, the less a single sequence changes weights and variances.", above=0.0)
+    average: bool = _average(True)
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: itself, its variance, what it owes its average, and a copy when the model is made."""
+        return 3 * 4 + 8 * self.average
+
+
+@dataclass(frozen=True)
+class Cw:
+    """Confidence-weighted learning: each weight has a variance; every sequence must be right with confidence."""
+
+    passes: int = _passes(20)
+    confidence: float = option(0.52, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
+    average: bool = _average(True)
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: itself, its variance, what it owes its average, and a copy when the model is made."""
+        return 3 * 4 + 8 * self.average
+
+
+TRAINERS: dict[str, type] = {
+    "lbfgs": Lbfgs, "owlqn": Owlqn, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron, "mira": Mira, "arow": Arow,
+    "cw": Cw,
+}  # fmt: skip
 
 ALIASES: dict[str, str] = {"dbl-crf": "sapo"}
 
 # Trainers whose scores are not log-linear likelihoods: probabilities would mean nothing.
-WITHOUT_PROBABILITIES = frozenset({"perceptron"})
+WITHOUT_PROBABILITIES = frozenset({"perceptron", "mira", "arow", "cw"})
 
 
 def all_fields() -> dict[str, tuple[Field, list[str]]]:
