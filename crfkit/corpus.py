@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from .core.history import PADDINGS
 from .errors import DataError, OptionError, TemplateError
 from .progress import Progress
 from .template import Template
@@ -32,6 +33,7 @@ class Corpus:
     n_columns: int
     column_names: tuple[str, ...] | None
     label_column: int | None
+    backward: bool = False  # sequences stand in reverse order
     summary: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -40,7 +42,7 @@ class Corpus:
         from .core.index import Index
         from .core.packing import pack
 
-        return Index(self.template, pack(self.builder), verify=False)
+        return Index(self.template, pack(self.builder), verify=False, backward=self.backward)
 
     def weights_of(self, model: Model) -> array.array:
         """The weights of another model, for the features that both have; zero for the rest."""
@@ -51,10 +53,16 @@ class Corpus:
         weights = array.array("f", bytes(4 * self.layout.n_cells))
         for attribute, previous, label, weight in model.features():
             j = own_labels.get(label)
-            i = None if previous is None else own_labels.get(previous)
-            if j is None or (previous is not None and i is None):
+            i = own_labels.get(previous) if isinstance(previous, str) else None
+            if j is None or (isinstance(previous, str) and i is None):
                 continue
-            if attribute is None:
+            if isinstance(previous, tuple):
+                paddings = {None: -1, PADDINGS[0]: len(own_labels), PADDINGS[1]: len(own_labels) + 1}
+                before, last = (paddings[name] if name in paddings else own_labels.get(name) for name in previous)
+                if before is None or last is None:
+                    continue
+                cell = self.layout.history_cell(own_attributes[1].get(attribute.encode(), -1), before, last, j)
+            elif attribute is None:
                 cell = self.layout.pair_cell(i, j)
             elif previous is None:
                 cell = self.layout.cell(own_attributes[0].get(attribute.encode(), -1), j)
@@ -101,13 +109,21 @@ def _label_column(label: str | None, layout: Any, form: str) -> int | None:
     return layout.names.index(label)
 
 
-def read_corpus(train: Any, template: Template | None, run: Run, progress: Progress | None = None) -> Corpus:
-    """Read all training data, number its attributes, and decide which features exist."""
+def read_corpus(
+    train: Any, template: Template | None, run: Run, progress: Progress | None = None, direction: str | None = None
+) -> Corpus:
+    """Read all training data, number its attributes, and decide which features exist. `direction` is that of a trainer
+    that can use labels given before; with "backward" those behind the token are the ones given before."""
     from .core.indexbuilder import IndexBuilder
     from .core.layout import Layout
 
+    if template is not None and template.history_line is not None and direction is None:
+        line = template.history_line
+        what = "T lines see" if line.kinds == "T" else "%y macros see"
+        raise TemplateError(f"{what} labels given before, which only the trainer lookahead can use", template.path or "template", line.number)
     report = progress or Progress.silent()
     started = time.perf_counter()
+    backward = direction == "backward"
     builder: Any = None
     layout: Any = None
     for rows, layout in parsed_blocks(train, run.format, run.label):
@@ -115,7 +131,7 @@ def read_corpus(train: Any, template: Template | None, run: Run, progress: Progr
             continue
         if builder is None:
             template = _fitted(template, layout, run)
-            builder = IndexBuilder(template, crfsuite=run.format == "crfsuite")
+            builder = IndexBuilder(template, crfsuite=run.format == "crfsuite", backward=backward)
         builder.add(rows)
         report.reading(rows.n_tokens)
     if builder is None:
@@ -138,6 +154,7 @@ def read_corpus(train: Any, template: Template | None, run: Run, progress: Progr
         _rules(builder, True, every, n_b),
         array.array("i", [1]) * n_b,
         {"observed": 0, "all": 1, None: every}[plain.rule if plain else None],
+        builder.reaches(),
     )
     builder.renumber(u_new, b_new)
     if not features.n_features:
@@ -151,7 +168,7 @@ def read_corpus(train: Any, template: Template | None, run: Run, progress: Progr
         "weights": features.n_features,
         "seconds": time.perf_counter() - started,
     }
-    return Corpus(dataset, builder, features, template, layout.n_cols, layout.names, label_column, summary)
+    return Corpus(dataset, builder, features, template, layout.n_cols, layout.names, label_column, backward, summary)
 
 
 def _fitted(template: Template | None, layout: Any, run: Run) -> Template | None:
@@ -167,9 +184,6 @@ def _fitted(template: Template | None, layout: Any, run: Run) -> Template | None
     template.check(n_features)
     if label is not None and label in template.columns:
         raise TemplateError(f"the template uses column {label}, which holds the label", template.path)
-    if template.history_line is not None:
-        line = template.history_line
-        raise TemplateError("%y macros need a trainer with history, which this version does not have", template.path, line.number)
     return template
 
 

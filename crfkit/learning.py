@@ -103,7 +103,7 @@ def learn(
     run.check_files()
     if run.init is not None and not isinstance(run.init, Model):
         run = replace(run, init=load(run.init))
-    corpus = read_corpus(train, _template(template, run.format), run, progress)
+    corpus = read_corpus(train, _template(template, run.format), run, progress, getattr(options, "direction", None))
     progress.summary({**corpus.summary, "memory": expected_memory(corpus, options, run)})
     trainer = make_trainer(algorithm, corpus, options, run)
     header = _header(algorithm, options, run, corpus)
@@ -149,7 +149,13 @@ def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run) -> Any:
 
     initial = None if run.init is None else corpus.weights_of(run.init)
     return trainer_class(algorithm)(
-        corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=threads(run)
+        corpus.dataset,
+        corpus.layout,
+        options,
+        initial=initial,
+        seed=run.seed,
+        threads=threads(run),
+        shared=corpus.builder.shared(),
     )
 
 
