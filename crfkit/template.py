@@ -53,12 +53,7 @@ class Line:
     macros: tuple[Macro, ...]
     rule: str | None = None  # "observed" or "all", where the line overrides --features
     min_freq: int | None = None  # where the line overrides --min-freq
-
-    @property
-    def reach(self) -> int:
-        """Which labels before the token's own the line looks at, other than a B line does: 1 the last one, 2 the one
-        before that, 3 both, 0 none."""
-        return 3 if self.kinds == "T" else sum({-macro.row for macro in self.macros if macro.kind == "y"})
+    reach: int = 0  # which earlier labels it looks at, more than a B line does: 1 the last, 2 that before it, 3 both
 
 
 _FIELDS = {"r": "row", "c": "column", "R": "row2", "C": "column2", "l": "length", "p": "pattern"}
@@ -263,7 +258,8 @@ class _LineParser:
                 literals.append("")
         literals[-1] += body[position:]
         encoded = tuple(literal.encode() for literal in literals)
-        return Line(self.number, self.line, kinds, encoded, tuple(macros), rule, min_freq)
+        reach = 3 if kinds == "T" else sum({-macro.row for macro in macros if macro.kind == "y"})
+        return Line(self.number, self.line, kinds, encoded, tuple(macros), rule, min_freq, reach)
 
     def annotations(self) -> tuple[str, str | None, int | None]:
         """Split the trailing @words off: the line without them, and what they say."""

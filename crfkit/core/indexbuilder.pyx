@@ -337,7 +337,7 @@ cdef class IndexBuilder(Features):
         lines. Bytes."""
         if not any(slot.reach for slot in self.all_slots()):
             return None
-        return bytes(self.spread(True, REACH_EDGE, lambda slot: slot.reach))
+        return bytes([max(reach, 0) for reach in self.spread(True, REACH_EDGE, lambda slot: slot.reach)])
 
     @property
     def has_rules(self):
