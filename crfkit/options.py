@@ -137,7 +137,7 @@ class Lookahead:
 
     passes: int = _passes(20)
     depth: int = option(1, "Labels to look ahead before each decision; 0: only at the label itself.", low=0, high=100)
-    margin: float = option(1.0, "How much better than all others the correct label has to be.", low=0.0)
+    margin: float = option(30.0, "How much better than all others the correct label has to be.", low=0.0)
     direction: str = option("forward", "Label from left to right (forward) or from right to left (backward).", choices=("forward", "backward"))
     average: bool = option(True, "Average the weights over all steps; --no-average keeps the last ones.")
 

@@ -64,7 +64,7 @@ def test_the_header_says_how_it_was_made(train):
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "kind"), [("lbfgs", "objective"), ("sgd", "loss"), ("adf", "loss"), ("sapo", "loss"), ("perceptron", "loss")]
+    ("algorithm", "kind"), [("lbfgs", "objective"), ("sgd", "loss"), ("adf", "loss"), ("sapo", "loss"), ("perceptron", "loss"), ("lookahead", "loss")]
 )
 def test_the_log_has_a_line_a_pass(train, algorithm, kind):
     limit = {"lbfgs": "--max-iter"}.get(algorithm, "--passes")
@@ -93,7 +93,7 @@ def test_log_and_model_agree(train):
 # --- the same bytes -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "adf", "sapo", "perceptron"])
+@pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "adf", "sapo", "perceptron", "lookahead"])
 def test_the_same_bytes_again_and_with_any_number_of_threads(train, algorithm):
     write_part(train, "chunking", 400)
     limit = ("--max-iter", 15) if algorithm == "lbfgs" else ("--passes", 2)
@@ -149,7 +149,7 @@ def test_a_column_by_name(train):
     assert "which holds the label" in error("learn", "--label", "pos", "template", "train", "model")
 
 
-@pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "adf", "sapo", "perceptron"])
+@pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "adf", "sapo", "perceptron", "lookahead"])
 @pytest.mark.parametrize(("text", "kinds"), [("B\n", {"*"}), ("U:%x[0,1]\n", {"U"}), ("B:%x[0,1]\n", {"B"}), ("*:%x[0,1]\n", {"*"})])
 def test_templates_of_one_kind(train, algorithm, text, kinds):
     (train.parent / "template").write_text(text)
@@ -240,7 +240,7 @@ def test_every_option_has_a_line_of_help():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-a", "nonesuch"), "unknown algorithm 'nonesuch'; expected one of lbfgs, sgd, adf, sapo, perceptron"),
+        (("-a", "nonesuch"), "unknown algorithm 'nonesuch'; expected one of lbfgs, sgd, adf, sapo, perceptron, lookahead"),
         (("--l2", "-1"), "--l2: expected at least 0, found -1"),
         (("--l2", "nan"), "--l2: expected a finite number"),
         (("--l2", "much"), "Invalid value for '--l2'"),
@@ -319,7 +319,7 @@ def test_bad_data(tmp_path, data, message):
         (b"\nU:%q[0,0]\n", "template:2: unknown macro '%q'"),
         (b"U:%x[0,0\n", "template:1: "),
         (b"X:%x[0,0]\n", "template:1: "),
-        (b"U:%y[-1]\n", "template:1: %y macros need a trainer with history"),
+        (b"U:%y[-1]\n", "template:1: %y macros see labels given before, which only the trainer lookahead can use"),
         (b"U:\xff\n", "template:1: byte 0xff is not valid UTF-8"),
     ],
 )

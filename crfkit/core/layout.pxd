@@ -9,6 +9,7 @@ from .structs cimport DatasetC, LayoutC, SentenceC
 cdef int64_t layout_cell(const LayoutC* layout, int32_t a, int32_t label) noexcept nogil
 cdef int64_t layout_rich_cell(const LayoutC* layout, int32_t b, int32_t prev, int32_t label) noexcept nogil
 cdef void layout_clear_absent(const LayoutC* layout, double* cells) noexcept nogil
+cdef bint rich_row_fits(const LayoutC* layout, int32_t b) noexcept nogil
 cdef bint layout_fits(const LayoutC* layout, const SentenceC* sent) noexcept nogil
 
 

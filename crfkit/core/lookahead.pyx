@@ -20,8 +20,11 @@ from libc.string cimport memcpy, memset
 
 from .history cimport ANY, history_begin, key_of
 from .kernels cimport K
+from .layout cimport rich_row_fits
 from .memory cimport buffer_free, buffer_reserve
 from .structs cimport LatticeC, LayoutC
+
+from ..errors import ModelFileError
 
 cdef enum:
     AHEAD = 8           # tokens scored at a time: their weights are fetched while others are summed
@@ -71,6 +74,8 @@ cdef class Lookahead:
             if shared[k] >= layout.c.B:
                 raise ValueError("attributes of another layout")
             (<int32_t*>self.shared.data)[k] = shared[k]
+            if not rich_row_fits(&layout.c, shared[k]):
+                raise ModelFileError("the model is damaged: its tables of features contradict each other")
         self.stale = True
 
     def __dealloc__(self):
