@@ -51,23 +51,19 @@ class Corpus:
             {name: number for number, name in enumerate(self.index.attributes(bigram))} for bigram in (False, True)
         ]
         weights = array.array("f", bytes(4 * self.layout.n_cells))
+        history = {**own_labels, PADDINGS[0]: len(own_labels), PADDINGS[1]: len(own_labels) + 1, None: -1}
         for attribute, previous, label, weight in model.features():
-            j = own_labels.get(label)
-            i = own_labels.get(previous) if isinstance(previous, str) else None
-            if j is None or (isinstance(previous, str) and i is None):
+            seen = previous if isinstance(previous, tuple) else (previous,)
+            if label not in own_labels or not all(name in history for name in seen):
                 continue
-            if isinstance(previous, tuple):
-                paddings = {None: -1, PADDINGS[0]: len(own_labels), PADDINGS[1]: len(own_labels) + 1}
-                before, last = (paddings[name] if name in paddings else own_labels.get(name) for name in previous)
-                if before is None or last is None:
-                    continue
-                cell = self.layout.history_cell(own_attributes[1].get(attribute.encode(), -1), before, last, j)
-            elif attribute is None:
-                cell = self.layout.pair_cell(i, j)
+            before, j = [history[name] for name in seen], own_labels[label]
+            if attribute is None:
+                cell = self.layout.pair_cell(*before, j)
             elif previous is None:
                 cell = self.layout.cell(own_attributes[0].get(attribute.encode(), -1), j)
             else:
-                cell = self.layout.rich_cell(own_attributes[1].get(attribute.encode(), -1), i, j)
+                place = self.layout.rich_cell if len(before) == 1 else self.layout.history_cell
+                cell = place(own_attributes[1].get(attribute.encode(), -1), *before, j)
             if cell >= 0:
                 weights[cell] = weight
         return weights

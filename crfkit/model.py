@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 from . import modelfile
 from .core.history import PADDINGS
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .tagging import Tagger
 
 # The label before that of a feature, or the two before it.
-Previous = Union[str, None, tuple[Union[str, None], Union[str, None]]]
+Previous = str | tuple[str | None, str | None] | None
 
 LAYOUT_ARRAYS = {"u_ptr": "int64", "u_label": "uint16", "b_ptr": "int64", "b_prev": "uint16", "b_label": "uint16"}
 
@@ -85,11 +85,12 @@ class Model:
             if self.search is None and self.template is not None and self.template.history_line is not None:
                 raise ModelFileError(f"its template sees labels given before, which {header['algorithm']} cannot use")
             self.index: Index = Index(self.template, sections, verify=verify, backward=self.search is not None and self.search.backward)
+            tables: list[Any] = [self._numbers(f"layout.{name}", dtype) for name, dtype in LAYOUT_ARRAYS.items()]
             self.layout: Layout = Layout.from_sections(
                 len(self.labels),
                 header["has_tau"],
                 header["hot"],
-                *(self._numbers(f"layout.{name}", dtype) for name, dtype in LAYOUT_ARRAYS.items()),
+                *tables,
                 self._history(),
                 verify=verify,
             )
