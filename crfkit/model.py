@@ -86,12 +86,12 @@ class Model:
                 raise ModelFileError(f"its template sees labels given before, which {header['algorithm']} cannot use")
             self.index: Index = Index(self.template, sections, verify=verify, backward=self.search is not None and self.search.backward)
             tables: list[Any] = [self._numbers(f"layout.{name}", dtype) for name, dtype in LAYOUT_ARRAYS.items()]
+            tables.append(self._history())
             self.layout: Layout = Layout.from_sections(
                 len(self.labels),
                 header["has_tau"],
                 header["hot"],
                 *tables,
-                self._history(),
                 verify=verify,
             )
             self.weights = self._numbers("weights", "float32")
