@@ -240,7 +240,7 @@ def test_every_option_has_a_line_of_help():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-a", "nonesuch"), "unknown algorithm 'nonesuch'; expected one of lbfgs, sgd, adf, sapo, perceptron, lookahead"),
+        (("-a", "nonesuch"), "unknown algorithm 'nonesuch'; expected one of lbfgs, owlqn, sgd, adf, sapo, perceptron, lookahead"),
         (("--l2", "-1"), "--l2: expected at least 0, found -1"),
         (("--l2", "nan"), "--l2: expected a finite number"),
         (("--l2", "much"), "Invalid value for '--l2'"),

@@ -76,7 +76,7 @@ def test_a_whole_number_will_do_for_a_number():
 
 
 def test_unknown_names():
-    with pytest.raises(OptionError, match=r"^unknown algorithm 'lbfg'; expected one of lbfgs, sgd, adf, sapo, perceptron, lookahead$"):
+    with pytest.raises(OptionError, match=r"^unknown algorithm 'lbfg'; expected one of lbfgs, owlqn, sgd, adf, sapo, perceptron, lookahead$"):
         options.make("lbfg", {})
     with pytest.raises(OptionError, match=r"^unknown option --pases; did you mean --passes[?]$"):
         options.make("sgd", {"pases": 1})

@@ -7,6 +7,7 @@ _CLASSES = {
     "adf": ("adf", "Adf"),
     "lbfgs": ("lbfgs", "Lbfgs"),
     "lookahead": ("lookahead", "Lookahead"),
+    "owlqn": ("owlqn", "Owlqn"),
     "perceptron": ("perceptron", "Perceptron"),
     "sapo": ("sapo", "Sapo"),
     "sgd": ("sgd", "Sgd"),
