@@ -151,7 +151,7 @@ def learn_path(
             _prune(weights, run.prune)
         yield build(corpus.layout, weights, corpus.builder, _header(algorithm, options, run, corpus))
         return
-    corpus = read_corpus(train, _template(template, run.format), run, progress)
+    corpus = read_corpus(train, _template(template, run.format), run, progress, getattr(options, "direction", None))
     progress.summary({**corpus.summary, "memory": expected_memory(corpus, options, run)})
     trainer = make_trainer(algorithm, corpus, options, run)
     stop.arm()
@@ -215,7 +215,7 @@ def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run) -> Any:
     cls = trainer_class(algorithm)
     # the weights of online trainers depend on the number of threads: nobody gets more than one unasked
     number = max(run.threads, 1) if issubclass(cls, OnlineTrainer) else threads(run)
-    return cls(corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=number)
+    return cls(corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=number, shared=corpus.builder.shared())
 
 
 def _header(algorithm: str, options: Any, run: Run, corpus: Corpus) -> dict[str, Any]:

@@ -234,15 +234,33 @@ class Cw:
         return 3 * 4 + 8 * self.average
 
 
+@dataclass(frozen=True)
+class Lookahead:
+    """History-based tagging that looks some labels ahead before it decides: label trigrams, no probabilities."""
+
+    passes: int = _passes(20)
+    depth: int = option(1, "Labels to look ahead before each decision; 0: only at the label itself.", low=0, high=100)
+    margin: float = option(30.0, "How much better than all others the correct label has to be.", low=0.0)
+    direction: str = option("forward", "Label from left to right (forward) or from right to left (backward).", choices=("forward", "backward"))
+    average: bool = _average(True)
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: itself, what it owes its average, and a copy when the model is made."""
+        return 2 * 4 + 8 * self.average
+
+
 TRAINERS: dict[str, type] = {
     "lbfgs": Lbfgs, "owlqn": Owlqn, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron, "mira": Mira, "arow": Arow,
-    "cw": Cw,
+    "cw": Cw, "lookahead": Lookahead,
 }  # fmt: skip
 
 ALIASES: dict[str, str] = {"dbl-crf": "sapo"}
 
 # Trainers whose scores are not log-linear likelihoods: probabilities would mean nothing.
-WITHOUT_PROBABILITIES = frozenset({"perceptron", "mira", "arow", "cw"})
+WITHOUT_PROBABILITIES = frozenset({"perceptron", "mira", "arow", "cw", "lookahead"})
+
+# Trainers whose models find one label after the other, and may look at those they have given.
+WITH_HISTORY = frozenset({"lookahead"})
 
 
 def all_fields() -> dict[str, tuple[Field, list[str]]]:

@@ -23,7 +23,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .corpus import Corpus, fitted, label_column, parsed_blocks, plain_bigram
+from .corpus import Corpus, fitted, label_column, parsed_blocks, plain_bigram, refuse_history
 from .errors import DataError, OptionError
 from .template import Template
 
@@ -96,7 +96,8 @@ class Stream:
                 continue
             if self.builder is None:
                 self.template = fitted(template, self.columns, self.run)
-                _check_rules(self.template)
+                refuse_history(template)
+    _check_rules(self.template)
                 self.builder = IndexBuilder(self.template, crfsuite=self.run.format == "crfsuite")
                 self.growing = Growing(self.options, self.template is None or plain_bigram(self.template) is not None)
             first = 0
@@ -131,7 +132,7 @@ class Stream:
         layout, weights = self.growing.finish(self.labels, dataset.labels)
         summary = {"sequences": self.growing.sequences, "tokens": self.tokens}
         column = label_column(self.run.label, self.columns, self.run.format)
-        corpus = Corpus(dataset, self.builder, layout, self.template, self.columns.n_cols, self.columns.names, column, summary)
+        corpus = Corpus(dataset, self.builder, layout, self.template, self.columns.n_cols, self.columns.names, column, False, summary)
         return corpus, weights
 
 

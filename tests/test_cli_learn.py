@@ -344,7 +344,7 @@ def test_a_rate_beyond_all_bounds(train, algorithm, rate):
         (b"\nU:%q[0,0]\n", "template:2: unknown macro '%q'"),
         (b"U:%x[0,0\n", "template:1: "),
         (b"X:%x[0,0]\n", "template:1: "),
-        (b"U:%y[-1]\n", "template:1: %y macros need a trainer with history"),
+        (b"U:%y[-1]\n", "template:1: %y macros see labels given before, which only the trainer lookahead can use"),
         (b"U:\xff\n", "template:1: byte 0xff is not valid UTF-8"),
     ],
 )

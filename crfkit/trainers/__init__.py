@@ -8,6 +8,7 @@ _CLASSES = {
     "arow": ("arow", "Arow"),
     "cw": ("cw", "Cw"),
     "lbfgs": ("lbfgs", "Lbfgs"),
+    "lookahead": ("lookahead", "Lookahead"),
     "mira": ("mira", "Mira"),
     "owlqn": ("owlqn", "Owlqn"),
     "perceptron": ("perceptron", "Perceptron"),
