@@ -128,7 +128,8 @@ class Progress:
             return
         if self.bar is None:
             self._open(unit="pass", desc="warming up")
-        self.bar.set_postfix_str(_pass_line(record), refresh=False)
+        if self.bar is not None:
+            self.bar.set_postfix_str(_pass_line(record), refresh=False)
         self._advance(1)
 
     def report(self, record: dict[str, Any]) -> None:
