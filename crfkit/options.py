@@ -40,6 +40,10 @@ def _l2(default: float) -> Any:
     return option(default, "Weight of the L2 penalty: l2/2 |w|^2 is added to the objective.", low=0.0)
 
 
+def _l1(default: float) -> Any:
+    return option(default, "Weight of the L1 penalty: l1 |w|_1 is added to the objective; many weights become zero.", low=0.0)
+
+
 def _passes(default: int) -> Any:
     return option(default, "Passes over the training data.", low=1)
 
@@ -70,6 +74,29 @@ class Lbfgs:
         """Memory for a weight: five vectors, the history in single precision, a gradient for each further thread,
         and the weights as the model stores them, twice."""
         return 5 * 8 + 2 * self.memory * 4 + (threads - 1) * 8 + 2 * 4
+
+
+@dataclass(frozen=True)
+class Sbcd:
+    """Sparse block coordinate descent: an elastic-net CRF, one attribute's weights after the other."""
+
+    l1: float = _l1(1.0)
+    l2: float = _l2(0.0)
+    max_iter: int = option(1000, "Iterations at most.", low=1)
+    kappa: float = option(2.0, "First stability factor: second derivatives are multiplied by it, and it adapts to each block.", above=0.0)
+    epsilon: float = option(1e-5, "Stop when the gradient's norm falls below EPSILON times that of the weights.", low=0.0)
+    delta: float = option(1e-5, "Stop when the last PERIOD iterations improved the objective by less than this part of it.", low=0.0)
+    period: int = option(10, "Iterations that --delta looks back.", low=1)
+    recursions: str = option("auto", "Loops over label pairs: those of active pairs where they are faster, always, or never.", choices=("auto", "sparse", "dense"))  # fmt: skip
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: itself, and a copy when the model is made."""
+        return 2 * 4
+
+    def bytes_of_data(self, dataset: Any, layout: Any) -> int:
+        """Memory for the data: three numbers a token and label, and an index of all occurrences."""
+        rows = 3 * 8 * dataset.n_tokens * (-(-layout.labels // 8) * 8)
+        return rows + 16 * dataset.n_tokens + 8 * sum(dataset.n_incidences) + 16 * sum(layout.n_attributes)
 
 
 @dataclass(frozen=True)
@@ -131,7 +158,7 @@ class Perceptron:
         return 2 * 4 + 8 * self.average
 
 
-TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron}
+TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "sbcd": Sbcd, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron}
 
 ALIASES: dict[str, str] = {"dbl-crf": "sapo"}
 

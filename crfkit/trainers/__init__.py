@@ -8,6 +8,7 @@ _CLASSES = {
     "lbfgs": ("lbfgs", "Lbfgs"),
     "perceptron": ("perceptron", "Perceptron"),
     "sapo": ("sapo", "Sapo"),
+    "sbcd": ("sbcd", "Sbcd"),
     "sgd": ("sgd", "Sgd"),
 }
 
