@@ -46,4 +46,4 @@ cdef class Chains:
     cdef int expect(self, int64_t s) except -1 nogil
     cdef double log_z(self, int64_t s, int32_t first, int32_t last) noexcept nogil
     cdef int changed(self, int64_t s, int32_t first, int32_t last) except -1 nogil
-    cdef double full_log_z(self, int64_t s) except? -1 nogil
+    cdef double full_log_z(self, int64_t s, bint both) except? -1 nogil

@@ -28,7 +28,6 @@ from ..errors import TrainingError
 # Logarithms of potentials of a sequence stay within this. Products of a node's and an edge's and what a visit may
 # change are far from the ends of double precision then.
 cdef double WIDEST = 250
-cdef double VISIT = 8
 
 
 cdef class Chains:
@@ -123,11 +122,9 @@ cdef class Chains:
         return 0
 
     cdef int prepare(self, int64_t s) except -1 nogil:
-        """Before a visit, which may change scores by little more than RADIUS in sbcd.pyx."""
-        if not self.wide[s]:
-            if not self.width[s] + self.edge_width <= WIDEST:
-                self.refresh(s)
-            self.width[s] += VISIT
+        """Before a visit: potentials of a sequence that have come too near to the ends of the range, from the weights."""
+        if not self.wide[s] and not self.width[s] + self.edge_width <= WIDEST:
+            self.refresh(s)
         return 0
 
     cdef int need(self, int64_t s, int32_t first, int32_t last) except -1 nogil:
@@ -237,8 +234,8 @@ cdef class Chains:
         self.done_alpha[s] = self.done_beta[s] = last
         return 0
 
-    cdef double full_log_z(self, int64_t s) except? -1 nogil:
-        """log Z after `refresh`; alpha and beta of all positions."""
+    cdef double full_log_z(self, int64_t s, bint both) except? -1 nogil:
+        """log Z after `refresh`; alpha of all positions, and beta too if `both` are asked for."""
         cdef int64_t begin = self.data.c.seq_ptr[s], end = self.data.c.seq_ptr[s + 1]
-        self.need(s, 0, <int32_t>(end - begin - 1))
+        self.need(s, 0 if both else <int32_t>(end - begin - 1), <int32_t>(end - begin - 1))
         return self.offset[s] + (0 if self.wide[s] else self.log_scales(begin, end - 1))

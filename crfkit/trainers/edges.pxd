@@ -29,7 +29,9 @@ cdef class Edges:
     cdef int64_t* touched               # cells of E that a rich step has changed
     cdef double* before                 # and what stood there
     cdef int64_t n_touched
-    cdef BufferC kinds, users_of, models, tables, pointers, touches
+    cdef double* rich_factor            # [rich features] exponentials of their weights, where there are no matrices
+    cdef BufferC kinds, users_of, models, tables, pointers, touches, factors
+    cdef void exp_of(self, int32_t b) noexcept nogil
     cdef int64_t most_features(self) noexcept
     cdef int number_kinds(self) except -1
     cdef int load(self, int32_t kind) except -1

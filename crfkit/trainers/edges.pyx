@@ -35,6 +35,8 @@ cdef class Edges:
             buffer_reserve(&self.touches, 2 * most, sizeof(double))
             self.before = <double*>self.touches.data
             self.touched = <int64_t*>(self.before + most)
+            buffer_reserve(&self.factors, layout.c.b_ptr[layout.c.B], sizeof(double))
+            self.rich_factor = <double*>self.factors.data
         n = self.n_kinds if self.shared else 1
         buffer_reserve(&self.tables, 3 * n * self.matrix, sizeof(double))
         self.score = <double*>self.tables.data
@@ -53,6 +55,7 @@ cdef class Edges:
         buffer_free(&self.tables)
         buffer_free(&self.pointers)
         buffer_free(&self.touches)
+        buffer_free(&self.factors)
 
     cdef int64_t most_features(self) noexcept:
         """Of the rich attributes of one token."""
@@ -159,14 +162,24 @@ cdef class Edges:
 
     cdef int load_all(self) except -1:
         """All matrices: when plain label pairs have changed, or everything."""
-        cdef int32_t kind
+        cdef int32_t kind, b
+        for b in range(self.layout.c.B):
+            self.exp_of(b)
         for kind in range(self.n_kinds if self.shared else 1):
             self.load(kind)
         return 0
 
+    cdef void exp_of(self, int32_t b) noexcept nogil:
+        """The exponentials of the weights of a rich attribute, where steps have no matrices to keep them."""
+        cdef int64_t f
+        if not self.shared:
+            for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
+                self.rich_factor[f] = K.exp(self.w[self.layout.c.rich0 + f])
+
     cdef int load_users(self, int32_t b) except -1:
         """The matrices that depend on a rich attribute."""
         cdef int64_t k
+        self.exp_of(b)
         if self.shared:
             for k in range(self.users[b], self.users[b + 1]):
                 self.load(self.user[k])
@@ -194,7 +207,7 @@ cdef class Edges:
                 self.touched[self.n_touched] = cell
                 self.before[self.n_touched] = self.E[cell]
                 self.n_touched += 1
-                self.E[cell] *= K.exp(v * rich[f])
+                self.E[cell] *= self.rich_factor[f] if v == 1 else K.exp(v * rich[f])
         return self.E
 
     cdef void close(self) noexcept nogil:

@@ -16,11 +16,15 @@ a step that would raise F is taken back and made again with a larger kappa. So F
 
 A pass visits the blocks that have weights, or will have: those where |g| > l1 somewhere. Between passes a full sweep,
 one forward-backward over all sequences, looks for those. It also tells when F is at its minimum.
+
+Attributes that nearly mean the same, such as a word and a pair of words, pass weight to each other little by little, all
+passes in the same direction. So after its blocks a pass goes on the way it went, in steps twice as long each, as long as
+F falls.
 """
 
 from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from crfkit.core.dataset cimport Dataset
 from crfkit.core.kernels cimport K
@@ -39,11 +43,13 @@ from ..errors import TrainingError
 cdef enum:
     MAX_TRIALS = 40
     STEPS_BETWEEN_SIGNALS = 100_000
+    # Plain label pairs occur everywhere and go with everything: visited more often, they halve the number of passes.
+    VISITS_OF_PAIRS = 4
 
 # No score changes by more than this in one visit: h says nothing about what lies farther away.
 cdef double RADIUS = 4
 # A kappa falls to this at most, and by no more than half a visit.
-cdef double LEAST_KAPPA = 0.5
+cdef double LEAST_KAPPA = 0.1
 # Relative to F: what is rounding of its sums.
 cdef double ROUNDING = 1e-13
 
@@ -57,12 +63,16 @@ cdef class Sbcd(Trainer):
     cdef:
         Chains chains
         Occurrences nodes, pairs
+        weight_t* start                 # [n_cells] the weights before the pass
+        weight_t* end                   # [n_cells] and after it
+        double* count                   # [n_cells] observed values of the features
+        double stride                   # how much farther the last pass went than its blocks
         int32_t n_blocks                # unigram attributes, rich bigram attributes, plain label pairs
         double l1, l2, f
         double norm_g, norm_w           # of the gradient, as far as it can be followed, and of the weights
         bint started
         object recent
-        BufferC kappas, active_blocks, tables, lists
+        BufferC kappas, active_blocks, tables, lists, copies
         float* kappa                    # [n_blocks]
         int32_t* active                 # blocks to be visited
         int64_t n_active
@@ -80,6 +90,7 @@ cdef class Sbcd(Trainer):
         double* h
         double* old
         double largest                  # absolute value of the attribute
+        double farthest                 # change of a score
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, **unused):
         cdef int64_t matrix = <int64_t>layout.c.L * layout.c.P, most = matrix, a
@@ -107,6 +118,12 @@ cdef class Sbcd(Trainer):
         buffer_reserve(&self.lists, most, sizeof(int64_t) + sizeof(int32_t))
         self.cell = <int64_t*>self.lists.data
         self.at = <int32_t*>(self.cell + most)
+        buffer_reserve(&self.copies, layout.c.n_cells, sizeof(double) + 2 * sizeof(weight_t))
+        self.count = <double*>self.copies.data
+        self.start = <weight_t*>(self.count + layout.c.n_cells)
+        self.end = self.start + layout.c.n_cells
+        self.stride = 1
+        memset(self.count, 0, layout.c.n_cells * sizeof(double))
         self.recent = deque(maxlen=options.period + 1)
         self.started = False
 
@@ -115,6 +132,7 @@ cdef class Sbcd(Trainer):
         buffer_free(&self.active_blocks)
         buffer_free(&self.tables)
         buffer_free(&self.lists)
+        buffer_free(&self.copies)
 
     # --- one block ------------------------------------------------------------------------------------------------
 
@@ -217,6 +235,9 @@ cdef class Sbcd(Trainer):
                     self.look_at_pair(s, t, weight, v)
             return self.chains.log_z(s, first, last)
         if not self.chains.wide[s]:
+            # twice: largest and smallest may move apart, and the largest from 1
+            if b < self.layout.c.B:
+                self.chains.width[s] = self.chains.width[s] + 2 * self.farthest
             if b < 0:
                 for k in range(n):
                     if value != NULL:
@@ -296,7 +317,9 @@ cdef class Sbcd(Trainer):
                     self.chains.load_users(b)
                 else:
                     self.chains.load_edges()
-        log_z[0] = 0
+        log_z[0] = self.farthest = 0
+        for k in range(self.n):
+            self.farthest = fmax(self.farthest, self.largest * fabs(self.change[self.at[k]]))
         self.visit(block, False, log_z)
         for k in range(self.n):
             self.change[self.at[k]] = 0
@@ -329,7 +352,19 @@ cdef class Sbcd(Trainer):
         self.apply(block, &after)
         return 0
 
+    def stability_factors(self) -> list[float]:
+        """kappa of every block: unigram attributes, rich bigram attributes, plain label pairs."""
+        cdef int64_t k
+        return [self.kappa[k] for k in range(self.n_blocks)]
+
     # --- passes ---------------------------------------------------------------------------------------------------
+
+    def set_l1(self, double l1) -> None:
+        """Another weight of the L1 penalty; the next pass goes on from the weights as they are."""
+        if not (l1 >= 0 and isfinite(l1)):
+            raise ValueError(f"l1: expected a finite number of at least 0, found {l1}")
+        self.l1, self.started, self.converged, self.stride = l1, False, None, 1
+        self.recent.clear()
 
     cdef int full_sweep(self) except -1:
         """F, the norm of its gradient, and the blocks to visit, at the weights as they are."""
@@ -344,13 +379,14 @@ cdef class Sbcd(Trainer):
             for s in range(self.data.c.n_seq):
                 weight = self.data.c.seq_weight[s] if self.data.c.seq_weight != NULL else 1
                 self.chains.refresh(s)
-                f += weight * self.chains.full_log_z(s)
+                f += weight * self.chains.full_log_z(s, True)
             for block in range(self.n_blocks - 1, -1, -1):
                 self.gather(block, &log_z)
                 is_active = False
                 for k in range(self.n):
                     g, w = self.expected[k] - self.observed[k], self.old[k]
                     f += self.l1 * fabs(w) + 0.5 * self.l2 * w * w - w * self.observed[k]
+                    self.count[self.cell[k]] = self.observed[k]
                     weights += w * w
                     g += self.l2 * w
                     g = soft(g, self.l1) if w == 0 else g + self.l1 if w > 0 else g - self.l1
@@ -368,9 +404,13 @@ cdef class Sbcd(Trainer):
 
     cdef int64_t run_blocks(self, int64_t k) except -1 nogil:
         """Blocks from the k-th active one on, for a while; the first one left."""
+        cdef int j
         cdef int64_t until = self.chains.steps + STEPS_BETWEEN_SIGNALS
         while k < self.n_active and self.chains.steps < until:
             self.update(self.active[k])
+            if self.active[k] == self.layout.c.A + self.layout.c.B:
+                for j in range(1, VISITS_OF_PAIRS):
+                    self.update(self.active[k])
             k += 1
         return k
 
@@ -381,15 +421,64 @@ cdef class Sbcd(Trainer):
             self.full_sweep()
             self.recent.append(self.f)
             self.started = True
-        visited = self.n_active
+        visited, stopped = self.n_active, False
+        memcpy(self.start, self.w, self.layout.c.n_cells * sizeof(weight_t))
         while k < self.n_active:
             with nogil:
                 k = self.run_blocks(k)
             if should_stop is not None and should_stop():
+                stopped = True
                 break
+        if not stopped:
+            self.go_on()
         self.full_sweep()
         self.check_convergence()
         return {"objective": self.f, "gradient": self.norm_g, "blocks": visited}
+
+    cdef int go_on(self) except -1:
+        """Passes of a slow descent go the same way again and again: go on that way, as long as F falls."""
+        cdef double best = 0, step = self.stride
+        cdef int64_t n = self.layout.c.n_cells
+        memcpy(self.end, self.w, n * sizeof(weight_t))
+        while step > 0.1 and self.trial(step):
+            best = step
+            step *= 2
+        self.place(best)
+        self.stride = fmax(best, 0.5 * self.stride) if best else fmax(0.5, 0.5 * self.stride)
+        return 0
+
+    cdef void place(self, double step) noexcept nogil:
+        """The weights so much farther on the way of the pass; none is zero no longer, none changes its sign."""
+        cdef int64_t k
+        cdef double x
+        for k in range(self.layout.c.n_cells):
+            x = self.end[k] + step * (<double>self.end[k] - self.start[k])
+            self.w[k] = <weight_t>x if x * self.end[k] > 0 else 0
+
+    cdef bint trial(self, double step) except -1:
+        """Whether F is lower there."""
+        cdef double f
+        self.place(step)
+        f = self.value()
+        if f < self.f:
+            self.f = f
+            return True
+        return False
+
+    cdef double value(self) except? -1:
+        """F at the weights as they are."""
+        cdef:
+            double f = 0, w
+            int64_t s, k
+        self.chains.load_edges()
+        with nogil:
+            for s in range(self.data.c.n_seq):
+                self.chains.refresh(s)
+                f += (self.data.c.seq_weight[s] if self.data.c.seq_weight != NULL else 1) * self.chains.full_log_z(s, False)
+            for k in range(self.layout.c.n_cells):
+                w = self.w[k]
+                f += self.l1 * fabs(w) + 0.5 * self.l2 * w * w - w * self.count[k]
+        return f
 
     cdef int check_convergence(self) except -1:
         self.recent.append(self.f)
