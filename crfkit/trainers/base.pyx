@@ -42,6 +42,10 @@ cdef class Trainer:
     def __dealloc__(self):
         buffer_free(&self.cells)
 
+    def prepare(self, should_stop=None):
+        """What is to be done before the first pass, if anything: yields {"loss": ...} after each part of it."""
+        return ()
+
     def run_pass(self, should_stop=None) -> dict:
         """One pass over the data; `should_stop()` is asked now and then, to end it early."""
         raise TypeError(f"{type(self).__name__} does not say what a pass is")
@@ -92,7 +96,8 @@ cdef class OnlineTrainer(Trainer):
             int64_t k
             const int32_t* order = <const int32_t*>self.order.data
         for k in range(first, last):
-            sent = dataset_sentence(&self.data.c, order[k])
+            self.sequence = order[k]
+            sent = dataset_sentence(&self.data.c, self.sequence)
             self.lattice.reserve(&sent)
             self.step(&sent, loss)
             self.steps += 1
