@@ -60,15 +60,21 @@ def _decay() -> Any:
 
 
 @dataclass(frozen=True)
-class _QuasiNewton:
-    """What lbfgs and owlqn have in common."""
+class _Batch:
+    """When trainers stop that know the objective."""
 
-    l2: float = _l2(1.0)
     max_iter: int = option(1000, "Iterations at most.", low=1)
-    memory: int = option(6, "Steps that the quasi-Newton method remembers.", low=1, high=64)
     epsilon: float = option(1e-5, "Stop when the gradient's norm falls below EPSILON times that of the weights.", low=0.0)
     delta: float = option(1e-5, "Stop when the last PERIOD iterations improved the objective by less than this part of it.", low=0.0)
     period: int = option(10, "Iterations that --delta looks back.", low=1)
+
+
+@dataclass(frozen=True)
+class _QuasiNewton(_Batch):
+    """What lbfgs and owlqn have in common."""
+
+    l2: float = _l2(1.0)
+    memory: int = option(6, "Steps that the quasi-Newton method remembers.", low=1, high=64)
 
     def bytes_per_cell(self, threads: int) -> int:
         """Memory for a weight: five vectors, the history in single precision, a gradient for each further thread,
@@ -99,26 +105,21 @@ class Owlqn(_QuasiNewton):
 
 
 @dataclass(frozen=True)
-class Sbcd:
-    """Sparse block coordinate descent: an elastic-net CRF, one attribute's weights after the other."""
+class Sbcd(_Batch):
+    """Sparse block coordinate descent: an elastic-net CRF, the weights of one attribute at a time."""
 
     l1: float = _l1(1.0)
     l2: float = _l2(0.0)
-    max_iter: int = option(1000, "Iterations at most.", low=1)
-    kappa: float = option(2.0, "First stability factor: second derivatives are multiplied by it, and it adapts to each block.", above=0.0)
-    epsilon: float = option(1e-5, "Stop when the gradient's norm falls below EPSILON times that of the weights.", low=0.0)
-    delta: float = option(1e-5, "Stop when the last PERIOD iterations improved the objective by less than this part of it.", low=0.0)
-    period: int = option(10, "Iterations that --delta looks back.", low=1)
-    recursions: str = option("auto", "Loops over label pairs: those of active pairs where they are faster, always, or never.", choices=("auto", "sparse", "dense"))  # fmt: skip
+    kappa: float = option(2.0, "First stability factor: a block's second derivatives are taken as so many times larger; it adapts.", above=0.0)
+    recursions: str = option(
+        "auto", "Loops over label pairs: auto, those of active pairs where they are faster; sparse, always; dense, never.",
+        choices=("auto", "sparse", "dense"),
+    )  # fmt: skip
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, and a copy when the model is made."""
-        return 2 * 4
-
-    def bytes_of_data(self, dataset: Any, layout: Any) -> int:
-        """Memory for the data: three numbers a token and label, and an index of all occurrences."""
-        rows = 3 * 8 * dataset.n_tokens * (-(-layout.labels // 8) * 8)
-        return rows + 16 * dataset.n_tokens + 8 * sum(dataset.n_incidences) + 16 * sum(layout.n_attributes)
+        """Memory for a weight: itself, what it was before and after the blocks of a pass, how often it was observed,
+        and a copy when the model is made."""
+        return 3 * 4 + 8 + 4
 
 
 @dataclass(frozen=True)

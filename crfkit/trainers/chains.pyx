@@ -31,8 +31,9 @@ cdef double WIDEST = 250
 
 
 cdef class Chains:
+    """For the weights at `w`."""
 
-    def __cinit__(self, Dataset data, Layout layout, Edges edges):
+    def __cinit__(self, Dataset data not None, Layout layout not None, Edges edges not None):
         cdef int64_t n = data.c.n_tok, n_seq = data.c.n_seq, s, t
         self.data, self.layout, self.edges = data, layout, edges
         self.lattice = Lattice(layout.c.L)

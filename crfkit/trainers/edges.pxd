@@ -15,7 +15,7 @@ cdef class Edges:
     cdef const weight_t* w
     cdef readonly int32_t n_kinds       # kinds of steps with a matrix of their own; kind 0 is that of plain label pairs
     cdef readonly bint shared           # all kinds have matrices; otherwise those of rich steps are made when needed
-    cdef public object recursions       # "auto", "sparse" or "dense"
+    cdef str recursions                 # "auto", "sparse" or "dense"
     cdef int32_t* kind                  # [n_tok] of the step into each token
     cdef const int64_t* users           # [B+1] kinds that rich attribute b is part of: users[b] .. users[b+1]
     cdef const int32_t* user

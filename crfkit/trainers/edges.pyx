@@ -21,11 +21,11 @@ from crfkit.core.structs cimport LatticeC, weight_t
 cdef class Edges:
     """For the weights at `w`, which `load...` read; scores must lie within the range of exp."""
 
-    def __cinit__(self, Dataset data, Layout layout):
-        self.data, self.layout, self.recursions = data, layout, "auto"
+    def __cinit__(self, Dataset data not None, Layout layout not None, str recursions="auto"):
+        self.data, self.layout, self.recursions = data, layout, recursions
         self.matrix = <int64_t>layout.c.L * layout.c.P
 
-    def __init__(self, Dataset data, Layout layout):
+    def __init__(self, Dataset data not None, Layout layout not None, str recursions="auto"):
         cdef int64_t n, k, most
         self.number_kinds()
         # The matrices of all kinds never take more than the recursions themselves.

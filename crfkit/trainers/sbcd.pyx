@@ -48,14 +48,30 @@ cdef enum:
 
 # No score changes by more than this in one visit: h says nothing about what lies farther away.
 cdef double RADIUS = 4
-# A kappa falls to this at most, and by no more than half a visit.
+# No kappa falls below this, nor by more than half in a visit.
 cdef double LEAST_KAPPA = 0.1
+# How far a pass goes on, in its own length: what is tried first is what the pass before could do, or half.
+cdef double LEAST_STRIDE = 0.5, MOST_STRIDE = 64
 # Relative to F: what is rounding of its sums.
 cdef double ROUNDING = 1e-13
 
 
 cdef inline double soft(double z, double r) noexcept nogil:
     return z - r if z > r else z + r if z < -r else 0
+
+
+def bytes_of_data(Dataset data not None, Layout layout not None) -> int:
+    """Memory beside that of the weights: recursions of all tokens, matrices of edges, occurrences of attributes."""
+    cdef:
+        int64_t in_u, in_b, matrix = <int64_t>layout.c.L * layout.c.P, kinds = 1, values = 1
+    in_u, in_b = data.n_incidences
+    # With one rich attribute a step there are as many kinds as attributes; with more, nearly as many as steps.
+    if in_b <= data.c.n_tok and (layout.c.B + 1) * <int64_t>layout.c.L <= data.c.n_tok:
+        kinds = layout.c.B + 1
+    if data.c.u_val != NULL:
+        values = 2
+    return (data.c.n_tok * (3 * 8 * <int64_t>layout.c.P + 16) + 3 * 8 * kinds * matrix + 4 * values * (in_u + in_b)
+            + 16 * (<int64_t>layout.c.A + layout.c.B) + 9 * 8 * matrix)
 
 
 cdef class Sbcd(Trainer):
@@ -93,10 +109,9 @@ cdef class Sbcd(Trainer):
         double farthest                 # change of a score
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, **unused):
-        cdef int64_t matrix = <int64_t>layout.c.L * layout.c.P, most = matrix, a
-        self.chains = Chains(data, layout, Edges(data, layout))
+        cdef int64_t matrix = <int64_t>layout.c.L * layout.c.P, most, a
+        self.chains = Chains(data, layout, Edges(data, layout, options.recursions))
         self.chains.w = self.w
-        self.chains.edges.recursions = options.recursions
         self.nodes = Occurrences(data, layout.c.A, False)
         self.pairs = Occurrences(data, layout.c.B, True)
         self.n_blocks = layout.c.A + layout.c.B + (1 if layout.c.has_tau else 0)
@@ -340,7 +355,7 @@ cdef class Sbcd(Trainer):
             rise = after - before
             for k in range(self.n):
                 rise -= self.observed[k] * (self.w[self.cell[k]] - self.old[k])
-            met = 2 * (rise - (slope)) / curvature if curvature > 0 else kappa
+            met = 2 * (rise - slope) / curvature if curvature > 0 else kappa
             if rise + penalty <= ROUNDING * fabs(self.f):
                 self.f += rise + penalty
                 self.kappa[block] = <float>fmax(LEAST_KAPPA, fmax(met, 0.5 * kappa))
@@ -440,11 +455,11 @@ cdef class Sbcd(Trainer):
         cdef double best = 0, step = self.stride
         cdef int64_t n = self.layout.c.n_cells
         memcpy(self.end, self.w, n * sizeof(weight_t))
-        while step > 0.1 and self.trial(step):
+        while step <= MOST_STRIDE and self.trial(step):
             best = step
             step *= 2
         self.place(best)
-        self.stride = fmax(best, 0.5 * self.stride) if best else fmax(0.5, 0.5 * self.stride)
+        self.stride = fmax(LEAST_STRIDE, best if best > 0 else 0.5 * self.stride)
         return 0
 
     cdef void place(self, double step) noexcept nogil:
