@@ -18,8 +18,8 @@ A pass visits the blocks that have weights, or will have: those where |g| > l1 s
 one forward-backward over all sequences, looks for those. It also tells when F is at its minimum.
 
 Attributes that nearly mean the same, such as a word and a pair of words, pass weight to each other little by little, all
-passes in the same direction. So after its blocks a pass goes on the way it went, in steps twice as long each, as long as
-F falls.
+passes in the same direction. So after its blocks a pass goes on along the way from where the blocks of the pass before
+had ended, in steps twice as long each, as long as F falls.
 """
 
 from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
@@ -50,7 +50,7 @@ cdef enum:
 cdef double RADIUS = 4
 # No kappa falls below this, nor by more than half in a visit.
 cdef double LEAST_KAPPA = 0.1
-# How far a pass goes on, in its own length: what is tried first is what the pass before could do, or half.
+# How far a pass goes on, in parts of that way. First it tries what the pass before could do, or half.
 cdef double LEAST_STRIDE = 0.5, MOST_STRIDE = 64
 # Relative to F: what is rounding of its sums.
 cdef double ROUNDING = 1e-13
@@ -79,8 +79,8 @@ cdef class Sbcd(Trainer):
     cdef:
         Chains chains
         Occurrences nodes, pairs
-        weight_t* start                 # [n_cells] the weights before the pass
-        weight_t* end                   # [n_cells] and after it
+        weight_t* end                   # [n_cells] the weights after the blocks of a pass
+        weight_t* before                # [n_cells] and after those of the pass before
         double* count                   # [n_cells] observed values of the features
         double stride                   # how much farther the last pass went than its blocks
         int32_t n_blocks                # unigram attributes, rich bigram attributes, plain label pairs
@@ -135,8 +135,8 @@ cdef class Sbcd(Trainer):
         self.at = <int32_t*>(self.cell + most)
         buffer_reserve(&self.copies, layout.c.n_cells, sizeof(double) + 2 * sizeof(weight_t))
         self.count = <double*>self.copies.data
-        self.start = <weight_t*>(self.count + layout.c.n_cells)
-        self.end = self.start + layout.c.n_cells
+        self.end = <weight_t*>(self.count + layout.c.n_cells)
+        self.before = self.end + layout.c.n_cells
         self.stride = 1
         memset(self.count, 0, layout.c.n_cells * sizeof(double))
         self.recent = deque(maxlen=options.period + 1)
@@ -434,10 +434,10 @@ cdef class Sbcd(Trainer):
         cdef int64_t k = 0
         if not self.started:
             self.full_sweep()
+            memcpy(self.before, self.w, self.layout.c.n_cells * sizeof(weight_t))
             self.recent.append(self.f)
             self.started = True
         visited, stopped = self.n_active, False
-        memcpy(self.start, self.w, self.layout.c.n_cells * sizeof(weight_t))
         while k < self.n_active:
             with nogil:
                 k = self.run_blocks(k)
@@ -451,7 +451,7 @@ cdef class Sbcd(Trainer):
         return {"objective": self.f, "gradient": self.norm_g, "blocks": visited}
 
     cdef int go_on(self) except -1:
-        """Passes of a slow descent go the same way again and again: go on that way, as long as F falls."""
+        """Farther along the way from the end of the last pass's blocks to that of this one's, as long as F falls."""
         cdef double best = 0, step = self.stride
         cdef int64_t n = self.layout.c.n_cells
         memcpy(self.end, self.w, n * sizeof(weight_t))
@@ -459,15 +459,16 @@ cdef class Sbcd(Trainer):
             best = step
             step *= 2
         self.place(best)
+        memcpy(self.before, self.end, n * sizeof(weight_t))
         self.stride = fmax(LEAST_STRIDE, best if best > 0 else 0.5 * self.stride)
         return 0
 
     cdef void place(self, double step) noexcept nogil:
-        """The weights so much farther on the way of the pass; none is zero no longer, none changes its sign."""
+        """The weights so much farther on that way. Those that are zero stay zero, and none changes its sign."""
         cdef int64_t k
         cdef double x
         for k in range(self.layout.c.n_cells):
-            x = self.end[k] + step * (<double>self.end[k] - self.start[k])
+            x = self.end[k] + step * (<double>self.end[k] - self.before[k])
             self.w[k] = <weight_t>x if x * self.end[k] > 0 else 0
 
     cdef bint trial(self, double step) except -1:

@@ -44,6 +44,7 @@ class Sbcd:
     first_kappa: float
     kappa: dict[int, float] = field(default_factory=dict)
     stride: float = 1.0
+    before: Weights | None = None
 
     def value(self) -> float:
         """What is minimised."""
@@ -99,8 +100,8 @@ class Sbcd:
         return [number for number, block in enumerate(self.blocks) if wants & set(block)]
 
     def run_pass(self) -> float:
-        """The active blocks, and the way beyond; the objective."""
-        start = dict(self.weights)
+        """The active blocks, and farther along the way from their last end to this one; the objective."""
+        start = self.before or dict(self.weights)
         for number in self.active():
             for _ in range(VISITS_OF_PAIRS if self.blocks[number][0][0] == "T" else 1):
                 self.visit(number)
@@ -111,11 +112,12 @@ class Sbcd:
                 break
             lowest, best, step = self.value(), step, 2 * step
         self.place(start, end, best)
+        self.before = end
         self.stride = max(0.5, best or self.stride / 2)
         return self.value()
 
     def place(self, start: Weights, end: Weights, step: float) -> None:
-        """So much beyond the end of the pass."""
+        """So much beyond the end."""
         for k, w in end.items():
             x = w + step * (w - start[k])
             self.weights[k] = single(x) if x * w > 0 else 0.0
