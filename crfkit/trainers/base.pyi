@@ -6,6 +6,7 @@ from typing_extensions import Buffer
 
 from ..core.dataset import Dataset
 from ..core.layout import Layout
+from ..errors import TrainingError
 
 class Trainer:
     data: Dataset
@@ -13,15 +14,24 @@ class Trainer:
     options: Any
     converged: str | None
     def __init__(
-        self, data: Dataset, layout: Layout, options: Any, initial: Buffer | None = None, **unused: Any
+        self,
+        data: Dataset,
+        layout: Layout,
+        options: Any,
+        initial: Buffer | None = None,
+        leader: Trainer | None = None,
+        **unused: Any,
     ) -> None: ...
     def prepare(self, should_stop: Callable[[], bool] | None = None) -> Iterable[dict[str, float]]: ...
     def run_pass(self, should_stop: Callable[[], bool] | None = None) -> dict[str, float]: ...
     def weights(self) -> array[float]: ...
+    def measures(self) -> dict[str, float]: ...
 
 class OnlineTrainer(Trainer):
+    lock_free: bool
     passes: int
     steps: int
+    threads: int
     def __init__(
         self,
         data: Dataset,
@@ -29,9 +39,16 @@ class OnlineTrainer(Trainer):
         options: Any,
         initial: Buffer | None = None,
         seed: int = 0,
+        threads: int = 1,
+        leader: Trainer | None = None,
         **unused: Any,
     ) -> None: ...
     def sequence_order(self) -> list[int]: ...
+    def diverged(self, where: str = "") -> TrainingError: ...
+    def crf_loss(self) -> float: ...
+
+def run_worker(worker: OnlineTrainer, leader: OnlineTrainer) -> None: ...
 
 def summarise(cells: Buffer) -> tuple[int, float]: ...
 def all_finite(cells: Buffer) -> bool: ...
+def prune(cells: Buffer, threshold: float) -> None: ...

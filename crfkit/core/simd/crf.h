@@ -31,6 +31,7 @@ typedef struct {
     const uint16_t *u_label; /* [u_ptr[A]] their labels, ascending within a row */
     const uint8_t *u_mask;   /* [H][P] 1 where a hot row has a feature */
     const int64_t *b_ptr;    /* [B+1] */
+    const uint16_t *b_prev2; /* [b_ptr[B]] the label before b_prev, or NULL: no feature looks at it (core/history) */
     const uint16_t *b_prev;  /* [b_ptr[B]] */
     const uint16_t *b_label; /* [b_ptr[B]] */
     const uint8_t *tau_mask; /* [L][P] 1 where a label-pair feature exists */
@@ -139,11 +140,16 @@ typedef struct {
     /* a step of dual coordinate ascent; needs what update_expected needs */
     void (*update_dual)(const LayoutC *, const SentenceC *, LatticeC *, const DualC *, double rate, double gain,
                         weight_t *w);
+    /* n weights give way to a penalty towards zero, never across it: each one up to what it has not yet received of
+     * `due`. received[k] is the sum of what it did, with its sign */
+    void (*clip)(int64_t n, double due, weight_t *w, double *received);
     /* best path; its score. Ties go to the smaller label */
     double (*viterbi)(LatticeC *, uint16_t *labels);
     /* its second half: the path from alpha[t][j] (best score of a beginning that ends in j) and beta[t][j] (the same
      * without the score of the node) */
     double (*trace_back)(const LatticeC *, uint16_t *labels);
+    /* out[i] = max over j of x[j] + M[j][i], of rows of P */
+    void (*max_plus)(int32_t L, int32_t P, const double *x, const double *M, double *out);
     /* P(y[t-1] = i, y[t] = j) after forward_backward */
     double (*pair_marginal)(const LatticeC *, int32_t t, int32_t i, int32_t j);
     /* steps of the recursions for single positions: simd/chains.inc */
