@@ -196,6 +196,10 @@ def expected_memory(corpus: Corpus, options: Any, run: Run) -> int:
 
         # Its history is not in use before the warm-up is over.
         own = max(own, corpus.layout.n_cells * 6 * 8 + warm_up_bytes(corpus.dataset, corpus.layout, options))
+    if isinstance(options, trainer_options.Sbcd):
+        from .trainers.sbcd import bytes_of_data
+
+        own += bytes_of_data(corpus.dataset, corpus.layout)
     return used + own
 
 

@@ -80,15 +80,21 @@ def _average(default: bool) -> Any:
 
 
 @dataclass(frozen=True)
-class _QuasiNewton:
-    """What lbfgs and owlqn have in common."""
+class _Batch:
+    """When trainers stop that know the objective."""
 
-    l2: float = _l2(1.0)
     max_iter: int = option(1000, "Iterations at most.", low=1)
-    memory: int = option(6, "Steps that the quasi-Newton method remembers.", low=1, high=64)
     epsilon: float = option(1e-5, "Stop when the gradient's norm falls below EPSILON times that of the weights.", low=0.0)
     delta: float = option(1e-5, "Stop when the last PERIOD iterations improved the objective by less than this part of it.", low=0.0)
     period: int = option(10, "Iterations that --delta looks back.", low=1)
+
+
+@dataclass(frozen=True)
+class _QuasiNewton(_Batch):
+    """What lbfgs and owlqn have in common."""
+
+    l2: float = _l2(1.0)
+    memory: int = option(6, "Steps that the quasi-Newton method remembers.", low=1, high=64)
 
     def bytes_per_cell(self, threads: int) -> int:
         """Memory for a weight: five vectors, the history in single precision, a gradient for each further thread,
@@ -117,6 +123,24 @@ class Owlqn(_QuasiNewton):
     def bytes_per_cell(self, threads: int) -> int:
         """As for L-BFGS, and the pseudo-gradient."""
         return super().bytes_per_cell(threads) + 8
+
+
+@dataclass(frozen=True)
+class Sbcd(_Batch):
+    """Sparse block coordinate descent: an elastic-net CRF, the weights of one attribute at a time."""
+
+    l1: float = _l1(1.0)
+    l2: float = _l2(0.0)
+    kappa: float = option(2.0, "First stability factor: a block's second derivatives are taken as so many times larger; it adapts.", above=0.0)
+    recursions: str = option(
+        "auto", "Loops over label pairs: auto, those of active pairs where they are faster; sparse, always; dense, never.",
+        choices=("auto", "sparse", "dense"),
+    )  # fmt: skip
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: itself, what it was before and after the blocks of a pass, how often it was observed,
+        and a copy when the model is made."""
+        return 3 * 4 + 8 + 4
 
 
 @dataclass(frozen=True)
@@ -250,7 +274,7 @@ class Lookahead:
 
 
 TRAINERS: dict[str, type] = {
-    "lbfgs": Lbfgs, "owlqn": Owlqn, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron, "mira": Mira, "arow": Arow,
+    "lbfgs": Lbfgs, "owlqn": Owlqn, "sbcd": Sbcd, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron, "mira": Mira, "arow": Arow,
     "cw": Cw, "lookahead": Lookahead,
 }  # fmt: skip
 

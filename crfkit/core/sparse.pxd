@@ -24,6 +24,8 @@ cdef struct SparseEdgesC:
 
 
 cdef int sparse_load(SparseEdges edges, const LatticeC* lat) except -1 nogil
+cdef void sparse_forward_step(const SparseEdgesC* edges, const double* E, const double* x, double* out) noexcept nogil
+cdef void sparse_backward_step(const SparseEdgesC* edges, const double* E, const double* x, double* out) noexcept nogil
 cdef bint sparse_is_better(const SparseEdgesC* edges) noexcept nogil
 cdef bint sparse_viterbi_is_better(const SparseEdgesC* edges) noexcept nogil
 cdef int sparse_forward_backward(SparseEdgesC* edges, LatticeC* lat) noexcept nogil

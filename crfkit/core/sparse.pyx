@@ -119,6 +119,16 @@ cdef inline void times_edges(int64_t L, int64_t P, double base, const int64_t* p
         out[j] = 0
 
 
+cdef void sparse_forward_step(const SparseEdgesC* edges, const double* E, const double* x, double* out) noexcept nogil:
+    """out = x E; edges are the active pairs of E."""
+    times_edges(edges.L, edges.P, edges.base, edges.next_ptr, edges.next_label, edges.next_m, x, E, 1, edges.P, out)
+
+
+cdef void sparse_backward_step(const SparseEdgesC* edges, const double* E, const double* x, double* out) noexcept nogil:
+    """out = E x"""
+    times_edges(edges.L, edges.P, edges.base, edges.prev_ptr, edges.prev_label, edges.prev_m, x, E, edges.P, 1, out)
+
+
 cdef inline void times_matrix(int64_t L, int64_t P, const double* x, const double* E, double* out) noexcept nogil:
     """out = x E"""
     cdef int64_t i, j
@@ -160,8 +170,7 @@ cdef int sparse_forward_backward(SparseEdgesC* edges, LatticeC* lat) noexcept no
             for j in range(P):
                 alpha[j] = 1
         elif lat.slot[t] < 0:
-            times_edges(L, P, edges.base, edges.next_ptr, edges.next_label, edges.next_m, alpha - P, lat.etau, 1, P,
-                        alpha)
+            sparse_forward_step(edges, lat.etau, alpha - P, alpha)
             logz += lat.taumax
         else:
             times_matrix(L, P, alpha - P, lat.eedge + lat.slot[t] * L * P, alpha)
@@ -185,8 +194,7 @@ cdef int sparse_forward_backward(SparseEdgesC* edges, LatticeC* lat) noexcept no
         if t == 0:
             return 0
         if lat.slot[t] < 0:
-            times_edges(L, P, edges.base, edges.prev_ptr, edges.prev_label, edges.prev_m, right, lat.etau, P, 1,
-                        beta - P)
+            sparse_backward_step(edges, lat.etau, right, beta - P)
         else:
             times_transposed(L, P, right, lat.eedge + lat.slot[t] * L * P, beta - P)
     return 0

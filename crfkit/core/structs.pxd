@@ -102,6 +102,16 @@ cdef extern from "crf.h" nogil:
         double (*trace_back)(const LatticeC*, uint16_t*) noexcept nogil
         void (*max_plus)(int32_t, int32_t, const double*, const double*, double*) noexcept nogil
         double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
+        double (*chain_times)(int32_t, const double*, double*) noexcept nogil
+        double (*chain_forward)(int32_t, int32_t, const double*, const double*, const double*, double*) noexcept nogil
+        void (*chain_backward)(int32_t, int32_t, const double*, const double*, const double*, const double*, double*,
+                               double*) noexcept nogil
+        double (*chain_nodes)(int32_t, const double*, const double*, double, double, double*, double*) noexcept nogil
+        void (*chain_pairs)(int32_t, int32_t, const double*, const double*, const double*, double, double, double*,
+                            double*) noexcept nogil
+        double (*dot_row)(int32_t, const double*, const double*) noexcept nogil
+        void (*multiply)(int32_t, const double*, double*) noexcept nogil
+        void (*exp_row)(int64_t, const double*, double, double*) noexcept nogil
         double (*dot)(int64_t, const double*, const double*) noexcept nogil
         void (*dots)(int64_t, int64_t, int32_t, const float**, const float*, const float*, const double*,
                      double*) noexcept nogil

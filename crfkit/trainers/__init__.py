@@ -13,6 +13,7 @@ _CLASSES = {
     "owlqn": ("owlqn", "Owlqn"),
     "perceptron": ("perceptron", "Perceptron"),
     "sapo": ("sapo", "Sapo"),
+    "sbcd": ("sbcd", "Sbcd"),
     "sgd": ("sgd", "Sgd"),
 }
 

@@ -152,6 +152,18 @@ typedef struct {
     void (*max_plus)(int32_t L, int32_t P, const double *x, const double *M, double *out);
     /* P(y[t-1] = i, y[t] = j) after forward_backward */
     double (*pair_marginal)(const LatticeC *, int32_t t, int32_t i, int32_t j);
+    /* steps of the recursions for single positions: simd/chains.inc */
+    double (*chain_times)(int32_t P, const double *by, double *row);
+    double (*chain_forward)(int32_t L, int32_t P, const double *before, const double *E, const double *pot, double *alpha);
+    void (*chain_backward)(int32_t L, int32_t P, const double *pot, const double *next, const double *E, const double *ET,
+                           double *right, double *beta);
+    double (*chain_nodes)(int32_t P, const double *alpha, const double *beta, double gain, double gain2, double *first,
+                          double *second);
+    void (*chain_pairs)(int32_t L, int32_t P, const double *left, const double *E, const double *right, double gain,
+                        double gain2, double *first, double *second);
+    double (*dot_row)(int32_t P, const double *x, const double *y);
+    void (*multiply)(int32_t P, const double *by, double *row);
+    void (*exp_row)(int64_t n, const double *x, double scale, double *out);
     /* products and sums of long vectors; the order of summation depends on nothing but the lengths */
     double (*dot)(int64_t n, const double *x, const double *y);
     /* over elements first .. last: out[3 k + 0, 1, 2] = rows[k] . s, rows[k] . y, rows[k] . g */

@@ -1,0 +1,309 @@
+"""Block coordinate descent: step by step against a slow twin; where it ends no weight can move and lower the objective."""
+
+import array
+import json
+import os
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trainers.samples import accuracy, named_weights, read, sentences, template
+from trainers.test_peer import TRAINING, attributes
+from trainers.twins import Built, Corpus, Sample, corpora, objective, weighted
+from trainers.twins_sbcd import Sbcd as Twin
+from trainers.twins_sbcd import blocks_of
+
+from crfkit import options
+from crfkit.errors import TrainingError
+from crfkit.learning import learn
+from crfkit.trainers.chains import Chains
+from crfkit.trainers.edges import Edges
+from crfkit.trainers.lbfgs import Lbfgs
+from crfkit.trainers.occurrences import Occurrences
+from crfkit.trainers.owlqn import Owlqn
+from crfkit.trainers.sbcd import Sbcd
+
+EXACT = {"epsilon": 1e-7, "delta": 0.0}
+PENALTIES = st.sampled_from([(0.3, 0.0), (1.0, 0.1), (0.0, 1.0)])
+RECURSIONS = st.sampled_from(["auto", "sparse", "dense"])
+
+
+def trainer_of(corpus, initial=None, **chosen):
+    """For a corpus of the twins or one that was read."""
+    return Sbcd(corpus.dataset, corpus.layout, options.Sbcd(**chosen), initial=initial)
+
+
+def run(trainer, most=2000):
+    """Until it converges: the objective after each pass, which never rises."""
+    values = []
+    while not trainer.converged:
+        values.append(trainer.run_pass()["objective"])
+        assert len(values) < most
+    assert all(b <= a + 1e-9 * abs(a) for a, b in zip(values, values[1:], strict=False))
+    return values
+
+
+# --- parts ----------------------------------------------------------------------------------------------------------
+
+
+@given(corpora())
+def test_every_occurrence_is_found_once(corpus):
+    built = Built(corpus)
+    for kind, new, rows in (("U", built.u_new, "unigrams"), ("B", built.b_new, "bigrams")):
+        kept = [a for a in range(len(new)) if new[a] >= 0]
+        index = Occurrences(built.dataset, len(kept), kind == "B")
+        for a in kept:
+            expected, token = [], 0
+            for sample in corpus.samples:
+                for t, items in enumerate(getattr(sample, rows)):
+                    values = [v for b, v in items if b == a]
+                    if values and (t or kind == "U"):
+                        expected.append((token, sum(values)))
+                    token += 1
+            assert index.of(new[a]) == expected
+        with pytest.raises(IndexError):
+            index.of(len(kept))
+
+
+def test_steps_with_the_same_attributes_share_a_matrix():
+    """Two letters, alone and together: three kinds beside the plain one, and too many where labels are many."""
+
+    def edges(n_labels):
+        rich = [[], [(0, 1.0)], [(1, 1.0)], [(0, 1.0), (1, 1.0)], [(0, 1.0)], [(0, 1.0), (1, 1.0)]]
+        built = Built(Corpus([Sample([0, 1, 0, 1, 0, 1], [[]] * 6, rich)] * 2, n_labels, 0, 2))
+        return Edges(built.dataset, built.layout)
+
+    assert (edges(3).n_kinds, edges(3).shared, edges(4).shared) == (4, True, False)
+
+
+def test_what_cannot_be_is_refused():
+    built = Built(Corpus([Sample([0, 1], [[(0, 1.0)], []], [[], []])], 2, 1))
+    with pytest.raises(TypeError):
+        Chains(built.dataset, built.layout, None)
+    with pytest.raises(ValueError, match="l1"):
+        trainer_of(built).set_l1(-1.0)
+
+
+# --- the rule -------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(corpora(labels=st.integers(1, 4)), PENALTIES, st.sampled_from([0.3, 2.0, 20.0]), RECURSIONS, st.data())
+def test_passes_are_those_of_the_twin(corpus, penalties, kappa, recursions, data):
+    built, start = Built(corpus), weighted(data.draw, corpus.features())
+    l1, l2 = penalties
+    trainer = trainer_of(built, built.to_cells(start), l1=l1, l2=l2, kappa=kappa, recursions=recursions)
+    twin = Twin(corpus, dict(start), l1, l2, blocks_of(built), kappa)
+    for _ in range(2):
+        assert trainer.run_pass()["objective"] == pytest.approx(twin.run_pass(), rel=1e-5, abs=1e-5)
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, rel=1e-5, abs=1e-4)
+        twin.weights = built.to_weights(trainer.weights())
+
+
+def misfit(weights, gradient, l1):
+    """How far weights are from satisfying the conditions of the minimum: |g| <= l1 at zero, g = -l1 sign(w) elsewhere."""
+    return max(max(abs(gradient[k]) - l1, 0.0) if w == 0 else abs(gradient[k] + l1 * (1 if w > 0 else -1)) for k, w in weights.items())
+
+
+@settings(max_examples=40, deadline=None)
+@given(corpora(), st.sampled_from([(0.3, 0.1), (1.0, 1.0), (0.0, 1.0), (2.0, 0.1)]), RECURSIONS)
+def test_it_ends_at_the_minimum(corpus, penalties, recursions):
+    l1, l2 = penalties
+    built = Built(corpus)
+    trainer = trainer_of(built, l1=l1, l2=l2, recursions=recursions, epsilon=1e-5, delta=0.0)
+    values = run(trainer)
+    weights = built.to_weights(trainer.weights())
+    f, gradient = objective(weights, corpus, l2)
+    assert f + l1 * sum(map(abs, weights.values())) == pytest.approx(values[-1], rel=1e-6, abs=1e-6)
+    assert misfit(weights, gradient, l1) < 1e-3
+
+
+@pytest.fixture(scope="module", params=["chunking", "chunking-rich"])
+def corpus(request):
+    return read("chunking", sentences=100, rules=request.param)
+
+
+def test_the_objective_of_owlqn(corpus):
+    for l1, l2 in ((1.0, 0.0), (0.3, 0.1)):
+        peer = Owlqn(corpus.dataset, corpus.layout, options.Owlqn(l1=l1, l2=l2, epsilon=1e-6, delta=1e-8))
+        while not peer.converged:
+            expected = peer.run_pass()["objective"]
+        assert run(trainer_of(corpus, l1=l1, l2=l2, delta=1e-6))[-1] == pytest.approx(expected, rel=1e-4)
+
+
+def test_without_l1_the_objective_of_lbfgs(corpus):
+    peer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0, delta=1e-9))
+    while not peer.converged:
+        expected = peer.run_pass()["objective"]
+    assert run(trainer_of(corpus, l1=0.0, l2=1.0))[-1] == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_objective_of_crfsuite(tmp_path):
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for tokens, labels in attributes("train", TRAINING):
+        trainer.append(tokens, labels)
+    trainer.set_params({"c1": 1.0, "c2": 0.0, "epsilon": 1e-6, "delta": 1e-7, "max_iterations": 2000})
+    trainer.train(str(tmp_path / "model"))
+    own = run(trainer_of(read("chunking", TRAINING), l1=1.0, delta=1e-6))
+    assert own[-1] == pytest.approx(trainer.logparser.last_iteration["loss"], rel=1e-4)
+
+
+def test_what_is_logged_is_the_objective_of_the_weights(corpus):
+    trainer = trainer_of(corpus, l1=0.5, l2=0.1)
+    for _ in range(5):
+        logged, cells = trainer.run_pass()["objective"], corpus.doubles(trainer.weights())
+        assert corpus.objective(0.1).at(cells)[0] + 0.5 * sum(map(abs, cells)) == pytest.approx(logged, rel=1e-9)
+
+
+def test_sparse_and_dense_recursions_come_to_the_same():
+    """Many labels, few active pairs: the forms of the loops differ, the passes do not."""
+    random = Random(5)
+
+    def sample():
+        labels = [random.randrange(60) for _ in range(6)]
+        return Sample(labels, [[(j % 20, 1.0)] for j in labels], [[(j % 3, 1.0)] for j in labels])
+
+    built = Built(Corpus([sample() for _ in range(100)], 60, 20, 3, tau_all=True))
+    ways = {}
+    for recursions in ("auto", "sparse", "dense"):
+        trainer = trainer_of(built, l1=1.0, recursions=recursions)
+        ways[recursions] = [trainer.run_pass()["objective"] for _ in range(5)], trainer.weights()
+    for recursions in ("auto", "sparse"):
+        assert ways[recursions][0] == pytest.approx(ways["dense"][0], rel=1e-7)
+        assert list(ways[recursions][1]) == pytest.approx(list(ways["dense"][1]), rel=1e-3, abs=1e-3)
+
+
+def test_going_on_with_another_penalty():
+    corpus = read("chunking", sentences=100)
+    trainer = trainer_of(corpus, l1=10.0)
+    run(trainer)
+    few = sum(w != 0 for w in trainer.weights())
+    trainer.set_l1(1.0)
+    assert trainer.converged is None
+    warm = run(trainer)
+    assert sum(w != 0 for w in trainer.weights()) > 2 * few
+    assert warm[-1] == pytest.approx(run(trainer_of(corpus, l1=1.0))[-1], rel=1e-3)
+    trainer.set_l1(1.0)
+    assert len(run(trainer)) < len(warm)  # it starts where it ended
+
+
+def test_blocks_without_weights_are_not_visited():
+    corpus = read("chunking", sentences=100)
+    trainer = trainer_of(corpus, l1=3.0)
+    visited = [trainer.run_pass()["blocks"] for _ in range(10)]
+    assert visited[0] < sum(corpus.layout.n_attributes) / 3
+    assert visited[-1] < visited[0] / 2
+
+
+def test_a_stronger_penalty_leaves_fewer_weights():
+    def active(l1):
+        trainer = trainer_of(read("chunking", sentences=60), l1=l1)
+        run(trainer)
+        return sum(w != 0 for w in trainer.weights())
+
+    numbers = [active(l1) for l1 in (0.1, 0.5, 2.0, 10.0, 1e6)]
+    assert numbers == sorted(numbers, reverse=True)
+    assert numbers[0] > 5 * numbers[3] > 0 == numbers[4]
+
+
+def test_each_reason_to_stop():
+    def reason(**chosen):
+        trainer = trainer_of(read("chunking", sentences=30), l1=1.0, **chosen)
+        run(trainer)
+        return trainer.converged
+
+    assert "--epsilon" in reason(epsilon=0.5, delta=0.0)
+    assert "--delta" in reason(epsilon=0.0, delta=1e-2)
+
+
+def test_ctrl_c_ends_a_pass_early():
+    corpus = read("chunking", sentences=100)
+    trainer = trainer_of(corpus)
+    early = trainer.run_pass(lambda: True)["objective"]
+    cells = corpus.doubles(trainer.weights())
+    assert corpus.objective(0.0).at(cells)[0] + sum(map(abs, cells)) == pytest.approx(early, rel=1e-9)
+
+
+# --- the ends of the range ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [20.0, 300.0, 2000.0])
+def test_from_weights_that_lie_far_apart(size):
+    """Beyond some hundreds, potentials are no numbers any more: the lattice works on logarithms."""
+    random = Random(7)
+    samples = [
+        Sample([random.randrange(3) for _ in range(5)], [[(random.randrange(4), 1.0)] for _ in range(5)], [[(random.randrange(2), 1.0)] for _ in range(5)])
+        for _ in range(12)
+    ]
+    for n_kinds in (2, 30):  # matrices of steps that are kept, and that are not
+        built = Built(Corpus(samples + [Sample([0, 0], [[], []], [[], [(b, 1.0)]]) for b in range(2, n_kinds)], 3, 4, n_kinds, tau_all=True, u_all=set(range(4))))
+        start = {feature: random.choice([-size, size]) for feature in sorted(built.corpus.features(), key=str)}
+        for initial in (built.to_cells(start), None):
+            trainer = trainer_of(built, initial, l1=0.1, l2=0.5, epsilon=1e-5, delta=0.0)
+            values = run(trainer, 20000)
+            assert values[0] < objective(start, built.corpus, 0.5)[0]
+            weights = built.to_weights(trainer.weights())
+            assert misfit(weights, objective(weights, built.corpus, 0.5)[1], 0.1) < 1e-3
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e6, 1e15, 1e38])
+def test_values_out_of_all_proportion(size):
+    corpus = Corpus([Sample([j], [[(0, v * size)]], [[]]) for j, v in ((0, 1.0), (1, -0.5))], 2, 1, u_all={0})
+    built = Built(corpus)
+    try:
+        values = run(trainer_of(built, l1=0.0, l2=1.0))
+    except TrainingError as error:
+        assert "scale down the values" in str(error)
+    else:
+        assert values[-1] <= values[0] <= 1.4  # 2 log 2 where all weights are zero
+
+
+def test_without_penalty_separable_data_come_to_an_end():
+    corpus = Corpus([Sample([j], [[(j, 1.0)]], [[]]) for j in range(2)], 2, 2, u_all={0, 1})
+    assert run(trainer_of(Built(corpus), l1=0.0))[-1] < 1e-3
+
+
+# --- end to end -----------------------------------------------------------------------------------------------------
+
+
+def test_new_text_is_tagged_well_by_few_weights():
+    assert accuracy("sbcd") > 0.9
+    model = learn(sentences("chunking", limit=300), template("chunking"), "sbcd")
+    weights = named_weights(model)
+    every = learn(sentences("chunking", limit=300), template("chunking"), "lbfgs", max_iter=5)
+    assert 0 < len(weights) < len(named_weights(every)) / 10
+    assert 0.0 not in weights.values()
+
+
+def test_a_warm_start_needs_fewer_passes(tmp_path):
+    def passes(**chosen):
+        learn(sentences("chunking", limit=60), template("chunking"), "sbcd", log=tmp_path / "log", **chosen)
+        return [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+
+    first = learn(sentences("chunking", limit=60), template("chunking"), "sbcd")
+    cold, warm = passes(), passes(init=first)
+    assert len(warm) < len(cold)
+    assert warm[-1]["objective"] == pytest.approx(cold[-1]["objective"], rel=1e-3)
+
+
+@pytest.mark.corpora
+def test_nettalk(tmp_path):
+    """Letters and rich edges, 51 labels: the objective of OWL-QN."""
+    path = os.path.join(os.environ["CRFKIT_CORPORA"], "nettalk", "train.txt")
+    with open(path, encoding="utf-8") as file:
+        rows = [[line.split() for line in part.splitlines()] for part in file.read().strip().split("\n\n")[:800]]
+    (tmp_path / "template").write_text("U00:%x[0,0]\nB01:%x[0,0]\n")
+
+    def end(algorithm, **chosen):
+        learn(rows, tmp_path / "template", algorithm, l1=1.0, log=tmp_path / "log", **chosen)
+        return json.loads((tmp_path / "log").read_text().splitlines()[-1])["objective"]
+
+    assert end("sbcd", delta=1e-6) == pytest.approx(end("owlqn", epsilon=1e-6, delta=1e-7), rel=1e-4)
+
+
+def test_initial_weights_of_another_layout_are_refused():
+    built = Built(Corpus([Sample([0, 1], [[(0, 1.0)], []], [[], []])], 2, 1))
+    with pytest.raises(ValueError, match="another layout"):
+        trainer_of(built, array.array("f", [0.0]))
