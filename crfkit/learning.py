@@ -199,10 +199,10 @@ def train_passes(trainer: Any, corpus: Corpus, header: dict[str, Any], run: Run,
         log = stack.enter_context(_log(run.log)) if run.log is not None else None
         progress.start(limit)
         for number in range(1, limit + 1):
-            begun = time.perf_counter()
+            begun, cpu = time.perf_counter(), time.process_time()
             record = {"pass": number, **trainer.run_pass(stop.requested)}
             now = time.perf_counter()
-            record.update(seconds=now - begun, elapsed=now - started)
+            record.update(seconds=now - begun, cpu=time.process_time() - cpu, elapsed=now - started)
             go_on = True
             if dev is not None or log is not None:
                 weights = trainer.weights()
