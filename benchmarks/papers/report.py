@@ -12,10 +12,12 @@ HEADS = {
     "passes": "passes",
     "cpu_a_pass": "CPU s a pass",
     "cpu": "CPU s in all",
+    "weight": "mean abs. weight",
     "node": "node weights",
     "pair": "pair weights",
     "paper": "paper",
 }
+_DIGITS = {"cpu": 1, "weight": 4}
 METHOD = """\
 ## How these numbers were made
 
@@ -66,7 +68,7 @@ def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str
     for kind in table.plots:
         name = f"{paper.name}-{table.task.name}-{kind}.png"
         if outcomes and plot(outcomes, kind, folder / name):
-            lines += [f"![{_AXES[kind].format(metric=_development(table.task))}]({name})", ""]
+            lines += [f"![{_TITLES[kind].format(metric=_metric(table.task, kind))}]({name})", ""]
     return lines
 
 
@@ -76,7 +78,7 @@ def _cell(outcome: Any, name: str) -> str:
     value = getattr(outcome, name)
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.2f}" if name != "cpu" else f"{value:,.1f}"
+    return f"{value:,.{_DIGITS.get(name, 2)}f}"
 
 
 def _method(paper: Any, found: list[tuple[Any, dict[str, Any], list[str]]]) -> list[str]:
@@ -99,13 +101,21 @@ def markdown(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
 
 # --- Pictures ---------------------------------------------------------------------------------------------------------
 
-_AXES = {
-    "curve": "{metric} on development data after each pass",
-    "complexity": "mean absolute weight after each pass",
+_SERIES = {
+    "score": "{metric} on development data",
+    "weight": "mean absolute weight",
+    "loss": "the trainer's own loss",
+}
+_SCATTER = {"sparsity": "test {metric}", "cost": "CPU s a pass"}
+_TITLES = {
+    **{kind: f"{title} after each pass" for kind, title in _SERIES.items()},
+    **{kind: f"{title} against weights that are not zero" for kind, title in _SCATTER.items()},
 }
 
 
-def _development(task: Any) -> str:
+def _metric(task: Any, kind: str) -> str:
+    if kind in _SCATTER:
+        return task.metric
     return "F1" if task.metric == "F1" else "token accuracy"
 
 
@@ -119,24 +129,44 @@ def plot(outcomes: dict[str, Any], kind: str, path: Path) -> bool:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(6.4, 4.2), dpi=80)
-    shown = []
-    for k, (name, outcome) in enumerate(outcomes.items()):
-        values = getattr(outcome, kind)
-        axes.plot(range(1, len(values) + 1), values, label=name, linewidth=1.2, linestyle=("-", "--", ":")[k // 10 % 3])
-        shown += values[2:]
-    if kind == "curve" and shown:
-        top = max(shown)
-        axes.set_ylim(max(min(shown), top - 4), top + 0.2)
-    longest = max(len(getattr(outcome, kind)) for outcome in outcomes.values())
-    if longest > 60:
-        axes.set_xscale("log")
     task = next(iter(outcomes.values())).task
-    axes.set_xlabel("passes")
-    axes.set_ylabel(_AXES[kind].format(metric=_development(task)).removesuffix(" after each pass"))
+    figure, axes = pyplot.subplots(figsize=(6.4, 4.2), dpi=80)
+    if kind in _SCATTER:
+        _points(axes, outcomes, "score" if kind == "sparsity" else "cpu_a_pass")
+        axes.set_ylabel(_SCATTER[kind].format(metric=task.metric))
+    else:
+        _lines(axes, outcomes, kind)
+        axes.set_ylabel(_SERIES[kind].format(metric=_metric(task, kind)))
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(path, metadata={"Software": None})
     pyplot.close(figure)
     return True
+
+
+def _lines(axes: Any, outcomes: dict[str, Any], kind: str) -> None:
+    """A line for each trainer, over passes."""
+    shown: list[float] = []
+    for k, (name, outcome) in enumerate(outcomes.items()):
+        values = outcome.series[kind]
+        axes.plot(range(1, len(values) + 1), values, label=name, linewidth=1.2, linestyle=("-", "--", ":")[k // 10 % 3])
+        shown += values[2:]
+    if kind == "score" and shown:
+        axes.set_ylim(max(min(shown), max(shown) - 4), max(shown) + 0.2)
+    if kind == "loss":
+        axes.set_yscale("log")
+    if max(len(outcome.series[kind]) for outcome in outcomes.values()) > 60:
+        axes.set_xscale("log")
+    axes.set_xlabel("passes")
+
+
+def _points(axes: Any, outcomes: dict[str, Any], name: str) -> None:
+    """A point for each row, over active weights; the rows of one trainer and kind of selection are joined."""
+    groups: dict[str, list[tuple[int, float]]] = {}
+    for row, outcome in outcomes.items():
+        groups.setdefault(row.split(",")[0], []).append((outcome.node + outcome.pair, getattr(outcome, name)))
+    for group, points in groups.items():
+        axes.plot(*zip(*sorted(points), strict=True), label=group, marker="o", markersize=4, linewidth=1)
+    axes.set_xscale("log")
+    axes.set_xlabel("weights that are not zero")

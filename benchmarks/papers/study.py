@@ -12,7 +12,7 @@ import itertools
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -22,6 +22,7 @@ from runs import Result, Runs
 from tasks import Data, Task, missing, prepare
 
 from crfkit import options as trainer_options
+from crfkit.learning import RUN_FIELDS
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
 BATCH = {"lbfgs", "owlqn", "sbcd"}  # these end by themselves
@@ -36,11 +37,20 @@ class Row:
     fixed: dict[str, Any] = field(default_factory=dict)
     grid: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     paper: float | str | None = None
+    slack: float = 0.0
+    """Of the points of the grid, the last one whose score is at most so far below the best is chosen."""
+    passes: int | None = None
+    """In place of the table's."""
+    template: Path | None = None
+    """In place of the task's, for features that the other trainers cannot have."""
 
     def known(self) -> bool:
         """Whether this crfkit has the trainer and its options."""
         cls = trainer_options.TRAINERS.get(trainer_options.ALIASES.get(self.algorithm, self.algorithm))
-        return cls is not None and {*self.fixed, *self.grid} - {"features", "min_freq"} <= {item.name for item in fields(cls)}
+        return cls is not None and {*self.fixed, *self.grid} - {*RUN_FIELDS} <= {item.name for item in fields(cls)}
+
+
+Series = dict[str, list[float]]
 
 
 @dataclass(frozen=True)
@@ -51,10 +61,8 @@ class Outcome:
     task: Task
     chosen: dict[str, Any]
     development: float
-    curve: list[float]
-    """Score on the development data after each pass."""
-    complexity: list[float]
-    """Mean absolute weight after each pass, on the data that options are chosen on."""
+    series: Series
+    """What was found after each pass on the splits of the training data: score, weight (mean absolute), loss."""
     results: list[Result]
 
     @property
@@ -76,6 +84,11 @@ class Outcome:
         return sum(fmean(record["cpu"] for record in result.passes) for result in self.results)
 
     @property
+    def weight(self) -> float:
+        """Mean absolute weight after all passes on the splits."""
+        return self.series["weight"][-1]
+
+    @property
     def node(self) -> int:
         return sum(result.node for result in self.results)
 
@@ -86,6 +99,8 @@ class Outcome:
     def beats(self, other: Outcome) -> bool:
         """At least as good."""
         return self.score <= other.score if self.task.metric == "error" else self.score >= other.score
+
+
 
 
 Outcomes = dict[str, Outcome]
@@ -110,11 +125,22 @@ def at_least(better: str, *others: str, text: str | None = None) -> Claim:
     return Claim(text or f"{better} is at or above {' and '.join(others)}", (better, *others), judge)
 
 
+def cheaper(one: str, other: str) -> Claim:
+    """The claim that a pass of one row costs less than a pass of another."""
+
+    def judge(found: Outcomes) -> tuple[bool, str]:
+        numbers = ", ".join(f"{name} {found[name].cpu_a_pass:.2f} s" for name in (one, other))
+        return found[one].cpu_a_pass < found[other].cpu_a_pass, numbers
+
+    return Claim(f"a pass of {one} costs less than one of {other}", (one, other), judge)
+
+
 def levels_off(steady: str, *growing: str) -> Claim:
     """The claim that the weights of some rows go on growing where those of another do not."""
 
     def growth(outcome: Outcome) -> float:
-        return outcome.complexity[-1] / outcome.complexity[len(outcome.complexity) // 2 - 1]
+        weights = outcome.series["weight"]
+        return weights[-1] / weights[max(len(weights) // 2 - 1, 0)]
 
     def judge(found: Outcomes) -> tuple[bool, str]:
         factors = {name: growth(found[name]) for name in (steady, *growing)}
@@ -135,7 +161,7 @@ class Table:
     """Passes of online trainers on the development splits; the best number of them is used in the end."""
     columns: tuple[str, ...] = ("development", "score", "paper", "passes", "cpu_a_pass", "cpu")
     claims: tuple[Claim, ...] = ()
-    plots: tuple[str, ...] = ("curve",)
+    plots: tuple[str, ...] = ("score",)
     note: str = ""
 
 
@@ -158,39 +184,42 @@ class Incomplete(Exception):
 
 def outcome(runs: Runs, table: Table, row: Row, data: list[Data], quick: bool) -> Outcome:
     """Choose the options of a row, train, and score."""
-    limit = {"max_iter" if row.algorithm in BATCH else "passes": 2 if quick else None if row.algorithm in BATCH else table.passes}
+    task = table.task if row.template is None else replace(table.task, template=row.template)
+    limit = {"max_iter" if row.algorithm in BATCH else "passes": 2 if quick else None if row.algorithm in BATCH else row.passes or table.passes}
     limit = {name: value for name, value in limit.items() if value is not None}
-    best: tuple[float, int, dict[str, Any], list[float], list[float]] | None = None
-    points = itertools.product(*row.grid.values())
-    for values in itertools.islice(points, 1 if quick else None):
+    points = []
+    for values in itertools.islice(itertools.product(*row.grid.values()), 1 if quick else None):
         chosen = dict(zip(row.grid, values, strict=True))
-        curve, complexity = _development(runs, table.task, row, {**row.fixed, **chosen, **limit}, data)
-        number = len(curve) if row.algorithm in BATCH else 1 + max(range(len(curve)), key=lambda k: curve[k])
-        if best is None or curve[number - 1] > best[0]:
-            best = curve[number - 1], number, chosen, curve, complexity
-    score, number, chosen, curve, complexity = best
+        series = _development(runs, task, row, {**row.fixed, **chosen, **limit}, data)
+        scores = series["score"]
+        number = len(scores) if row.algorithm in BATCH else 1 + max(range(len(scores)), key=lambda k: scores[k])
+        points.append((scores[number - 1], number, chosen, series))
+    top = max(score for score, *_ in points)
+    good = [point for point in points if point[0] >= top - row.slack]
+    score, number, chosen, series = good[-1] if row.slack else max(points, key=lambda point: point[0])
     if row.algorithm not in BATCH:
         limit = {"passes": number}
     results = []
     for part in data:
-        result = runs.learn(table.task, part.train, row.algorithm, {**row.fixed, **chosen, **limit}, test=part.test)
+        result = runs.learn(task, part.train, row.algorithm, {**row.fixed, **chosen, **limit}, test=part.test)
         if result is None:
             raise Incomplete
         results.append(result)
-    return Outcome(row, table.task, chosen, score, curve, complexity, results)
+    return Outcome(row, task, chosen, score, series, results)
 
 
-def _development(runs: Runs, task: Task, row: Row, options: dict[str, Any], data: list[Data]) -> tuple[list[float], list[float]]:
-    """Score and mean absolute weight after each pass, averaged over splits. Higher scores are better, also of errors."""
-    scores, complexities = [], []
+def _development(runs: Runs, task: Task, row: Row, options: dict[str, Any], data: list[Data]) -> Series:
+    """What was found after each pass, averaged over splits. Higher scores are better, also where errors are reported."""
+    found: dict[str, list[list[float]]] = {"score": [], "weight": [], "loss": []}
     for train, dev in (split for part in data for split in part.splits):
         result = runs.learn(task, train, row.algorithm, options, dev=dev)
         if result is None:
             raise Incomplete
         name = "dev_f1" if task.metric == "F1" else "dev_accuracy"
-        scores.append([100 * record[name] for record in result.passes])
-        complexities.append([record["mean_abs_weight"] for record in result.passes])
-    return _mean(scores), _mean(complexities)
+        found["score"].append([100 * record[name] for record in result.passes])
+        found["weight"].append([record["mean_abs_weight"] for record in result.passes])
+        found["loss"].append([record.get("loss", record.get("objective", 0.0)) for record in result.passes])
+    return {name: _mean(series) for name, series in found.items()}
 
 
 def _mean(series: list[list[float]]) -> list[float]:
