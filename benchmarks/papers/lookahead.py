@@ -16,7 +16,8 @@ def rows(paper: dict[str, float], l1: tuple[float, ...] = L1, l2: tuple[float, .
     """CRFs, and lookahead by depth."""
     return [
         Row("sgd, L1", "sgd", {"l2": 0.0}, {"l1": l1}, paper=paper.get("crf")),
-        Row("lbfgs", "lbfgs", grid={"l2": l2}),
+        Row("sgd", "sgd", grid={"l2": l2}),
+        Row("lbfgs", "lbfgs", like="sgd"),
         Row("averaged perceptron", "perceptron"),
         *(Row(f"depth {depth}", "lookahead", {"depth": depth, **fixed}, paper=paper.get(str(depth))) for depth in depths),
     ]

@@ -88,6 +88,8 @@ def _method(paper: Any, found: list[tuple[Any, dict[str, Any], list[str]]]) -> l
     for table, outcomes, _ in found:
         for outcome in outcomes.values():
             grid = "; ".join(f"{name} {', '.join(map(str, values))}" for name, values in outcome.row.grid.items())
+            if outcome.row.like is not None:
+                grid = "; ".join(filter(None, [f"as {outcome.row.like}", grid]))
             command = outcome.results[0].command.removeprefix("crfkit learn ")
             lines.append(f"| {table.task.name} | {outcome.row.name} | `{command}` | {grid} | {outcome.results[0].commit} |")
     return [*lines, ""]

@@ -36,6 +36,8 @@ class Row:
     algorithm: str
     fixed: dict[str, Any] = field(default_factory=dict)
     grid: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    like: str | None = None
+    """The row above whose choices are taken over; where these are known not to differ much, that saves trainings."""
     paper: float | str | None = None
     slack: float = 0.0
     """Of the points of the grid, the last one whose score is at most so far below the best is chosen."""
@@ -258,8 +260,10 @@ def _outcomes(runs: Runs, table: Table, given: argparse.Namespace) -> tuple[Outc
     lacking = []
     for row in table.rows:
         try:
-            if not row.known():
+            if not row.known() or (row.like is not None and row.like not in found):
                 raise Incomplete
+            if row.like is not None:
+                row = replace(row, fixed={**row.fixed, **found[row.like].chosen})
             found[row.name] = outcome(runs, table, row, data, given.quick)
         except Incomplete:
             lacking.append(row.name)
