@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import tasks
-from study import Paper, Row, Table, at_least, main
+from study import Paper, Row, Table, after_one_pass, at_least, main
 
 L2 = (0.5, 1.0, 2.0)
 
@@ -27,6 +27,7 @@ CLAIMS = (
     at_least("adf", "lbfgs", "sgd"),
     at_least("adf", "naive perceptron", "averaged perceptron"),
     at_least("averaged perceptron", "naive perceptron"),
+    after_one_pass("adf", "sgd", "averaged perceptron"),
 )
 
 CHUNK = {"lbfgs": 94.33, "sgd": 94.26, "naive": 93.48, "averaged": 94.19, "adf": 94.52}

@@ -68,7 +68,12 @@ NETTALK = Table(
 
 
 def grams(task: tasks.Task, error: float) -> Table:
-    rows = [chosen("sbcd", "sbcd", GRAM_L1, 0.1, error, **ELASTIC), chosen("owlqn", "owlqn", GRAM_L1, 0.1, **ELASTIC), Row("sgd", "sgd", grid={"l2": L2}), Row("lbfgs", "lbfgs", like="sgd")]
+    rows = [
+        chosen("sbcd", "sbcd", GRAM_L1, 0.1, error, **ELASTIC),
+        chosen("owlqn", "owlqn", GRAM_L1, 0.1, **ELASTIC),
+        Row("sgd", "sgd", grid={"l2": L2}),
+        Row("lbfgs", "lbfgs", like="sgd"),
+    ]
     return Table(task, rows, columns=COLUMNS, note="The paper's error is that of its n-gram features after 30 iterations.")
 
 

@@ -127,6 +127,17 @@ def at_least(better: str, *others: str, text: str | None = None) -> Claim:
     return Claim(text or f"{better} is at or above {' and '.join(others)}", (better, *others), judge)
 
 
+def after_one_pass(better: str, *others: str) -> Claim:
+    """The claim that a row is ahead of others after its first pass, on development data."""
+
+    def judge(found: Outcomes) -> tuple[bool, str]:
+        scores = {name: found[name].series["score"][0] for name in (better, *others)}
+        numbers = "development scores " + ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
+        return scores[better] == max(scores.values()), numbers
+
+    return Claim(f"after one pass {better} is ahead of {' and '.join(others)}", (better, *others), judge)
+
+
 def cheaper(one: str, other: str) -> Claim:
     """The claim that a pass of one row costs less than a pass of another."""
 
@@ -187,19 +198,21 @@ class Incomplete(Exception):
 def outcome(runs: Runs, table: Table, row: Row, data: list[Data], quick: bool) -> Outcome:
     """Choose the options of a row, train, and score."""
     task = table.task if row.template is None else replace(table.task, template=row.template)
-    limit = {"max_iter" if row.algorithm in BATCH else "passes": 2 if quick else None if row.algorithm in BATCH else row.passes or table.passes}
-    limit = {name: value for name, value in limit.items() if value is not None}
+    batch = row.algorithm in BATCH
+    limit = {} if batch else {"passes": row.passes or table.passes}
+    if quick:
+        limit = {"max_iter" if batch else "passes": 2}
     points = []
     for values in itertools.islice(itertools.product(*row.grid.values()), 1 if quick else None):
         chosen = dict(zip(row.grid, values, strict=True))
         series = _development(runs, task, row, {**row.fixed, **chosen, **limit}, data)
         scores = series["score"]
-        number = len(scores) if row.algorithm in BATCH else 1 + max(range(len(scores)), key=lambda k: scores[k])
+        number = len(scores) if batch else 1 + max(range(len(scores)), key=lambda k: scores[k])
         points.append((scores[number - 1], number, chosen, series))
     top = max(score for score, *_ in points)
     good = [point for point in points if point[0] >= top - row.slack]
     score, number, chosen, series = good[-1] if row.slack else max(points, key=lambda point: point[0])
-    if row.algorithm not in BATCH:
+    if not batch:
         limit = {"passes": number}
     results = []
     for part in data:
@@ -244,7 +257,8 @@ def main(paper: Paper) -> None:
     tables = [table for table in paper.tables if table.task.name in given.tasks]
     if not given.quick and (lacking := missing([table.task for table in tables])):
         where = os.environ.get("CRFKIT_CORPORA")
-        parser.exit(1, f"not found in {where}: {', '.join(lacking)}\n" if where else f"CRFKIT_CORPORA names no folder; needed in it: {', '.join(lacking)}\n")
+        problem = f"not found in CRFKIT_CORPORA, {where}:" if where else "CRFKIT_CORPORA names no folder; needed in it:"
+        parser.exit(1, f"{problem} {', '.join(lacking)}\n")
     runs = Runs(given.work, given.fresh, given.finished_only)
     found = []
     for table in tables:

@@ -7,6 +7,7 @@ nothing is `-`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 LENGTHS = range(2, 7)
 NOTHING = "-"
@@ -21,7 +22,7 @@ class Words:
         for sentence in sentences:
             words = segmented(sentence)
             self.words.update(words)
-            self.pairs.update(zip(words, words[1:], strict=False))
+            self.pairs.update(pairwise(words))
 
     def widened(self, sentence: list[str]) -> list[str]:
         """The sentence with columns between character and label: words of 2 to 6 characters that end here, those that
