@@ -18,10 +18,10 @@ def rows(paper: dict[str, float], l2: tuple[float, ...] = L2, **fixed: object) -
     return [
         Row("sgd, L1", "sgd", {"l2": 0.0}, {"l1": L1}, paper=paper.get("crf")),
         Row("sgd", "sgd", grid={"l2": l2}),
-        Row("lbfgs", "lbfgs", like="sgd"),
         Row("averaged perceptron", "perceptron"),
         *(Row(f"depth {d}", "lookahead", {"depth": d, **fixed}, {"margin": MARGINS}, paper=paper.get(str(d))) for d in (0, 1)),
         *(Row(f"depth {d}", "lookahead", {"depth": d, **fixed}, like="depth 1", paper=paper.get(str(d))) for d in (2, 3)),
+        Row("lbfgs", "lbfgs", like="sgd"),
     ]
 
 
