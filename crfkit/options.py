@@ -40,6 +40,10 @@ def _l2(default: float) -> Any:
     return option(default, "Weight of the L2 penalty: l2/2 |w|^2 is added to the objective.", low=0.0)
 
 
+def _l1(default: float) -> Any:
+    return option(default, "Weight of the L1 penalty: l1 |w|_1 is added to the objective; many weights become zero.", low=0.0)
+
+
 def _passes(default: int) -> Any:
     return option(default, "Passes over the training data.", low=1)
 
@@ -70,6 +74,18 @@ class Lbfgs:
         """Memory for a weight: five vectors, the history in single precision, a gradient for each further thread,
         and the weights as the model stores them, twice."""
         return 5 * 8 + 2 * self.memory * 4 + (threads - 1) * 8 + 2 * 4
+
+
+@dataclass(frozen=True)
+class Owlqn(Lbfgs):
+    """Batch quasi-Newton training with an L1 penalty: sparse models, the reference for what minimises it."""
+
+    l1: float = _l1(1.0)
+    l2: float = _l2(0.0)
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """As for L-BFGS, and the pseudo-gradient."""
+        return super().bytes_per_cell(threads) + 8
 
 
 @dataclass(frozen=True)
@@ -131,7 +147,7 @@ class Perceptron:
         return 2 * 4 + 8 * self.average
 
 
-TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron}
+TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "owlqn": Owlqn, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron}
 
 ALIASES: dict[str, str] = {"dbl-crf": "sapo"}
 

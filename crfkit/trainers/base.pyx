@@ -92,7 +92,8 @@ cdef class OnlineTrainer(Trainer):
             int64_t k
             const int32_t* order = <const int32_t*>self.order.data
         for k in range(first, last):
-            sent = dataset_sentence(&self.data.c, order[k])
+            self.sequence = order[k]
+            sent = dataset_sentence(&self.data.c, self.sequence)
             self.lattice.reserve(&sent)
             self.step(&sent, loss)
             self.steps += 1

@@ -1,22 +1,3 @@
-from typing import Any
+from .quasinewton import QuasiNewton
 
-from typing_extensions import Buffer
-
-from .. import options as trainer_options
-from ..core.dataset import Dataset
-from ..core.layout import Layout
-from .base import Trainer
-
-class History:
-    def __init__(self, n: int, m: int) -> None: ...
-
-class Lbfgs(Trainer):
-    def __init__(
-        self,
-        data: Dataset,
-        layout: Layout,
-        options: trainer_options.Lbfgs,
-        initial: Buffer | None = None,
-        threads: int = 1,
-        **unused: Any,
-    ) -> None: ...
+class Lbfgs(QuasiNewton): ...
