@@ -133,7 +133,13 @@ def expected_memory(corpus: Corpus, options: Any, run: Run) -> int:
         return 0
     unit = 1 if sys.platform == "darwin" else 1024
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return used + corpus.layout.n_cells * options.bytes_per_cell(threads(run))
+    own = corpus.layout.n_cells * options.bytes_per_cell(threads(run))
+    if isinstance(options, trainer_options.Lbfgs):
+        from .trainers.lbfgs import warm_up_bytes
+
+        # Its history is not in use before the warm-up is over.
+        own = max(own, corpus.layout.n_cells * 6 * 8 + warm_up_bytes(corpus.dataset, corpus.layout, options))
+    return used + own
 
 
 def threads(run: Run) -> int:
@@ -197,6 +203,11 @@ def train_passes(trainer: Any, corpus: Corpus, header: dict[str, Any], run: Run,
     started = time.perf_counter()
     with ExitStack() as stack:
         log = stack.enter_context(_log(run.log)) if run.log is not None else None
+        begun = started
+        for number, record in enumerate(trainer.prepare(stop.requested), 1):
+            now = time.perf_counter()
+            progress.prepared(number, {**record, "seconds": now - begun})
+            begun = now
         progress.start(limit)
         for number in range(1, limit + 1):
             begun, cpu = time.perf_counter(), time.process_time()

@@ -60,8 +60,8 @@ def _decay() -> Any:
 
 
 @dataclass(frozen=True)
-class Lbfgs:
-    """Batch quasi-Newton training of a CRF: the reference for accuracy."""
+class _QuasiNewton:
+    """What lbfgs and owlqn have in common."""
 
     l2: float = _l2(1.0)
     max_iter: int = option(1000, "Iterations at most.", low=1)
@@ -77,7 +77,17 @@ class Lbfgs:
 
 
 @dataclass(frozen=True)
-class Owlqn(Lbfgs):
+class Lbfgs(_QuasiNewton):
+    """Batch quasi-Newton training of a CRF: the reference for accuracy."""
+
+    warm_up: int = option(
+        30, "Passes of dual coordinate ascent, at most, before the first iteration: they save many. 0: none. Without --l2 there are none.",
+        low=0,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Owlqn(_QuasiNewton):
     """Batch quasi-Newton training with an L1 penalty: sparse models, the reference for what minimises it."""
 
     l1: float = _l1(1.0)

@@ -1,5 +1,5 @@
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from typing_extensions import Buffer
@@ -15,6 +15,7 @@ class Trainer:
     def __init__(
         self, data: Dataset, layout: Layout, options: Any, initial: Buffer | None = None, **unused: Any
     ) -> None: ...
+    def prepare(self, should_stop: Callable[[], bool] | None = None) -> Iterable[dict[str, float]]: ...
     def run_pass(self, should_stop: Callable[[], bool] | None = None) -> dict[str, float]: ...
     def weights(self) -> array[float]: ...
 

@@ -42,6 +42,10 @@ cdef class Trainer:
     def __dealloc__(self):
         buffer_free(&self.cells)
 
+    def prepare(self, should_stop=None):
+        """What is to be done before the first pass, if anything: yields {"loss": ...} after each part of it."""
+        return ()
+
     def run_pass(self, should_stop=None) -> dict:
         """One pass over the data; `should_stop()` is asked now and then, to end it early."""
         raise TypeError(f"{type(self).__name__} does not say what a pass is")
