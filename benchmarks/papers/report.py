@@ -24,8 +24,8 @@ METHOD = """\
 `benchmarks/papers/{name}.py` wrote this page; `make results` writes it again. Within a table all trainers have the same
 features. Options were chosen from the grids below on the training data alone: trained on one part of it, scored on
 another after every pass; the best pass is the number of passes of online trainers, while batch trainers ran until they
-converged. "As sgd" is a penalty taken over from that row, as the objective is the same or nearly so. Then one model was trained on all training data with one thread, and the test part was tagged once, with that
-model. "dev." is the score that the choice was made by (token accuracy where the table's score is not F1 of chunks). Times
+converged. "As sgd" is a penalty taken over from that row, as the objective is the same or nearly so. Then one model was
+trained on all training data with one thread and seed 0, and the test part was tagged once, with that model. "dev." is the score that the choice was made by (token accuracy where the table's score is not F1 of chunks). Times
 are processor seconds, which on a shared machine are nearer to the truth than those of the clock, but not exact: "in
 all" includes reading the data and saving the model. Numbers in the column "paper" are the paper's own, on its data.
 

@@ -169,7 +169,9 @@ NP_RICH = Task(
     "conll2000-np-rich", "Base noun phrases, rich edges", "conll2000", SHIPPED / "chunking-best.txt", "chunking", columns=base_np,
     folds=2,
     source=_NP + " Features: `templates/chunking-best.txt`, found by 4-fold cross-validation of `adf` on the training data; the papers' "
-    "are words, parts of speech and their n-grams. Options were chosen by 2-fold cross-validation.",
+    "are words, parts of speech and their n-grams. Options were chosen by 2-fold cross-validation. (In a first round the last tenth of the training data was held out "
+    "instead; it was given up, for the papers' way, when the test scores of `sgd`, `lbfgs` and the perceptrons had been seen. The penalty "
+    "and the passes of `sgd` came out the same; the perceptrons' passes had been 23 and 8.)",
 )  # fmt: skip
 NP_PAPER = Task(
     "conll2000-np-paper", "Base noun phrases, the paper's features", "conll2000", OWN / "chunking-sun.txt", "chunking", columns=base_np,
