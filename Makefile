@@ -11,7 +11,7 @@ parts = $(wildcard crfkit tests templates data docs benchmarks *.md LICENSE pypr
 copy  = mkdir -p build/$@ && find $(parts) -name __pycache__ -prune -o -type f ! -name '*.so' \
         \( -path '*/simd/*' -o ! -name '*.c' \) -print | tar -cf - -T - | tar -xf - -C build/$@
 
-.PHONY: build demo test bench lint sanitize debug docs wheel clean help
+.PHONY: build demo test bench results lint sanitize debug docs wheel clean help
 
 build: ## compile the extensions in place
 	$(python) setup.py -q build_ext --inplace -j $(JOBS)
@@ -27,6 +27,9 @@ test: build ## run the tests on the in-place build (TESTS=tests/... for a part)
 
 bench: build ## run every benchmark
 	for script in benchmarks/bench_*.py; do PYTHONPATH=. $(python) $$script || exit 1; done
+
+results: build ## train and compare as the papers do, and write docs/results; needs CRFKIT_CORPORA, goes on where it was
+	for script in adf sapo dbl_crf sbcd lookahead; do PYTHONPATH=. $(python) benchmarks/papers/$$script.py || exit 1; done
 
 lint: ## style, types, generated documentation, Cython's hints, versions, leftovers
 	$(python) -m ruff check .

@@ -306,11 +306,11 @@ class _Passes:
         """One pass; False when --patience ends."""
         from .trainers.base import summarise
 
-        begun, go_on = time.perf_counter(), True
+        begun, cpu, go_on = time.perf_counter(), time.process_time(), True
         self.number += 1
         record = {"pass": self.number, **({} if l1 is None else {"l1": l1}), **self.trainer.run_pass(self.stop.requested)}
         now = time.perf_counter()
-        record.update(seconds=now - begun, elapsed=now - self.started, **self.trainer.measures())
+        record.update(seconds=now - begun, cpu=time.process_time() - cpu, elapsed=now - self.started, **self.trainer.measures())
         if self.dev is not None or log is not None:
             weights = self.trainer.weights()
             active, total = summarise(weights)

@@ -76,7 +76,7 @@ def test_the_log_has_a_line_a_pass(train, algorithm, kind):
     learn("-a", algorithm, limit, 4, "--log", "log", "--dev", "dev")
     records = [json.loads(line) for line in (train.parent / "log").read_text().splitlines()]
     assert [record["pass"] for record in records] == [1, 2, 3, 4]
-    wanted = {"pass", "seconds", "elapsed", kind, "mean_abs_weight", "active"}
+    wanted = {"pass", "seconds", "cpu", "elapsed", kind, "mean_abs_weight", "active"}
     scores = {f"dev_{score}" for score in ("accuracy", "sentence_accuracy", "precision", "recall", "f1")}
     for record in records:
         assert record.keys() >= wanted | scores
