@@ -167,7 +167,7 @@ class Adf:
 
     l2: float = _l2(1.0)
     passes: int = _passes(20)
-    rate: float = _rate(0.1)
+    rate: float = _rate(0.05)
     alpha: float = option(0.995, "Factor on the rate of a feature after a window without it.", above=0.0, high=1.0)
     beta: float = option(0.6, "Factor on the rate of a feature after a window with it in every sequence.", above=0.0, high=1.0)
     window: int | None = option(
