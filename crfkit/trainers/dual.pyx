@@ -67,12 +67,6 @@ def dual_bytes(Dataset data not None, Layout layout not None) -> int:
 
 cdef class DualAscent(OnlineTrainer):
     """Options: l2, more than zero. The loss is the negative log-likelihood met on the way."""
-    cdef:
-        double l2, usual                    # the part that sequences went lately
-        DualC first                         # the dual variables of sequence 0
-        BufferC nodes, pairs, riches, cells_of_pairs, parts, rich_starts, way
-        float* part                         # of each sequence; 0: not yet known
-        int64_t* rich_start
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
         cdef:
@@ -110,6 +104,14 @@ cdef class DualAscent(OnlineTrainer):
         buffer_free(&self.parts)
         buffer_free(&self.rich_starts)
         buffer_free(&self.way)
+
+    cdef double penalty(self) noexcept nogil:
+        """l2/2 |w|^2"""
+        cdef int64_t k
+        cdef double total = 0
+        for k in range(self.layout.c.n_cells):
+            total += <double>self.w[k] * self.w[k]
+        return 0.5 * self.l2 * total
 
     cdef DualC dual_of(self, int64_t s) noexcept nogil:
         cdef DualC dual = self.first

@@ -2,20 +2,88 @@
 
 The line search asks for the strong Wolfe conditions (Nocedal & Wright, algorithms 3.5 and 3.6); nearly always the
 first trial, the full step, satisfies them.
+
+Most iterations are spent on the way to the neighbourhood of the optimum. Dual coordinate ascent gets there in fewer
+passes, but has no certain end; so it makes the start (`prepare`), and L-BFGS goes on from there to its own criteria.
 """
 
-from libc.math cimport fabs, fmax, isfinite
+from libc.math cimport INFINITY, fabs, fmax, isfinite, log
 from libc.stdint cimport int64_t
 
+from crfkit.core.dataset cimport Dataset
 from crfkit.core.kernels cimport K
+from crfkit.core.layout cimport Layout
+from crfkit.core.structs cimport DatasetC
+from crfkit.trainers.dual cimport DualAscent
 from crfkit.trainers.quasinewton cimport QuasiNewton
+
+from ..errors import TrainingError
+from .dual import dual_bytes
 
 cdef enum:
     MAX_TRIALS = 30
 
+cdef double WARM = 3e-5         # part of the objective that a pass of the warm-up must gain, or it was the last one
+
+
+def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int:
+    """Memory for the warm-up; 0 where there is none: because it is not wanted, because there is no penalty and so no
+    dual, or because it would need several times the memory of L-BFGS itself (many labels, rich edges)."""
+    if not options.warm_up or not options.l2:
+        return 0
+    needed = dual_bytes(data, layout)
+    return needed if needed <= 4 * layout.n_cells * options.bytes_per_cell(1) else 0
+
 
 cdef class Lbfgs(QuasiNewton):
-    """Options: l2, memory, epsilon, delta, period (crfkit.options.Lbfgs)."""
+    """Options: l2, memory, epsilon, delta, period, warm_up (crfkit.options.Lbfgs)."""
+    cdef object seed
+    cdef bint cold
+
+    def __init__(self, Dataset data, Layout layout, options, initial=None, seed=0, **others):
+        QuasiNewton.__init__(self, data, layout, options, initial, **others)
+        self.seed, self.cold = seed, initial is None
+
+    def prepare(self, should_stop=None):
+        """The warm-up: yields a record for each of its passes. Then the weights are those it came to, if they are any
+        better than none."""
+        cdef:
+            DualAscent ascent
+            double objective, before = INFINITY, nothing
+        if not self.cold or not warm_up_bytes(self.data, self.layout, self.options):
+            return
+        nothing = self.without_weights()
+        ascent = DualAscent(self.data, self.layout, self.options, seed=self.seed)
+        for _ in range(self.options.warm_up):
+            try:
+                objective = ascent.run_pass(should_stop)["loss"] + ascent.penalty()
+            except TrainingError:
+                return          # weights without bounds
+            yield {"loss": objective}
+            if (should_stop is not None and should_stop()) or before - objective < WARM * objective:
+                break
+            before = objective
+        self.move_to(ascent)
+        self.evaluate()
+        if not self.f < nothing:
+            self.move_to(None)
+
+    cdef double without_weights(self) noexcept nogil:
+        """The objective where all weights are zero and all paths have the same probability."""
+        cdef:
+            const DatasetC* data = &self.data.c
+            double total = 0, tokens
+            int64_t s
+        for s in range(data.n_seq):
+            tokens = data.seq_ptr[s + 1] - data.seq_ptr[s]
+            total += tokens if data.seq_weight == NULL else tokens * data.seq_weight[s]
+        return total * log(<double>self.layout.c.L)
+
+    cdef int move_to(self, DualAscent ascent) except -1:
+        cdef int64_t k
+        for k in range(self.n):
+            self.x[k] = ascent.w[k] if ascent is not None else 0
+        return 0
 
     cdef double trial(self, double step) except? -1:
         """Moves to x_old + step d; the slope along d there."""
