@@ -14,7 +14,6 @@ from commands import TEMPLATES, crfkit, error, start, write_part
 from crfkit import options
 from crfkit.model import load
 
-BATCH = {name for name, cls in options.TRAINERS.items() if any(item.name == "max_iter" for item in fields(cls))}
 TEMPLATE = TEMPLATES / "chunking.txt"
 SMALL = "U00:%x[0,0]\nU01:%x[0,1]\nB\n"
 
