@@ -9,20 +9,23 @@
 from __future__ import annotations
 
 import array
+import io
 import json
-import math
 import os
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from . import options as trainer_options
-from .corpus import Corpus, read_corpus
+from .checkpoint import Checkpoint, Standing, interval
+from .corpus import Corpus, is_rows, read_corpus
 from .errors import FileError, OptionError
 from .model import Model, build, load
 from .modelfile import check_writable
+from .passlog import PassLog
 from .progress import Progress, StopRequest
 from .template import Template
 
@@ -44,6 +47,9 @@ class Run:
     threads: int = 0
     log: str | os.PathLike[str] | None = None
     init: Any = None
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_every: str | int | None = None
+    resume: bool = False
 
     def check(self) -> None:
         """OptionError for what is out of range or makes no sense together."""
@@ -61,6 +67,12 @@ class Run:
             raise OptionError("--patience needs --dev: it counts passes without a better score there")
         if self.label is not None and self.format == "crfsuite":
             raise OptionError("--label is of no use with --format crfsuite, where each line begins with its label")
+        if not isinstance(self.resume, bool):
+            raise OptionError(f"--resume: expected true or false, found {self.resume!r}")
+        if self.checkpoint is None and (self.resume or self.checkpoint_every is not None):
+            raise OptionError(f"{'--resume' if self.resume else '--checkpoint-every'} needs --checkpoint: the name of the file")
+        if self.checkpoint_every is not None:
+            interval(self.checkpoint_every)
         if self.dev == "-":
             raise OptionError("--dev cannot be standard input: it is read after every pass")
 
@@ -103,12 +115,17 @@ def learn(
     run.check_files()
     if run.init is not None and not isinstance(run.init, Model):
         run = replace(run, init=load(run.init))
+    checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
     corpus = read_corpus(train, _template(template, run.format), run, progress)
     progress.summary({**corpus.summary, "memory": expected_memory(corpus, options, run)})
-    trainer = make_trainer(algorithm, corpus, options, run)
+    initial = None if run.init is None else corpus.weights_of(run.init)
     header = _header(algorithm, options, run, corpus)
+    dev = None if run.dev is None else DevSet(run.dev, corpus, header, run.threads)
+    if checkpoint is not None:
+        checkpoint.identify(corpus, initial, None if dev is None else dev.contents())
+    trainer = make_trainer(algorithm, corpus, options, run, initial)
     stop.arm()
-    weights = train_passes(trainer, corpus, header, run, progress, stop)
+    weights = train_passes(trainer, corpus, run, dev, checkpoint, progress, stop)
     return build(corpus.layout, weights, corpus.builder, header)
 
 
@@ -143,11 +160,10 @@ def threads(run: Run) -> int:
     return run.threads or available_cpus()
 
 
-def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run) -> Any:
+def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial: array.array | None = None) -> Any:
     """The trainer of that name, ready for its first pass."""
     from .trainers import trainer_class
 
-    initial = None if run.init is None else corpus.weights_of(run.init)
     return trainer_class(algorithm)(
         corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=threads(run)
     )
@@ -169,77 +185,114 @@ def _header(algorithm: str, options: Any, run: Run, corpus: Corpus) -> dict[str,
     }
 
 
-class _Best:
-    """The best weights on the development data, and how long they have been the best."""
-
-    def __init__(self, patience: int | None):
-        self.patience = patience
-        self.score = -math.inf
-        self.weights: array.array | None = None
-        self.waited = 0
-
-    def offer(self, score: float, weights: array.array) -> bool:
-        """Take note of a pass; False when it is time to stop."""
-        if score > self.score:
-            self.score, self.weights, self.waited = score, weights, 0
-        else:
-            self.waited += 1
-        return self.patience is None or self.waited < self.patience
-
-
-def train_passes(trainer: Any, corpus: Corpus, header: dict[str, Any], run: Run, progress: Progress, stop: StopRequest) -> array.array:
+def train_passes(
+    trainer: Any,
+    corpus: Corpus,
+    run: Run,
+    dev: DevSet | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: Progress | None = None,
+    stop: StopRequest | None = None,
+) -> array.array:
     """All passes; returns the weights to keep: the last ones, or the best ones on the development data."""
     from .trainers.base import summarise
 
+    progress, stop = progress or Progress.silent(), stop or StopRequest()
     limit = getattr(trainer.options, "passes", None) or trainer.options.max_iter
-    best = _Best(run.patience)
-    dev = None if run.dev is None else DevSet(run.dev, corpus, header, run.threads)
-    started = time.perf_counter()
+    standing = Standing() if checkpoint is None else checkpoint.resume(trainer)
+    if run.resume:
+        progress.note(f"resuming after pass {standing.passes}" if standing.passes else "no checkpoint to resume from: starting with the first pass")
+    started = time.perf_counter() - standing.seconds
     with ExitStack() as stack:
-        log = stack.enter_context(_log(run.log)) if run.log is not None else None
-        progress.start(limit)
-        for number in range(1, limit + 1):
+        log = stack.enter_context(PassLog(run.log, standing.log_size)) if run.log is not None else None
+        progress.start(limit, standing.passes)
+        reason = _reason_to_end(trainer, standing, run)
+        while standing.passes < limit and reason is None:
             begun = time.perf_counter()
-            record = {"pass": number, **trainer.run_pass(stop.requested)}
+            standing.passes += 1
+            record = {"pass": standing.passes, **trainer.run_pass(stop.requested)}
             now = time.perf_counter()
-            record.update(seconds=now - begun, elapsed=now - started)
-            go_on = True
+            standing.seconds = now - started
+            record.update(seconds=now - begun, elapsed=standing.seconds)
             if dev is not None or log is not None:
                 weights = trainer.weights()
                 active, total = summarise(weights)
                 record.update(mean_abs_weight=total / corpus.layout.n_features, active=active)
             if dev is not None:
                 scores = dev.scores(weights)
-                go_on = best.offer(scores.pop("score"), weights)
+                standing.offer(scores.pop("score"), weights)
                 record.update(scores)
             if log is not None:
-                log.write(json.dumps(record) + "\n")
-                log.flush()
+                log = _logged(log, record, progress)
             progress.report(record)
-            if stop.requested() or trainer.converged or not go_on:
+            reason = _reason_to_end(trainer, standing, run)
+            over = reason is not None or standing.passes == limit
+            if checkpoint is not None and not trainer.interrupted and (over or stop.requested() or checkpoint.due(standing.passes)):
+                standing.log_size = 0 if log is None else log.synced()
+                try:
+                    checkpoint.write(trainer, standing, over)
+                except FileError as error:  # what is learned matters more
+                    progress.note(f"crfkit: warning: {error}; training goes on")
+            if stop.requested():
                 break
-    progress.end(trainer.converged or ("stopped by --patience" if not go_on else None), stop.requested())
-    return best.weights if best.weights is not None else trainer.weights()
+    progress.end(reason, stop.requested())
+    return standing.best if standing.best is not None else trainer.weights()
 
 
-def _log(path: str | os.PathLike[str]) -> Any:
+def _reason_to_end(trainer: Any, standing: Standing, run: Run) -> str | None:
+    """Why no further pass is to be made, if the trainer or the development data say so."""
+    if trainer.converged is None and run.patience is not None and standing.waited >= run.patience:
+        return "stopped by --patience"
+    return trainer.converged
+
+
+def _logged(log: PassLog, record: dict[str, Any], progress: Progress) -> PassLog | None:
+    """The log with one more pass; None if it cannot be written, which is no reason to lose a model."""
     try:
-        return open(path, "w", encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"{os.fspath(path)}: the log cannot be written: {error.strerror}") from None
+        log.write(record)
+    except FileError as error:
+        progress.note(f"crfkit: warning: {error}; training goes on without it")
+        return None
+    return log
+
+
+class _Held(io.BytesIO):
+    """A file in memory: what happens to it while training goes on changes nothing."""
+
+    def __init__(self, entry: Any):
+        self.name = "<stream>"
+        if hasattr(entry, "read"):
+            super().__init__(entry.read())
+            self.name = getattr(entry, "name", self.name)
+            return
+        self.name = os.fsdecode(entry)
+        try:
+            with open(entry, "rb") as file:
+                super().__init__(file.read())
+        except OSError as error:
+            raise FileError(f"{self.name}: cannot be read: {error.strerror}") from None
 
 
 class DevSet:
     """Development data, and the tagger that scores weights on it after each pass."""
 
     def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int):
-        self.data, self.corpus, self.header, self.threads = data, corpus, header, threads
+        self.data = data if is_rows(data) else [_Held(entry) for entry in (data if isinstance(data, (list, tuple)) else [data])]
+        self.corpus, self.header, self.threads = corpus, header, threads
+
+    def contents(self) -> Iterator[bytes]:
+        """All of it as bytes."""
+        for entry in self.data:
+            yield entry.getvalue() if isinstance(entry, _Held) else json.dumps(entry).encode()
 
     def scores(self, weights: array.array) -> dict[str, float]:
         """Scores of the weights, and under "score" the one to go by: the F-measure where labels form chunks."""
         from .evaluation import evaluate
         from .tagging import Tagger
 
+        for entry in self.data:
+            if isinstance(entry, _Held):
+                entry.seek(0)
         tagger = Tagger.of_parts(self.header, self.corpus.index, self.corpus.layout, weights)
         gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads)
         scores = evaluate(gold, predicted)

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import modelfile
+from .checkpoint import KIND as CHECKPOINT
 from .errors import ModelFileError
 from .options import WITHOUT_PROBABILITIES
 from .template import Template
@@ -133,6 +134,8 @@ class Model:
 
 
 def _checked(header: dict[str, Any]) -> dict[str, Any]:
+    if header.get("kind") == CHECKPOINT:
+        raise ModelFileError("is a checkpoint of a training run, not a model; crfkit learn --resume goes on with it")
     for name, kind in _FIELDS.items():
         if not isinstance(header.get(name), kind) or (kind is int and isinstance(header[name], bool)):
             raise ModelFileError(f"the header's field {name!r} is missing or not what it should be")

@@ -56,6 +56,9 @@ def _defaults(name: str, users: list[str]) -> str:
 @click.option("--seed", type=click.INT, help="Of the random order of the sequences.  [default 0]")
 @click.option("--threads", type=click.INT, metavar="N", help="Threads; 0: one for each processor. The model does not depend on it.  [default 0]")
 @click.option("--log", type=click.Path(), metavar="FILE", help="Write one JSON object a pass.")
+@click.option("--checkpoint", type=click.Path(), metavar="FILE", help="After each pass, write to this file all that is needed to go on from there.")
+@click.option("--checkpoint-every", metavar="N", help="With --checkpoint: only after every N passes, or N minutes when N ends in m.")
+@click.option("--resume", is_flag=True, default=None, help="Go on from --checkpoint, if there is one, to the model of a run that was never interrupted.")
 @click.option("--config", type=click.Path(), metavar="FILE", help="Read options from a YAML file; the command line wins.")
 @click.option("--print-config", is_flag=True, help="Print the options in force as YAML, and do nothing else.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
@@ -75,7 +78,8 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
     CRF++ with further macros (docs/templates.md).
 
     Each trainer has options of its own, named in brackets; one that the chosen trainer does not use is an error.
-    Ctrl-C ends training, saves the model as it stands, and exits with 130.
+    Ctrl-C ends training, saves the model as it stands, and exits with 130. With --checkpoint, --resume then goes on
+    where it was; so it does after a crash.
     """
     if not given["quiet"]:
         del given["quiet"]
@@ -92,6 +96,7 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
         inputs = (template, *train, chosen.get("dev"), config)
         refuse_overwriting("MODEL", target, inputs)
         refuse_overwriting("--log", chosen.get("log"), (*inputs, chosen.get("init"), target))
+        refuse_overwriting("--checkpoint", chosen.get("checkpoint"), (*inputs, chosen.get("init"), target, chosen.get("log")))
     except OptionError as error:
         raise click.UsageError(str(error), ctx) from None
 
@@ -158,7 +163,7 @@ def _read_config(path: str) -> dict[str, Any]:
         if isinstance(value, str) and name in of_trainers and of_trainers[name][0].metadata["kind"] is float:
             with suppress(ValueError):  # for YAML 1e-3 is a text, for people a number
                 options[name] = float(value)
-    for name in ("algorithm", "dev", "features", "format", "init", "label", "log", "progress"):
+    for name in ("algorithm", "checkpoint", "dev", "features", "format", "init", "label", "log", "progress"):
         if not isinstance(options.get(name) or "", str) or "\0" in (options.get(name) or ""):
             raise CrfkitError(f"{path}: {name}: expected a text, found {options[name]!r}")
     if not isinstance(options.get("quiet") or False, bool):

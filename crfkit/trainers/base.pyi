@@ -7,16 +7,21 @@ from typing_extensions import Buffer
 from ..core.dataset import Dataset
 from ..core.layout import Layout
 
+class Vector: ...
+
 class Trainer:
     data: Dataset
     layout: Layout
     options: Any
     converged: str | None
+    interrupted: bool
     def __init__(
         self, data: Dataset, layout: Layout, options: Any, initial: Buffer | None = None, **unused: Any
     ) -> None: ...
     def run_pass(self, should_stop: Callable[[], bool] | None = None) -> dict[str, float]: ...
     def weights(self) -> array[float]: ...
+    def state(self) -> dict[str, Any]: ...
+    def restore(self, state: dict[str, Any]) -> None: ...
 
 class OnlineTrainer(Trainer):
     passes: int

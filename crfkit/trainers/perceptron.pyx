@@ -14,7 +14,7 @@ from crfkit.core.kernels cimport K
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
 from crfkit.core.structs cimport LatticeC, SentenceC
-from crfkit.trainers.base cimport OnlineTrainer
+from crfkit.trainers.base cimport OnlineTrainer, take, vector
 from crfkit.trainers.paths cimport PathsC, follow_paths, paths_free, paths_reserve
 
 
@@ -58,6 +58,17 @@ cdef class Perceptron(OnlineTrainer):
     cdef int begin_pass(self) except -1:
         K.load_tau(&self.layout.c, self.w, 1.0, &self.lattice.c)
         return 0
+
+    def state(self):
+        state = OnlineTrainer.state(self)
+        if self.average:
+            state["late"] = vector(self, "d", self.u, self.layout.c.n_cells)
+        return state
+
+    def restore(self, dict state):
+        OnlineTrainer.restore(self, state)
+        if self.average:
+            take(state, "late", "d", self.u, self.layout.c.n_cells)
 
     def weights(self):
         cells = OnlineTrainer.weights(self)

@@ -59,6 +59,15 @@ cdef class ScaledTrainer(OnlineTrainer):
         self.fold_scale()
         return 0
 
+    def state(self):
+        state = OnlineTrainer.state(self)
+        state.update(scale=self.scale, age=self.age, rate0=self.rate0)
+        return state
+
+    def restore(self, dict state):
+        OnlineTrainer.restore(self, state)
+        self.scale, self.age, self.rate0 = state["scale"], state["age"], state["rate0"]
+
     cdef double calibrate(self) except -1:
         """The rate that lowers the objective most in one round over a sample, among powers of two.
 
@@ -82,10 +91,10 @@ cdef class ScaledTrainer(OnlineTrainer):
             elif best > 0:
                 break
             rate = rate * 2 if up else rate / 2
-        self.restore(start)
+        self.start_from(start)
         return best or 1e-3
 
-    cdef int restore(self, const float[::1] start) except -1:
+    cdef int start_from(self, const float[::1] start) except -1:
         cdef int64_t k
         for k in range(self.layout.c.n_cells):
             self.w[k] = start[k]
@@ -99,7 +108,7 @@ cdef class ScaledTrainer(OnlineTrainer):
             double loss = 0
             SentenceC sent
             LatticeC* lat = &self.lattice.c
-        self.restore(start)
+        self.start_from(start)
         self.rate0 = self.rate = rate
         for k in range(n):
             sent = dataset_sentence(&self.data.c, self.data.c.n_seq * k // n)
