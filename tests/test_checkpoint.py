@@ -26,6 +26,7 @@ VARIANTS = [
     ("perceptron", {"average": False}),
     ("sapo", {"nbest": 2}),
     ("lbfgs", {"memory": 2}),
+    ("lbfgs", {"delta": 0.05, "period": 3}),  # converges
 ]
 variants = pytest.mark.parametrize(("algorithm", "chosen"), VARIANTS, ids=[" ".join([name, *more]) for name, more in VARIANTS])
 
@@ -34,9 +35,10 @@ def rules():
     return template("chunking-rich")
 
 
-def passes(algorithm, n):
-    """So many passes, and no reason to end before."""
-    return {LIMIT[algorithm]: n, **({"epsilon": 0.0, "delta": 0.0} if "delta" in options.TRAINERS[algorithm].__dataclass_fields__ else {})}
+def passes(algorithm, n, **chosen):
+    """So many passes, and no reason to end before unless chosen."""
+    endless = {"epsilon": 0.0, "delta": 0.0} if "delta" in options.TRAINERS[algorithm].__dataclass_fields__ else {}
+    return {LIMIT[algorithm]: n, **endless, **chosen}
 
 
 class Power(StopRequest):
@@ -71,9 +73,9 @@ class Hand(StopRequest):
 def test_more_passes_later(algorithm, chosen):
     data = sentences("chunking", limit=150)
     for n in (1, 3, 7):
-        learn(data, rules(), algorithm, **chosen, **passes(algorithm, n), checkpoint="state", resume=n > 1)
-    model = learn(data, rules(), algorithm, **chosen, **passes(algorithm, 9), checkpoint="state", resume=True)
-    assert model.to_bytes() == learn(data, rules(), algorithm, **chosen, **passes(algorithm, 9)).to_bytes()
+        learn(data, rules(), algorithm, **passes(algorithm, n, **chosen), checkpoint="state", resume=n > 1)
+    model = learn(data, rules(), algorithm, **passes(algorithm, 9, **chosen), checkpoint="state", resume=True)
+    assert model.to_bytes() == learn(data, rules(), algorithm, **passes(algorithm, 9, **chosen)).to_bytes()
 
 
 @variants
@@ -81,7 +83,7 @@ def test_more_passes_later(algorithm, chosen):
 def test_any_moment(algorithm, chosen, interruption):
     """Interrupted at several places, in the midst of passes too, with development data that decide."""
     data, dev = sentences("chunking", limit=200), sentences("chunking", "dev", 20)
-    given = {**chosen, **passes(algorithm, 6), "dev": dev, "patience": 3}
+    given = {**passes(algorithm, 6, **chosen), "dev": dev, "patience": 3}
     expected = learn(data, rules(), algorithm, **given).to_bytes()
     for questions in (3, 8, 13):
         stop = interruption(questions)
@@ -100,7 +102,7 @@ def test_a_state_holds_all(algorithm, chosen):
     corpus = read_corpus(sentences("chunking", limit=80), rules(), Run())
 
     def trainer():
-        return make_trainer(algorithm, corpus, options.make(algorithm, {**chosen, **passes(algorithm, 5)}), Run())
+        return make_trainer(algorithm, corpus, options.make(algorithm, passes(algorithm, 5, **chosen)), Run())
 
     def plain(state):
         return {name: bytes(value) if isinstance(value, memoryview) else value for name, value in state.items()}
