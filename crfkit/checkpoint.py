@@ -43,6 +43,14 @@ class Standing:
     waited: int = 0
     """Passes since the best score."""
     best: array.array | None = field(default=None, repr=False)
+    last_loss: float | None = None
+    least_loss: float | None = None
+
+    def note_loss(self, record: dict[str, Any]) -> None:
+        """Take note of what a pass lost."""
+        if "loss" in record:
+            self.last_loss = record["loss"]
+            self.least_loss = min(record["loss"], record["loss"] if self.least_loss is None else self.least_loss)
 
     def offer(self, score: float, weights: array.array) -> None:
         """Take note of the score of a pass."""
@@ -64,8 +72,8 @@ def _standing(saved: dict[str, Any]) -> Standing:
     counts = {name: saved[name] for name in ("passes", "log_size", "waited")}
     if not all(type(count) is int and count >= 0 for count in counts.values()):
         raise ValueError("a count is not one")
-    best = saved["best_score"]
-    return Standing(**counts, seconds=float(saved["seconds"]), best_score=None if best is None else float(best))
+    numbers = {name: None if saved[name] is None else float(saved[name]) for name in ("best_score", "last_loss", "least_loss")}
+    return Standing(**counts, **numbers, seconds=float(saved["seconds"]))
 
 
 class Checkpoint:

@@ -22,7 +22,8 @@ from typing import Any
 from . import options as trainer_options
 from .checkpoint import Checkpoint, Standing, interval
 from .corpus import Corpus, is_rows, read_corpus
-from .errors import FileError, OptionError
+from .divergence import Divergence
+from .errors import FileError, OptionError, TrainingError
 from .model import Model, build, load
 from .modelfile import check_writable
 from .passlog import PassLog
@@ -195,11 +196,12 @@ def train_passes(
     stop: StopRequest | None = None,
 ) -> array.array:
     """All passes; returns the weights to keep: the last ones, or the best ones on the development data."""
-    from .trainers.base import summarise
+    from .trainers.base import all_finite, summarise
 
     progress, stop = progress or Progress.silent(), stop or StopRequest()
     limit = getattr(trainer.options, "passes", None) or trainer.options.max_iter
     standing = Standing() if checkpoint is None else checkpoint.resume(trainer)
+    divergence = Divergence(trainer.options, corpus.dataset.n_tokens, len(corpus.dataset.labels))
     if run.resume:
         progress.note(f"resuming after pass {standing.passes}" if standing.passes else "no checkpoint to resume from: starting with the first pass")
     started = time.perf_counter() - standing.seconds
@@ -218,6 +220,8 @@ def train_passes(
                 weights = trainer.weights()
                 active, total = summarise(weights)
                 record.update(mean_abs_weight=total / corpus.layout.n_features, active=active)
+            divergence.check(record, standing.least_loss)
+            standing.note_loss(record)
             if dev is not None:
                 scores = dev.scores(weights)
                 standing.offer(scores.pop("score"), weights)
@@ -236,7 +240,12 @@ def train_passes(
             if stop.requested():
                 break
     progress.end(reason, stop.requested())
-    return standing.best if standing.best is not None else trainer.weights()
+    weights = standing.best if standing.best is not None else trainer.weights()
+    if not all_finite(weights):
+        raise TrainingError(f"training diverges: a weight is not finite; {divergence.advice}")
+    if (warning := divergence.warning(standing.last_loss or 0.0)) is not None:
+        progress.note(f"crfkit: warning: {warning}")
+    return weights
 
 
 def _reason_to_end(trainer: Any, standing: Standing, run: Run) -> str | None:

@@ -160,7 +160,7 @@ def _template(text: str, column_names: Any) -> Template:
     from .errors import TemplateError
 
     try:
-        names = None if column_names is None else {name: number for number, name in enumerate(column_names)}
+        names = {name: number for number, name in enumerate(column_names or ())}
         return Template.parse(text, columns=names)
     except (TemplateError, TypeError, ValueError) as error:
         raise ModelFileError(f"the template in the header cannot be read: {error}") from None

@@ -154,14 +154,11 @@ cdef class OnlineTrainer(Trainer):
         for k in range(first, last):
             sent = dataset_sentence(&self.data.c, order[k])
             self.lattice.reserve(&sent)
+            self.current = order[k]
             self.step(&sent, loss)
             self.steps += 1
             if not isfinite(loss[0]):
-                with gil:
-                    raise TrainingError(
-                        f"the loss is no longer finite at sequence {order[k] + 1} of pass {self.passes + 1}; "
-                        "lower --rate, or scale down the values of the features"
-                    )
+                raise TrainingError("the loss is not finite")
         return 0
 
     def run_pass(self, should_stop=None) -> dict:
@@ -173,8 +170,15 @@ cdef class OnlineTrainer(Trainer):
         self.begin_pass()
         while k < n:
             last = min(n, k + STEPS_BETWEEN_SIGNALS)
-            with nogil:
-                self.run_steps(k, last, &loss)
+            try:
+                with nogil:
+                    self.run_steps(k, last, &loss)
+            except TrainingError:
+                rate = "lower --rate, or " if hasattr(self.options, "rate") else ""
+                raise TrainingError(
+                    f"training diverges: the numbers are no longer finite at sequence {self.current + 1} of pass "
+                    f"{self.passes + 1}; {rate}scale down the values of the features"
+                ) from None
             k = last
             if should_stop is not None and should_stop():
                 break
