@@ -62,9 +62,10 @@ class Standing:
 
 def interval(every: Any) -> tuple[int, float]:
     """How many passes and how many seconds lie between checkpoints: of N, or Nm for minutes, the other one is 0."""
-    match = re.fullmatch(r"(\d{1,9})|(\d{1,6}(?:\.\d{1,6})?)m", str(every))
+    text = every if isinstance(every, str) else options.shown(every)
+    match = re.fullmatch(r"(\d{1,9})|(\d{1,6}(?:\.\d{1,6})?)m", text, re.ASCII)
     if match is None or isinstance(every, bool) or not float(match[1] or match[2]):
-        raise OptionError(f"--checkpoint-every: expected passes as 5 or minutes as 10m, found {every!r}")
+        raise OptionError(f"--checkpoint-every: expected passes as 5 or minutes as 10m, found {options.shown(every)}")
     return int(match[1] or 0), 60 * float(match[2] or 0)
 
 

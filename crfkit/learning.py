@@ -12,7 +12,6 @@ import array
 import io
 import json
 import os
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -28,6 +27,7 @@ from .model import Model, build, load
 from .modelfile import check_writable
 from .passlog import PassLog
 from .progress import Progress, StopRequest
+from .resources import check_memory, expected_memory, size
 from .template import Template
 
 FORMATS = ("columns", "conllu", "crfsuite")
@@ -51,29 +51,32 @@ class Run:
     checkpoint: str | os.PathLike[str] | None = None
     checkpoint_every: str | int | None = None
     resume: bool = False
+    max_memory: str | int | None = None
 
     def check(self) -> None:
         """OptionError for what is out of range or makes no sense together."""
         for name, chosen, allowed in (("features", self.features, FEATURES), ("format", self.format, FORMATS)):
             if chosen not in allowed:
-                raise OptionError(f"--{name}: expected {' or '.join(allowed)}, found {chosen!r}")
+                raise OptionError(f"--{name}: expected {' or '.join(allowed)}, found {trainer_options.shown(chosen)}")
         for name, value, low in (("min_freq", self.min_freq, 1), ("threads", self.threads, 0), ("patience", self.patience, 1)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < low):
-                raise OptionError(f"{trainer_options.flag(name)}: expected a whole number of at least {low}, found {value!r}")
+                raise OptionError(f"{trainer_options.flag(name)}: expected a whole number of at least {low}, found {trainer_options.shown(value)}")
             if value is not None and value > trainer_options.LARGEST:
-                raise OptionError(f"{trainer_options.flag(name)}: expected at most {trainer_options.LARGEST}, found {value}")
+                raise OptionError(f"{trainer_options.flag(name)}: expected at most {trainer_options.LARGEST}, found {trainer_options.shown(value)}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not -(2**63) <= self.seed < 2**63:
-            raise OptionError(f"--seed: expected a whole number of 64 bits, found {self.seed!r}")
+            raise OptionError(f"--seed: expected a whole number of 64 bits, found {trainer_options.shown(self.seed)}")
         if self.patience is not None and self.dev is None:
             raise OptionError("--patience needs --dev: it counts passes without a better score there")
         if self.label is not None and self.format == "crfsuite":
             raise OptionError("--label is of no use with --format crfsuite, where each line begins with its label")
         if not isinstance(self.resume, bool):
-            raise OptionError(f"--resume: expected true or false, found {self.resume!r}")
+            raise OptionError(f"--resume: expected true or false, found {trainer_options.shown(self.resume)}")
         if self.checkpoint is None and (self.resume or self.checkpoint_every is not None):
             raise OptionError(f"{'--resume' if self.resume else '--checkpoint-every'} needs --checkpoint: the name of the file")
         if self.checkpoint_every is not None:
             interval(self.checkpoint_every)
+        if self.max_memory is not None:
+            size(self.max_memory)
         if self.dev == "-":
             raise OptionError("--dev cannot be standard input: it is read after every pass")
 
@@ -118,7 +121,9 @@ def learn(
         run = replace(run, init=load(run.init))
     checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
     corpus = read_corpus(train, _template(template, run.format), run, progress)
-    progress.summary({**corpus.summary, "memory": expected_memory(corpus, options, run)})
+    expected = expected_memory(corpus, options, threads(run))
+    progress.summary({**corpus.summary, "memory": expected})
+    check_memory(expected, run.max_memory)
     initial = None if run.init is None else corpus.weights_of(run.init)
     header = _header(algorithm, options, run, corpus)
     dev = None if run.dev is None else DevSet(run.dev, corpus, header, run.threads)
@@ -138,20 +143,6 @@ def _template(template: str | os.PathLike[str] | Template | None, form: str) -> 
     if template is None:
         raise OptionError(f"--format {form} needs a template")
     return template if isinstance(template, Template) else Template.load(os.fspath(template))
-
-
-def expected_memory(corpus: Corpus, options: Any, run: Run) -> int:
-    """Bytes at the peak of training: what is in use now, and what the trainer keeps for each cell of the layout.
-
-    0 where the system does not tell what is in use.
-    """
-    try:
-        import resource
-    except ImportError:
-        return 0
-    unit = 1 if sys.platform == "darwin" else 1024
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return used + corpus.layout.n_cells * options.bytes_per_cell(threads(run))
 
 
 def threads(run: Run) -> int:
@@ -207,6 +198,13 @@ def train_passes(
     started = time.perf_counter() - standing.seconds
     with ExitStack() as stack:
         log = stack.enter_context(PassLog(run.log, standing.log_size)) if run.log is not None else None
+        if not standing.passes:
+            begun = started
+            for number, record in enumerate(trainer.prepare(stop.requested), 1):
+                now = time.perf_counter()
+                progress.prepared(number, {**record, "seconds": now - begun})
+                begun = now
+        cut_short = stop.requested()  # then what follows is not what another run would do
         progress.start(limit, standing.passes)
         reason = _reason_to_end(trainer, standing, run)
         while standing.passes < limit and reason is None:
@@ -231,7 +229,7 @@ def train_passes(
             progress.report(record)
             reason = _reason_to_end(trainer, standing, run)
             over = reason is not None or standing.passes == limit
-            if checkpoint is not None and not trainer.interrupted and (over or stop.requested() or checkpoint.due(standing.passes)):
+            if checkpoint is not None and not cut_short and not trainer.interrupted and (over or stop.requested() or checkpoint.due(standing.passes)):
                 standing.log_size = 0 if log is None else log.synced()
                 try:
                     checkpoint.write(trainer, standing, over)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import reprlib
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any
@@ -40,6 +41,10 @@ def _l2(default: float) -> Any:
     return option(default, "Weight of the L2 penalty: l2/2 |w|^2 is added to the objective.", low=0.0)
 
 
+def _l1(default: float) -> Any:
+    return option(default, "Weight of the L1 penalty: l1 |w|_1 is added to the objective; many weights become zero.", low=0.0)
+
+
 def _passes(default: int) -> Any:
     return option(default, "Passes over the training data.", low=1)
 
@@ -56,8 +61,8 @@ def _decay() -> Any:
 
 
 @dataclass(frozen=True)
-class Lbfgs:
-    """Batch quasi-Newton training of a CRF: the reference for accuracy."""
+class _QuasiNewton:
+    """What lbfgs and owlqn have in common."""
 
     l2: float = _l2(1.0)
     max_iter: int = option(1000, "Iterations at most.", low=1)
@@ -70,6 +75,28 @@ class Lbfgs:
         """Memory for a weight: five vectors, the history in single precision, a gradient for each further thread,
         and the weights as the model stores them, twice."""
         return 5 * 8 + 2 * self.memory * 4 + (threads - 1) * 8 + 2 * 4
+
+
+@dataclass(frozen=True)
+class Lbfgs(_QuasiNewton):
+    """Batch quasi-Newton training of a CRF: the reference for accuracy."""
+
+    warm_up: int = option(
+        30, "Passes of dual coordinate ascent, at most, before the first iteration: they save many. 0: none. Without --l2 there are none.",
+        low=0,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Owlqn(_QuasiNewton):
+    """Batch quasi-Newton training with an L1 penalty: sparse models, the reference for what minimises it."""
+
+    l1: float = _l1(1.0)
+    l2: float = _l2(0.0)
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """As for L-BFGS, and the pseudo-gradient."""
+        return super().bytes_per_cell(threads) + 8
 
 
 @dataclass(frozen=True)
@@ -131,7 +158,7 @@ class Perceptron:
         return 2 * 4 + 8 * self.average
 
 
-TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron}
+TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "owlqn": Owlqn, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron}
 
 ALIASES: dict[str, str] = {"dbl-crf": "sapo"}
 
@@ -153,6 +180,17 @@ def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def shown(value: Any) -> str:
+    """A value in a message, of bounded length: a list may hold itself many times over, and a number have any size."""
+    if isinstance(value, int) and value.bit_length() > 64:
+        return f"a whole number of {value.bit_length():,} bits"
+    if isinstance(value, float):
+        return f"{value:g}"
+    bounded = reprlib.Repr()
+    bounded.maxstring = bounded.maxother = 200
+    return bounded.repr(value)
+
+
 def _check(item: Field, value: Any) -> Any:
     meta = item.metadata
     kind = meta["kind"]
@@ -164,18 +202,18 @@ def _check(item: Field, value: Any) -> Any:
         except OverflowError:
             value = math.inf if value > 0 else -math.inf
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise OptionError(f"{flag(item.name)}: expected {_KIND_NAMES[kind]}, found {value!r}")
+        raise OptionError(f"{flag(item.name)}: expected {_KIND_NAMES[kind]}, found {shown(value)}")
     if meta["choices"] is not None and value not in meta["choices"]:
-        raise OptionError(f"{flag(item.name)}: expected {' or '.join(meta['choices'])}, found {value!r}")
+        raise OptionError(f"{flag(item.name)}: expected {' or '.join(meta['choices'])}, found {shown(value)}")
     if kind is float and not math.isfinite(value):
         raise OptionError(f"{flag(item.name)}: expected a finite number, found {value}")
     if meta["low"] is not None and value < meta["low"]:
-        raise OptionError(f"{flag(item.name)}: expected at least {meta['low']:g}, found {value:g}")
+        raise OptionError(f"{flag(item.name)}: expected at least {meta['low']:g}, found {shown(value)}")
     if meta["above"] is not None and value <= meta["above"]:
-        raise OptionError(f"{flag(item.name)}: expected more than {meta['above']:g}, found {value:g}")
+        raise OptionError(f"{flag(item.name)}: expected more than {meta['above']:g}, found {shown(value)}")
     high = LARGEST if kind is int and meta["high"] is None else meta["high"]
     if high is not None and value > high:
-        raise OptionError(f"{flag(item.name)}: expected at most {high if kind is int else format(high, 'g')}, found {value:g}")
+        raise OptionError(f"{flag(item.name)}: expected at most {high if kind is int else format(high, 'g')}, found {shown(value)}")
     return value
 
 
@@ -186,7 +224,7 @@ def make(algorithm: str, values: Mapping[str, Any]) -> Any:
     """The options of a trainer from those that were given; OptionError says what is wrong with which."""
     cls = TRAINERS.get(algorithm)
     if cls is None:
-        raise OptionError(f"unknown algorithm {algorithm!r}; expected one of {', '.join(TRAINERS)}")
+        raise OptionError(f"unknown algorithm {shown(algorithm)}; expected one of {', '.join(TRAINERS)}")
     own = {item.name: item for item in fields(cls)}
     known = all_fields()
     for name in values:

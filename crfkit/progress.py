@@ -123,8 +123,19 @@ class Progress:
 
     def start(self, passes: int, done: int = 0) -> None:
         """Training begins, or goes on after some passes; `passes` at most."""
+        self.close()
         if self.bar_wanted:
             self._open(total=passes, unit="pass", initial=done)
+
+    def prepared(self, number: int, record: dict[str, Any]) -> None:
+        """One pass of the preparation is done."""
+        if not self.bar_wanted:
+            self.note(f"warm-up {number:>2}  {_pass_line(record)}")
+            return
+        if self.bar is None:
+            self._open(unit="pass", desc="warming up")
+        self.bar.set_postfix_str(_pass_line(record), refresh=False)
+        self._advance(1)
 
     def report(self, record: dict[str, Any]) -> None:
         """One pass is done."""

@@ -59,6 +59,7 @@ def _defaults(name: str, users: list[str]) -> str:
 @click.option("--checkpoint", type=click.Path(), metavar="FILE", help="After each pass, write to this file all that is needed to go on from there.")
 @click.option("--checkpoint-every", metavar="N", help="With --checkpoint: only after every N passes, or N minutes when N ends in m.")
 @click.option("--resume", is_flag=True, default=None, help="Go on from --checkpoint, if there is one, to the model of a run that was never interrupted.")
+@click.option("--max-memory", metavar="SIZE", help="Give up before training if it would take more memory than this, such as 2G.")
 @click.option("--config", type=click.Path(), metavar="FILE", help="Read options from a YAML file; the command line wins.")
 @click.option("--print-config", is_flag=True, help="Print the options in force as YAML, and do nothing else.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
@@ -159,17 +160,17 @@ def _read_config(path: str) -> dict[str, Any]:
     known = {"algorithm", "quiet", "progress", *RUN_FIELDS, *of_trainers}
     for name, value in options.items():
         if name not in known:
-            raise CrfkitError(f"{path}: unknown option {name!r}")
+            raise CrfkitError(f"{path}: unknown option {trainer_options.shown(name)}")
         if isinstance(value, str) and name in of_trainers and of_trainers[name][0].metadata["kind"] is float:
             with suppress(ValueError):  # for YAML 1e-3 is a text, for people a number
                 options[name] = float(value)
     for name in ("algorithm", "checkpoint", "dev", "features", "format", "init", "label", "log", "progress"):
         if not isinstance(options.get(name) or "", str) or "\0" in (options.get(name) or ""):
-            raise CrfkitError(f"{path}: {name}: expected a text, found {options[name]!r}")
+            raise CrfkitError(f"{path}: {name}: expected a text, found {trainer_options.shown(options[name])}")
     if not isinstance(options.get("quiet") or False, bool):
-        raise CrfkitError(f"{path}: quiet: expected true or false, found {options['quiet']!r}")
+        raise CrfkitError(f"{path}: quiet: expected true or false, found {trainer_options.shown(options['quiet'])}")
     if (options.get("progress") or "auto") not in PROGRESS_MODES:
-        raise CrfkitError(f"{path}: progress: expected one of {', '.join(PROGRESS_MODES)}, found {options['progress']!r}")
+        raise CrfkitError(f"{path}: progress: expected one of {', '.join(PROGRESS_MODES)}, found {trainer_options.shown(options['progress'])}")
     return {name: value for name, value in options.items() if value is not None}
 
 

@@ -73,6 +73,13 @@ cdef extern from "crf.h" nogil:
         double logz
         double quantum
 
+    ctypedef struct DualC:
+        float* node
+        float* pair
+        float* rich
+        const int32_t* pair_cell
+        int32_t n_pairs
+
     # A call through the table cannot raise: without `noexcept` each would take the GIL to look.
     ctypedef struct KernelsC:
         const char* name
@@ -87,6 +94,8 @@ cdef extern from "crf.h" nogil:
         void (*scatter_gradient)(const LayoutC*, const SentenceC*, const LatticeC*, double*) noexcept nogil
         void (*scatter_pairs)(const LayoutC*, LatticeC*, double*) noexcept nogil
         void (*update_expected)(const LayoutC*, const SentenceC*, LatticeC*, double, weight_t*) noexcept nogil
+        void (*update_dual)(const LayoutC*, const SentenceC*, LatticeC*, const DualC*, double, double,
+                            weight_t*) noexcept nogil
         double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
         double (*trace_back)(const LatticeC*, uint16_t*) noexcept nogil
         double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil

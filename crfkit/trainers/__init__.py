@@ -6,6 +6,7 @@ from importlib import import_module
 _CLASSES = {
     "adf": ("adf", "Adf"),
     "lbfgs": ("lbfgs", "Lbfgs"),
+    "owlqn": ("owlqn", "Owlqn"),
     "perceptron": ("perceptron", "Perceptron"),
     "sapo": ("sapo", "Sapo"),
     "sgd": ("sgd", "Sgd"),

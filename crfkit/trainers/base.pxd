@@ -37,7 +37,7 @@ cdef class OnlineTrainer(Trainer):
     cdef BufferC order
     cdef readonly int64_t passes
     cdef readonly int64_t steps
-    cdef int64_t current        # the sequence that is being learned from
+    cdef int64_t sequence       # the one that a step is about
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil
     cdef int begin_pass(self) except -1

@@ -92,6 +92,10 @@ cdef class Trainer:
     def __dealloc__(self):
         buffer_free(&self.cells)
 
+    def prepare(self, should_stop=None):
+        """What is to be done before the first pass, if anything: yields {"loss": ...} after each part of it."""
+        return ()
+
     def run_pass(self, should_stop=None) -> dict:
         """One pass over the data; `should_stop()` is asked now and then, to end it early."""
         raise TypeError(f"{type(self).__name__} does not say what a pass is")
@@ -152,9 +156,9 @@ cdef class OnlineTrainer(Trainer):
             int64_t k
             const int32_t* order = <const int32_t*>self.order.data
         for k in range(first, last):
-            sent = dataset_sentence(&self.data.c, order[k])
+            self.sequence = order[k]
+            sent = dataset_sentence(&self.data.c, self.sequence)
             self.lattice.reserve(&sent)
-            self.current = order[k]
             self.step(&sent, loss)
             self.steps += 1
             if not isfinite(loss[0]):
@@ -176,7 +180,7 @@ cdef class OnlineTrainer(Trainer):
             except TrainingError:
                 rate = "lower --rate, or " if hasattr(self.options, "rate") else ""
                 raise TrainingError(
-                    f"training diverges: the numbers are no longer finite at sequence {self.current + 1} of pass "
+                    f"training diverges: the numbers are no longer finite at sequence {self.sequence + 1} of pass "
                     f"{self.passes + 1}; {rate}scale down the values of the features"
                 ) from None
             k = last

@@ -1,24 +1,9 @@
 from typing import Any
 
-from typing_extensions import Buffer
-
-from .. import options as trainer_options
 from ..core.dataset import Dataset
 from ..core.layout import Layout
-from .base import Trainer
+from .quasinewton import QuasiNewton
 
-class History:
-    def __init__(self, n: int, m: int) -> None: ...
-    def state(self) -> dict[str, Any]: ...
-    def restore(self, state: dict[str, Any]) -> None: ...
+def warm_up_bytes(data: Dataset, layout: Layout, options: Any) -> int: ...
 
-class Lbfgs(Trainer):
-    def __init__(
-        self,
-        data: Dataset,
-        layout: Layout,
-        options: trainer_options.Lbfgs,
-        initial: Buffer | None = None,
-        threads: int = 1,
-        **unused: Any,
-    ) -> None: ...
+class Lbfgs(QuasiNewton): ...

@@ -1,271 +1,88 @@
-"""L-BFGS: the limited-memory quasi-Newton method on the L2-penalised likelihood.
-
-The direction is a linear combination of the m last steps s, the m last changes y of the gradient, and the gradient
-g. So the two loops of Nocedal & Wright (algorithm 7.4) run on coefficients, given the inner products of those
-2m + 1 vectors (as Chen, Wang & Zhou, 2014, do for clusters): one pass over memory brings the new products, another
-one forms the direction, instead of 4m passes. The history is stored in single precision: it steers the search and
-does not enter the result.
+"""L-BFGS: the limited-memory quasi-Newton method on the L2-penalised likelihood (the iteration is in quasinewton.pyx).
 
 The line search asks for the strong Wolfe conditions (Nocedal & Wright, algorithms 3.5 and 3.6); nearly always the
 first trial, the full step, satisfies them.
+
+Most iterations are spent on the way to the neighbourhood of the optimum. Dual coordinate ascent gets there in fewer
+passes, but has no certain end; so it makes the start (`prepare`), and L-BFGS goes on from there to its own criteria.
 """
 
-from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
-from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
+from libc.math cimport INFINITY, fabs, fmax, isfinite, log
+from libc.stdint cimport int64_t
 
 from crfkit.core.dataset cimport Dataset
 from crfkit.core.kernels cimport K
 from crfkit.core.layout cimport Layout
-from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
-from crfkit.trainers.base cimport Trainer, take, vector
-from crfkit.trainers.objective cimport Objective
-
-from collections import deque
+from crfkit.core.structs cimport DatasetC
+from crfkit.trainers.dual cimport DualAscent
+from crfkit.trainers.quasinewton cimport QuasiNewton
 
 from ..errors import TrainingError
+from .dual import dual_bytes
 
 cdef enum:
-    PARTS = 16          # vectors are cut into so many parts, whatever the number of threads
     MAX_TRIALS = 30
 
+cdef double WARM = 3e-5         # part of the objective that a pass of the warm-up must gain, or it was the last one
 
-cdef class History:
-    """The last m pairs s, y in single precision, and all inner products among them and with g."""
-    cdef:
-        int64_t n
-        int32_t m, used, newest             # pairs kept, pairs in use, slot of the newest
-        BufferC store
-        const float* row[128]               # s of slot k at 2k, y at 2k + 1
-        double gram[128][128]
-        double by_g[128]
 
-    def __cinit__(self, int64_t n, int32_t m):
-        cdef int64_t stride = (n + 15) // 16 * 16
-        cdef int32_t k
-        if not 1 <= m <= 64:
-            raise ValueError("the history holds 1 to 64 pairs")
-        self.n, self.m, self.used, self.newest = n, m, 0, -1
-        buffer_reserve(&self.store, 2 * m * stride, sizeof(float))
-        for k in range(2 * m):
-            self.row[k] = <float*>self.store.data + k * stride
-            memset(<float*>self.row[k] + n, 0, (stride - n) * sizeof(float))
+def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int:
+    """Memory for the warm-up; 0 where there is none: because it is not wanted, because there is no penalty and so no
+    dual, or because it would need several times the memory of L-BFGS itself (many labels, rich edges)."""
+    if not options.warm_up or not options.l2:
+        return 0
+    needed = dual_bytes(data, layout)
+    return needed if needed <= 4 * layout.n_cells * options.bytes_per_cell(1) else 0
 
-    def __dealloc__(self):
-        buffer_free(&self.store)
 
-    cdef void forget(self) noexcept nogil:
-        self.used, self.newest = 0, -1
+cdef class Lbfgs(QuasiNewton):
+    """Options: l2, memory, epsilon, delta, period, warm_up (crfkit.options.Lbfgs)."""
+    cdef object seed
+    cdef bint cold
 
-    cdef void add(self, const double* x, const double* x_old, const double* g, const double* g_old) noexcept nogil:
-        """A new pair s = x - x_old, y = g - g_old, and all products that change."""
+    def __init__(self, Dataset data, Layout layout, options, initial=None, seed=0, **others):
+        QuasiNewton.__init__(self, data, layout, options, initial, **others)
+        self.seed, self.cold = seed, initial is None
+
+    def prepare(self, should_stop=None):
+        """The warm-up: yields a record for each of its passes. Then the weights are those it came to, if they are any
+        better than none."""
         cdef:
-            int32_t slot = (self.newest + 1) % self.m, k, part
-            float* s = <float*>self.row[2 * slot]
-            float* y = <float*>self.row[2 * slot + 1]
-            double sums[3 * 128]
-            int64_t i
-        for i in range(self.n):
-            s[i] = <float>(x[i] - x_old[i])
-            y[i] = <float>(g[i] - g_old[i])
-        self.newest = slot
-        self.used = min(self.used + 1, self.m)
-        for k in range(2 * self.used):
-            self.gram[k][2 * slot] = self.gram[k][2 * slot + 1] = self.by_g[k] = 0
-        for part in range(PARTS):
-            K.dots(self.n * part // PARTS, self.n * (part + 1) // PARTS, 2 * self.used, self.row, s, y, g, sums)
-            for k in range(2 * self.used):
-                self.gram[k][2 * slot] += sums[3 * k]
-                self.gram[k][2 * slot + 1] += sums[3 * k + 1]
-                self.by_g[k] += sums[3 * k + 2]
-        for k in range(2 * self.used):
-            self.gram[2 * slot][k] = self.gram[k][2 * slot]
-            self.gram[2 * slot + 1][k] = self.gram[k][2 * slot + 1]
-        if self.gram[2 * slot][2 * slot + 1] <= 1e-12 * self.gram[2 * slot + 1][2 * slot + 1]:
-            self.forget()       # no curvature: the model of the function is of no use here
-
-    cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil:
-        cdef double sum = c_g * self.by_g[k]
-        cdef int32_t j
-        for j in range(2 * self.used):
-            sum += c[j] * self.gram[j][k]
-        return sum
-
-    cdef void direction(self, const double* g, double* d) noexcept nogil:
-        """d = -H g."""
-        cdef:
-            double c[128]
-            double alpha[64]
-            double c_g = -1, scale
-            int32_t k, slot
-        memset(c, 0, sizeof(c))
-        for k in range(self.used):
-            slot = (self.newest - k + self.m) % self.m
-            alpha[slot] = self.product(c, c_g, 2 * slot) / self.gram[2 * slot][2 * slot + 1]
-            c[2 * slot + 1] -= alpha[slot]
-        if self.used:
-            slot = self.newest
-            scale = self.gram[2 * slot][2 * slot + 1] / self.gram[2 * slot + 1][2 * slot + 1]
-            c_g *= scale
-            for k in range(2 * self.used):
-                c[k] *= scale
-        for k in range(self.used - 1, -1, -1):
-            slot = (self.newest - k + self.m) % self.m
-            c[2 * slot] += alpha[slot] - self.product(c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
-        K.combine(0, self.n, 2 * self.used, self.row, c, c_g, g, d)
-
-
-    def state(self):
-        """As for trainers; see there."""
-        cdef int64_t stride = (self.n + 15) // 16 * 16
-        return {
-            "pairs": vector(self, "f", self.store.data, 2 * self.used * stride),
-            "gram": vector(self, "d", &self.gram[0][0], 128 * 128),
-            "by_g": vector(self, "d", &self.by_g[0], 128),
-            "used": self.used,
-            "newest": self.newest,
-        }
-
-    def restore(self, dict state):
-        """As for trainers; see there."""
-        cdef int64_t stride = (self.n + 15) // 16 * 16
-        self.used, self.newest = state["used"], state["newest"]
-        if not 0 <= self.used <= self.m or not -(self.used == 0) <= self.newest < max(self.used, 1):
-            raise ValueError("used, newest: more pairs than there is room for")
-        take(state, "pairs", "f", self.store.data, 2 * self.used * stride)
-        take(state, "gram", "d", &self.gram[0][0], 128 * 128)
-        take(state, "by_g", "d", &self.by_g[0], 128)
-
-
-cdef class Lbfgs(Trainer):
-    """Options: l2, memory, epsilon, delta, period (crfkit.options.Lbfgs)."""
-    cdef:
-        Objective objective
-        History history
-        BufferC vectors
-        double* x
-        double* g
-        double* d
-        double* x_old
-        double* g_old
-        int64_t n
-        double f
-        bint started
-        object recent
-
-    def __init__(self, Dataset data, Layout layout, options, initial=None, int threads=1, **unused):
-        cdef int64_t k, stride
-        self.n = layout.c.n_cells
-        self.objective = Objective(data, layout, options.l2, threads)
-        self.history = History(self.n, options.memory)
-        stride = (self.n + 7) // 8 * 8
-        buffer_reserve(&self.vectors, 5 * stride, sizeof(double))
-        memset(self.vectors.data, 0, 5 * stride * sizeof(double))
-        self.x = <double*>self.vectors.data
-        self.g, self.d = self.x + stride, self.x + 2 * stride
-        self.x_old, self.g_old = self.x + 3 * stride, self.x + 4 * stride
-        for k in range(self.n):
-            self.x[k] = self.w[k]
-        self.recent = deque(maxlen=options.period + 1)
-        self.started = False
-
-    def __dealloc__(self):
-        buffer_free(&self.vectors)
-
-    cdef double norm(self, const double* v) noexcept nogil:
-        return sqrt(K.dot(self.n, v, v))
-
-    def run_pass(self, should_stop=None) -> dict:
-        """One iteration: a direction, and a step along it."""
-        cdef:
-            double slope, step, before
-            bint fresh
-        if not self.started:
-            self.f = self.objective.evaluate(self.x, self.g)
-            self.check()
-            self.recent.append(self.f)
-            self.started = True
-        before = self.f
-        while True:
-            fresh = self.history.used == 0
-            with nogil:
-                self.history.direction(self.g, self.d)
-                slope = K.dot(self.n, self.g, self.d)
-            if slope == 0:
-                self.converged = "the gradient is zero"
-                return self.report()
-            step = fmin(1.0, 1 / self.norm(self.g)) if fresh else 1.0
-            self.exchange()
-            if slope < 0 and self.search(step, slope):
+            DualAscent ascent
+            double objective, before = INFINITY, nothing
+        if not self.cold or not warm_up_bytes(self.data, self.layout, self.options):
+            return
+        nothing = self.without_weights()
+        ascent = DualAscent(self.data, self.layout, self.options, seed=self.seed)
+        for _ in range(self.options.warm_up):
+            try:
+                objective = ascent.run_pass(should_stop)["loss"] + ascent.penalty()
+            except TrainingError:
+                return          # weights without bounds
+            yield {"loss": objective}
+            if (should_stop is not None and should_stop()) or before - objective < WARM * objective:
                 break
-            self.exchange()
-            self.f = before
-            if fresh:
-                # Steepest descent finds nothing lower: the limit of the arithmetic.
-                self.converged = "no step lowers the objective any more"
-                return self.report()
-            with nogil:
-                self.history.forget()
-        with nogil:
-            self.history.add(self.x, self.x_old, self.g, self.g_old)
-        self.check_convergence()
-        return self.report()
+            before = objective
+        self.move_to(ascent)
+        self.evaluate()
+        if not self.f < nothing:
+            self.move_to(None)
 
-    cdef void exchange(self) noexcept nogil:
-        """The point and the gradient become the old ones, and the other way round."""
-        cdef double* x = self.x
-        cdef double* g = self.g
-        self.x, self.x_old = self.x_old, x
-        self.g, self.g_old = self.g_old, g
+    cdef double without_weights(self) noexcept nogil:
+        """The objective where all weights are zero and all paths have the same probability."""
+        cdef:
+            const DatasetC* data = &self.data.c
+            double total = 0, tokens
+            int64_t s
+        for s in range(data.n_seq):
+            tokens = data.seq_ptr[s + 1] - data.seq_ptr[s]
+            total += tokens if data.seq_weight == NULL else tokens * data.seq_weight[s]
+        return total * log(<double>self.layout.c.L)
 
-    def weights(self):
-        cells = Trainer.weights(self)
-        cdef float[::1] view = cells if len(cells) else None
+    cdef int move_to(self, DualAscent ascent) except -1:
         cdef int64_t k
         for k in range(self.n):
-            view[k] = <float>self.x[k]
-        return cells
-
-    def state(self):
-        state = self.history.state()
-        state.update(
-            converged=self.converged,
-            point=vector(self, "d", self.x, self.n),
-            gradient=vector(self, "d", self.g, self.n),
-            objective=self.f if self.started else None,
-            recent=list(self.recent),
-        )
-        return state
-
-    def restore(self, dict state):
-        self.converged = state["converged"]
-        self.history.restore(state)
-        take(state, "point", "d", self.x, self.n)
-        take(state, "gradient", "d", self.g, self.n)
-        self.started = state["objective"] is not None
-        self.f = state["objective"] or 0.0
-        self.recent.clear()
-        self.recent.extend(map(float, state["recent"]))
-
-    cdef report(self):
-        return {"objective": self.f, "gradient": self.norm(self.g)}
-
-    cdef int check(self) except -1:
-        if not isfinite(self.f) or not isfinite(self.norm(self.g)):
-            raise TrainingError(
-                "the objective is not finite; scale down the values of the features, or raise --l2"
-            )
-        return 0
-
-    cdef int check_convergence(self) except -1:
-        cdef double improvement
-        self.recent.append(self.f)
-        if self.norm(self.g) <= self.options.epsilon * fmax(1.0, self.norm(self.x)):
-            self.converged = "the gradient is small (--epsilon)"
-        elif len(self.recent) > self.options.period:
-            improvement = (self.recent[0] - self.f) / fmax(fabs(self.f), 1e-300)
-            if improvement < self.options.delta:
-                self.converged = "the objective hardly falls any more (--delta)"
+            self.x[k] = ascent.w[k] if ascent is not None else 0
         return 0
 
     cdef double trial(self, double step) except? -1:
@@ -274,11 +91,10 @@ cdef class Lbfgs(Trainer):
         with nogil:
             for k in range(self.n):
                 self.x[k] = self.x_old[k] + step * self.d[k]
-        self.f = self.objective.evaluate(self.x, self.g)
+        self.evaluate()
         return K.dot(self.n, self.g, self.d)
 
     cdef bint search(self, double step, double slope0) except -1:
-        """Strong Wolfe line search; whether a point that lowers f enough was found (x, g, f are then there)."""
         cdef:
             double f0 = self.f, slope
             double low = 0, f_low = f0, slope_low = slope0

@@ -99,6 +99,16 @@ typedef struct {
     double quantum;     /* expectations are rounded to multiples of this: their sums are exact in any order */
 } LatticeC;
 
+/* The dual variables of one sequence, expectations minus the truth: of its nodes, of the label pairs that have weights,
+ * and of the rich edge features, in the order in which they are met. */
+typedef struct {
+    float *node;              /* [T][P] */
+    float *pair;              /* [n_pairs] */
+    float *rich;
+    const int32_t *pair_cell; /* [n_pairs] the label pairs, as cells of L x P */
+    int32_t n_pairs;
+} DualC;
+
 /* The loops. Every entry is the same C compiled for another instruction set; all give the same bits. */
 typedef struct {
     const char *name;
@@ -126,6 +136,9 @@ typedef struct {
     /* w += gain * (observed - expected), where features exist, label pairs included; needs the marginals of one
      * sequence, finish_pairs included; pair = 0 */
     void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
+    /* a step of dual coordinate ascent; needs what update_expected needs */
+    void (*update_dual)(const LayoutC *, const SentenceC *, LatticeC *, const DualC *, double rate, double gain,
+                        weight_t *w);
     /* best path; its score. Ties go to the smaller label */
     double (*viterbi)(LatticeC *, uint16_t *labels);
     /* its second half: the path from alpha[t][j] (best score of a beginning that ends in j) and beta[t][j] (the same

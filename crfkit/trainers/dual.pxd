@@ -1,0 +1,22 @@
+"""Dual coordinate ascent, for the trainer that begins with it."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.core.memory cimport BufferC
+from crfkit.core.structs cimport DualC, SentenceC
+from crfkit.trainers.base cimport OnlineTrainer
+
+
+cdef class DualAscent(OnlineTrainer):
+    cdef:
+        double l2, usual                    # the part that sequences went lately
+        DualC first                         # the dual variables of sequence 0
+        BufferC nodes, pairs, riches, cells_of_pairs, parts, rich_starts, way
+        float* part                         # of each sequence; 0: not yet known
+        int64_t* rich_start
+
+    cdef double penalty(self) noexcept nogil
+    cdef DualC dual_of(self, int64_t s) noexcept nogil
+    cdef int expect(self, const SentenceC* sent) except -1 nogil
+    cdef double trusted_part(self, const SentenceC* sent, const DualC* dual) noexcept nogil
+    cdef double better_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil

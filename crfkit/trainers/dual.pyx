@@ -1,0 +1,190 @@
+"""Dual coordinate ascent on the L2-penalised likelihood: the start of L-BFGS.
+
+In the dual of the problem each sequence has a distribution mu over its paths, and the weights are what all of them
+together miss of the truth:
+
+    w = 1/l2 sum_i weight_i (F(x_i, y_i) - E_mu_i F)
+
+A step takes one sequence and moves mu a part of the way to the model's own distribution, P(y|x; w); where they are the
+same for all sequences, w is the optimum (Shalev-Shwartz & Zhang, 2013; Le Priol, Piche & Lacoste-Julien, 2018, for CRFs).
+It costs what a step of stochastic gradient descent costs, but there is no rate that must fall: the steps get smaller
+by themselves. Features are sums over nodes and edges, so of mu only its expectations are kept, as differences from the
+truth: they start at zero, with w = 0.
+
+The part of the way is found for each sequence by a secant: now and then the marginals are computed once more after
+the step, and the part is chosen at which the remaining way would have been at right angles to the one gone. Part of
+that, SAFETY, is taken: expectations near 0 or 1 bend more sharply than a secant tells. For the same reason no step may
+change scores by more than TRUST.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.math cimport fabs
+from libc.string cimport memcpy, memset
+
+from crfkit.core.dataset cimport Dataset
+from crfkit.core.kernels cimport K
+from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.core.layout cimport Layout
+from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.core.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC
+from crfkit.trainers.base cimport OnlineTrainer
+
+cdef enum:
+    PASSES_BETWEEN_SECANTS = 3
+
+cdef double SAFETY = 0.7
+cdef double LARGEST = 0.5       # part of the way, at most
+cdef double TRUST = 2.0         # change of a node's score by its own position, at most
+
+
+cdef int64_t rich_expectations(const DatasetC* data, const LayoutC* layout, int64_t first, int64_t last) noexcept nogil:
+    """How many rich edge features are met from token `first` to token `last`."""
+    cdef int64_t u, n = 0
+    if data.b_ptr == NULL:
+        return 0
+    for u in range(data.b_ptr[first], data.b_ptr[last]):
+        n += layout.b_ptr[data.b_id[u] + 1] - layout.b_ptr[data.b_id[u]]
+    return n
+
+
+cdef int32_t weighted_pairs(const LayoutC* layout) noexcept nogil:
+    cdef int64_t k
+    cdef int32_t n = 0
+    if layout.has_tau:
+        for k in range(<int64_t>layout.L * layout.P):
+            n += layout.tau_mask[k]
+    return n
+
+
+def dual_bytes(Dataset data not None, Layout layout not None) -> int:
+    """Memory for the dual variables."""
+    return sizeof(float) * (
+        data.c.n_tok * layout.c.P
+        + data.c.n_seq * weighted_pairs(&layout.c)
+        + rich_expectations(&data.c, &layout.c, 0, data.c.n_tok)
+    )
+
+
+cdef class DualAscent(OnlineTrainer):
+    """Options: l2, more than zero. The loss is the negative log-likelihood met on the way."""
+
+    def __init__(self, Dataset data, Layout layout, options, **unused):
+        cdef:
+            int64_t s, k
+            int64_t n = data.c.n_seq
+        self.l2 = options.l2
+        self.usual = min(0.2, 0.1 * self.l2)
+        self.first.n_pairs = weighted_pairs(&layout.c)
+        buffer_reserve(&self.parts, n + 1, sizeof(float))
+        memset(self.parts.data, 0, n * sizeof(float))
+        self.part = <float*>self.parts.data
+        buffer_reserve(&self.rich_starts, n + 1, sizeof(int64_t))
+        self.rich_start = <int64_t*>self.rich_starts.data
+        self.rich_start[0] = 0
+        for s in range(n):
+            self.rich_start[s + 1] = self.rich_start[s] + rich_expectations(
+                &data.c, &layout.c, data.c.seq_ptr[s], data.c.seq_ptr[s + 1]
+            )
+        self.first.node = zeros(&self.nodes, data.c.n_tok * layout.c.P)
+        self.first.pair = zeros(&self.pairs, n * self.first.n_pairs)
+        self.first.rich = zeros(&self.riches, self.rich_start[n])
+        buffer_reserve(&self.cells_of_pairs, self.first.n_pairs + 1, sizeof(int32_t))
+        self.first.pair_cell = <int32_t*>self.cells_of_pairs.data
+        s = 0
+        for k in range(<int64_t>layout.c.L * layout.c.P if layout.c.has_tau else 0):
+            if layout.c.tau_mask[k]:
+                (<int32_t*>self.cells_of_pairs.data)[s] = <int32_t>k
+                s += 1
+
+    def __dealloc__(self):
+        buffer_free(&self.nodes)
+        buffer_free(&self.pairs)
+        buffer_free(&self.riches)
+        buffer_free(&self.cells_of_pairs)
+        buffer_free(&self.parts)
+        buffer_free(&self.rich_starts)
+        buffer_free(&self.way)
+
+    cdef double penalty(self) noexcept nogil:
+        """l2/2 |w|^2"""
+        cdef int64_t k
+        cdef double total = 0
+        for k in range(self.layout.c.n_cells):
+            total += <double>self.w[k] * self.w[k]
+        return 0.5 * self.l2 * total
+
+    cdef DualC dual_of(self, int64_t s) noexcept nogil:
+        cdef DualC dual = self.first
+        dual.node += self.data.c.seq_ptr[s] * self.layout.c.P
+        dual.pair += s * dual.n_pairs
+        dual.rich += self.rich_start[s]
+        return dual
+
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            int64_t s = self.sequence
+            DualC dual = self.dual_of(s)
+            bint known = self.part[s] > 0
+            double part = self.part[s] if known else self.usual
+        self.expect(sent)
+        loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
+        part = min(part, self.trusted_part(sent, &dual))
+        K.add_pairs(lat, 1.0)
+        K.finish_pairs(lat)
+        K.update_dual(&self.layout.c, sent, lat, &dual, part, sent.weight * part / self.l2, self.w)
+        if not known or (self.passes + s) % PASSES_BETWEEN_SECANTS == 0:
+            self.part[s] = <float>self.better_part(sent, &dual, part)
+            self.usual += 0.05 * (self.part[s] - self.usual)
+        return 0
+
+    cdef double trusted_part(self, const SentenceC* sent, const DualC* dual) noexcept nogil:
+        """The part that changes no score by more than TRUST, as far as a node's own attributes tell."""
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            int64_t t, k, u
+            double way, length, most = 0
+        for t in range(sent.T):
+            way = length = 0
+            for k in range(t * lat.P, (t + 1) * lat.P):
+                way = max(way, fabs(lat.node[k] - (k == t * lat.P + sent.label[t]) - dual.node[k]))
+            if sent.u_val == NULL:
+                length = sent.u_ptr[t + 1] - sent.u_ptr[t]
+            else:
+                for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
+                    length += sent.u_val[u] * sent.u_val[u]
+            most = max(most, way * length)
+        most *= sent.weight
+        return TRUST * self.l2 / most if most > TRUST * self.l2 else 1.0
+
+    cdef int expect(self, const SentenceC* sent) except -1 nogil:
+        lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, 1.0)
+        K.score(&self.layout.c, self.w, 1.0, sent, &self.lattice.c)
+        return lattice_expect(&self.lattice.c)
+
+    cdef double better_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil:
+        """The secant: from the way that was left before the step, still in the lattice, and the one after it."""
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            int64_t t, k, n = <int64_t>sent.T * lat.P
+            double* before
+            double length = 0, left = 0, better
+        buffer_reserve(&self.way, n, sizeof(double))
+        before = <double*>self.way.data
+        memcpy(before, lat.node, n * sizeof(double))
+        self.expect(sent)
+        for t in range(sent.T):
+            lat.node[t * lat.P + sent.label[t]] -= 1
+        for k in range(n):
+            length += before[k] * before[k]
+            left += before[k] * (lat.node[k] - dual.node[k])
+        if not length > 1e-12:
+            return part
+        better = SAFETY * part * length / max(length - left, 0.1 * length)
+        return min(max(better, 0.5 * part), 2 * part, LARGEST)
+
+
+cdef float* zeros(BufferC* buffer, int64_t n) except NULL:
+    buffer_reserve(buffer, n + 1, sizeof(float))
+    memset(buffer.data, 0, n * sizeof(float))
+    return <float*>buffer.data

@@ -1,0 +1,51 @@
+"""The quasi-Newton iteration that lbfgs and owlqn share."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.core.memory cimport BufferC
+from crfkit.trainers.base cimport Trainer
+from crfkit.trainers.objective cimport Objective
+
+
+cdef class History:
+    cdef:
+        int64_t n
+        int32_t m, used, newest             # pairs kept, pairs in use, slot of the newest
+        BufferC store
+        const float* row[128]               # s of slot k at 2k, y at 2k + 1
+        double gram[128][128]
+        double by_g[128]
+
+    cdef void forget(self) noexcept nogil
+    cdef void add(self, const double* x, const double* x_old, const double* g, const double* g_old,
+                  const double* steep) noexcept nogil
+    cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil
+    cdef void direction(self, const double* steep, double* d) noexcept nogil
+
+
+cdef class QuasiNewton(Trainer):
+    cdef:
+        Objective objective
+        History history
+        BufferC vectors
+        int64_t n
+        double* x               # the point
+        double* g               # the gradient there, of the smooth part of what is minimised
+        double* d               # the direction
+        double* x_old           # the point and the gradient that an iteration started from
+        double* g_old
+        double* steep           # the direction in which what is minimised rises most
+        double f                # what is minimised
+        bint started
+        object recent
+
+    cdef double norm(self, const double* v) noexcept nogil
+    cdef int restart(self) except -1
+    cdef void exchange(self) noexcept nogil
+    cdef report(self)
+    cdef int check(self) except -1
+    cdef int check_convergence(self) except -1
+    cdef int evaluate(self) except -1
+    cdef void look_around(self) noexcept nogil
+    cdef void restrict_direction(self) noexcept nogil
+    cdef bint search(self, double step, double slope0) except -1

@@ -1,0 +1,17 @@
+from typing import Any
+
+from typing_extensions import Buffer
+
+from ..core.dataset import Dataset
+from ..core.layout import Layout
+from .base import Trainer
+
+class History:
+    def __init__(self, n: int, m: int) -> None: ...
+    def state(self) -> dict[str, Any]: ...
+    def restore(self, state: dict[str, Any]) -> None: ...
+
+class QuasiNewton(Trainer):
+    def __init__(
+        self, data: Dataset, layout: Layout, options: Any, initial: Buffer | None = None, threads: int = 1, **unused: Any
+    ) -> None: ...

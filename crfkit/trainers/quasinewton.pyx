@@ -1,0 +1,278 @@
+"""What L-BFGS and OWL-QN share: the history of steps, the direction that follows from it, and the iteration.
+
+The direction is a linear combination of the m last steps s, the m last changes y of the gradient, and the gradient
+g. So the two loops of Nocedal & Wright (algorithm 7.4) run on coefficients, given the inner products of those
+2m + 1 vectors (as Chen, Wang & Zhou, 2014, do for clusters): one pass over memory brings the new products, another
+one forms the direction, instead of 4m passes. The history is stored in single precision: it steers the search and
+does not enter the result.
+"""
+
+from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+from crfkit.core.dataset cimport Dataset
+from crfkit.core.kernels cimport K
+from crfkit.core.layout cimport Layout
+from crfkit.core.memory cimport buffer_free, buffer_reserve
+from crfkit.trainers.base cimport Trainer, take, vector
+from crfkit.trainers.objective cimport Objective
+
+from collections import deque
+
+from ..errors import TrainingError
+
+cdef enum:
+    PARTS = 16          # vectors are cut into so many parts, whatever the number of threads
+
+
+cdef class History:
+    """The last m pairs s, y in single precision, and all inner products among them and with the gradient."""
+
+    def __cinit__(self, int64_t n, int32_t m):
+        cdef int64_t stride = (n + 15) // 16 * 16
+        cdef int32_t k
+        if not 1 <= m <= 64:
+            raise ValueError("the history holds 1 to 64 pairs")
+        self.n, self.m, self.used, self.newest = n, m, 0, -1
+        buffer_reserve(&self.store, 2 * m * stride, sizeof(float))
+        for k in range(2 * m):
+            self.row[k] = <float*>self.store.data + k * stride
+            memset(<float*>self.row[k] + n, 0, (stride - n) * sizeof(float))
+
+    def __dealloc__(self):
+        buffer_free(&self.store)
+
+    cdef void forget(self) noexcept nogil:
+        self.used, self.newest = 0, -1
+
+    cdef void add(self, const double* x, const double* x_old, const double* g, const double* g_old,
+                  const double* steep) noexcept nogil:
+        """A new pair s = x - x_old, y = g - g_old, and all products that change. The direction asked for next will
+        be that of the gradient `steep`."""
+        cdef:
+            int32_t slot = (self.newest + 1) % self.m, k, part
+            float* s = <float*>self.row[2 * slot]
+            float* y = <float*>self.row[2 * slot + 1]
+            double sums[3 * 128]
+            int64_t i
+        for i in range(self.n):
+            s[i] = <float>(x[i] - x_old[i])
+            y[i] = <float>(g[i] - g_old[i])
+        self.newest = slot
+        self.used = min(self.used + 1, self.m)
+        for k in range(2 * self.used):
+            self.gram[k][2 * slot] = self.gram[k][2 * slot + 1] = self.by_g[k] = 0
+        for part in range(PARTS):
+            K.dots(self.n * part // PARTS, self.n * (part + 1) // PARTS, 2 * self.used, self.row, s, y, steep, sums)
+            for k in range(2 * self.used):
+                self.gram[k][2 * slot] += sums[3 * k]
+                self.gram[k][2 * slot + 1] += sums[3 * k + 1]
+                self.by_g[k] += sums[3 * k + 2]
+        for k in range(2 * self.used):
+            self.gram[2 * slot][k] = self.gram[k][2 * slot]
+            self.gram[2 * slot + 1][k] = self.gram[k][2 * slot + 1]
+        if self.gram[2 * slot][2 * slot + 1] <= 1e-12 * self.gram[2 * slot + 1][2 * slot + 1]:
+            self.forget()       # no curvature: the model of the function is of no use here
+
+    cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil:
+        cdef double sum = c_g * self.by_g[k]
+        cdef int32_t j
+        for j in range(2 * self.used):
+            sum += c[j] * self.gram[j][k]
+        return sum
+
+    cdef void direction(self, const double* steep, double* d) noexcept nogil:
+        """d = -H steep."""
+        cdef:
+            double c[128]
+            double alpha[64]
+            double c_g = -1, scale
+            int32_t k, slot
+        memset(c, 0, sizeof(c))
+        for k in range(self.used):
+            slot = (self.newest - k + self.m) % self.m
+            alpha[slot] = self.product(c, c_g, 2 * slot) / self.gram[2 * slot][2 * slot + 1]
+            c[2 * slot + 1] -= alpha[slot]
+        if self.used:
+            slot = self.newest
+            scale = self.gram[2 * slot][2 * slot + 1] / self.gram[2 * slot + 1][2 * slot + 1]
+            c_g *= scale
+            for k in range(2 * self.used):
+                c[k] *= scale
+        for k in range(self.used - 1, -1, -1):
+            slot = (self.newest - k + self.m) % self.m
+            c[2 * slot] += alpha[slot] - self.product(c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
+        K.combine(0, self.n, 2 * self.used, self.row, c, c_g, steep, d)
+
+
+    def state(self):
+        """As for trainers; see there."""
+        cdef int64_t stride = (self.n + 15) // 16 * 16
+        return {
+            "pairs": vector(self, "f", self.store.data, 2 * self.used * stride),
+            "gram": vector(self, "d", &self.gram[0][0], 128 * 128),
+            "by_g": vector(self, "d", &self.by_g[0], 128),
+            "used": self.used,
+            "newest": self.newest,
+        }
+
+    def restore(self, dict state):
+        """As for trainers; see there."""
+        cdef int64_t stride = (self.n + 15) // 16 * 16
+        self.used, self.newest = state["used"], state["newest"]
+        if not 0 <= self.used <= self.m or not -(self.used == 0) <= self.newest < max(self.used, 1):
+            raise ValueError("used, newest: more pairs than there is room for")
+        take(state, "pairs", "f", self.store.data, 2 * self.used * stride)
+        take(state, "gram", "d", &self.gram[0][0], 128 * 128)
+        take(state, "by_g", "d", &self.by_g[0], 128)
+
+
+cdef class QuasiNewton(Trainer):
+    """A subclass says how to look for a lower point along a direction (`search`), and, where what it minimises is
+    not the smooth objective alone, its value (`evaluate`), where it falls (`look_around`) and which directions it
+    takes (`restrict_direction`). Options: l2, memory, epsilon, delta, period."""
+
+    def __init__(self, Dataset data, Layout layout, options, initial=None, int threads=1, **unused):
+        cdef int64_t k, stride
+        self.n = layout.c.n_cells
+        self.objective = Objective(data, layout, options.l2, threads)
+        self.history = History(self.n, options.memory)
+        stride = (self.n + 7) // 8 * 8
+        buffer_reserve(&self.vectors, 5 * stride, sizeof(double))
+        memset(self.vectors.data, 0, 5 * stride * sizeof(double))
+        self.x = <double*>self.vectors.data
+        self.g, self.d = self.x + stride, self.x + 2 * stride
+        self.x_old, self.g_old = self.x + 3 * stride, self.x + 4 * stride
+        for k in range(self.n):
+            self.x[k] = self.w[k]
+        self.recent = deque(maxlen=options.period + 1)
+        self.started = False
+
+    def __dealloc__(self):
+        buffer_free(&self.vectors)
+
+    cdef double norm(self, const double* v) noexcept nogil:
+        return sqrt(K.dot(self.n, v, v))
+
+    cdef int evaluate(self) except -1:
+        """f and g at x."""
+        self.f = self.objective.evaluate(self.x, self.g)
+        return 0
+
+    cdef void look_around(self) noexcept nogil:
+        """`steep` at x, from g."""
+        self.steep = self.g
+
+    cdef void restrict_direction(self) noexcept nogil:
+        """Take out of d what cannot be followed."""
+
+    cdef bint search(self, double step, double slope0) except -1:
+        """A lower point on the way from x_old along d, first at this step; whether there is one (x, g, f are then
+        there). slope0 is the slope of f at x_old."""
+        raise TypeError("a quasi-Newton trainer without a line search")
+
+    def run_pass(self, should_stop=None) -> dict:
+        """One iteration: a direction, and a step along it."""
+        cdef:
+            double slope, step, before
+            bint fresh
+        if not self.started:
+            self.evaluate()
+            self.look_around()
+            self.check()
+            self.recent.append(self.f)
+            self.started = True
+        before = self.f
+        while True:
+            fresh = self.history.used == 0
+            with nogil:
+                self.history.direction(self.steep, self.d)
+                self.restrict_direction()
+                slope = K.dot(self.n, self.steep, self.d)
+            if slope == 0 and (fresh or self.norm(self.steep) == 0):
+                self.converged = "the gradient is zero"
+                return self.report()
+            step = fmin(1.0, 1 / self.norm(self.steep)) if fresh else 1.0
+            self.exchange()
+            if slope < 0 and self.search(step, slope):
+                break
+            self.exchange()
+            self.f = before
+            if fresh:
+                # Steepest descent finds nothing lower: the limit of the arithmetic.
+                self.converged = "no step lowers the objective any more"
+                return self.report()
+            with nogil:
+                self.history.forget()
+        with nogil:
+            self.look_around()
+            self.history.add(self.x, self.x_old, self.g, self.g_old, self.steep)
+        self.check_convergence()
+        return self.report()
+
+    cdef int restart(self) except -1:
+        """What is minimised has changed: begin again at x."""
+        self.history.forget()
+        self.recent.clear()
+        self.converged, self.started = None, False
+        return 0
+
+    cdef void exchange(self) noexcept nogil:
+        """The point and the gradient become the old ones, and the other way round."""
+        cdef double* x = self.x
+        cdef double* g = self.g
+        self.x, self.x_old = self.x_old, x
+        self.g, self.g_old = self.g_old, g
+
+    def weights(self):
+        cells = Trainer.weights(self)
+        cdef float[::1] view = cells if len(cells) else None
+        cdef int64_t k
+        for k in range(self.n):
+            view[k] = <float>self.x[k]
+        return cells
+
+    def state(self):
+        state = self.history.state()
+        state.update(
+            converged=self.converged,
+            point=vector(self, "d", self.x, self.n),
+            gradient=vector(self, "d", self.g, self.n),
+            objective=self.f if self.started else None,
+            recent=list(self.recent),
+        )
+        return state
+
+    def restore(self, dict state):
+        self.converged = state["converged"]
+        self.history.restore(state)
+        take(state, "point", "d", self.x, self.n)
+        take(state, "gradient", "d", self.g, self.n)
+        self.started = state["objective"] is not None
+        self.f = state["objective"] or 0.0
+        self.recent.clear()
+        self.recent.extend(map(float, state["recent"]))
+        with nogil:
+            self.look_around()
+
+    cdef report(self):
+        return {"objective": self.f, "gradient": self.norm(self.steep)}
+
+    cdef int check(self) except -1:
+        if not isfinite(self.f) or not isfinite(self.norm(self.g)):
+            raise TrainingError(
+                "the objective is not finite; scale down the values of the features, or raise --l2"
+            )
+        return 0
+
+    cdef int check_convergence(self) except -1:
+        cdef double improvement
+        self.recent.append(self.f)
+        if self.norm(self.steep) <= self.options.epsilon * fmax(1.0, self.norm(self.x)):
+            self.converged = "the gradient is small (--epsilon)"
+        elif len(self.recent) > self.options.period:
+            improvement = (self.recent[0] - self.f) / fmax(fabs(self.f), 1e-300)
+            if improvement < self.options.delta:
+                self.converged = "the objective hardly falls any more (--delta)"
+        return 0

@@ -1,0 +1,165 @@
+"""Dual coordinate ascent: its weights follow from its dual variables, and it ends at the optimum of L-BFGS."""
+
+import array
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trainers.samples import read
+from trainers.twins import Built, Corpus, Sample, corpora, expectations, problem
+
+from crfkit import options
+from crfkit.trainers.dual import DualAscent, dual_bytes
+from crfkit.trainers.lbfgs import Lbfgs, warm_up_bytes
+
+SAFETY, LARGEST, TRUST = 0.7, 0.5, 2.0
+
+
+class Twin:
+    """The dual variables themselves, of every node and every edge; weights are computed from them, from nothing else."""
+
+    def __init__(self, corpus, l2):
+        self.corpus, self.l2 = corpus, l2
+        self.features = corpus.features()
+        self.nodes = [[[0.0] * corpus.n_labels for _ in sample.labels] for sample in corpus.samples]
+        self.pairs = [{t: self.square() for t in range(1, len(sample))} for sample in corpus.samples]
+        self.parts, self.usual, self.passes = [None] * len(corpus.samples), min(0.2, 0.1 * l2), 0
+
+    def square(self):
+        return [[0.0] * self.corpus.n_labels for _ in range(self.corpus.n_labels)]
+
+    def weights(self):
+        found = dict.fromkeys(self.features, 0.0)
+
+        def add(feature, value):
+            if feature in found:
+                found[feature] -= value / self.l2
+
+        labels = range(self.corpus.n_labels)
+        for sample, nodes, pairs in zip(self.corpus.samples, self.nodes, self.pairs, strict=True):
+            for t, row in enumerate(nodes):
+                for j in labels:
+                    for a, v in sample.unigrams[t]:
+                        add(("U", a, j), sample.weight * v * row[j])
+                    for i in labels if t else ():
+                        add(("T", i, j), sample.weight * pairs[t][i][j])
+                        for b, v in sample.bigrams[t]:
+                            add(("B", b, i, j), sample.weight * v * pairs[t][i][j])
+        return found
+
+    def way(self, s):
+        """From the dual variables to the model's marginals."""
+        sample, labels = self.corpus.samples[s], range(self.corpus.n_labels)
+        _, nodes, pairs = expectations(problem(self.weights(), sample, self.corpus.n_labels))
+        y = sample.labels
+        return (
+            [[nodes[t][j] - (y[t] == j) - self.nodes[s][t][j] for j in labels] for t in range(len(y))],
+            {
+                t: [[pairs[t][i][j] - (y[t - 1] == i and y[t] == j) - self.pairs[s][t][i][j] for j in labels] for i in labels]
+                for t in pairs
+            },
+        )
+
+    def step(self, s):
+        sample, labels = self.corpus.samples[s], range(self.corpus.n_labels)
+        nodes, pairs = self.way(s)
+        part = self.usual if self.parts[s] is None else self.parts[s]
+        change = max(max(map(abs, row)) * sum(v * v for _, v in items) for row, items in zip(nodes, sample.unigrams, strict=True))
+        if sample.weight * change > TRUST * self.l2:
+            part = min(part, TRUST * self.l2 / (sample.weight * change))
+        for t, row in enumerate(nodes):
+            for j in labels:
+                self.nodes[s][t][j] += part * row[j]
+                for i in labels if t else ():
+                    self.pairs[s][t][i][j] += part * pairs[t][i][j]
+        if self.parts[s] is None or (self.passes + s) % 3 == 0:
+            after, _ = self.way(s)
+            length = sum(x * x for row in nodes for x in row)
+            left = sum(x * y for old, new in zip(nodes, after, strict=True) for x, y in zip(old, new, strict=True))
+            if length > 1e-12:
+                better = SAFETY * part * length / max(length - left, 0.1 * length)
+                part = min(max(better, part / 2), 2 * part, LARGEST)
+            self.parts[s] = part
+            self.usual += 0.05 * (part - self.usual)
+
+
+@settings(max_examples=40)
+@given(corpora(), st.sampled_from([0.5, 2.0, 10.0]), st.integers(0, 5))
+def test_every_pass_is_that_of_the_twin(corpus, l2, seed):
+    built = Built(corpus)
+    trainer = DualAscent(built.dataset, built.layout, options.Lbfgs(l2=l2), seed=seed)
+    twin = Twin(corpus, l2)
+    for _ in range(3):
+        trainer.run_pass()
+        for s in trainer.sequence_order():
+            twin.step(s)
+        twin.passes += 1
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights(), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("l2", [0.3, 1.0, 10.0])
+@pytest.mark.parametrize("rules", ["chunking", "chunking-rich"])
+def test_it_ends_at_the_optimum_of_lbfgs(rules, l2):
+    corpus = read("chunking", sentences=150, rules=rules)
+    trainer = DualAscent(corpus.dataset, corpus.layout, options.Lbfgs(l2=l2))
+    for _ in range(150):
+        trainer.run_pass()
+    reached = corpus.objective(l2).at(corpus.doubles(trainer.weights()))[0]
+    assert reached == pytest.approx(corpus.optimum(l2), rel=1e-5)
+
+
+def all_passes(data, layout, own):
+    """L-BFGS to its end: the passes of its warm-up, the objective after each of its own."""
+    trainer = Lbfgs(data, layout, own)
+    prepared = [record["loss"] for record in trainer.prepare()]
+    values = []
+    while not trainer.converged:
+        values.append(trainer.run_pass()["objective"])
+    return prepared, values
+
+
+def test_a_warm_up_saves_iterations_and_changes_nothing_else():
+    corpus = read("chunking", rules="chunking")
+    cold = all_passes(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0, warm_up=0))
+    warm = all_passes(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0))
+    assert cold[0] == []
+    assert len(warm[0]) > 3
+    assert len(warm[0]) + len(warm[1]) < len(cold[1])
+    assert warm[1][0] < cold[1][10]
+    assert warm[1][-1] == pytest.approx(cold[1][-1], rel=1e-4)
+
+
+def test_the_warm_up_ends_when_asked_to():
+    corpus = read("chunking", sentences=50, rules="chunking")
+    trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs())
+    assert len(list(trainer.prepare(lambda: True))) == 1
+
+
+@pytest.mark.parametrize("without", [{"warm_up": 0}, {"l2": 0.0}])
+def test_no_warm_up(without):
+    corpus = read("chunking", sentences=20, rules="chunking")
+    trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs(**without))
+    assert list(trainer.prepare()) == []
+
+
+def test_weights_to_start_from_are_kept():
+    corpus = read("chunking", sentences=20, rules="chunking")
+    trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs(), initial=array.array("f", corpus.zeros()))
+    assert list(trainer.prepare()) == []
+
+
+def test_no_warm_up_where_it_would_take_many_times_the_memory():
+    """Fifty labels and short sequences: 2,500 pairs for each of them."""
+    samples = [Sample([s % 50, 0], [[(0, 1.0)]] * 2, [[]] * 2) for s in range(300)]
+    wide = Built(Corpus(samples, 50, 1, tau_all=True))
+    assert dual_bytes(wide.dataset, wide.layout) == 4 * (600 * 56 + 300 * 2500)
+    assert warm_up_bytes(wide.dataset, wide.layout, options.Lbfgs(memory=1)) == 0
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e15, 1e38])
+def test_values_out_of_all_proportion_do_no_harm(size):
+    samples = [Sample([j], [[(0, v * size)]], [[]]) for j, v in ((0, 1.0), (1, -0.5))]
+    built = Built(Corpus(samples, 2, 1, u_all={0}))
+    trainer = Lbfgs(built.dataset, built.layout, options.Lbfgs())
+    list(trainer.prepare())
+    assert all(abs(w) < float("inf") for w in trainer.weights())
