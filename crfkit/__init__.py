@@ -17,11 +17,11 @@ from .version import __version__
 if TYPE_CHECKING:
     from .errors import CrfkitError
     from .evaluation import evaluate
-    from .learning import learn
+    from .learning import learn, learn_path
     from .model import Model
     from .tagging import Tagger, load
 
-__all__ = ["CrfkitError", "Model", "Tagger", "__version__", "evaluate", "learn", "load"]
+__all__ = ["CrfkitError", "Model", "Tagger", "__version__", "evaluate", "learn", "learn_path", "load"]
 
 # Imported when first asked for: a program that tags need not wait for the trainers.
 _PLACES = {
@@ -30,6 +30,7 @@ _PLACES = {
     "Tagger": "tagging",
     "evaluate": "evaluation",
     "learn": "learning",
+    "learn_path": "learning",
     "load": "tagging",
 }
 

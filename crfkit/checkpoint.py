@@ -43,6 +43,7 @@ class Standing:
     waited: int = 0
     """Passes since the best score."""
     best: array.array | None = field(default=None, repr=False)
+    best_l1: float | None = None
     last_loss: float | None = None
     least_loss: float | None = None
 
@@ -52,10 +53,10 @@ class Standing:
             self.last_loss = record["loss"]
             self.least_loss = min(record["loss"], record["loss"] if self.least_loss is None else self.least_loss)
 
-    def offer(self, score: float, weights: array.array) -> None:
+    def offer(self, score: float, weights: array.array, l1: float | None) -> None:
         """Take note of the score of a pass."""
         if self.best_score is None or score > self.best_score:
-            self.best_score, self.best, self.waited = score, weights, 0
+            self.best_score, self.best, self.best_l1, self.waited = score, weights, l1, 0
         else:
             self.waited += 1
 
@@ -86,7 +87,7 @@ class Checkpoint:
         self.every_passes, self.every_seconds = interval(run.checkpoint_every or 1)
         self.written = time.monotonic()
         own = {name: value for name, value in asdict(chosen).items() if name not in LIMITS}
-        own.update(features=run.features, min_freq=run.min_freq, patience=run.patience, seed=run.seed)
+        own.update(features=run.features, min_freq=run.min_freq, patience=run.patience, seed=run.seed, select=run.select)
         self.identity: dict[str, Any] = {"crfkit": __version__, "algorithm": algorithm, "options": own}
         self.file = self._opened(run.resume)
         modelfile.check_writable(self.path)

@@ -110,6 +110,7 @@ def read_corpus(train: Any, template: Template | None, run: Run, progress: Progr
     started = time.perf_counter()
     builder: Any = None
     layout: Any = None
+    attributes: dict[str | None, int] = {}
     for rows, layout in parsed_blocks(train, run.format, run.label):
         if not rows.n_tokens:
             continue
@@ -117,14 +118,21 @@ def read_corpus(train: Any, template: Template | None, run: Run, progress: Progr
             template = _fitted(template, layout, run)
             builder = IndexBuilder(template, crfsuite=run.format == "crfsuite")
         builder.add(rows)
+        path = rows.where(0)[0]
+        attributes[path] = attributes.get(path, 0) + rows.n_attributes
         report.reading(rows.n_tokens)
     if builder is None:
         raise DataError("no tokens to learn from")
+    for path, found in attributes.items():
+        if run.format == "crfsuite" and not found:
+            raise DataError("no line has an attribute: expected a label, a tab, and attributes with tabs between", path)
     dataset = builder.finish(run.min_freq)
     if not dataset.n_tokens:
         raise DataError("no tokens to learn from", layout.path)
     if len(dataset.labels) < 2:
         raise DataError(f"only one label, {dataset.labels[0]!r}: there is nothing to learn", layout.path)
+    if run.n_selected is not None:
+        _select(builder, dataset, run.n_selected)
 
     n_u, n_b = dataset.n_u, dataset.n_b
     every = {"observed": 0, "all": 1}[run.features]
@@ -171,6 +179,13 @@ def _fitted(template: Template | None, layout: Any, run: Run) -> Template | None
         line = template.history_line
         raise TemplateError("%y macros need a trainer with history, which this version does not have", template.path, line.number)
     return template
+
+
+def _select(builder: Any, dataset: Any, n: int) -> None:
+    """Keep the n attributes of the highest mutual information with the label."""
+    from .core.selection import keep_best, mutual_information
+
+    builder.renumber(*keep_best(mutual_information(dataset), mutual_information(dataset, True), n))
 
 
 def _plain_bigram(template: Template) -> Any:

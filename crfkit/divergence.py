@@ -23,10 +23,10 @@ class Divergence:
         """TrainingError if a pass shows that training diverges; `least` is the least loss of the passes before."""
         loss = record.get("loss", record.get("objective", 0.0))
         if not math.isfinite(loss) or not math.isfinite(record.get("mean_abs_weight", 0.0)):
-            raise TrainingError(f"training diverges: not all numbers of pass {record['pass']} are finite; {self.advice}")
+            raise TrainingError(f"training diverged in pass {record['pass']}: not all numbers are finite; {self.advice}")
         if self.has_rate and least is not None and loss > GROWN * least and loss > ABSURD * self.untrained:
             raise TrainingError(
-                f"training diverges: the loss of pass {record['pass']} is {loss:.3g}, before it was {least:.3g}; {self.advice}"
+                f"training diverged in pass {record['pass']}: the loss is {loss:.3g}, it has been {least:.3g}; {self.advice}"
             )
 
     def warning(self, loss: float) -> str | None:

@@ -39,5 +39,9 @@ class TrainingError(CrfkitError, ArithmeticError):
     """Training cannot go on: the numbers diverged or the data allow no solution."""
 
 
+class ImpossibleError(TrainingError):
+    """No sequence of labels has a finite score."""
+
+
 class UnsupportedError(CrfkitError, ValueError):
     """The model cannot answer this kind of question."""

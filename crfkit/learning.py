@@ -12,8 +12,9 @@ import array
 import io
 import json
 import os
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -32,6 +33,7 @@ from .template import Template
 
 FORMATS = ("columns", "conllu", "crfsuite")
 FEATURES = ("observed", "all")
+_SELECT = re.compile("mi:0*[1-9][0-9]{0,17}")
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,13 @@ class Run:
     checkpoint_every: str | int | None = None
     resume: bool = False
     max_memory: str | int | None = None
+    select: str | None = None
+    prune: float | None = None
+
+    @property
+    def n_selected(self) -> int | None:
+        """How many attributes --select keeps; None: all."""
+        return None if self.select is None else int(self.select.removeprefix("mi:"))
 
     def check(self) -> None:
         """OptionError for what is out of range or makes no sense together."""
@@ -65,6 +74,10 @@ class Run:
                 raise OptionError(f"{trainer_options.flag(name)}: expected at most {trainer_options.LARGEST}, found {trainer_options.shown(value)}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not -(2**63) <= self.seed < 2**63:
             raise OptionError(f"--seed: expected a whole number of 64 bits, found {trainer_options.shown(self.seed)}")
+        if self.select is not None and not (isinstance(self.select, str) and _SELECT.fullmatch(self.select)):
+            raise OptionError(f"--select: expected mi:N, to keep the N attributes that tell most of the label, found {trainer_options.shown(self.select)}")
+        if self.prune is not None and (isinstance(self.prune, bool) or not isinstance(self.prune, (int, float)) or not 0 < self.prune <= 1e30):
+            raise OptionError(f"--prune: expected a number above 0 and at most 1e30, found {trainer_options.shown(self.prune)}")
         if self.patience is not None and self.dev is None:
             raise OptionError("--patience needs --dev: it counts passes without a better score there")
         if self.label is not None and self.format == "crfsuite":
@@ -92,6 +105,7 @@ class Run:
 
 
 RUN_FIELDS = tuple(Run.__dataclass_fields__)
+_IN_HEADER = ("features", "min_freq", "prune", "seed", "select")
 
 
 def learn(
@@ -109,6 +123,27 @@ def learn(
     path, a Template, or None with format="crfsuite". The other options are those of `crfkit learn`, with
     underscores; which of them the algorithm uses is described in crfkit.options.
     """
+    if given.get("path") is not None and given.get("dev") is None:
+        raise OptionError("--path without --dev gives a model for each of its values: learn_path yields them")
+    (model,) = learn_path(train, template, algorithm, progress=progress, stop=stop, **given)
+    return model
+
+
+def learn_path(
+    train: Any,
+    template: str | os.PathLike[str] | Template | None = None,
+    algorithm: str = "owlqn",
+    *,
+    progress: Progress | None = None,
+    stop: StopRequest | None = None,
+    **given: Any,
+) -> Iterator[Model]:
+    """Train a model for each value of the option `path`, a list of falling values of l1.
+
+    Each starts from the weights of the one before, and comes as soon as it is trained; its value is
+    `model.header["options"]["l1"]`. With `dev` there is one model, the best on the development data. All other
+    arguments are those of `learn`.
+    """
     algorithm = trainer_options.ALIASES.get(algorithm, algorithm)
     run = Run(**{name: given.pop(name) for name in RUN_FIELDS if name in given})
     run.check()
@@ -119,6 +154,8 @@ def learn(
     run.check_files()
     if run.init is not None and not isinstance(run.init, Model):
         run = replace(run, init=load(run.init))
+    if run.checkpoint is not None and getattr(options, "path", None) is not None:
+        raise OptionError("--checkpoint does not go with --path: train one value at a time, each with --init from the one before")
     checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
     corpus = read_corpus(train, _template(template, run.format), run, progress)
     expected = expected_memory(corpus, options, threads(run))
@@ -131,8 +168,18 @@ def learn(
         checkpoint.identify(corpus, initial, None if dev is None else dev.contents())
     trainer = make_trainer(algorithm, corpus, options, run, initial)
     stop.arm()
-    weights = train_passes(trainer, corpus, run, dev, checkpoint, progress, stop)
-    return build(corpus.layout, weights, corpus.builder, header)
+    passes = _Passes(trainer, corpus, run, dev, checkpoint, progress, stop)
+    for l1, weights in passes.all(getattr(options, "path", None)):
+        if run.prune is not None:
+            _prune(weights, run.prune)
+        chosen = options if l1 is None else replace(options, l1=l1)
+        yield build(corpus.layout, weights, corpus.builder, _header(algorithm, chosen, run, corpus))
+
+
+def _prune(weights: array.array, threshold: float) -> None:
+    from .trainers.base import prune
+
+    prune(weights, threshold)
 
 
 def _template(template: str | os.PathLike[str] | Template | None, form: str) -> Template | None:
@@ -170,80 +217,128 @@ def _header(algorithm: str, options: Any, run: Run, corpus: Corpus) -> dict[str,
         "format": run.format,
         "label_column": corpus.label_column,
         "labels": corpus.dataset.labels,
-        "options": {**asdict(options), "features": run.features, "min_freq": run.min_freq, "seed": run.seed},
+        "options": {**asdict(options), **{name: getattr(run, name) for name in _IN_HEADER}},
         "sequences": corpus.summary["sequences"],
         "template": None if corpus.template is None else corpus.template.text,
         "tokens": corpus.summary["tokens"],
     }
 
 
-def train_passes(
-    trainer: Any,
-    corpus: Corpus,
-    run: Run,
-    dev: DevSet | None = None,
-    checkpoint: Checkpoint | None = None,
-    progress: Progress | None = None,
-    stop: StopRequest | None = None,
-) -> array.array:
-    """All passes; returns the weights to keep: the last ones, or the best ones on the development data."""
-    from .trainers.base import all_finite, summarise
+class _Passes:
+    """The passes of a run: scored on the development data, logged, reported and kept in checkpoints one by one."""
 
-    progress, stop = progress or Progress.silent(), stop or StopRequest()
-    limit = getattr(trainer.options, "passes", None) or trainer.options.max_iter
-    standing = Standing() if checkpoint is None else checkpoint.resume(trainer)
-    divergence = Divergence(trainer.options, corpus.dataset.n_tokens, len(corpus.dataset.labels))
-    if run.resume:
-        progress.note(f"resuming after pass {standing.passes}" if standing.passes else "no checkpoint to resume from: starting with the first pass")
-    started = time.perf_counter() - standing.seconds
-    with ExitStack() as stack:
-        log = stack.enter_context(PassLog(run.log, standing.log_size)) if run.log is not None else None
-        if not standing.passes:
-            begun = started
-            for number, record in enumerate(trainer.prepare(stop.requested), 1):
-                now = time.perf_counter()
-                progress.prepared(number, {**record, "seconds": now - begun})
-                begun = now
-        cut_short = stop.requested()  # then what follows is not what another run would do
-        progress.start(limit, standing.passes)
-        reason = _reason_to_end(trainer, standing, run)
-        while standing.passes < limit and reason is None:
-            begun = time.perf_counter()
-            standing.passes += 1
-            record = {"pass": standing.passes, **trainer.run_pass(stop.requested)}
+    def __init__(
+        self, trainer: Any, corpus: Corpus, run: Run, dev: DevSet | None, checkpoint: Checkpoint | None, progress: Progress, stop: StopRequest
+    ):
+        self.trainer, self.corpus, self.run, self.dev, self.checkpoint = trainer, corpus, run, dev, checkpoint
+        self.progress, self.stop = progress, stop
+        self.limit = getattr(trainer.options, "passes", None) or trainer.options.max_iter
+        self.standing = Standing() if checkpoint is None else checkpoint.resume(trainer)
+        self.divergence = Divergence(trainer.options, corpus.dataset.n_tokens, len(corpus.dataset.labels))
+        self.log: PassLog | None = None
+        self.whole = True  # nothing was cut short so far: a resumed run would do the same
+        self.started = time.perf_counter() - self.standing.seconds
+
+    def all(self, path: Sequence[float] | None) -> Iterator[tuple[float | None, array.array]]:
+        """The weights to keep: the last ones for each value of l1 on the path, or the best on the development data."""
+        done = self.standing.passes
+        if self.run.resume:
+            self.progress.note(f"resuming after pass {done}" if done else "no checkpoint to resume from: starting with the first pass")
+        with ExitStack() as stack:
+            if self.run.log is not None:
+                self.log = stack.enter_context(PassLog(self.run.log, self.standing.log_size))
+            if not done:
+                self._prepare()
+            self.whole = not self.stop.requested()
+            for l1 in path or (None,):
+                if l1 is not None:
+                    self.trainer.set_l1(l1)
+                    self.progress.note(f"l1 {l1:g}")
+                self._until_done(l1)
+                if self.dev is None:
+                    yield l1, self._finite(self.trainer.weights())
+                if self.stop.requested():
+                    break
+        if self.standing.best is not None:
+            yield self.standing.best_l1, self._finite(self.standing.best)
+
+    def _finite(self, weights: array.array) -> array.array:
+        from .trainers.base import all_finite
+
+        if not all_finite(weights):
+            raise TrainingError(f"training diverged: a weight is not finite; {self.divergence.advice}")
+        if (warning := self.divergence.warning(self.standing.last_loss or 0.0)) is not None:
+            self.progress.note(f"crfkit: warning: {warning}")
+        return weights
+
+    def _prepare(self) -> None:
+        begun = self.started
+        for number, record in enumerate(self.trainer.prepare(self.stop.requested), 1):
             now = time.perf_counter()
-            standing.seconds = now - started
-            record.update(seconds=now - begun, elapsed=standing.seconds)
-            if dev is not None or log is not None:
-                weights = trainer.weights()
-                active, total = summarise(weights)
-                record.update(mean_abs_weight=total / corpus.layout.n_features, active=active)
-            divergence.check(record, standing.least_loss)
-            standing.note_loss(record)
-            if dev is not None:
-                scores = dev.scores(weights)
-                standing.offer(scores.pop("score"), weights)
-                record.update(scores)
-            if log is not None:
-                log = _logged(log, record, progress)
-            progress.report(record)
-            reason = _reason_to_end(trainer, standing, run)
-            over = reason is not None or standing.passes == limit
-            if checkpoint is not None and not cut_short and not trainer.interrupted and (over or stop.requested() or checkpoint.due(standing.passes)):
-                standing.log_size = 0 if log is None else log.synced()
-                try:
-                    checkpoint.write(trainer, standing, over)
-                except FileError as error:  # what is learned matters more
-                    progress.note(f"crfkit: warning: {error}; training goes on")
-            if stop.requested():
+            self.progress.prepared(number, {**record, "seconds": now - begun})
+            begun = now
+
+    def _until_done(self, l1: float | None) -> None:
+        standing = self.standing
+        if l1 is not None:
+            standing.waited = 0
+        before = 0 if l1 is None else standing.passes
+        self.progress.start(self.limit, standing.passes - before)
+        reason = self._reason_to_end()
+        while standing.passes - before < self.limit and reason is None:
+            self._one(l1)
+            reason = self._reason_to_end()
+            self._keep(reason is not None or standing.passes - before == self.limit)
+            if self.stop.requested():
                 break
-    progress.end(reason, stop.requested())
-    weights = standing.best if standing.best is not None else trainer.weights()
-    if not all_finite(weights):
-        raise TrainingError(f"training diverges: a weight is not finite; {divergence.advice}")
-    if (warning := divergence.warning(standing.last_loss or 0.0)) is not None:
-        progress.note(f"crfkit: warning: {warning}")
-    return weights
+        self.progress.end(reason, self.stop.requested())
+
+    def _reason_to_end(self) -> str | None:
+        """Why no further pass is to be made, if the trainer or the development data say so."""
+        if self.trainer.converged is None and self.run.patience is not None and self.standing.waited >= self.run.patience:
+            return "stopped by --patience"
+        return self.trainer.converged
+
+    def _one(self, l1: float | None) -> None:
+        """One pass."""
+        from .trainers.base import summarise
+
+        standing, begun = self.standing, time.perf_counter()
+        standing.passes += 1
+        record = {"pass": standing.passes, **({} if l1 is None else {"l1": l1}), **self.trainer.run_pass(self.stop.requested)}
+        now = time.perf_counter()
+        standing.seconds = now - self.started
+        record.update(seconds=now - begun, elapsed=standing.seconds)
+        if self.dev is not None or self.log is not None:
+            weights = self.trainer.weights()
+            active, total = summarise(weights)
+            record.update(mean_abs_weight=total / self.corpus.layout.n_features, active=active)
+        self.divergence.check(record, standing.least_loss)
+        standing.note_loss(record)
+        if self.dev is not None:
+            scores = self.dev.scores(weights)
+            standing.offer(scores.pop("score"), weights, l1)
+            record.update(scores)
+        if self.log is not None:
+            try:
+                self.log.write(record)
+            except FileError as error:  # no reason to lose a model
+                self.progress.note(f"crfkit: warning: {error}; training goes on without it")
+                self.log = None
+        self.progress.report(record)
+
+    def _keep(self, over: bool) -> None:
+        """Write the checkpoint if it is time to."""
+        if self.checkpoint is None or not self.whole or self.trainer.interrupted:
+            return
+        if over or self.stop.requested() or self.checkpoint.due(self.standing.passes):
+            self.standing.log_size = 0 if self.log is None else self.log.synced()
+            try:
+                self.checkpoint.write(self.trainer, self.standing, over)
+            except FileError as error:  # what is learned matters more
+                self.progress.note(f"crfkit: warning: {error}; training goes on")
+
+
 
 
 def _reason_to_end(trainer: Any, standing: Standing, run: Run) -> str | None:

@@ -10,7 +10,8 @@ import math
 import reprlib
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
-from typing import Any
+from itertools import pairwise
+from typing import Any, ClassVar
 
 from .errors import OptionError
 
@@ -43,6 +44,13 @@ def _l2(default: float) -> Any:
 
 def _l1(default: float) -> Any:
     return option(default, "Weight of the L1 penalty: l1 |w|_1 is added to the objective; many weights become zero.", low=0.0)
+
+
+def _path() -> Any:
+    return option(
+        None, "Falling values of --l1, such as 10,3,1: each starts from the solution of the one before. A model for each, "
+        "named after MODEL and the value (m.l1-3 for m), or with --dev the best one as MODEL.", low=0.0, kind=tuple,
+    )  # fmt: skip
 
 
 def _passes(default: int) -> Any:
@@ -93,6 +101,7 @@ class Owlqn(_QuasiNewton):
 
     l1: float = _l1(1.0)
     l2: float = _l2(0.0)
+    path: tuple[float, ...] | None = _path()
 
     def bytes_per_cell(self, threads: int) -> int:
         """As for L-BFGS, and the pseudo-gradient."""
@@ -103,19 +112,23 @@ class Owlqn(_QuasiNewton):
 class Sgd:
     """Stochastic gradient descent on a CRF's likelihood: good weights after a few passes."""
 
+    l1: float = _l1(0.0)
     l2: float = _l2(1.0)
     passes: int = _passes(30)
     rate: float | None = _rate()
     decay: float | None = _decay()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, and a copy while the rate is chosen and when the model is made."""
-        return 2 * 4
+        """Memory for a weight: itself, what it received of the L1 penalty, copies while the rate is chosen, and what
+        the model is made of."""
+        return 14 + 8 * (self.l1 > 0)
 
 
 @dataclass(frozen=True)
 class Adf:
     """Stochastic gradient descent with rates that fall faster for frequent features: few passes, even one."""
+
+    bytes_per_attribute: ClassVar[int] = 32
 
     l2: float = _l2(1.0)
     passes: int = _passes(20)
@@ -124,8 +137,8 @@ class Adf:
     beta: float = option(0.6, "Factor on the rate of a feature after a tenth of a pass with it in every sequence.", above=0.0, high=1.0)
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, a copy when the model is made, and at most a row of its own."""
-        return 2 * 4 + 32
+        """Memory for a weight: itself, and what the model is made of."""
+        return 14
 
 
 @dataclass(frozen=True)
@@ -142,8 +155,8 @@ class Sapo:
     decay: float | None = _decay()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, and a copy while the rate is chosen and when the model is made."""
-        return 2 * 4
+        """Memory for a weight: itself, copies while the rate is chosen, and what the model is made of."""
+        return 14
 
 
 @dataclass(frozen=True)
@@ -196,6 +209,8 @@ def _check(item: Field, value: Any) -> Any:
     kind = meta["kind"]
     if value is None and item.default is None:
         return None
+    if kind is tuple:
+        return _falling(item, value)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         try:
             value = float(value)
@@ -217,6 +232,19 @@ def _check(item: Field, value: Any) -> Any:
     return value
 
 
+def _falling(item: Field, value: Any) -> tuple[float, ...]:
+    """Falling numbers, from a list or from a text with commas between."""
+    found = value.split(",") if isinstance(value, str) else value
+    try:
+        numbers = [math.nan if isinstance(x, bool) else float(x) for x in (found if isinstance(found, (list, tuple)) else ())]
+    except (TypeError, ValueError, OverflowError):
+        numbers = []
+    falling = all(a > b for a, b in pairwise(numbers))
+    if not numbers or not falling or not all(item.metadata["low"] <= x < math.inf for x in numbers):
+        raise OptionError(f"{flag(item.name)}: expected falling numbers of at least {item.metadata['low']:g}, such as 10,3,1, found {shown(value)}")
+    return tuple(numbers)
+
+
 _KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
@@ -234,4 +262,6 @@ def make(algorithm: str, values: Mapping[str, Any]) -> Any:
             raise OptionError(f"{flag(name)} is not used by {algorithm} (it belongs to {', '.join(known[name][1])})")
         near = difflib.get_close_matches(name, known, 1)
         raise OptionError(f"unknown option {flag(name)}" + (f"; did you mean {flag(near[0])}?" if near else ""))
+    if values.get("path") is not None and values.get("l1") is not None:
+        raise OptionError("--l1 and --path exclude each other: --path names the values of l1")
     return cls(**{name: _check(own[name], value) for name, value in values.items()})

@@ -59,6 +59,7 @@ def expected_memory(corpus: Corpus, options: Any, threads: int) -> int:
     if not now:
         return 0
     own = corpus.layout.n_cells * options.bytes_per_cell(threads)
+    own += sum(corpus.layout.n_attributes) * getattr(options, "bytes_per_attribute", 0)
     if isinstance(options, trainer_options.Lbfgs):
         from .trainers.lbfgs import warm_up_bytes
 

@@ -15,6 +15,7 @@ from crfkit import options
 from crfkit.model import load
 
 TEMPLATE = TEMPLATES / "chunking.txt"
+BATCH = {name for name, cls in options.TRAINERS.items() if hasattr(cls, "max_iter")}
 SMALL = "U00:%x[0,0]\nU01:%x[0,1]\nB\n"
 
 
@@ -58,16 +59,16 @@ def test_the_header_says_how_it_was_made(train):
     learn("-a", "sgd", "--passes", 2, "--l2", 0.5, "--seed", 3, "--min-freq", 2, "--features", "all")
     header = json.loads(crfkit("dump", "--header", "model").stdout)
     assert header["algorithm"] == "sgd"
-    assert header["options"] == {"l2": 0.5, "passes": 2, "rate": None, "decay": None, "features": "all", "min_freq": 2, "seed": 3}
+    assert header["options"] == {"l2": 0.5, "l1": 0.0, "passes": 2, "rate": None, "decay": None, "features": "all", "min_freq": 2, "seed": 3, "select": None, "prune": None}
     assert header["template"] == SMALL
     assert header["sequences"] == 60
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "kind"), [("lbfgs", "objective"), ("sgd", "loss"), ("adf", "loss"), ("sapo", "loss"), ("perceptron", "loss")]
+    ("algorithm", "kind"), [("lbfgs", "objective"), ("owlqn", "objective"), ("sgd", "loss"), ("adf", "loss"), ("sapo", "loss"), ("perceptron", "loss")]
 )
 def test_the_log_has_a_line_a_pass(train, algorithm, kind):
-    limit = {"lbfgs": "--max-iter"}.get(algorithm, "--passes")
+    limit = "--max-iter" if algorithm in BATCH else "--passes"
     write_part(train.parent / "dev", "chunking", 20, part="dev")
     learn("-a", algorithm, limit, 4, "--log", "log", "--dev", "dev")
     records = [json.loads(line) for line in (train.parent / "log").read_text().splitlines()]
@@ -93,13 +94,13 @@ def test_log_and_model_agree(train):
 # --- the same bytes -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "adf", "sapo", "perceptron"])
+@pytest.mark.parametrize("algorithm", options.TRAINERS)
 def test_the_same_bytes_again_and_with_any_number_of_threads(train, algorithm):
     write_part(train, "chunking", 400)
-    limit = ("--max-iter", 15) if algorithm == "lbfgs" else ("--passes", 2)
+    limit = ("--max-iter", 15) if algorithm in BATCH else ("--passes", 2)
     first, *others = (trained(train.parent, "-a", algorithm, *limit, "--threads", n) for n in (1, 1, 2, 3))
     assert all(other == first for other in others)
-    if algorithm != "lbfgs":
+    if algorithm not in BATCH:
         assert trained(train.parent, "-a", algorithm, *limit, "--seed", 1) != first
 
 
@@ -149,7 +150,7 @@ def test_a_column_by_name(train):
     assert "which holds the label" in error("learn", "--label", "pos", "template", "train", "model")
 
 
-@pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "adf", "sapo", "perceptron"])
+@pytest.mark.parametrize("algorithm", options.TRAINERS)
 @pytest.mark.parametrize(("text", "kinds"), [("B\n", {"*"}), ("U:%x[0,1]\n", {"U"}), ("B:%x[0,1]\n", {"B"}), ("*:%x[0,1]\n", {"*"})])
 def test_templates_of_one_kind(train, algorithm, text, kinds):
     (train.parent / "template").write_text(text)
@@ -195,6 +196,9 @@ def test_config_files(train):
         ("log: true\n", "config: log: expected a text, found True"),
         ("init: [a]\n", "config: init: expected a text"),
         ("algorithm: {}\nlabel: {a: 1}\n", "config: label: expected a text"),
+        ("l2: 1\nseed: 3\nl2: 2\n", "config:3: l2: given twice, first in line 1"),
+        ("min-freq: 1\nmin_freq: 2\n", "config:2: min_freq: given twice, first in line 1"),
+        ("select: 5\n", "config: select: expected a text, found 5"),
         ("quiet: 'no'\n", "config: quiet: expected true or false"),
         ("progress: [auto]\n", "config: progress: expected a text"),
         ("l2: " + "[" * 5000, "config: not options: lists in lists without end"),
@@ -220,7 +224,7 @@ ALL_OPTIONS = [(name, item, users) for name, (item, users) in options.all_fields
 
 @pytest.mark.parametrize(("name", "item", "users"), ALL_OPTIONS, ids=[name for name, *_ in ALL_OPTIONS])
 def test_an_option_of_others_is_refused(train, name, item, users):
-    value = {int: ["2"], float: ["0.5"], bool: [], str: list((item.metadata["choices"] or ())[:1])}[item.metadata["kind"]]
+    value = {int: ["2"], float: ["0.5"], bool: [], tuple: ["3,1"], str: list((item.metadata["choices"] or ())[:1])}[item.metadata["kind"]]
     for algorithm in options.TRAINERS:
         arguments = ("learn", "-a", algorithm, options.flag(name), *value, "template", "train", "model")
         if algorithm in users:
@@ -240,7 +244,7 @@ def test_every_option_has_a_line_of_help():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-a", "nonesuch"), "unknown algorithm 'nonesuch'; expected one of lbfgs, sgd, adf, sapo, perceptron"),
+        (("-a", "nonesuch"), "unknown algorithm 'nonesuch'; expected one of lbfgs, owlqn, sgd, adf, sapo, perceptron"),
         (("--l2", "-1"), "--l2: expected at least 0, found -1"),
         (("--l2", "nan"), "--l2: expected a finite number"),
         (("--l2", "much"), "Invalid value for '--l2'"),
@@ -250,6 +254,11 @@ def test_every_option_has_a_line_of_help():
         (("-a", "sgd", "--decay", "1.5"), "--decay: expected at most 1, found 1.5"),
         (("--min-freq", "0"), "--min-freq: expected a whole number of at least 1, found 0"),
         (("--threads", "-1"), "--threads: expected a whole number of at least 0, found -1"),
+        (("-a", "owlqn", "--path", "1,3"), "--path: expected falling numbers of at least 0, such as 10,3,1, found '1,3'"),
+        (("-a", "owlqn", "--path", "3,1", "--l1", "1"), "--l1 and --path exclude each other"),
+        (("--path", "3,1"), "--path is not used by lbfgs (it belongs to owlqn)"),
+        *((("--select", text), f"--select: expected mi:N, to keep the N attributes that tell most of the label, found '{text}'") for text in ("mi", "mi:0", "mi:-1", "10", "mi:1.5", "chi:3")),
+        *((("--prune", text), f"--prune: expected a number above 0 and at most 1e30, found {text}") for text in ("0.0", "-1.0", "nan", "inf")),
         (("--patience", "2"), "--patience needs --dev"),
         (("--dev", "train", "--patience", "0"), "--patience: expected a whole number of at least 1"),
         (("--dev", "-"), "--dev cannot be standard input"),
@@ -307,6 +316,22 @@ def test_bad_data(tmp_path, data, message):
     (tmp_path / "train").write_bytes(data)
     assert error("learn", "template", "train", "model").startswith(message)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["template", "train"]
+
+
+def test_files_of_attributes_without_an_attribute(tmp_path):
+    (tmp_path / "good").write_text("yes\ta\nno\tb\n\n")
+    (tmp_path / "bad").write_text("yes a\nno b\n\nyes\n")
+    for files in (["bad"], ["good", "bad"]):
+        said = error("learn", "--format", "crfsuite", *files, "model")
+        assert said == "bad: no line has an attribute: expected a label, a tab, and attributes with tabs between"
+
+
+@pytest.mark.parametrize("rate", ["1e300", "1e39"])
+@pytest.mark.parametrize("algorithm", ["sgd", "adf", "sapo"])
+def test_a_rate_beyond_all_bounds(train, algorithm, rate):
+    said = error("learn", "-q", "-a", algorithm, "--rate", rate, "template", "train", "model")
+    assert said.startswith("training diverged at ") and "lower --rate" in said
+    assert not (train.parent / "model").exists()
 
 
 @pytest.mark.parametrize(

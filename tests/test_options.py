@@ -26,7 +26,7 @@ def test_defaults_are_in_range_and_frozen():
 def test_every_option_has_help_and_a_kind():
     for _, item in FIELDS:
         assert item.metadata["help"].endswith(".")
-        assert item.metadata["kind"] in (int, float, bool, str)
+        assert item.metadata["kind"] in (int, float, bool, str, tuple)
         assert (item.metadata["kind"] is str) == (item.metadata["choices"] is not None)
 
 
@@ -40,6 +40,10 @@ def test_any_value_is_taken_as_it_is_or_refused(which, value):
         assert str(error).startswith(f"{options.flag(item.name)}: expected ")
         assert "\n" not in str(error)
     else:
+        if item.metadata["kind"] is tuple and value is not None:
+            assert taken == tuple(map(float, value.split(",") if isinstance(value, str) else value))
+            assert list(taken) == sorted(set(taken), reverse=True) and taken[-1] >= meta["low"]
+            return
         assert taken == value
         if taken is None:
             assert item.default is None
@@ -75,8 +79,24 @@ def test_a_whole_number_will_do_for_a_number():
     assert options.make("sgd", {"l2": 2}).l2 == 2.0
 
 
+@pytest.mark.parametrize("value", ["10,3,1", [10, 3.0, 1], (10.0, 3.0, 1.0), " 10, 3 ,1.0"])
+def test_a_path_is_a_list_or_a_text(value):
+    assert options.make("owlqn", {"path": value}).path == (10.0, 3.0, 1.0)
+
+
+@pytest.mark.parametrize("value", ["", "a", "1,3", "1,1", "1,-1", "3,,1", "3,nan", "inf,1", [], [[3], 1], [True, False], 3, [10**400, 1], {3: 1}])
+def test_other_paths_are_refused(value):
+    with pytest.raises(OptionError, match=r"^--path: expected falling numbers of at least 0, such as 10,3,1, found"):
+        options.make("owlqn", {"path": value})
+
+
+def test_a_path_says_what_l1_is():
+    with pytest.raises(OptionError, match=r"^--l1 and --path exclude each other"):
+        options.make("owlqn", {"path": [3, 1], "l1": 2.0})
+
+
 def test_unknown_names():
-    with pytest.raises(OptionError, match=r"^unknown algorithm 'lbfg'; expected one of lbfgs, sgd, adf, sapo, perceptron$"):
+    with pytest.raises(OptionError, match=r"^unknown algorithm 'lbfg'; expected one of lbfgs, owlqn, sgd, adf, sapo, perceptron$"):
         options.make("lbfg", {})
     with pytest.raises(OptionError, match=r"^unknown option --pases; did you mean --passes[?]$"):
         options.make("sgd", {"pases": 1})
@@ -85,9 +105,9 @@ def test_unknown_names():
 
 
 def test_what_belongs_to_others_is_refused():
-    with pytest.raises(OptionError, match=r"^--memory is not used by sgd \(it belongs to lbfgs\)$"):
+    with pytest.raises(OptionError, match=r"^--memory is not used by sgd \(it belongs to lbfgs, owlqn\)$"):
         options.make("sgd", {"memory": 3})
-    with pytest.raises(OptionError, match=r"^--l2 is not used by perceptron \(it belongs to lbfgs, sgd, adf, sapo\)$"):
+    with pytest.raises(OptionError, match=r"^--l2 is not used by perceptron \(it belongs to lbfgs, owlqn, sgd, adf, sapo\)$"):
         options.make("perceptron", {"l2": 1.0})
 
 

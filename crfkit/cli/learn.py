@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import click
 
 from .. import options as trainer_options
 from ..errors import CrfkitError, OptionError
-from ..learning import FEATURES, FORMATS, RUN_FIELDS, Run, learn
+from ..learning import FEATURES, FORMATS, RUN_FIELDS, Run, learn_path
 from ..modelfile import check_writable
 from ..progress import PROGRESS_MODES, Progress, StopRequest
 from .common import HELP_FLAGS, debug_option, refuse_overwriting
@@ -47,6 +48,8 @@ def _defaults(name: str, users: list[str]) -> str:
 @click.option("-a", "--algorithm", default=None, metavar="NAME", help=f"How to train: {', '.join([*trainer_options.TRAINERS, *trainer_options.ALIASES])}.  [default lbfgs]")
 @click.option("--features", type=click.Choice(FEATURES), help="Give each attribute the labels it was seen with, or all labels.  [default observed]")
 @click.option("--min-freq", type=click.INT, metavar="N", help="Drop attributes that occur less than N times.  [default 1]")
+@click.option("--select", metavar="mi:N", help="Before training, keep the N attributes of the highest mutual information with the label.")
+@click.option("--prune", type=click.FLOAT, metavar="THRESHOLD", help="After training, drop weights of a smaller absolute value.")
 @click.option("--format", type=click.Choice(FORMATS), help="Of the data: columns of CoNLL files, CoNLL-U, or the attribute lines of CRFsuite, which take no TEMPLATE.  [default columns]")  # fmt: skip
 @click.option("--label", metavar="COLUMN", help="Name of the column to predict.  [default: the last column]")
 @click.option("--dev", type=click.Path(), metavar="FILE", help="Score the weights on this file after each pass, and keep the best ones.")
@@ -91,31 +94,46 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
         if print_config:
             _print_config(algorithm, chosen, quiet, mode)
             return
-        trainer_options.make(trainer_options.ALIASES.get(algorithm, algorithm), {k: v for k, v in chosen.items() if k not in RUN_FIELDS})
+        options = trainer_options.make(trainer_options.ALIASES.get(algorithm, algorithm), {k: v for k, v in chosen.items() if k not in RUN_FIELDS})
         Run(**{k: v for k, v in chosen.items() if k in RUN_FIELDS}).check()
         template, train, target = _positional(arguments, chosen.get("format"))
         inputs = (template, *train, chosen.get("dev"), config)
-        refuse_overwriting("MODEL", target, inputs)
-        refuse_overwriting("--log", chosen.get("log"), (*inputs, chosen.get("init"), target))
-        refuse_overwriting("--checkpoint", chosen.get("checkpoint"), (*inputs, chosen.get("init"), target, chosen.get("log")))
+        values = None if chosen.get("dev") is not None else getattr(options, "path", None)
+        targets = [target] if values is None else [_with_value(target, l1) for l1 in values]
+        for name in targets:
+            refuse_overwriting("MODEL", name, inputs)
+            refuse_overwriting("--log", chosen.get("log"), (*inputs, chosen.get("init"), name))
+            refuse_overwriting("--checkpoint", chosen.get("checkpoint"), (*inputs, chosen.get("init"), name, chosen.get("log")))
     except OptionError as error:
         raise click.UsageError(str(error), ctx) from None
 
-    check_writable(target)
+    for name in targets:
+        check_writable(name)
     progress, stop = Progress(mode, quiet), StopRequest()
     started = time.perf_counter()
+    saved = 0
     try:
         with stop.on_signals():
-            model = learn(train, template, algorithm, progress=progress, stop=stop, **chosen)
-            size = model.save(target)
+            models = learn_path(train, template, algorithm, progress=progress, stop=stop, **chosen)
+            for name, model in zip(targets, models, strict=False):  # fewer models when training is stopped
+                size = model.save(name)
+                saved += 1
+                progress.note(f"{model.header['features']:,} weights in {size / 1e6:.1f} MB: {name}; {time.perf_counter() - started:.1f} s in all")
     except KeyboardInterrupt:
-        progress.note("crfkit: interrupted, no model was written")
+        progress.note(f"crfkit: interrupted, no {'further ' if saved else ''}model was written")
         ctx.exit(128 + (stop.signal or signal.SIGINT))
     finally:
         progress.close()
-    progress.note(f"{model.header['features']:,} weights in {size / 1e6:.1f} MB: {target}; {time.perf_counter() - started:.1f} s in all")
     if stop.signal is not None:
         ctx.exit(128 + stop.signal)
+
+
+def _with_value(target: str, l1: float) -> str:
+    """The name of the model for one value on the path: m.l1-3 for m, m.l1-3.model for m.model."""
+    text = f"{l1:g}" if float(f"{l1:g}") == l1 else repr(l1)
+    folder, name = os.path.split(target)
+    stem, ending = os.path.splitext(name)
+    return os.path.join(folder, f"{stem}.l1-{text}{ending}")
 
 
 def _positional(arguments: tuple[str, ...], form: str | None) -> tuple[str | None, list[str], str]:
@@ -139,9 +157,17 @@ def _read_config(path: str) -> dict[str, Any]:
 
     try:
         with open(path, encoding="utf-8") as file:
-            found = yaml.safe_load(file)
+            loader = yaml.SafeLoader(file)
+            try:
+                node = loader.get_single_node()
+                _refuse_duplicates(path, node)
+                found = None if node is None else loader.construct_document(node)
+            finally:
+                loader.dispose()
     except OSError as error:
         raise CrfkitError(f"{path}: cannot be read: {error.strerror}") from None
+    except CrfkitError:
+        raise
     except UnicodeDecodeError:
         raise CrfkitError(f"{path}: not YAML: not UTF-8") from None
     except RecursionError:
@@ -161,10 +187,10 @@ def _read_config(path: str) -> dict[str, Any]:
     for name, value in options.items():
         if name not in known:
             raise CrfkitError(f"{path}: unknown option {trainer_options.shown(name)}")
-        if isinstance(value, str) and name in of_trainers and of_trainers[name][0].metadata["kind"] is float:
+        if isinstance(value, str) and ((name in of_trainers and of_trainers[name][0].metadata["kind"] is float) or name == "prune"):
             with suppress(ValueError):  # for YAML 1e-3 is a text, for people a number
                 options[name] = float(value)
-    for name in ("algorithm", "checkpoint", "dev", "features", "format", "init", "label", "log", "progress"):
+    for name in ("algorithm", "checkpoint", "dev", "features", "format", "init", "label", "log", "progress", "select"):
         if not isinstance(options.get(name) or "", str) or "\0" in (options.get(name) or ""):
             raise CrfkitError(f"{path}: {name}: expected a text, found {trainer_options.shown(options[name])}")
     if not isinstance(options.get("quiet") or False, bool):
@@ -172,6 +198,16 @@ def _read_config(path: str) -> dict[str, Any]:
     if (options.get("progress") or "auto") not in PROGRESS_MODES:
         raise CrfkitError(f"{path}: progress: expected one of {', '.join(PROGRESS_MODES)}, found {trainer_options.shown(options['progress'])}")
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _refuse_duplicates(path: str, node: Any) -> None:
+    """An error for an option that is given twice, in either spelling: YAML would take the last value."""
+    lines: dict[str, int] = {}
+    for key, _ in node.value if getattr(node, "id", None) == "mapping" else ():
+        name, line = str(key.value).replace("-", "_"), key.start_mark.line + 1
+        if name in lines:
+            raise CrfkitError(f"{path}:{line}: {key.value}: given twice, first in line {lines[name]}")
+        lines[name] = line
 
 
 def _print_config(algorithm: str, chosen: dict[str, Any], quiet: bool, mode: str) -> None:
@@ -182,4 +218,6 @@ def _print_config(algorithm: str, chosen: dict[str, Any], quiet: bool, mode: str
     run = Run(**{k: v for k, v in chosen.items() if k in RUN_FIELDS})
     run.check()
     in_force = {"algorithm": algorithm, **asdict(run), **asdict(options), "quiet": quiet, "progress": mode}
+    if in_force.get("path"):
+        del in_force["l1"]  # the path says it
     click.echo(yaml.safe_dump(in_force, sort_keys=False, allow_unicode=True), nl=False)

@@ -496,6 +496,11 @@ cdef class Rows:
         return self.c.n_tok
 
     @property
+    def n_attributes(self):
+        """Attributes of all tokens, in the form of CRFsuite."""
+        return self.c.attr_ptr[self.c.n_tok] if self.c.form == FORM_CRFSUITE else 0
+
+    @property
     def n_columns(self):
         """Cells of every token; 1, the label, in the form of CRFsuite."""
         return self.c.n_cols

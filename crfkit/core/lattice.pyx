@@ -15,7 +15,7 @@ from libc.string cimport memset
 
 from .kernels cimport K
 from .memory cimport buffer_free, buffer_reserve
-from ..errors import TrainingError
+from ..errors import ImpossibleError
 
 cdef int64_t MOST_POSITIONS = (1 << 31) - 64
 
@@ -31,7 +31,7 @@ cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weigh
 cdef int lattice_expect(LatticeC* lat) except -1 nogil:
     """Forward, backward and node marginals of a scored sequence."""
     if K.forward_backward(lat) != 0:
-        raise TrainingError(IMPOSSIBLE)
+        raise ImpossibleError(IMPOSSIBLE)
     K.node_marginals(lat)
     return 0
 
@@ -240,7 +240,7 @@ cdef class Lattice:
         cdef int64_t t
         self.stage = SCORED
         if score == -INFINITY:
-            raise TrainingError(IMPOSSIBLE)
+            raise ImpossibleError(IMPOSSIBLE)
         return score, [(<uint16_t*>self.path.data)[t] for t in range(self.c.T)]
 
     def expect(self):

@@ -23,7 +23,7 @@ from libc.math cimport INFINITY
 from .kernels cimport K
 from .lattice cimport EXPECTED, IMPOSSIBLE, SCORED, Lattice
 from .memory cimport buffer_free, buffer_reserve
-from ..errors import TrainingError
+from ..errors import ImpossibleError
 
 cdef double CANCELLED = 1e-4
 cdef double WIDEST = 650          # as in simd/recursions.inc
@@ -329,7 +329,7 @@ cdef class SparseEdges:
                 K.node_marginals(&lattice.c)
         lattice.stage = SCORED if status else EXPECTED
         if status:
-            raise TrainingError(IMPOSSIBLE)
+            raise ImpossibleError(IMPOSSIBLE)
         return lattice.c.logz
 
     def pair_sums(self, Lattice lattice not None):

@@ -96,6 +96,7 @@ cdef extern from "crf.h" nogil:
         void (*update_expected)(const LayoutC*, const SentenceC*, LatticeC*, double, weight_t*) noexcept nogil
         void (*update_dual)(const LayoutC*, const SentenceC*, LatticeC*, const DualC*, double, double,
                             weight_t*) noexcept nogil
+        void (*clip)(int64_t, double, weight_t*, double*) noexcept nogil
         double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
         double (*trace_back)(const LatticeC*, uint16_t*) noexcept nogil
         double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil

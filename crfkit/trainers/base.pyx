@@ -26,7 +26,7 @@ from crfkit.core.structs cimport dataset_sentence
 
 import array
 
-from ..errors import TrainingError
+from ..errors import ImpossibleError, TrainingError
 
 cdef enum:
     STEPS_BETWEEN_SIGNALS = 64
@@ -162,13 +162,22 @@ cdef class OnlineTrainer(Trainer):
             self.step(&sent, loss)
             self.steps += 1
             if not isfinite(loss[0]):
-                raise TrainingError("the loss is not finite")
+                with gil:
+                    raise self.diverged(f" at sequence {order[k] + 1}")
         return 0
+
+    def diverged(self, where=""):
+        """The error to raise when weights grow beyond all bounds."""
+        lower = "lower --rate, or " if hasattr(self.options, "rate") else ""
+        return TrainingError(
+            f"training diverged{where} of pass {self.passes + 1}: the numbers are no longer finite; "
+            f"{lower}scale down the values of the features"
+        )
 
     def run_pass(self, should_stop=None) -> dict:
         """Every sequence once, in a new random order."""
         cdef:
-            int64_t k = 0, last, n = self.data.c.n_seq
+            int64_t k = 0, last, n = self.data.c.n_seq, before = self.steps
             double loss = 0
         rng_shuffle(&self.rng, <int32_t*>self.order.data, n)
         self.begin_pass()
@@ -177,17 +186,15 @@ cdef class OnlineTrainer(Trainer):
             try:
                 with nogil:
                     self.run_steps(k, last, &loss)
-            except TrainingError:
-                rate = "lower --rate, or " if hasattr(self.options, "rate") else ""
-                raise TrainingError(
-                    f"training diverges: the numbers are no longer finite at sequence {self.sequence + 1} of pass "
-                    f"{self.passes + 1}; {rate}scale down the values of the features"
-                ) from None
+            except ImpossibleError:         # nothing forbids a label here: a score is not finite
+                raise self.diverged(f" at sequence {self.sequence_order()[self.steps - before] + 1}") from None
             k = last
             if should_stop is not None and should_stop():
                 break
         self.interrupted = k < n
         self.end_pass()
+        if not all_cells_finite(self.w, self.layout.c.n_cells):
+            raise self.diverged(" at the end")
         self.passes += 1
         return {"loss": loss}
 
@@ -222,12 +229,24 @@ def summarise(const float[::1] cells) -> tuple[int, float]:
     return active, total
 
 
-def all_finite(const float[::1] cells) -> bool:
-    """Whether no weight is infinite or not a number."""
+cdef bint all_cells_finite(const weight_t* w, int64_t n) noexcept nogil:
     cdef:
         int64_t k
         bint good = True
+    for k in range(n):
+        good &= isfinite(w[k]) != 0
+    return good
+
+
+def all_finite(const float[::1] cells) -> bool:
+    """Whether no weight is infinite or not a number."""
+    return all_cells_finite(&cells[0], cells.shape[0]) if cells.shape[0] else True
+
+
+def prune(float[::1] cells, double threshold) -> None:
+    """Zero for the weights of a smaller absolute value than the threshold."""
+    cdef int64_t k
     with nogil:
         for k in range(cells.shape[0]):
-            good &= isfinite(cells[k])
-    return good
+            if fabs(cells[k]) < threshold:
+                cells[k] = 0

@@ -1,9 +1,14 @@
 from typing import Any
 
+from typing_extensions import Buffer
+
 from ..core.dataset import Dataset
 from ..core.layout import Layout
 from .quasinewton import QuasiNewton
 
 def warm_up_bytes(data: Dataset, layout: Layout, options: Any) -> int: ...
 
-class Lbfgs(QuasiNewton): ...
+class Lbfgs(QuasiNewton):
+    def __init__(
+        self, data: Dataset, layout: Layout, options: Any, initial: Buffer | None = None, seed: int = 0, **others: Any
+    ) -> None: ...

@@ -22,7 +22,7 @@ from crfkit.trainers.paths cimport PathsC, follow_paths, paths_free, paths_reser
 from crfkit.trainers.base cimport OnlineTrainer
 from crfkit.trainers.scaled cimport ScaledTrainer
 
-from ..errors import TrainingError
+from ..errors import ImpossibleError
 
 
 cdef class Sapo(ScaledTrainer):
@@ -61,7 +61,7 @@ cdef class Sapo(ScaledTrainer):
         else:
             found = search_nbest(self.search, lat, self.n, self.ratio)
         if found == 0:
-            raise TrainingError(IMPOSSIBLE)
+            raise ImpossibleError(IMPOSSIBLE)
         paths_reserve(&self.paths, &self.layout.c, found)
         buffer_reserve(&self.probability, found, sizeof(double))
         probability = <double*>self.probability.data

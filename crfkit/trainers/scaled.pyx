@@ -50,6 +50,9 @@ cdef class ScaledTrainer(OnlineTrainer):
             self.w[k] = <weight_t>(self.w[k] * self.scale)
         self.scale = 1
 
+    cdef void settle(self) noexcept nogil:
+        """Carry out what is put off until a weight is used, if anything is."""
+
     cdef int begin_pass(self) except -1:
         if self.decay:
             self.rate = self.rate0 * self.decay**self.passes
@@ -57,6 +60,7 @@ cdef class ScaledTrainer(OnlineTrainer):
 
     cdef int end_pass(self) except -1:
         self.fold_scale()
+        self.settle()
         return 0
 
     def state(self):
@@ -116,6 +120,7 @@ cdef class ScaledTrainer(OnlineTrainer):
             if rate > 0:
                 self.step(&sent, &loss)
         loss = 0
+        self.settle()
         lattice_load_weights(lat, &self.layout.c, self.w, self.scale)
         for k in range(n):
             sent = dataset_sentence(&self.data.c, self.data.c.n_seq * k // n)

@@ -11,10 +11,12 @@ import pytest
 
 PROGRAM = """
 import hashlib, random, struct
+import crfkit
 from crfkit.core.kernels import variant
 from crfkit.core.lattice import Lattice
 from crfkit.core.search import Search
 from crfkit.core.sparse import SparseEdges
+from crfkit.template import Template
 
 digest = hashlib.sha256()
 search = Search()
@@ -42,6 +44,12 @@ for labels in (1, 2, 7, 8, 9, 15, 16, 17, 22, 24, 30, 33, 40, 47, 65):
         sparse.load(lattice)
         add(sparse.expect(lattice))
         add(lattice.nodes())
+
+# short runs of the trainers whose loops are not those above
+rows = [[[rng.choice("abcdef"), rng.choice("XYZ")] for _ in range(rng.randint(1, 9))] for _ in range(60)]
+rules = Template.parse("U0:%x[0,0]\\nU1:%x[-1,0]/%x[0,0]\\nB\\nB1:%x[0,0]\\n")
+for algorithm, chosen in (("sgd", {"l1": 0.5, "passes": 2}), ("owlqn", {"max_iter": 5})):
+    add([weight for *_, weight in crfkit.learn(rows, rules, algorithm, **chosen).features()])
 print(variant(), digest.hexdigest())
 """
 

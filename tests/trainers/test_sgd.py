@@ -8,6 +8,7 @@ from trainers.twins import Built, Corpus, Sample, Sgd, corpora, likelihood, weig
 
 from crfkit import options
 from crfkit.errors import TrainingError
+from crfkit.trainers.owlqn import Owlqn
 from crfkit.trainers.sgd import Sgd as Trainer
 
 PRECISION = {"rel": 1e-5, "abs": 3e-6}  # weights are stored in single precision
@@ -15,13 +16,13 @@ PRECISION = {"rel": 1e-5, "abs": 3e-6}  # weights are stored in single precision
 schedules = st.one_of(st.none(), st.sampled_from([0.5, 0.9, 1.0]))
 
 
-def trained(corpus, passes, l2, rate, decay=None, seed=0, start=None):
+def trained(corpus, passes, l2, rate, decay=None, seed=0, start=None, l1=0.0):
     """Both sides after each pass, over the same orders."""
     built = Built(corpus)
-    own = options.Sgd(l2=l2, rate=rate, decay=decay)
+    own = options.Sgd(l1=l1, l2=l2, rate=rate, decay=decay)
     start = start or dict.fromkeys(corpus.features(), 0.0)
     trainer = Trainer(built.dataset, built.layout, own, initial=built.to_cells(start), seed=seed)
-    twin = Sgd(corpus, dict(start), l2, rate, decay)
+    twin = Sgd(corpus, dict(start), l2, rate, decay, l1)
     for _ in range(passes):
         loss = trainer.run_pass()["loss"]
         order = trainer.sequence_order()
@@ -64,6 +65,66 @@ def test_orders_differ_from_pass_to_pass_and_from_seed_to_seed():
     first = orders(7)
     assert first == orders(7)
     assert len({tuple(order) for order in first + orders(8)}) == 6
+
+
+# --- L1 -----------------------------------------------------------------------------------------------------------
+
+
+@given(corpora(), st.integers(1, 3), st.sampled_from([0.05, 0.5, 3.0]), st.sampled_from([0.0, 0.5, 2.0]), st.sampled_from([0.1, 0.5]), schedules, st.data())
+def test_the_penalty_that_is_put_off_is_that_of_the_dense_twin(corpus, passes, l1, l2, rate, decay, data):
+    start = weighted(data.draw, corpus.features())
+    seed = data.draw(st.integers(0, 9))
+    for weights, loss, expected, expected_loss in trained(corpus, passes, l2, rate, decay, seed, start, l1):
+        assert loss == pytest.approx(expected_loss, rel=1e-5, abs=2e-5)
+        assert weights == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+def rare_and_frequent(n=12):
+    """Attribute 0 is everywhere, the others once each, so that most of their penalty is put off."""
+    return Corpus([Sample([s % 2, (s // 2) % 2], [[(0, 1.0), (s + 1, 1.0)], [(0, -0.5)]], [[], []]) for s in range(n)], 2, n + 1)
+
+
+@pytest.mark.parametrize(("l1", "l2"), [(0.2, 0.0), (0.5, 3.0)])
+def test_long_runs_stay_with_the_twin_and_zeros_are_exact(l1, l2):
+    for weights, _, expected, _ in trained(rare_and_frequent(), 15, l2, 0.5, 1.0, l1=l1):
+        assert weights == pytest.approx(expected, rel=1e-5, abs=1e-5)
+        zeros, expected_zeros = ({feature for feature, w in end.items() if w == 0} for end in (weights, expected))
+        assert zeros == expected_zeros
+    assert 0 < len(zeros) < len(weights)
+
+
+@pytest.mark.parametrize("rate", [0.25, 0.5, 1.0, 1.5])
+def test_the_penalty_under_a_decay_of_everything_at_once(rate):
+    """1 - rate * l2 / |S| is 0.5, 0, -1 and -2 here."""
+    corpus = Corpus([Sample([0, 1], [[(0, 1.0)], [(0, 0.5)]], [[], []])], 2, 1)
+    for weights, _, expected, _ in trained(corpus, 4, 2.0, rate, 1.0, l1=0.05):
+        assert weights == pytest.approx(expected, **PRECISION)
+
+
+def test_no_penalty_changes_no_bit():
+    corpus = read("chunking", sentences=50)
+    ends = []
+    for chosen in ({}, {"l1": 0.0}, {"l1": 1e-30}):
+        trainer = Trainer(corpus.dataset, corpus.layout, options.Sgd(rate=0.1, **chosen))
+        ends.append(([trainer.run_pass() for _ in range(3)], trainer.weights()))
+    assert ends[0] == ends[1] == ends[2]
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.5])
+def test_it_comes_near_the_optimum_of_owlqn(l2):
+    corpus = read("chunking", sentences=150)
+    start = corpus.objective(l2).at(corpus.zeros())[0]
+    exact = Owlqn(corpus.dataset, corpus.layout, options.Owlqn(l1=1.0, l2=l2, max_iter=3000))
+    while not exact.converged:
+        optimum = exact.run_pass()["objective"]
+    trainer = Trainer(corpus.dataset, corpus.layout, options.Sgd(l1=1.0, l2=l2, decay=0.9))
+    for _ in range(40):
+        trainer.run_pass()
+    weights = trainer.weights()
+    reached = corpus.objective(l2).at(corpus.doubles(weights))[0] + sum(map(abs, weights))
+    assert optimum < reached < optimum + 0.01 * (start - optimum)
+    active = sum(map(bool, weights))
+    assert active < corpus.layout.n_features / 5
 
 
 # --- the first rate -----------------------------------------------------------------------------------------------

@@ -250,15 +250,19 @@ def objective(weights: Weights, corpus: Corpus, l2: float) -> tuple[float, Weigh
 
 @dataclass
 class Sgd:
-    """w <- (1 - rate l2/|S|) w + rate (observed - expected)."""
+    """w <- (1 - rate l2/|S|) w + rate (observed - expected), and then the cumulative penalty of L1: all that a
+    weight should have been moved so far (u) or has been moved (q, with its sign) shrinks as the weight does."""
 
     corpus: Corpus
     weights: Weights
     l2: float
     rate: float
     decay: float | None = None
+    l1: float = 0.0
     steps: int = 0
     passes: int = 0
+    u: float = 0.0
+    q: Weights = field(default_factory=lambda: defaultdict(float))
 
     def run_pass(self, order: Sequence[int]) -> float:
         """The samples in this order; the loss met on the way."""
@@ -270,9 +274,18 @@ class Sgd:
             loss += sample.weight * nll
             for feature, w in self.weights.items():
                 self.weights[feature] = w - rate * (penalty * w + sample.weight * gradient.get(feature, 0.0))
+            self.clip(1 - rate * penalty, rate * self.l1 / len(self.corpus.samples))
             self.steps += 1
         self.passes += 1
         return loss
+
+    def clip(self, shrink: float, due: float) -> None:
+        """Move every weight towards zero by what is due, but not across."""
+        self.u = abs(shrink) * self.u + due
+        for feature, w in self.weights.items():
+            q = shrink * self.q[feature]
+            left = max(0.0, w - (self.u + q)) if w > 0 else min(0.0, w + (self.u - q))
+            self.weights[feature], self.q[feature] = left, q + left - w
 
 
 @dataclass

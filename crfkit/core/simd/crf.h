@@ -139,6 +139,9 @@ typedef struct {
     /* a step of dual coordinate ascent; needs what update_expected needs */
     void (*update_dual)(const LayoutC *, const SentenceC *, LatticeC *, const DualC *, double rate, double gain,
                         weight_t *w);
+    /* n weights give way to a penalty towards zero, never across it: each one up to what it has not yet received of
+     * `due`. received[k] is the sum of what it did, with its sign */
+    void (*clip)(int64_t n, double due, weight_t *w, double *received);
     /* best path; its score. Ties go to the smaller label */
     double (*viterbi)(LatticeC *, uint16_t *labels);
     /* its second half: the path from alpha[t][j] (best score of a beginning that ends in j) and beta[t][j] (the same

@@ -1,0 +1,6 @@
+from array import array
+
+from .dataset import Dataset
+
+def mutual_information(data: Dataset, bigram: bool = False) -> array[float]: ...
+def keep_best(u_score: array[float], b_score: array[float], n: int) -> tuple[array[int], array[int]]: ...
