@@ -74,8 +74,8 @@ def _standing(saved: dict[str, Any]) -> Standing:
     counts = {name: saved[name] for name in ("passes", "log_size", "waited")}
     if not all(type(count) is int and count >= 0 for count in counts.values()):
         raise ValueError("a count is not one")
-    numbers = {name: None if saved[name] is None else float(saved[name]) for name in ("best_score", "last_loss", "least_loss")}
-    return Standing(**counts, **numbers, seconds=float(saved["seconds"]))
+    best, last, least = (None if saved[name] is None else float(saved[name]) for name in ("best_score", "last_loss", "least_loss"))
+    return Standing(**counts, seconds=float(saved["seconds"]), best_score=best, last_loss=last, least_loss=least)
 
 
 class Checkpoint:

@@ -7,6 +7,7 @@ import os
 import random
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -108,10 +109,8 @@ def use(data: bytes, verify: bool) -> None:
 
 def anything_but_a_crash(question: Callable[[], Any]) -> None:
     """Ask, and let our own errors be answers."""
-    try:
+    with suppress(CrfkitError):
         question()
-    except CrfkitError:
-        pass
 
 
 def template(data: bytes) -> None:
