@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from .core.history import PADDINGS
 from .errors import DataError, OptionError, TemplateError
 from .progress import Progress
 from .template import Template
@@ -32,6 +33,7 @@ class Corpus:
     n_columns: int
     column_names: tuple[str, ...] | None
     label_column: int | None
+    backward: bool = False  # sequences stand in reverse order
     summary: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -40,7 +42,7 @@ class Corpus:
         from .core.index import Index
         from .core.packing import pack
 
-        return Index(self.template, pack(self.builder), verify=False)
+        return Index(self.template, pack(self.builder), verify=False, backward=self.backward)
 
     def weights_of(self, model: Model) -> array.array:
         """The weights of another model, for the features that both have; zero for the rest."""
@@ -49,17 +51,19 @@ class Corpus:
             {name: number for number, name in enumerate(self.index.attributes(bigram))} for bigram in (False, True)
         ]
         weights = array.array("f", bytes(4 * self.layout.n_cells))
+        history = {**own_labels, PADDINGS[0]: len(own_labels), PADDINGS[1]: len(own_labels) + 1, None: -1}
         for attribute, previous, label, weight in model.features():
-            j = own_labels.get(label)
-            i = None if previous is None else own_labels.get(previous)
-            if j is None or (previous is not None and i is None):
+            seen = previous if isinstance(previous, tuple) else (previous,)
+            if label not in own_labels or not all(name in history for name in seen):
                 continue
+            before, j = [history[name] for name in seen], own_labels[label]
             if attribute is None:
-                cell = self.layout.pair_cell(i, j)
+                cell = self.layout.pair_cell(*before, j)
             elif previous is None:
                 cell = self.layout.cell(own_attributes[0].get(attribute.encode(), -1), j)
             else:
-                cell = self.layout.rich_cell(own_attributes[1].get(attribute.encode(), -1), i, j)
+                place = self.layout.rich_cell if len(before) == 1 else self.layout.history_cell
+                cell = place(own_attributes[1].get(attribute.encode(), -1), *before, j)
             if cell >= 0:
                 weights[cell] = weight
         return weights
@@ -83,13 +87,13 @@ def parsed_blocks(data: Any, form: str, label: str | None) -> Iterable[tuple[Any
     parsed = None
     for block in Source(data, form):
         if parsed is None:
-            column = _label_column(label, block.layout, form)
+            column = label_column(label, block.layout, form)
             parsed = Rows(form, LAST if column is None else column)
         parsed.parse(block)
         yield parsed, block.layout
 
 
-def _label_column(label: str | None, layout: Any, form: str) -> int | None:
+def label_column(label: str | None, layout: Any, form: str) -> int | None:
     """Where the label stands: None for the last column."""
     if label is None:
         if form == "conllu":
@@ -101,13 +105,28 @@ def _label_column(label: str | None, layout: Any, form: str) -> int | None:
     return layout.names.index(label)
 
 
-def read_corpus(train: Any, template: Template | None, run: Run, progress: Progress | None = None) -> Corpus:
-    """Read all training data, number its attributes, and decide which features exist."""
+def refuse_history(template: Template | None) -> None:
+    """TemplateError for a line that looks at labels given before."""
+    if template is None or template.history_line is None:
+        return
+    line = template.history_line
+    what = "T lines see" if line.kinds == "T" else "%y macros see"
+    raise TemplateError(f"{what} labels given before, which only the trainer lookahead can use", template.path or "template", line.number)
+
+
+def read_corpus(
+    train: Any, template: Template | None, run: Run, progress: Progress | None = None, direction: str | None = None
+) -> Corpus:
+    """Read all training data, number its attributes, and decide which features exist. `direction` is that of a trainer
+    that can use labels given before; with "backward" those behind the token are the ones given before."""
     from .core.indexbuilder import IndexBuilder
     from .core.layout import Layout
 
+    if direction is None:
+        refuse_history(template)
     report = progress or Progress.silent()
     started = time.perf_counter()
+    backward = direction == "backward"
     builder: Any = None
     layout: Any = None
     attributes: dict[str | None, int] = {}
@@ -115,8 +134,8 @@ def read_corpus(train: Any, template: Template | None, run: Run, progress: Progr
         if not rows.n_tokens:
             continue
         if builder is None:
-            template = _fitted(template, layout, run)
-            builder = IndexBuilder(template, crfsuite=run.format == "crfsuite")
+            template = fitted(template, layout, run)
+            builder = IndexBuilder(template, crfsuite=run.format == "crfsuite", backward=backward)
         builder.add(rows)
         path = rows.where(0)[0]
         attributes[path] = attributes.get(path, 0) + rows.n_attributes
@@ -136,7 +155,7 @@ def read_corpus(train: Any, template: Template | None, run: Run, progress: Progr
 
     n_u, n_b = dataset.n_u, dataset.n_b
     every = {"observed": 0, "all": 1}[run.features]
-    plain = None if template is None else _plain_bigram(template)
+    plain = None if template is None else plain_bigram(template)
     features, u_new, b_new = Layout.build(
         dataset,
         len(dataset.labels),
@@ -146,11 +165,12 @@ def read_corpus(train: Any, template: Template | None, run: Run, progress: Progr
         _rules(builder, True, every, n_b),
         array.array("i", [1]) * n_b,
         {"observed": 0, "all": 1, None: every}[plain.rule if plain else None],
+        builder.reaches(),
     )
     builder.renumber(u_new, b_new)
     if not features.n_features:
         raise DataError("no feature is left: lower --min-freq", layout.path)
-    label_column = _label_column(run.label, layout, run.format)
+    column = label_column(run.label, layout, run.format)
     summary = {
         "sequences": dataset.n_sequences,
         "tokens": dataset.n_tokens,
@@ -159,25 +179,22 @@ def read_corpus(train: Any, template: Template | None, run: Run, progress: Progr
         "weights": features.n_features,
         "seconds": time.perf_counter() - started,
     }
-    return Corpus(dataset, builder, features, template, layout.n_cols, layout.names, label_column, summary)
+    return Corpus(dataset, builder, features, template, layout.n_cols, layout.names, column, backward, summary)
 
 
-def _fitted(template: Template | None, layout: Any, run: Run) -> Template | None:
+def fitted(template: Template | None, layout: Any, run: Run) -> Template | None:
     """The template with column names resolved, checked against the columns of the data."""
     if template is None:
         return None
     if layout.names is not None:
         template = template.resolve({name: number for number, name in enumerate(layout.names)})
-    label = _label_column(run.label, layout, run.format)
+    label = label_column(run.label, layout, run.format)
     n_features = layout.n_cols - 1 if label is None else layout.n_cols
     if label is None and layout.n_cols < 2:
         raise DataError(f"found {layout.n_cols} column, expected at least two: features, and the label last", layout.path, layout.line)
     template.check(n_features)
     if label is not None and label in template.columns:
         raise TemplateError(f"the template uses column {label}, which holds the label", template.path)
-    if template.history_line is not None:
-        line = template.history_line
-        raise TemplateError("%y macros need a trainer with history, which this version does not have", template.path, line.number)
     return template
 
 
@@ -188,7 +205,7 @@ def _select(builder: Any, dataset: Any, n: int) -> None:
     builder.renumber(*keep_best(mutual_information(dataset), mutual_information(dataset, True), n))
 
 
-def _plain_bigram(template: Template) -> Any:
+def plain_bigram(template: Template) -> Any:
     """The line that asks for plain label pairs, or None."""
     return next((line for line in template.lines if "B" in line.kinds and not line.macros), None)
 

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from . import options as trainer_options
+from . import streaming
 from .checkpoint import Checkpoint, Standing, interval
 from .corpus import Corpus, is_rows, read_corpus
 from .divergence import Divergence
@@ -121,7 +122,8 @@ def learn(
 
     `train` is a path, a list of paths, or sentences as lists of rows of columns, the label last. `template` is a
     path, a Template, or None with format="crfsuite". The other options are those of `crfkit learn`, with
-    underscores; which of them the algorithm uses is described in crfkit.options.
+    underscores; which of them the algorithm uses is described in crfkit.options. With adf and passes=1 standard input,
+    pipes and open files are trained on as they come, and not held in memory (crfkit.streaming).
     """
     if given.get("path") is not None and given.get("dev") is None:
         raise OptionError("--path without --dev gives a model for each of its values: learn_path yields them")
@@ -151,13 +153,23 @@ def learn_path(
     progress = progress or Progress.silent()
     stop = stop or StopRequest()
 
+    if run.threads > 1 and getattr(options, "batch_size", 1) > 1:
+        raise OptionError("--batch-size needs --threads 1: threads make an update from every sequence")
+    if run.threads > 1 and isinstance(options, trainer_options.Sgd) and options.l1:
+        raise OptionError("sgd with --l1 needs --threads 1")
     run.check_files()
     if run.init is not None and not isinstance(run.init, Model):
         run = replace(run, init=load(run.init))
     if run.checkpoint is not None and getattr(options, "path", None) is not None:
         raise OptionError("--checkpoint does not go with --path: train one value at a time, each with --init from the one before")
+    if streaming.is_wanted(train, algorithm, options):
+        corpus, weights = streaming.train_stream(train, _template(template, run.format), options, run, progress, stop)
+        if run.prune is not None:
+            _prune(weights, run.prune)
+        yield build(corpus.layout, weights, corpus.builder, _header(algorithm, options, run, corpus))
+        return
     checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
-    corpus = read_corpus(train, _template(template, run.format), run, progress)
+    corpus = read_corpus(train, _template(template, run.format), run, progress, getattr(options, "direction", None))
     expected = expected_memory(corpus, options, threads(run))
     progress.summary({**corpus.summary, "memory": expected})
     check_memory(expected, run.max_memory)
@@ -202,10 +214,12 @@ def threads(run: Run) -> int:
 def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial: array.array | None = None) -> Any:
     """The trainer of that name, ready for its first pass."""
     from .trainers import trainer_class
+    from .trainers.base import OnlineTrainer
 
-    return trainer_class(algorithm)(
-        corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=threads(run)
-    )
+    cls = trainer_class(algorithm)
+    # the weights of online trainers depend on the number of threads: nobody gets more than one unasked
+    number = max(run.threads, 1) if issubclass(cls, OnlineTrainer) else threads(run)
+    return cls(corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=number, shared=corpus.builder.shared())
 
 
 def _header(algorithm: str, options: Any, run: Run, corpus: Corpus) -> dict[str, Any]:
@@ -308,7 +322,7 @@ class _Passes:
         record = {"pass": standing.passes, **({} if l1 is None else {"l1": l1}), **self.trainer.run_pass(self.stop.requested)}
         now = time.perf_counter()
         standing.seconds = now - self.started
-        record.update(seconds=now - begun, elapsed=standing.seconds)
+        record.update(seconds=now - begun, elapsed=standing.seconds, **self.trainer.measures())
         if self.dev is not None or self.log is not None:
             weights = self.trainer.weights()
             active, total = summarise(weights)

@@ -10,13 +10,15 @@ from __future__ import annotations
 import array
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import modelfile
 from .checkpoint import KIND as CHECKPOINT
-from .errors import ModelFileError
-from .options import WITHOUT_PROBABILITIES
+from .core.history import PADDINGS
+from .errors import ModelFileError, OptionError
+from .options import WITH_HISTORY, WITHOUT_PROBABILITIES, make
 from .template import Template
 from .version import __version__
 
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from .core.index import Index
     from .core.layout import Layout
     from .tagging import Tagger
+
+# The label before that of a feature, or the two before it.
+Previous = str | tuple[str | None, str | None] | None
 
 LAYOUT_ARRAYS = {"u_ptr": "int64", "u_label": "uint16", "b_ptr": "int64", "b_prev": "uint16", "b_label": "uint16"}
 
@@ -48,6 +53,26 @@ _FIELDS: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True)
+class Search:
+    """How a model with history finds labels, one after the other."""
+
+    depth: int
+    backward: bool
+
+    @classmethod
+    def of(cls, header: Mapping[str, Any]) -> Search | None:
+        """What the header of a model says; None where labels are found together."""
+        if header["algorithm"] not in WITH_HISTORY:
+            return None
+        options = {name: header["options"].get(name) for name in ("depth", "direction")}
+        try:
+            options = asdict(make(header["algorithm"], options))
+        except OptionError as error:
+            raise ModelFileError(f"the header's options: {error}") from None
+        return cls(options["depth"], options["direction"] == "backward")
+
+
 class Model:
     """A model, read-only. `learn` makes one, `load` opens one."""
 
@@ -59,12 +84,17 @@ class Model:
         try:
             text = header["template"]
             self.template = None if text is None else _template(text, header.get("column_names"))
-            self.index: Index = Index(self.template, sections, verify=verify)
+            self.search = Search.of(header)
+            if self.search is None and self.template is not None and self.template.history_line is not None:
+                raise ModelFileError(f"its template sees labels given before, which {header['algorithm']} cannot use")
+            self.index: Index = Index(self.template, sections, verify=verify, backward=self.search is not None and self.search.backward)
+            tables: list[Any] = [self._numbers(f"layout.{name}", dtype) for name, dtype in LAYOUT_ARRAYS.items()]
+            tables.append(self._history())
             self.layout: Layout = Layout.from_sections(
                 len(self.labels),
                 header["has_tau"],
                 header["hot"],
-                *(self._numbers(f"layout.{name}", dtype) for name, dtype in LAYOUT_ARRAYS.items()),
+                *tables,
                 verify=verify,
             )
             self.weights = self._numbers("weights", "float32")
@@ -91,6 +121,15 @@ class Model:
         if section.nbytes % size:
             raise ModelFileError(f"section {name!r} is not made of {dtype}")
         return section.cast("B").cast(code)
+
+    def _history(self) -> memoryview | None:
+        """The labels that features see before the last one, where there are such features."""
+        name = "layout.b_prev2"
+        if name not in self.sections:
+            return None
+        if self.search is None:
+            raise ModelFileError(f"section {name!r} in a model of {self.header['algorithm']}")
+        return self._numbers(name, "uint16")
 
     @property
     def labels(self) -> list[str]:
@@ -119,15 +158,20 @@ class Model:
     def __reduce__(self):
         return load, (self.to_bytes(),)
 
-    def features(self) -> Iterator[tuple[str | None, str | None, str, float]]:
+    def features(self) -> Iterator[tuple[str | None, Previous, str, float]]:
         """Every feature of a weight other than zero: (attribute, previous label or None, label, weight).
 
-        Attribute None stands for the plain pair of labels.
+        Attribute None stands for the plain pair of labels. A feature with history has a pair for the previous label: the
+        labels of the token before the last one and of the last one, None for any and _B-1, _B-2 before the sentence.
         """
         names = self.labels
+        history = [*names, *PADDINGS, None]  # for -1
         for kind, attribute, previous, label, weight in self.layout.features(self.weights):
-            text = None if kind == "T" else self._attribute_names["UB".index(kind)][attribute]
-            yield text, None if kind == "U" else names[previous], names[label], weight
+            text = None if kind == "T" else self._attribute_names[kind != "U"][attribute]
+            if kind == "H":
+                yield text, (history[previous[0]], history[previous[1]]), names[label], weight
+            else:
+                yield text, None if kind == "U" else names[previous], names[label], weight
 
     @cached_property
     def _attribute_names(self) -> tuple[list[str], list[str]]:

@@ -57,6 +57,14 @@ def _passes(default: int) -> Any:
     return option(default, "Passes over the training data.", low=1)
 
 
+def _batch_size() -> Any:
+    return option(1, "Sequences an update is made from: their gradients, at the same weights, are added up.", low=1)
+
+
+def _crf_loss() -> Any:
+    return option(False, "Report the negative log-likelihood of all training data after each pass.")
+
+
 def _rate(default: float | None = None) -> Any:
     return option(default, "First learning rate; where there is no default, it is chosen on a sample of the data.", above=0.0, kind=float)
 
@@ -66,6 +74,10 @@ def _decay() -> Any:
         None, "Factor on the rate after each pass (1: constant). When not given, the rate falls as 1/t at every step.",
         above=0.0, high=1.0, kind=float,
     )  # fmt: skip
+
+
+def _average(default: bool) -> Any:
+    return option(default, "Average the weights over all steps; --no-average keeps the last ones.")
 
 
 @dataclass(frozen=True)
@@ -117,11 +129,13 @@ class Sgd:
     passes: int = _passes(30)
     rate: float | None = _rate()
     decay: float | None = _decay()
+    batch_size: int = _batch_size()
+    crf_loss: bool = _crf_loss()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, what it received of the L1 penalty, copies while the rate is chosen, and what
-        the model is made of."""
-        return 14 + 8 * (self.l1 > 0)
+        """Memory for a weight: itself, what it received of the L1 penalty, copies while the rate is chosen, what the
+        model is made of, and its change within a batch."""
+        return 14 + 8 * (self.l1 > 0) + 4 * (self.batch_size > 1)
 
 
 @dataclass(frozen=True)
@@ -133,12 +147,18 @@ class Adf:
     l2: float = _l2(1.0)
     passes: int = _passes(20)
     rate: float = _rate(0.1)
-    alpha: float = option(0.995, "Factor on the rate of a feature after a tenth of a pass without it.", above=0.0, high=1.0)
-    beta: float = option(0.6, "Factor on the rate of a feature after a tenth of a pass with it in every sequence.", above=0.0, high=1.0)
+    alpha: float = option(0.995, "Factor on the rate of a feature after a window without it.", above=0.0, high=1.0)
+    beta: float = option(0.6, "Factor on the rate of a feature after a window with it in every sequence.", above=0.0, high=1.0)
+    window: int | None = option(
+        None, "Sequences after which rates fall; when not given, a tenth of the data, or 1000 of a stream that is trained on as it comes.",
+        low=1, kind=int,
+    )  # fmt: skip
+    batch_size: int = _batch_size()
+    crf_loss: bool = _crf_loss()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, and what the model is made of."""
-        return 14
+        """Memory for a weight: itself, what the model is made of, and its change within a batch."""
+        return 14 + 4 * (self.batch_size > 1)
 
 
 @dataclass(frozen=True)
@@ -153,10 +173,13 @@ class Sapo:
     ratio: float = option(0.05, "Leave out candidates less than RATIO times as probable as the best one; 0: keep all.", low=0.0, high=1.0)
     rate: float | None = _rate()
     decay: float | None = _decay()
+    batch_size: int = _batch_size()
+    crf_loss: bool = _crf_loss()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, copies while the rate is chosen, and what the model is made of."""
-        return 14
+        """Memory for a weight: itself, copies while the rate is chosen, what the model is made of, and its change
+        within a batch."""
+        return 14 + 4 * (self.batch_size > 1)
 
 
 @dataclass(frozen=True)
@@ -164,19 +187,82 @@ class Perceptron:
     """The averaged structured perceptron: fast to train, no probabilities."""
 
     passes: int = _passes(20)
-    average: bool = option(True, "Average the weights over all steps; --no-average keeps the last ones.")
+    average: bool = _average(True)
+    batch_size: int = _batch_size()
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: itself, what it owes its average, a copy when the model is made, and its change within
+        a batch."""
+        return 2 * 4 + 8 * self.average + 4 * (self.batch_size > 1)
+
+
+@dataclass(frozen=True)
+class Mira:
+    """MIRA: the smallest change that gives the true labels a margin over the best others; no probabilities."""
+
+    passes: int = _passes(20)
+    nbest: int = option(1, "Candidates, the best paths, to learn from at each step.", low=1, high=1000, short="-n")
+    aggressiveness: float = option(1.0, "C: how much of any one path a step may add to the weights or take from them.", above=0.0)
+    average: bool = _average(True)
 
     def bytes_per_cell(self, threads: int) -> int:
         """Memory for a weight: itself, what it owes its average, and a copy when the model is made."""
         return 2 * 4 + 8 * self.average
 
 
-TRAINERS: dict[str, type] = {"lbfgs": Lbfgs, "owlqn": Owlqn, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron}
+@dataclass(frozen=True)
+class Arow:
+    """AROW: each weight has a variance, and what is known well moves little; no probabilities."""
+
+    passes: int = _passes(20)
+    regularization: float = option(1000.0, "r: the larger, the less a single sequence changes weights and variances.", above=0.0)
+    average: bool = _average(True)
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: itself, its variance, what it owes its average, and a copy when the model is made."""
+        return 3 * 4 + 8 * self.average
+
+
+@dataclass(frozen=True)
+class Cw:
+    """Confidence-weighted learning: each weight has a variance; every sequence must be right with confidence."""
+
+    passes: int = _passes(20)
+    confidence: float = option(0.52, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
+    average: bool = _average(True)
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: itself, its variance, what it owes its average, and a copy when the model is made."""
+        return 3 * 4 + 8 * self.average
+
+
+@dataclass(frozen=True)
+class Lookahead:
+    """History-based tagging that looks some labels ahead before it decides: label trigrams, no probabilities."""
+
+    passes: int = _passes(20)
+    depth: int = option(1, "Labels to look ahead before each decision; 0: only at the label itself.", low=0, high=100)
+    margin: float = option(30.0, "How much better than all others the correct label has to be.", low=0.0)
+    direction: str = option("forward", "Label from left to right (forward) or from right to left (backward).", choices=("forward", "backward"))
+    average: bool = _average(True)
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory for a weight: itself, what it owes its average, and a copy when the model is made."""
+        return 2 * 4 + 8 * self.average
+
+
+TRAINERS: dict[str, type] = {
+    "lbfgs": Lbfgs, "owlqn": Owlqn, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron, "mira": Mira, "arow": Arow,
+    "cw": Cw, "lookahead": Lookahead,
+}  # fmt: skip
 
 ALIASES: dict[str, str] = {"dbl-crf": "sapo"}
 
 # Trainers whose scores are not log-linear likelihoods: probabilities would mean nothing.
-WITHOUT_PROBABILITIES = frozenset({"perceptron"})
+WITHOUT_PROBABILITIES = frozenset({"perceptron", "mira", "arow", "cw", "lookahead"})
+
+# Trainers whose models find one label after the other, and may look at those they have given.
+WITH_HISTORY = frozenset({"lookahead"})
 
 
 def all_fields() -> dict[str, tuple[Field, list[str]]]:

@@ -20,6 +20,7 @@ from .core.columns import Rows
 from .core.decoder import Decoder, Scratch, gold_labels
 from .core.printing import Printer
 from .errors import DataError, OptionError, TemplateError, UnsupportedError
+from .model import Search
 from .options import WITHOUT_PROBABILITIES
 from .template import Template
 
@@ -71,7 +72,11 @@ class Tagger:
             limits = constraints(self.constraints, header["labels"])
         self.header = header
         self._needs = max(index.plan.columns, default=-1) + 1
-        decoder = Decoder(index, layout, weights, header["labels"], verified=verified, constraints=limits)
+        search = Search.of(header) or Search(-1, False)
+        decoder = Decoder(
+            index, layout, weights, header["labels"],
+            verified=verified, constraints=limits, depth=search.depth, backward=search.backward,
+        )  # fmt: skip
         self._scratches: dict[tuple[int, ...] | None, list[Scratch]] = {None: []}
         self._decoders: dict[tuple[int, ...] | None, Decoder] = {None: decoder}
 

@@ -2,7 +2,7 @@
 
     U05:%x[-1,0]/%x[0,0]  @minfreq=3
     |                     |_ annotations, of this line alone
-    |_ U: with a label, B: with a pair of labels, *: both
+    |_ U: with a label, B: with a pair of labels, *: both, T: with three labels
 
 A line stands for one string a token: its literal text with each macro replaced by what it makes of a cell.
 That string, the whole of it, is the name of the feature. `Template.parse` reads templates; `expand` (see
@@ -48,11 +48,12 @@ class Line:
 
     number: int  # in the file, from 1
     text: str  # the whole line as written
-    kinds: str  # "U", "B" or "UB"
+    kinds: str  # "U", "B", "UB" or "T"
     literals: tuple[bytes, ...]  # around the macros: literals[0] macros[0] literals[1] ... literals[-1]
     macros: tuple[Macro, ...]
     rule: str | None = None  # "observed" or "all", where the line overrides --features
     min_freq: int | None = None  # where the line overrides --min-freq
+    reach: int = 0  # which earlier labels it looks at, more than a B line does: 1 the last, 2 that before it, 3 both
 
 
 _FIELDS = {"r": "row", "c": "column", "R": "row2", "C": "column2", "l": "length", "p": "pattern"}
@@ -88,7 +89,7 @@ MACROS: Mapping[str, _Form] = {
     "y": _Form("y", "r"),
 }
 
-_KINDS = {"U": "U", "u": "U", "B": "B", "b": "B", "*": "UB"}
+_KINDS = {"U": "U", "u": "U", "B": "B", "b": "B", "*": "UB", "T": "T"}
 
 # Six digits are beyond any use and keep every sum of offsets within 32 bits.
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
@@ -210,8 +211,8 @@ class Template:
 
     @property
     def history_line(self) -> Line | None:
-        """The first line that sees earlier labels (%y), which only the lookahead trainer can use."""
-        return next((line for line in self.lines if any(m.kind == "y" for m in line.macros)), None)
+        """The first line that sees earlier labels (T, %y), which only the lookahead trainer can use."""
+        return next((line for line in self.lines if line.reach), None)
 
 
 def _name(path: str | None) -> str:
@@ -239,7 +240,7 @@ class _LineParser:
         kinds = _KINDS.get(self.line[0])
         if kinds is None:
             raise self.error(
-                f"a line starts with '{self.line[0]}', expected U (unigram), B (bigram), * (both) or # (comment)"
+                f"a line starts with '{self.line[0]}', expected U (unigram), B (bigram), * (both), T (trigram) or # (comment)"
             )
         if "\0" in self.line:
             raise self.error("a NUL character in the template")
@@ -257,7 +258,8 @@ class _LineParser:
                 literals.append("")
         literals[-1] += body[position:]
         encoded = tuple(literal.encode() for literal in literals)
-        return Line(self.number, self.line, kinds, encoded, tuple(macros), rule, min_freq)
+        reach = 3 if kinds == "T" else sum({-macro.row for macro in macros if macro.kind == "y"})
+        return Line(self.number, self.line, kinds, encoded, tuple(macros), rule, min_freq, reach)
 
     def annotations(self) -> tuple[str, str | None, int | None]:
         """Split the trailing @words off: the line without them, and what they say."""
@@ -324,7 +326,11 @@ class _LineParser:
         if values.get("length", 1) < 1:
             raise self.error(f"'{text}' has length {values['length']}; expected at least 1 character")
         if form.kind == "y" and values["row"] >= 0:
-            raise self.error(f"'{text}' is not an earlier label; expected %y[-1], %y[-2], ...")
+            raise self.error(f"'{text}' is not an earlier label; expected %y[-1] or %y[-2]")
+        if form.kind == "y" and values["row"] < -2:
+            raise self.error(f"'{text}' is too far away: features see two labels back, %y[-1] and %y[-2]")
+        if form.kind == "y" and self.line[0] not in "Uu":
+            raise self.error(f"'{text}' in a line that starts with {self.line[0]}: %y belongs into U lines")
         return values
 
     def pattern(self, text: str, pattern: str) -> str:

@@ -28,7 +28,8 @@ def dump_command(model: str, header: bool, labels: bool, template: bool, top: in
     """Print the weights of MODEL that are not zero, or other parts of it.
 
     A line has four columns between tabs: the attribute (* for plain label pairs), the previous label (# where the
-    weight does not depend on it), the label, and the weight.
+    weight does not depend on it), the label, and the weight. Features that see two labels back have both for the
+    previous label, with a blank between them.
     """
     if sum((header, labels, template, top is not None or attribute is not None)) > 1:
         raise click.UsageError("--header, --labels, --template and weights are different things to show; choose one")
@@ -60,6 +61,8 @@ def _selected(model: Model, path: str, top: int | None, attribute: str | None) -
 def _write_features(features: Any) -> None:
     lines: list[str] = []
     for attribute, previous, label, weight in features:
+        if isinstance(previous, tuple):
+            previous = " ".join("#" if name is None else name for name in previous)
         lines.append(f"{'*' if attribute is None else attribute}\t{'#' if previous is None else previous}\t{label}\t{weight:.7g}\n")
         if len(lines) >= LINES_AT_ONCE:
             write_output("".join(lines))

@@ -57,7 +57,7 @@ def _defaults(name: str, users: list[str]) -> str:
 @trainer_flags
 @click.option("--init", type=click.Path(), metavar="MODEL", help="Start from the weights of this model, as far as its features exist here.")
 @click.option("--seed", type=click.INT, help="Of the random order of the sequences.  [default 0]")
-@click.option("--threads", type=click.INT, metavar="N", help="Threads; 0: one for each processor. The model does not depend on it.  [default 0]")
+@click.option("--threads", type=click.INT, metavar="N", help="Threads; 0: one for each processor, and one for trainers that change the weights after every sequence. With 2 or more sgd, adf and sapo do so without locks, and models differ from run to run; all others do not depend on it.  [default 0]")  # fmt: skip
 @click.option("--log", type=click.Path(), metavar="FILE", help="Write one JSON object a pass.")
 @click.option("--checkpoint", type=click.Path(), metavar="FILE", help="After each pass, write to this file all that is needed to go on from there.")
 @click.option("--checkpoint-every", metavar="N", help="With --checkpoint: only after every N passes, or N minutes when N ends in m.")
@@ -78,7 +78,8 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
     crfkit learn --format crfsuite attributes.txt model
 
     TRAIN has one token a line, columns between tabs or blanks with the label last, and a blank line after each
-    sentence; `.gz` is fine, and `-` is standard input. TEMPLATE says which features a token has, in the language of
+    sentence; `.gz` is fine, and `-` is standard input; `-a adf --passes 1` learns from it as it comes and holds
+    no more than a window of it in memory. TEMPLATE says which features a token has, in the language of
     CRF++ with further macros (docs/templates.md).
 
     Each trainer has options of its own, named in brackets; one that the chosen trainer does not use is an error.

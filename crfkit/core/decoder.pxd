@@ -6,6 +6,7 @@ from .columns cimport Rows
 from .index cimport Extractor, Index
 from .lattice cimport Lattice
 from .layout cimport Layout
+from .lookahead cimport Lookahead
 from .memory cimport BufferC
 from .search cimport Search
 from .strings cimport StringTable
@@ -28,7 +29,10 @@ cdef class Decoder:
     cdef const weight_t* w              # into weights, or into copy if those are not aligned
     cdef BufferC copy
     cdef bint verified, constrained
-    cdef object constraints             # what the three point into
+    cdef int32_t depth                  # of the search with history, or -1
+    cdef bint backward                  # sentences and constraints are turned around
+    cdef object constraints
+    cdef bytes follow, starts, ends     # what the three point into
     cdef const uint8_t* may_follow      # [L][L], if constrained
     cdef const uint8_t* may_start       # [L]
     cdef const uint8_t* may_end         # [L]
@@ -42,6 +46,7 @@ cdef class Scratch:
     cdef Extractor extractor
     cdef Lattice lattice
     cdef Search search
+    cdef Lookahead history              # or None
     cdef Lattice voting                 # marginals as scores, where transitions are constrained
     cdef BufferC labels                 # uint16 of the tokens of a block
     cdef BufferC flags                  # uint8 [L]
@@ -51,6 +56,7 @@ cdef class Scratch:
     cdef int allow(self, Rows rows, int64_t s) except -1 nogil
     cdef int best(self, Rows rows, int64_t s, HowC how, uint16_t* labels) except -1 nogil
     cdef int find_path(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil
+    cdef int find_history(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil
     cdef int expect(self, Rows rows, int64_t s) except -1 nogil
     cdef int vote(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil
     cdef int decode(self, Rows rows, int64_t first, int64_t last, HowC how, uint16_t* labels) except -1 nogil

@@ -14,6 +14,7 @@ from .columns cimport FORM_CONLLU, rows_label
 from .kernels cimport K
 from .lattice cimport lattice_allow, lattice_forbid, lattice_load_weights, lattice_path_score
 from .layout cimport layout_fits
+from .lookahead cimport Lookahead
 from .memory cimport buffer_free, buffer_reserve
 from .search cimport Search, search_nbest
 from .strings cimport StringTable, StringTableC, string_hash, strings_find
@@ -28,12 +29,13 @@ cdef enum:
 cdef class Decoder:
     """The parts of a model that tagging needs.
 
+    `depth` and `backward` are those of a model with history (lookahead.pyx); depth -1: the labels are found together.
     With verified=False the features of each sentence are checked before they are scored. `constraints` has the
     bytes transitions[L*L], starts[L] and ends[L], 1 for what is allowed (crfkit.constraints).
     """
 
     def __init__(self, Index index not None, Layout layout not None, const float[::1] weights not None, labels, *,
-                 bint verified=True, constraints=None):
+                 bint verified=True, constraints=None, int32_t depth=-1, bint backward=False):
         cdef int32_t j, L = layout.c.L
         if self.index is not None:
             raise TypeError("a Decoder is set up once")
@@ -41,7 +43,10 @@ cdef class Decoder:
             raise ValueError("weights or labels of another layout")
         if index.n_attributes != layout.n_attributes:
             raise ValueError("an index of another layout")
+        if layout.c.b_prev2 != NULL and depth < 0:
+            raise ValueError("features with history, and no way to search with them")
         self.layout, self.weights, self.verified = layout, weights, verified
+        self.depth, self.backward = depth, backward
         if weights.shape[0]:
             self.w = &weights[0]
             if <uintptr_t>self.w % ALIGNMENT:  # from a file they never are
@@ -61,9 +66,13 @@ cdef class Decoder:
         if constraints is not None:
             if [len(constraints.transitions), len(constraints.starts), len(constraints.ends)] != [L * L, L, L]:
                 raise ValueError("constraints on other labels")
-            self.may_follow = <const uint8_t*><const char*><bytes?>constraints.transitions
-            self.may_start = <const uint8_t*><const char*><bytes?>constraints.starts
-            self.may_end = <const uint8_t*><const char*><bytes?>constraints.ends
+            self.follow, self.starts, self.ends = constraints.transitions, constraints.starts, constraints.ends
+            if backward:  # what follows is what stands before
+                self.follow = b"".join([self.follow[j::L] for j in range(L)])
+                self.starts, self.ends = self.ends, self.starts
+            self.may_follow = <const uint8_t*><const char*>self.follow
+            self.may_start = <const uint8_t*><const char*>self.starts
+            self.may_end = <const uint8_t*><const char*>self.ends
             self.constrained, self.constraints = True, constraints
         self.index = index
 
@@ -75,12 +84,12 @@ cdef class Decoder:
     def with_columns(self, template, numbers):
         """The same decoder for data with the columns in another order: numbers[c] is where the template's column
         c stands."""
-        cdef Index index = Index(template, self.index.sections, verify=False)
+        cdef Index index = Index(template, self.index.sections, verify=False, backward=self.backward)
         cdef int32_t i
         for i in range(index.n_columns):
             (<int32_t*>index.column_number.data)[i] = numbers[index.plan.columns[i]]
         return Decoder(index, self.layout, self.weights, self.labels, verified=self.verified,
-                       constraints=self.constraints)
+                       constraints=self.constraints, depth=self.depth, backward=self.backward)
 
     def label_ids(self, labels):
         """The numbers of labels; DataError for one that the model does not have."""
@@ -114,6 +123,9 @@ cdef class Scratch:
         if decoder.constrained:
             lattice_forbid(&self.lattice.c, decoder.may_follow)
             self.voting = _votes(decoder)
+        if decoder.depth >= 0:
+            self.history = Lookahead(decoder.layout, self.lattice, decoder.depth, decoder.index.shared())
+            self.history.w = decoder.w
         buffer_reserve(&self.flags, decoder.layout.c.L, 1)
         self.decoder = decoder
 
@@ -122,13 +134,19 @@ cdef class Scratch:
         buffer_free(&self.flags)
 
     cdef int score(self, Rows rows, int64_t s) except -1 nogil:
-        """Node and edge scores of sentence s."""
+        """Node and edge scores of sentence s. With history: those of nodes; labels stand in the order in which they
+        are chosen."""
         cdef const SentenceC* sent = &self.extractor.sentence
+        cdef SentenceC nodes
         if rows.c.seq_ptr[s + 1] == rows.c.seq_ptr[s]:
             raise ValueError("an empty sentence has no scores")
         self.decoder.index.extract(self.extractor, &rows.c, rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1])
         if not self.decoder.verified and not layout_fits(&self.decoder.layout.c, sent):
             raise ModelFileError("the model is damaged: its tables of features contradict each other")
+        if self.decoder.depth >= 0:
+            nodes = sent[0]
+            nodes.b_ptr = NULL
+            sent = &nodes
         self.lattice.reserve(sent)
         K.score(&self.decoder.layout.c, self.decoder.w, 1.0, sent, &self.lattice.c)
         if not self.decoder.verified:
@@ -154,6 +172,7 @@ cdef class Scratch:
         """Only the labels that stand in the rows stay possible: label|label|..., or ? for all of them. In CoNLL-U
         an empty cell (_) says nothing either."""
         cdef LatticeC* lat = &self.lattice.c
+        cdef double* node
         cdef const StringTableC* names = &self.decoder.label_table.c
         cdef uint8_t* allowed = <uint8_t*>self.flags.data
         cdef const char* cell
@@ -180,9 +199,10 @@ cdef class Scratch:
                 allowed[label] = 1
                 cell += size + 1
                 n -= <int32_t>size + 1
+            node = lat.score + (lat.T - 1 - t if self.decoder.backward else t) * lat.P
             for j in range(lat.L):
                 if not allowed[j]:
-                    lat.score[t * lat.P + j] = -INFINITY
+                    node[j] = -INFINITY
         return 0
 
     cdef int best(self, Rows rows, int64_t s, HowC how, uint16_t* labels) except -1 nogil:
@@ -199,9 +219,22 @@ cdef class Scratch:
 
     cdef int find_path(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
         """The best path of the sentence that is scored."""
+        if self.decoder.depth >= 0:
+            return self.find_history(rows, s, labels)
         self.path_score = K.viterbi(&self.lattice.c, labels)
         if self.path_score == -INFINITY:
             self.impossible(rows, s)
+        return 0
+
+    cdef int find_history(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
+        """The labels of the sentence that is scored, one after the other, each with regard to those before it."""
+        cdef LatticeC* lat = &self.lattice.c
+        close_dead_ends(lat)
+        self.history.watch(&self.extractor.sentence, lat.T)
+        if self.history.tag(labels) != 0:
+            self.impossible(rows, s)
+        if self.decoder.backward:
+            reverse(labels, lat.T)
         return 0
 
     cdef int expect(self, Rows rows, int64_t s) except -1 nogil:
@@ -305,6 +338,11 @@ cdef class Scratch:
             mask = allowed
             if mask.shape[0] != <int64_t>self.lattice.c.T * self.lattice.c.L:
                 raise ValueError("flags of another sentence")
+            if self.decoder.backward:
+                turned = bytearray()
+                for t in range(self.lattice.c.T - 1, -1, -1):
+                    turned += allowed[t * self.lattice.c.L : (t + 1) * self.lattice.c.L]
+                mask = turned
             lattice_allow(&self.lattice.c, &mask[0])
         self.room(self.lattice.c.T)
 
@@ -323,7 +361,7 @@ cdef class Scratch:
         """The n best paths of the sentence taken: (score, labels)."""
         cdef int64_t k
         with nogil:
-            if search_nbest(self.search, &self.lattice.c, n, 0.0) == 0:
+            if search_nbest(self.search, &self.lattice.c, n, 0.0, 1.0) == 0:
                 self.impossible(rows, 0)
         return [(self.search.scores[k], self.as_text(self.search.labels + k * self.lattice.c.T, self.lattice.c.T))
                 for k in range(self.search.found)]
@@ -338,6 +376,11 @@ cdef class Scratch:
             if not 0 <= labels[t] < self.lattice.c.L:
                 raise ValueError(f"label {labels[t]}")
             path[t] = labels[t]
+        if self.decoder.depth >= 0:
+            if self.decoder.backward:
+                reverse(path, self.lattice.c.T)
+            self.history.watch(&self.extractor.sentence, self.lattice.c.T)
+            return self.history.path_score(path)
         return lattice_path_score(&self.lattice.c, path)
 
     def log_z(self, Rows rows not None):
@@ -368,6 +411,30 @@ cdef class Scratch:
                     for j in range(lat.L):
                         cell[0] = K.pair_marginal(lat, t, i, j)
                         cell += 1
+
+
+cdef void reverse(uint16_t* labels, int64_t n) noexcept nogil:
+    cdef int64_t t
+    for t in range(n // 2):
+        labels[t], labels[n - 1 - t] = labels[n - 1 - t], labels[t]
+
+
+cdef void close_dead_ends(LatticeC* lat) noexcept nogil:
+    """Where some labels or steps are forbidden, forbid labels after which the sentence cannot be finished too: who
+    chooses one label after the other must not find that out too late."""
+    cdef int64_t t, i, j, P = lat.P
+    cdef bint open
+    cdef double* node
+    for t in range(lat.T - 2, -1, -1):
+        node = lat.score + t * P
+        for i in range(lat.L):
+            open = False
+            for j in range(lat.L):
+                if lat.tau[i * P + j] > -INFINITY and node[P + j] > -INFINITY:
+                    open = True
+                    break
+            if not open:
+                node[i] = -INFINITY
 
 
 cdef bint all_numbers(const double* rows, int64_t n, const LatticeC* lat) noexcept nogil:

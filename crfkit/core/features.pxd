@@ -36,6 +36,7 @@ cdef struct NodeC:
 cdef struct UseC:
     int32_t node, base, slot
     bint bigram
+    bint edge                   # bigram, and only where there is a label before
 
 # A packed node of several cells is one table, searched from the home of a gram: entries (parent's gram, last
 # value, attributes of the slots). The gram is the number of its entry, row and key point into the table.
@@ -67,7 +68,7 @@ cdef class Features:
     cdef SpaceC space[2]
     cdef int32_t n_columns, n_views, n_nodes, n_uses, n_constants, padding
     cdef int32_t last_column        # of the data that any macro reads, or -1
-    cdef bint has_bigrams
+    cdef bint has_bigrams, backward
     cdef BufferC column_ptr, view_ptr, node_buf, use_buf, slot_buf, text_buf, path_buf
     cdef BufferC column_number      # int32 [columns]: their numbers in the data
     cdef BufferC constant_attr      # int32 [constants]

@@ -105,7 +105,7 @@ cdef class Features:
         buffer_reserve(&self.use_buf, self.n_uses, sizeof(UseC))
         self.use = <UseC*>self.use_buf.data
         for i, use in enumerate(plan.uses):
-            self.use[i] = UseC(use.node, use.base, use.slot, use.bigram)
+            self.use[i] = UseC(use.node, use.base, use.slot, use.bigram, use.edge)
         buffer_reserve(&self.constant_attr, self.n_constants, sizeof(int32_t))
         for i in range(self.n_constants):
             (<int32_t*>self.constant_attr.data)[i] = -1
@@ -151,6 +151,11 @@ cdef class Features:
             self.space[i].literal = &table.c
             self.literal_table[i] = <void*>table
         return 0
+
+    def shared(self):
+        """The bigram attributes of lines without macros that look at labels before the sentence, too: every token
+        has them."""
+        return [(<int32_t*>self.constant_attr.data)[k] for k, slot in enumerate(self.plan.constants) if slot.reach]
 
     cdef int pad(self, BufferC* text) except -1:
         """Find the values of the paddings."""

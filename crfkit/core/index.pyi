@@ -14,7 +14,7 @@ class Extractor:
 
 class Index(Features):
     def __init__(
-        self, template: Template | None, sections: Mapping[str, Buffer], *, verify: bool = True
+        self, template: Template | None, sections: Mapping[str, Buffer], *, verify: bool = True, backward: bool = False
     ) -> None: ...
     @property
     def n_attributes(self) -> tuple[int, int]: ...

@@ -50,13 +50,15 @@ cdef class Extractor:
 
 
 cdef class Index(Features):
-    """A packed index. `sections` maps the names of packing.pyx to buffers; they must stay unchanged."""
+    """A packed index. `sections` maps the names of packing.pyx to buffers; they must stay unchanged. With `backward`
+    the tokens of a sentence come out in reverse order."""
 
-    def __init__(self, template, sections, *, bint verify=True):
+    def __init__(self, template, sections, *, bint verify=True, bint backward=False):
         if self.plan is not None:
             raise TypeError("an Index is set up once")
         cdef const int64_t[::1] counts
         cdef ScratchC scratch
+        self.backward = backward
         self.plan, self.sections, self.mapped, self.named = Plan(template), sections, [], {}
         counts = memoryview(self.buffer("plan", 8)).cast("q")
         expected = [len(self.plan.columns), len(self.plan.views), len(self.plan.nodes)]
@@ -237,7 +239,7 @@ cdef class Index(Features):
     cdef int find_attributes(self, Extractor x, const RowsC* rows, int64_t first) except -1 nogil:
         """Follow the lines of the template at each token."""
         cdef ScratchC* s = &x.scratch
-        cdef int32_t i, t, g, a, T = s.T
+        cdef int32_t i, k, t, g, a, T = s.T
         cdef bint items = rows.form == FORM_CRFSUITE
         cdef int64_t n, n_u = 0, n_b = 0, u_start, b_start
         cdef int64_t room = <int64_t>T * self.n_uses
@@ -261,13 +263,14 @@ cdef class Index(Features):
             buffer_reserve(&x.b_id, room, sizeof(int32_t))
             b_ptr, b_id = <int64_t*>x.b_ptr.data, <int32_t*>x.b_id.data
             b_ptr[0] = 0
-        for t in range(T):
+        for k in range(T):
+            t = T - 1 - k if self.backward else k
             u_start, b_start = n_u, n_b
             if items:
                 n_u = self.find_items(rows, first + t, u_id, u_val, n_u)
             for i in range(self.n_uses):
                 use = &self.use[i]
-                if use.bigram and t == 0:
+                if use.edge and k == 0:
                     continue  # no edge leads into the first token
                 if use.node < 0:
                     a = (<const int32_t*>self.constant_attr.data)[use.slot]
@@ -292,10 +295,10 @@ cdef class Index(Features):
                         u_val[n_u] = 1
                     n_u += 1
             sort_ids(u_id + u_start, u_val + u_start if items else NULL, n_u - u_start)
-            u_ptr[t + 1] = n_u
+            u_ptr[k + 1] = n_u
             if b_ptr != NULL:
                 sort_ids(b_id + b_start, NULL, n_b - b_start)
-                b_ptr[t + 1] = n_b
+                b_ptr[k + 1] = n_b
         x.sentence.T = T
         x.sentence.u_ptr, x.sentence.u_id, x.sentence.u_val = u_ptr, u_id, u_val
         x.sentence.b_ptr, x.sentence.b_id, x.sentence.b_val = b_ptr, b_id, NULL

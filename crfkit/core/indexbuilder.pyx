@@ -17,6 +17,7 @@ from .columns cimport FORM_CRFSUITE, RowsC, Rows, rows_attr, rows_cell, rows_lab
 from .dataset cimport Dataset
 from .features cimport Features, NodeC, ScratchC, SlotC, UseC, scratch_free
 from .grams cimport grams_intern, grams_reserve
+from .history cimport REACH_EDGE
 from .memory cimport buffer_free, buffer_reserve
 from .strings cimport StringTable
 from .views cimport NONE, View
@@ -32,15 +33,15 @@ cdef enum:
 
 cdef class IndexBuilder(Features):
     """Compiles a corpus against a template. `template` may be None in the form of CRFsuite, where the data
-    bring their attributes along."""
+    bring their attributes along. With `backward` the tokens of a sequence stand in reverse order in the data set."""
 
-    def __init__(self, template, *, bint crfsuite=False):
+    def __init__(self, template, *, bint crfsuite=False, bint backward=False):
         cdef StringTable column
         cdef int32_t i
         if self.plan is not None:
             raise TypeError("an IndexBuilder is used once")
         self.plan = Plan(template)
-        self.crfsuite = crfsuite
+        self.crfsuite, self.backward = crfsuite, backward
         self.columns.extend(StringTable() for _ in self.plan.columns)
         self.adopt_plan()
         self.label_table = StringTable()
@@ -57,10 +58,14 @@ cdef class IndexBuilder(Features):
         buffer_free(&self.literal_attr[0])
         buffer_free(&self.literal_attr[1])
 
-    def add(self, Rows rows not None):
-        """Take in the sequences of one parsed block."""
+    def add(self, Rows rows not None, int64_t first=0, int64_t most=-1):
+        """Take in the sequences of one parsed block, or `most` of them from `first` on; how many there were."""
         cdef const RowsC* c = &rows.c
-        cdef int64_t s
+        cdef int64_t s, last = c.n_seq
+        if first < 0:
+            raise IndexError(f"sequence {first}")
+        if 0 <= most < last - first:
+            last = first + most
         if self.finished:
             raise TypeError("the corpus is finished")
         if (c.form == FORM_CRFSUITE) != self.crfsuite:
@@ -68,10 +73,11 @@ cdef class IndexBuilder(Features):
         if c.n_tok and c.label_col >= c.n_cols:
             raise DataError(f"the labels should be in column {c.label_col}, but the data have {c.n_cols}")
         with nogil:
-            for s in range(c.n_seq):
+            for s in range(first, last):
                 self.add_labels(c, c.seq_ptr[s], c.seq_ptr[s + 1])
                 self.add_weight(c.seq_weight[s] if self.crfsuite else 1.0)
                 self.add_sequence(c, c.seq_ptr[s], c.seq_ptr[s + 1])
+        return max(last - first, 0)
 
     cdef int add_labels(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
         cdef int64_t t, n = self.dataset.c.n_tok
@@ -83,7 +89,7 @@ cdef class IndexBuilder(Features):
             label = self.label_table.intern(s, size)
             if label >= MOST_LABELS:
                 raise DataError(f"more than {MOST_LABELS} different labels; is the last column the label?")
-            (<uint16_t*>self.dataset.label.data)[n + t - first] = <uint16_t>label
+            (<uint16_t*>self.dataset.label.data)[n + (last - 1 - t if self.backward else t - first)] = <uint16_t>label
         return 0
 
     cdef int add_weight(self, float weight) except -1 nogil:
@@ -160,8 +166,8 @@ cdef class IndexBuilder(Features):
 
     cdef int add_attributes(self, const RowsC* rows, int64_t first) except -1 nogil:
         """Follow the lines of the template at each token."""
-        cdef int32_t i, t, g, a, T = self.scratch.T
-        cdef int64_t n_tok = self.dataset.c.n_tok, n_u, n_b = 0, k
+        cdef int32_t i, k, t, g, a, T = self.scratch.T
+        cdef int64_t n_tok = self.dataset.c.n_tok, n_u, n_b = 0, n_items
         cdef int64_t* u_ptr
         cdef int64_t* b_ptr = NULL
         cdef int32_t* u_id
@@ -172,23 +178,24 @@ cdef class IndexBuilder(Features):
         buffer_reserve(&self.dataset.u_ptr, n_tok + T + 1, sizeof(int64_t))
         u_ptr = <int64_t*>self.dataset.u_ptr.data + n_tok
         n_u = u_ptr[0]
-        k = rows.attr_ptr[first + T] - rows.attr_ptr[first] if self.crfsuite else 0
-        buffer_reserve(&self.dataset.u_id, n_u + k + <int64_t>T * self.n_uses, sizeof(int32_t))
+        n_items = rows.attr_ptr[first + T] - rows.attr_ptr[first] if self.crfsuite else 0
+        buffer_reserve(&self.dataset.u_id, n_u + n_items + <int64_t>T * self.n_uses, sizeof(int32_t))
         u_id = <int32_t*>self.dataset.u_id.data
         if self.crfsuite:
-            buffer_reserve(&self.dataset.u_val, n_u + k + <int64_t>T * self.n_uses, sizeof(float))
+            buffer_reserve(&self.dataset.u_val, n_u + n_items + <int64_t>T * self.n_uses, sizeof(float))
         if self.has_bigrams:
             buffer_reserve(&self.dataset.b_ptr, n_tok + T + 1, sizeof(int64_t))
             b_ptr = <int64_t*>self.dataset.b_ptr.data + n_tok
             n_b = b_ptr[0]
             buffer_reserve(&self.dataset.b_id, n_b + <int64_t>T * self.n_uses, sizeof(int32_t))
             b_id = <int32_t*>self.dataset.b_id.data
-        for t in range(T):
+        for k in range(T):
+            t = T - 1 - k if self.backward else k
             if self.crfsuite:
                 self.add_items(rows, first + t, &n_u)
             for i in range(self.n_uses):
                 use = &self.use[i]
-                if use.bigram and t == 0:
+                if use.edge and k == 0:
                     continue  # no edge leads into the first token
                 if use.node < 0:
                     attr = <int32_t*>self.constant_attr.data + use.slot
@@ -210,9 +217,9 @@ cdef class IndexBuilder(Features):
                     if self.crfsuite:
                         (<float*>self.dataset.u_val.data)[n_u] = 1
                     n_u += 1
-            u_ptr[t + 1] = n_u
+            u_ptr[k + 1] = n_u
             if b_ptr != NULL:
-                b_ptr[t + 1] = n_b
+                b_ptr[k + 1] = n_b
         return 0
 
     cdef int add_items(self, const RowsC* rows, int64_t token, int64_t* n_u) except -1 nogil:
@@ -252,6 +259,22 @@ cdef class IndexBuilder(Features):
             raise OverflowError("more than two thousand million different attributes; use a smaller template")
         self.space[bigram].n += 1
         return <int32_t>(self.space[bigram].n - 1)
+
+    def drain(self):
+        """Hand out the sequences taken in since the last time, as a Dataset, and go on. In all of them labels and
+        attributes have the numbers in whose order they were first seen."""
+        cdef Dataset data = self.dataset
+        if self.finished:
+            raise TypeError("the corpus is finished")
+        data.labels = [label.decode() for label in self.label_table]
+        data.n_u, data.n_b = <int32_t>self.space[0].n, <int32_t>self.space[1].n
+        if not self.valued:
+            buffer_free(&data.u_val)
+        if not self.weighted:
+            buffer_free(&data.seq_weight)
+        data.settle()
+        self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None)
+        return data
 
     def finish(self, int64_t min_freq=1):
         """Close the corpus: labels in bytewise order, attributes with fewer occurrences than `min_freq` or
@@ -329,6 +352,13 @@ cdef class IndexBuilder(Features):
         """Of each attribute, as its lines say which features it has: 0 observed, 1 the default, 2 all; the
         most generous where several lines make it. An array of int64."""
         return self.spread(bigram, 1, lambda slot: max({"observed": 0, None: 1, "all": 2}[r] for r in slot.rules))
+
+    def reaches(self):
+        """Of each bigram attribute, which labels before its own it looks at (history.pxd); None where all are B
+        lines. Bytes."""
+        if not any(slot.reach for slot in self.all_slots()):
+            return None
+        return bytes([max(reach, 0) for reach in self.spread(True, REACH_EDGE, lambda slot: slot.reach)])
 
     @property
     def has_rules(self):

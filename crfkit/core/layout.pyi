@@ -1,5 +1,5 @@
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from typing_extensions import Buffer
@@ -20,7 +20,20 @@ class Layout:
         b_all: Buffer,
         b_min: Buffer,
         tau_all: int,
+        b_reach: Buffer | None = None,
     ) -> tuple[Layout, array[int], array[int]]: ...
+    @staticmethod
+    def of_features(
+        labels: int,
+        has_tau: bool,
+        hot: int,
+        u_ptr: Buffer,
+        u_label: Buffer,
+        b_ptr: Buffer,
+        b_prev: Buffer,
+        b_label: Buffer,
+        pairs: Iterable[int],
+    ) -> Layout: ...
     @staticmethod
     def from_sections(
         labels: int,
@@ -31,6 +44,7 @@ class Layout:
         b_ptr: Buffer,
         b_prev: Buffer,
         b_label: Buffer,
+        b_prev2: Buffer | None = None,
         *,
         verify: bool = True,
     ) -> Layout: ...
@@ -48,5 +62,6 @@ class Layout:
     def pruned(self, w: Buffer) -> tuple[Layout, array[float], array[int], array[int]]: ...
     def cell(self, attribute: int, label: int) -> int: ...
     def rich_cell(self, attribute: int, previous: int, label: int) -> int: ...
+    def history_cell(self, attribute: int, before: int, previous: int, label: int) -> int: ...
     def pair_cell(self, previous: int, label: int) -> int: ...
-    def features(self, w: Buffer) -> Iterator[tuple[str, int, int, int, float]]: ...
+    def features(self, w: Buffer) -> Iterator[tuple[str, int, Any, int, float]]: ...

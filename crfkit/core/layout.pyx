@@ -5,9 +5,12 @@ renumbered: those with many labels first, in dense rows; within both kinds the f
 rows in constant use share the cache. `from_sections` takes the same arrays from a model file, after checking them.
 """
 
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from .dataset cimport Dataset
+from .history cimport (
+    ANY, MOST_HISTORY_LABELS, SeenHistory, all_history, history_exists, history_key, layout_history_cell, n_all_history,
+)
 from .memory cimport buffer_free, buffer_reserve
 from .seen cimport SeenPairs
 from ..errors import DataError, ModelFileError
@@ -15,47 +18,6 @@ from ..errors import DataError, ModelFileError
 import array as arrays
 
 MAX_LABELS = 65535
-
-
-cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) noexcept nogil:
-    """Where the weight of feature f, one of attribute a, stands."""
-    if a < layout.H:
-        return <int64_t>a * layout.P + layout.u_label[f]
-    return layout.cold0 + f - layout.u_ptr[layout.H]
-
-
-cdef int64_t layout_cell(const LayoutC* layout, int32_t a, int32_t label) noexcept nogil:
-    """Where the weight of attribute a with this label stands, or -1 when there is no such feature."""
-    cdef int64_t low, high, middle
-    if a < layout.H and layout.u_mask != NULL:
-        low = <int64_t>a * layout.P + label
-        return low if layout.u_mask[low] else -1
-    low, high = layout.u_ptr[a], layout.u_ptr[a + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if layout.u_label[middle] < label:
-            low = middle + 1
-        else:
-            high = middle
-    if low < layout.u_ptr[a + 1] and layout.u_label[low] == label:
-        return feature_cell(layout, a, low)
-    return -1
-
-
-cdef int64_t layout_rich_cell(const LayoutC* layout, int32_t b, int32_t prev, int32_t label) noexcept nogil:
-    """The same for a rich bigram attribute and a pair of labels."""
-    cdef:
-        int64_t low = layout.b_ptr[b], high = layout.b_ptr[b + 1], middle
-        int64_t key = (<int64_t>prev << 16) | label
-    while low < high:
-        middle = (low + high) >> 1
-        if ((<int64_t>layout.b_prev[middle] << 16) | layout.b_label[middle]) < key:
-            low = middle + 1
-        else:
-            high = middle
-    if low < layout.b_ptr[b + 1] and layout.b_prev[low] == prev and layout.b_label[low] == label:
-        return layout.rich0 + low
-    return -1
 
 
 cdef void layout_clear_absent(const LayoutC* layout, double* cells) noexcept nogil:
@@ -88,10 +50,9 @@ cdef bint rich_row_fits(const LayoutC* layout, int32_t b) noexcept nogil:
     if first < 0 or last < first or last > layout.b_ptr[layout.B]:
         return False
     for f in range(first, last):
-        if layout.b_prev[f] >= layout.L or layout.b_label[f] >= layout.L:
+        if not history_exists(layout, f):
             return False
-        if f > first and (layout.b_prev[f] < layout.b_prev[f - 1] or (
-                layout.b_prev[f] == layout.b_prev[f - 1] and layout.b_label[f] <= layout.b_label[f - 1])):
+        if f > first and history_key(layout, f) <= history_key(layout, f - 1):
             return False
     return True
 
@@ -109,6 +70,13 @@ cdef bint layout_fits(const LayoutC* layout, const SentenceC* sent) noexcept nog
     return True
 
 
+cdef int copy_into(BufferC* buffer, const void* source, int64_t n, int64_t size) except -1:
+    buffer_reserve(buffer, n + 1, size)
+    if n:
+        memcpy(buffer.data, source, <size_t>(n * size))
+    return 0
+
+
 cdef inline bint is_hot(int64_t labels, int32_t P) noexcept nogil:
     """Dense rows pay from about a sixth of the labels on: fewer would be mostly zeros to read."""
     return labels > 1 and 6 * labels >= P
@@ -122,17 +90,19 @@ cdef class Layout:
         buffer_free(&self.u_label)
         buffer_free(&self.u_mask)
         buffer_free(&self.b_ptr)
+        buffer_free(&self.b_prev2)
         buffer_free(&self.b_prev)
         buffer_free(&self.b_label)
         buffer_free(&self.tau_mask)
 
     @staticmethod
     def build(Dataset data, int32_t labels, bint has_tau, const uint8_t[::1] u_all, const int32_t[::1] u_min,
-              const uint8_t[::1] b_all, const int32_t[::1] b_min, bint tau_all):
+              const uint8_t[::1] b_all, const int32_t[::1] b_min, bint tau_all, b_reach=None):
         """The layout for a data set, and the new ids of its attributes: (layout, unigram ids, bigram ids).
 
         `u_all[a]`: attribute a goes with every label, not only those seen; `u_min[a]`: it is dropped when it
-        occurs less often. `b_*` say the same of rich bigram attributes, `tau_all` of the plain label pairs.
+        occurs less often. `b_*` say the same of rich bigram attributes, `tau_all` of the plain label pairs. `b_reach[b]`
+        says which labels before its own a bigram attribute looks at (history.pxd); None: all at the last one.
         """
         cdef:
             Layout self = Layout()
@@ -140,8 +110,7 @@ cdef class Layout:
             LayoutC* c = &self.c
             int32_t a, k, n
             const int32_t[::1] new
-            uint32_t v
-            int64_t at, s, t
+            int64_t s, t
             const int64_t* count
             int32_t[::1] size
             uint8_t[::1] hot
@@ -151,6 +120,8 @@ cdef class Layout:
             uint8_t* mask
         if labels > MAX_LABELS:
             raise DataError(f"{labels} labels; at most {MAX_LABELS} are supported")
+        if b_reach is not None and labels > MOST_HISTORY_LABELS:
+            raise DataError(f"{labels} labels; at most {MOST_HISTORY_LABELS} are supported in features with history")
         c.L, c.P, c.has_tau = labels, (labels + 7) // 8 * 8, has_tau
 
         n = u_all.shape[0]
@@ -181,41 +152,7 @@ cdef class Layout:
                 for k in range(size[a]):
                     (<uint16_t*>self.u_label.data)[ptr[new[a]] + k] = k if u_all[a] else <uint16_t>value[start[a] + k]
 
-        n = b_all.shape[0]
-        seen = SeenPairs()
-        with nogil:
-            seen.collect(n, &data.c, labels, True)
-        count, value, start = <int64_t*>seen.count.data, <uint32_t*>seen.value.data, <int64_t*>seen.start.data
-        sizes, flags = arrays.array("q", bytes(8 * n)), bytearray(n)
-        kept = arrays.array("i", bytes(4 * n))
-        size, hot = kept if n else None, flags if n else None
-        for a in range(n):
-            if count[a] and count[a] >= b_min[a]:
-                if b_all[a] and <int64_t>labels * labels > 0x7FFFFFFF:
-                    raise DataError(f"{labels} labels are too many for bigram features with every pair of labels")
-                size[a] = labels * labels if b_all[a] else (<int32_t*>seen.n_seen.data)[a]
-                c.B += size[a] > 0
-        b_new = seen.order(size, hot)
-        new = b_new if n else None
-        buffer_reserve(&self.b_ptr, c.B + 1, sizeof(int64_t))
-        ptr = <int64_t*>self.b_ptr.data
-        ptr[0] = 0
-        for a in range(n):
-            if new[a] >= 0:
-                ptr[new[a] + 1] = size[a]
-        for a in range(c.B):
-            ptr[a + 1] += ptr[a]
-        buffer_reserve(&self.b_prev, ptr[c.B], sizeof(uint16_t))
-        buffer_reserve(&self.b_label, ptr[c.B], sizeof(uint16_t))
-        for a in range(n):
-            if new[a] >= 0:
-                for k in range(size[a]):
-                    if b_all[a]:
-                        v = (<uint32_t>(k // labels) << 16) | <uint32_t>(k % labels)
-                    else:
-                        v = value[start[a] + k]
-                    (<uint16_t*>self.b_prev.data)[ptr[new[a]] + k] = <uint16_t>(v >> 16)
-                    (<uint16_t*>self.b_label.data)[ptr[new[a]] + k] = <uint16_t>(v & 0xFFFF)
+        b_new = self.build_rich(data, b_all, b_min, b_reach)
 
         buffer_reserve(&self.tau_mask, <int64_t>labels * c.P, 1)
         mask = <uint8_t*>self.tau_mask.data
@@ -230,6 +167,95 @@ cdef class Layout:
         self.place()
         return self, u_new, b_new
 
+    @staticmethod
+    def of_features(int32_t labels, bint has_tau, int32_t hot, const int64_t[::1] u_ptr, const uint16_t[::1] u_label,
+                    const int64_t[::1] b_ptr, const uint16_t[::1] b_prev, const uint16_t[::1] b_label, pairs):
+        """The layout to train with of features that are known: the labels of each unigram attribute and the pairs of
+        each rich bigram attribute, ascending, and the plain `pairs` as previous * 65536 + label. The first `hot`
+        unigram attributes get dense rows. The arrays are copied."""
+        cdef:
+            Layout self = Layout()
+            LayoutC* c = &self.c
+            int64_t pair
+        if not 1 <= labels <= MAX_LABELS:
+            raise DataError(f"{labels} labels; 1 to {MAX_LABELS} are supported")
+        c.L, c.P, c.has_tau = labels, (labels + 7) // 8 * 8, has_tau
+        c.A, c.H, c.B = <int32_t>(u_ptr.shape[0] - 1), hot, <int32_t>(b_ptr.shape[0] - 1)
+        copy_into(&self.u_ptr, &u_ptr[0], u_ptr.shape[0], sizeof(int64_t))
+        copy_into(&self.b_ptr, &b_ptr[0], b_ptr.shape[0], sizeof(int64_t))
+        copy_into(&self.u_label, &u_label[0] if u_label.shape[0] else NULL, u_label.shape[0], sizeof(uint16_t))
+        copy_into(&self.b_prev, &b_prev[0] if b_prev.shape[0] else NULL, b_prev.shape[0], sizeof(uint16_t))
+        copy_into(&self.b_label, &b_label[0] if b_label.shape[0] else NULL, b_label.shape[0], sizeof(uint16_t))
+        buffer_reserve(&self.tau_mask, <int64_t>labels * c.P, 1)
+        memset(self.tau_mask.data, 0, <size_t>labels * c.P)
+        for pair in pairs:
+            if pair >> 16 >= labels or (pair & 0xFFFF) >= labels:
+                raise ValueError(f"a pair of labels {pair >> 16}, {pair & 0xFFFF} of {labels}")
+            self.tau_mask.data[(pair >> 16) * c.P + (pair & 0xFFFF)] = 1
+        self.place()
+        self.unverified = True
+        self.verify()
+        return self
+
+    cdef build_rich(self, Dataset data, const uint8_t[::1] b_all, const int32_t[::1] b_min, b_reach):
+        """The rows of the rich bigram attributes, those with history among them; the attributes' new ids."""
+        cdef:
+            LayoutC* c = &self.c
+            int32_t n = <int32_t>b_all.shape[0], a, L = c.L
+            int64_t k, v
+            int64_t* ptr
+            const int64_t* count
+            int64_t[::1] size
+            const int32_t[::1] new
+            const uint8_t[::1] reach = None if b_reach is None else b_reach
+            SeenPairs seen = SeenPairs() if b_reach is None else SeenHistory()
+        with nogil:
+            if reach is None:
+                seen.collect(n, &data.c, L, True)
+            else:
+                (<SeenHistory>seen).collect_history(n, &data.c, L, &reach[0])
+        count = <int64_t*>seen.count.data
+        sizes = arrays.array("q", bytes(8 * n))
+        kept, flags = arrays.array("i", bytes(4 * n)), bytearray(n)
+        size = sizes if n else None
+        for a in range(n):
+            if count[a] and count[a] >= b_min[a]:
+                size[a] = (<int32_t*>seen.n_seen.data)[a]
+                if b_all[a]:
+                    size[a] = n_all_history(L, reach[a]) if reach is not None else <int64_t>L * L
+                if size[a] > 0x7FFFFFFF:
+                    raise DataError(f"{L} labels are too many for features with all of them and those before")
+                kept[a] = size[a]
+                c.B += size[a] > 0
+        b_new = seen.order(kept if n else None, flags if n else None)
+        new = b_new if n else None
+        buffer_reserve(&self.b_ptr, c.B + 1, sizeof(int64_t))
+        ptr = <int64_t*>self.b_ptr.data
+        ptr[0] = 0
+        for a in range(n):
+            if new[a] >= 0:
+                ptr[new[a] + 1] = size[a]
+        for a in range(c.B):
+            ptr[a + 1] += ptr[a]
+        if reach is not None:
+            buffer_reserve(&self.b_prev2, ptr[c.B] + 1, sizeof(uint16_t))
+        buffer_reserve(&self.b_prev, ptr[c.B], sizeof(uint16_t))
+        buffer_reserve(&self.b_label, ptr[c.B], sizeof(uint16_t))
+        for a in range(n):
+            if new[a] >= 0:
+                for k in range(size[a]):
+                    if b_all[a]:
+                        v = all_history(L, reach[a], k) if reach is not None else ((k // L) << 16) | (k % L)
+                    elif reach is not None:
+                        v = (<int64_t*>(<SeenHistory>seen).keys.data)[(<int64_t*>seen.start.data)[a] + k]
+                    else:
+                        v = (<uint32_t*>seen.value.data)[(<int64_t*>seen.start.data)[a] + k]
+                    if reach is not None:
+                        (<uint16_t*>self.b_prev2.data)[ptr[new[a]] + k] = <uint16_t>(v >> 32)
+                    (<uint16_t*>self.b_prev.data)[ptr[new[a]] + k] = <uint16_t>((v >> 16) & 0xFFFF)
+                    (<uint16_t*>self.b_label.data)[ptr[new[a]] + k] = <uint16_t>(v & 0xFFFF)
+        return b_new
+
     cdef int place(self) except -1:
         """Pointers, the mask of the dense rows, and where each part of the cells begins."""
         cdef:
@@ -238,6 +264,7 @@ cdef class Layout:
             int32_t a
         c.u_ptr, c.u_label = <const int64_t*>self.u_ptr.data, <const uint16_t*>self.u_label.data
         c.b_ptr = <const int64_t*>self.b_ptr.data
+        c.b_prev2 = <const uint16_t*>self.b_prev2.data
         c.b_prev, c.b_label = <const uint16_t*>self.b_prev.data, <const uint16_t*>self.b_label.data
         c.tau_mask = <const uint8_t*>self.tau_mask.data
         buffer_reserve(&self.u_mask, <int64_t>c.H * c.P + 1, 1)
@@ -278,8 +305,9 @@ cdef class Layout:
     @staticmethod
     def from_sections(int32_t labels, bint has_tau, int64_t hot, const int64_t[::1] u_ptr, const uint16_t[::1] u_label,
                       const int64_t[::1] b_ptr, const uint16_t[::1] b_prev, const uint16_t[::1] b_label,
-                      bint verify=True):
-        """The layout of a model file; the arrays stay where they are. Without `verify` what depends on the size
+                      const uint16_t[::1] b_prev2=None, *, bint verify=True):
+        """The layout of a model file; the arrays stay where they are; `b_prev2` only where there are features with
+        history. Without `verify` what depends on the size
         of the arrays is left to layout_fits, sentence by sentence."""
         cdef:
             Layout self = Layout()
@@ -288,7 +316,9 @@ cdef class Layout:
             raise ModelFileError(f"layout: {labels} labels, expected 1 to {MAX_LABELS}")
         if not 1 <= u_ptr.shape[0] <= 0x7FFFFFFF or not 1 <= b_ptr.shape[0] <= 0x7FFFFFFF:
             raise ModelFileError("layout: an attribute table without an end, or too large")
-        if b_prev.shape[0] != b_label.shape[0]:
+        if b_prev2 is not None and labels > MOST_HISTORY_LABELS:
+            raise ModelFileError(f"layout: {labels} labels, expected at most {MOST_HISTORY_LABELS}")
+        if b_prev.shape[0] != b_label.shape[0] or (b_prev2 is not None and b_prev2.shape[0] != b_label.shape[0]):
             raise ModelFileError("layout: pairs of labels of different lengths")
         c.L, c.P, c.has_tau = labels, (labels + 7) // 8 * 8, has_tau
         c.A, c.B = <int32_t>u_ptr.shape[0] - 1, <int32_t>b_ptr.shape[0] - 1
@@ -297,9 +327,10 @@ cdef class Layout:
         c.H = <int32_t>hot
         c.u_ptr, c.b_ptr = &u_ptr[0], &b_ptr[0]
         c.u_label = &u_label[0] if u_label.shape[0] else NULL
+        c.b_prev2 = &b_prev2[0] if b_prev2 is not None and b_prev2.shape[0] else NULL
         c.b_prev = &b_prev[0] if b_prev.shape[0] else NULL
         c.b_label = &b_label[0] if b_label.shape[0] else NULL
-        self.sections = (u_ptr, u_label, b_ptr, b_prev, b_label)
+        self.sections = (u_ptr, u_label, b_ptr, b_prev2, b_prev, b_label)
         if c.u_ptr[0] != 0 or c.u_ptr[c.A] != u_label.shape[0] or c.b_ptr[0] != 0 or c.b_ptr[c.B] != b_label.shape[0]:
             raise ModelFileError("layout: the attribute tables do not cover their features")
         if not 0 <= c.u_ptr[c.H] <= u_label.shape[0]:
@@ -343,6 +374,9 @@ cdef class Layout:
         ):
             copies[name] = arrays.array(code)
             copies[name].frombytes(data)
+        if c.b_prev2 != NULL:
+            copies["b_prev2"] = arrays.array("H")
+            copies["b_prev2"].frombytes((<const char*>c.b_prev2)[: n_b * 2])
         return copies
 
     @property
@@ -416,6 +450,8 @@ cdef class Layout:
             b_new[a] = c.B if size[a] else -1
             c.B += size[a] > 0
         buffer_reserve(&new.b_ptr, c.B + 1, sizeof(int64_t))
+        if old.b_prev2 != NULL:
+            buffer_reserve(&new.b_prev2, n_b + 1, sizeof(uint16_t))
         buffer_reserve(&new.b_prev, n_b + 1, sizeof(uint16_t))
         buffer_reserve(&new.b_label, n_b + 1, sizeof(uint16_t))
         n_b = 0
@@ -423,6 +459,8 @@ cdef class Layout:
         for a in range(old.B):
             for f in range(old.b_ptr[a], old.b_ptr[a + 1]):
                 if w[old.rich0 + f] != 0:
+                    if old.b_prev2 != NULL:
+                        (<uint16_t*>new.b_prev2.data)[n_b] = old.b_prev2[f]
                     (<uint16_t*>new.b_prev.data)[n_b] = old.b_prev[f]
                     (<uint16_t*>new.b_label.data)[n_b] = old.b_label[f]
                     n_b += 1
@@ -462,7 +500,15 @@ cdef class Layout:
     def rich_cell(self, int32_t attribute, int32_t previous, int32_t label) -> int:
         """The same of a rich bigram feature."""
         self.verify()
-        return layout_rich_cell(&self.c, attribute, previous, label) if 0 <= attribute < self.c.B else -1
+        return layout_history_cell(&self.c, attribute, ANY, previous, label) if 0 <= attribute < self.c.B else -1
+
+    def history_cell(self, int32_t attribute, int32_t before, int32_t previous, int32_t label) -> int:
+        """The same of a feature that looks at the label `previous` and at the one `before` it: numbers of labels, L
+        and L+1 for what lies before the sentence, -1 for any."""
+        self.verify()
+        if not 0 <= attribute < self.c.B:
+            return -1
+        return layout_history_cell(&self.c, attribute, before if before >= 0 else ANY, previous if previous >= 0 else ANY, label)
 
     def pair_cell(self, int32_t previous, int32_t label) -> int:
         """The same of a plain pair of labels."""
@@ -473,7 +519,8 @@ cdef class Layout:
 
     def features(self, const float[::1] w):
         """Every feature with a weight other than zero, as (kind, attribute, previous label, label, weight): kind
-        "U" (previous label -1), "B" for rich bigram attributes, "T" for plain label pairs (attribute -1)."""
+        "U" (previous label -1), "B" for rich bigram attributes, "T" for plain label pairs (attribute -1), "H" for
+        those with history (for the previous label a pair, of what `history_cell` takes)."""
         cdef:
             const LayoutC* c = &self.c
             int32_t a, i, j
@@ -496,5 +543,8 @@ cdef class Layout:
         for a in range(c.B):
             for f in range(c.b_ptr[a], c.b_ptr[a + 1]):
                 x = w[c.rich0 + f]
-                if x != 0:
+                if x != 0 and (c.b_prev2 == NULL or (c.b_prev2[f] == ANY and c.b_prev[f] < c.L)):
                     yield "B", a, c.b_prev[f], c.b_label[f], x
+                elif x != 0:
+                    before = -1 if c.b_prev2[f] == ANY else c.b_prev2[f]
+                    yield "H", a, (before, -1 if c.b_prev[f] == ANY else c.b_prev[f]), c.b_label[f], x

@@ -22,9 +22,8 @@ The plan is part of the model format: an index on disk has one table for each co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..errors import UnsupportedError
 from ..template import Line, Macro, Template
 
 
@@ -56,6 +55,7 @@ class Slot:
     bigram: bool
     rules: set[str | None]  # of the lines that make it, None where a line leaves it to the options
     min_freqs: set[int | None]
+    reach: int = 0  # which labels before its own a bigram looks at: see history.pxd
     by_string: bool = False
 
     def split(self, string: bytes) -> list[bytes] | None:
@@ -100,6 +100,7 @@ class Use:
     base: int
     slot: int
     bigram: bool
+    edge: bool  # a bigram that the first token does not have
 
 
 class Plan:
@@ -124,22 +125,22 @@ class Plan:
         self._mark_by_string()
 
     def _add_lines(self, template: Template) -> None:
-        history = template.history_line
-        if history is not None:
-            where = f"{template.path or 'template'}:{history.number}"
-            raise UnsupportedError(f"{where}: %y sees earlier labels, which this trainer cannot use")
         for line in template.lines:
+            if line.reach:
+                self._add(_without_history(line), True)
+                continue
             for bigram in (False, True):
                 if "UB"[bigram] in line.kinds:
                     self._add(line, bigram)
 
     def _add(self, line: Line, bigram: bool) -> None:
+        edge = bigram and not line.reach
         if not line.macros:
-            if bigram and not self.has_plain_bigram:
+            if edge and not self.has_plain_bigram:
                 self.has_plain_bigram = True  # the label-pair weights themselves: no attribute
                 return
-            slot = Slot(line.literals, bigram, {line.rule}, {line.min_freq}, by_string=True)
-            self.uses.append(Use(-1, 0, len(self.constants), bigram))
+            slot = Slot(line.literals, bigram, {line.rule}, {line.min_freq}, line.reach, by_string=True)
+            self.uses.append(Use(-1, 0, len(self.constants), bigram, edge))
             self.constants.append(slot)
             return
         base = line.macros[0].row
@@ -147,7 +148,7 @@ class Plan:
         for macro in line.macros:
             node = self._node(node, macro, base)
         assert node is not None
-        self.uses.append(Use(node.index, base, self._slot(node, line, bigram), bigram))
+        self.uses.append(Use(node.index, base, self._slot(node, line, bigram), bigram, edge))
 
     def _node(self, parent: Node | None, macro: Macro, base: int) -> Node:
         """The node of a macro in a line that has begun with `parent`, whose first macro looks at `base`."""
@@ -169,11 +170,11 @@ class Plan:
     def _slot(self, node: Node, line: Line, bigram: bool) -> int:
         """The slot of a line. Lines that differ only in where they look share their features."""
         for number, slot in enumerate(node.slots):
-            if slot.literals == line.literals and slot.bigram == bigram:
+            if (slot.literals, slot.bigram, slot.reach) == (line.literals, bigram, line.reach):
                 slot.rules.add(line.rule)
                 slot.min_freqs.add(line.min_freq)
                 return number
-        node.slots.append(Slot(line.literals, bigram, {line.rule}, {line.min_freq}))
+        node.slots.append(Slot(line.literals, bigram, {line.rule}, {line.min_freq}, line.reach))
         return len(node.slots) - 1
 
     def _separators(self) -> bytes:
@@ -199,3 +200,17 @@ class Plan:
                 for slot in slots:
                     if constant.bigram == bigram and constant.literals[0].startswith(slot.literals[0]):
                         slot.by_string = True
+
+
+def _without_history(line: Line) -> Line:
+    """The line with its %y macros as text: an attribute of a pair or three of labels. Percent signs that are text are
+    doubled, so that no other line can have the same literals."""
+    literals, macros = [line.literals[0].replace(b"%", b"%%")], []
+    for macro, literal in zip(line.macros, line.literals[1:], strict=True):
+        escaped = literal.replace(b"%", b"%%")
+        if macro.kind == "y":
+            literals[-1] += b"%%y[%d]" % macro.row + escaped
+        else:
+            macros.append(macro)
+            literals.append(escaped)
+    return replace(line, literals=tuple(literals), macros=tuple(macros))

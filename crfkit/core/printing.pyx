@@ -111,7 +111,7 @@ cdef class Printer:
                 x.score(rows, s)
                 if self.how.partial:
                     x.allow(rows, s)
-                if search_nbest(x.search, &x.lattice.c, self.nbest, 0.0) == 0:
+                if search_nbest(x.search, &x.lattice.c, self.nbest, 0.0, 1.0) == 0:
                     x.impossible(rows, s)
             else:
                 x.best(rows, s, self.how, labels)

@@ -15,8 +15,9 @@ cdef class Search:
     cdef uint16_t* labels
     cdef BufferC score_buffer, label_buffer, links, states, ways, paths, trail
     cdef int64_t n_states, n_ways, n_paths, cells
+    cdef double slack                   # how much a path may lose against the best one
     cdef list results(self)
 
 
-cdef int search_nbest(Search s, LatticeC* lat, int n, double ratio) except -1 nogil
-cdef int search_beam(Search s, LatticeC* lat, int n, int width, double ratio) except -1 nogil
+cdef int search_nbest(Search s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil
+cdef int search_beam(Search s, LatticeC* lat, int n, int width, double ratio, double unit) except -1 nogil

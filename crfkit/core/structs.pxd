@@ -16,6 +16,7 @@ cdef extern from "crf.h" nogil:
         const uint16_t* u_label
         const uint8_t* u_mask
         const int64_t* b_ptr
+        const uint16_t* b_prev2
         const uint16_t* b_prev
         const uint16_t* b_label
         const uint8_t* tau_mask
@@ -99,6 +100,7 @@ cdef extern from "crf.h" nogil:
         void (*clip)(int64_t, double, weight_t*, double*) noexcept nogil
         double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
         double (*trace_back)(const LatticeC*, uint16_t*) noexcept nogil
+        void (*max_plus)(int32_t, int32_t, const double*, const double*, double*) noexcept nogil
         double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
         double (*dot)(int64_t, const double*, const double*) noexcept nogil
         void (*dots)(int64_t, int64_t, int32_t, const float**, const float*, const float*, const double*,

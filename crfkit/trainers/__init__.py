@@ -5,7 +5,11 @@ from importlib import import_module
 # What crfkit.options.TRAINERS names -> (module, class).
 _CLASSES = {
     "adf": ("adf", "Adf"),
+    "arow": ("arow", "Arow"),
+    "cw": ("cw", "Cw"),
     "lbfgs": ("lbfgs", "Lbfgs"),
+    "lookahead": ("lookahead", "Lookahead"),
+    "mira": ("mira", "Mira"),
     "owlqn": ("owlqn", "Owlqn"),
     "perceptron": ("perceptron", "Perceptron"),
     "sapo": ("sapo", "Sapo"),

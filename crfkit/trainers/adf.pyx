@@ -2,7 +2,7 @@
 
     w_k <- w_k + rate_k * (observed - expected - l2 / |S| * w_k)
 
-All rates start at c (--rate). At the end of every window of q = |S|/10 samples, rate_k *= alpha - u (alpha - beta)
+All rates start at c (--rate). At the end of every window of q = |S|/10 samples (or --window), rate_k *= alpha - u (alpha - beta)
 with u the part of the window's samples in which the feature was used: what is frequent settles early.
 
 A feature is used in a sample when its attribute occurs there, with whatever label and however often. So count and
@@ -13,10 +13,18 @@ Nothing is done to rows that do not occur. A row has a scale s of its own, w = s
 is multiplied by what the penalty did at all steps in between: (1 - rate l2/|S|)^steps for each window, the rate
 having been lowered after each. Scale and rate enter as factors of the attributes' values, so that the loops are
 those of SGD.
+
+A stream is trained on window by window (crfkit/streaming.py): each is a data set of its own for a trainer that starts
+with the weights and rates which the windows before have left.
+
+With mini-batches a window has q updates, a tenth of those of a pass, and u is the part of its samples, batch_size
+times as many. Threads meet at the end of every window; within one the rates do not change, a row's scale is that of
+the latest step that met it, and its count is exact: both are changed under a lock.
 """
 
 from libc.stdint cimport int32_t, int64_t
 from libc.math cimport fabs
+from libc.string cimport memset
 
 from crfkit.core.dataset cimport Dataset
 from crfkit.core.kernels cimport K
@@ -24,10 +32,13 @@ from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_p
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
 from crfkit.core.structs cimport LatticeC, LayoutC, SentenceC, weight_t
+from crfkit.trainers.atomic cimport crfkit_prefetch, crfkit_spin_lock, crfkit_spin_unlock
 from crfkit.trainers.base cimport OnlineTrainer, take, vector
 
 cdef enum:
     WINDOWS_A_PASS = 10
+    LOCKS = 1024            # rows share them
+    AHEAD = 16              # rows are asked for so many attributes before they are needed
 
 cdef struct RowC:
     double rate
@@ -38,11 +49,15 @@ cdef struct RowC:
 
 
 cdef inline double shrunk(double x, int64_t n) noexcept nogil:
-    """(1 - x)^n, with nothing but sums and products: pow() differs between machines in its last bit."""
+    """(1 - x)^n, without pow(), which differs between machines in its last bit."""
     cdef double result = 1, base = 1 - x, rest
+    if n == 1:
+        return base
     if n * fabs(x) < 0.01:      # nearly always; the terms left out of the binomial series are below 1e-14
-        rest = 1 / 6.0 - (n - 3) * x * (1 / 24.0 - (n - 4) * x / 120.0)
+        rest = 1 / 6.0 - (n - 3) * x * (1 / 24.0 - (n - 4) * x * (1 / 120.0))
         return 1 - n * x * (1 - (n - 1) * x * (0.5 - (n - 2) * x * rest))
+    if fabs(x) < 1e-4:          # n log(1 - x), to 1e-16 of it
+        return K.exp(-n * x * (1 + x * (0.5 + x * (1 / 3.0 + x * 0.25))))
     while n > 0:
         if n & 1:
             result *= base
@@ -52,29 +67,61 @@ cdef inline double shrunk(double x, int64_t n) noexcept nogil:
 
 
 cdef class Adf(OnlineTrainer):
-    """Options: l2, rate, alpha, beta (crfkit.options.Adf). The loss is the negative log-likelihood met on the way."""
-    cdef BufferC row_buffer, u_values, b_values
+    """Options: l2, rate, alpha, beta, batch_size (crfkit.options.Adf). The loss is the negative log-likelihood met on
+    the way."""
+    cdef BufferC row_buffer, lock_buffer, stamp_buffer, u_values, b_values
     cdef RowC* rows             # of unigram attributes, of rich bigram attributes, of the plain label pairs
+    cdef int32_t* locks         # of rows, while several threads are at work; else NULL
+    cdef int32_t* stamps        # sample in which a row was last counted; NULL where its step says that
+    cdef int32_t sample
     cdef LayoutC without_tau    # the layout, but for the plain label pairs
-    cdef double penalty, alpha, beta
+    cdef double penalty, rate0, alpha, beta
     cdef int64_t q
     cdef int32_t window
 
-    def __init__(self, Dataset data, Layout layout, options, **unused):
+    lock_free = True
+
+    def __init__(self, Dataset data, Layout layout, options, leader=None, rates=None, sequences=None, **unused):
+        """`rates`: those to start with, of each row; `sequences`: of which the data are the last ones, all of them one
+        window."""
         cdef int64_t k, n = <int64_t>layout.c.A + layout.c.B + 1
-        self.penalty = options.l2 / data.c.n_seq
-        self.alpha, self.beta = options.alpha, options.beta
-        self.q = max(1, data.c.n_seq // WINDOWS_A_PASS)
+        self.penalty = options.l2 / self.updates_a_pass()
+        self.rate0, self.alpha, self.beta = options.rate, options.alpha, options.beta
+        self.q = max(1, options.window // self.batch if options.window else self.updates_a_pass() // WINDOWS_A_PASS)
         self.without_tau = layout.c
         self.without_tau.has_tau = 0
+        if leader is not None or self.batch > 1:
+            buffer_reserve(&self.stamp_buffer, n, sizeof(int32_t))
+            self.stamps = <int32_t*>self.stamp_buffer.data
+            memset(self.stamps, 0, n * sizeof(int32_t))
+        if leader is not None:
+            self.rows, self.locks = (<Adf>leader).rows, (<Adf>leader).locks
+            return
+        if self.threads > 1:
+            buffer_reserve(&self.lock_buffer, LOCKS, sizeof(int32_t))
+            self.locks = <int32_t*>self.lock_buffer.data
+            memset(self.locks, 0, LOCKS * sizeof(int32_t))
         buffer_reserve(&self.row_buffer, n, sizeof(RowC))
         self.rows = <RowC*>self.row_buffer.data
         for k in range(n):
             self.rows[k].rate, self.rows[k].scale = options.rate, 1
             self.rows[k].step = self.rows[k].window = self.rows[k].count = 0
+        if sequences is not None:
+            self.penalty, self.q = options.l2 / sequences, self.updates_a_pass()
+            for k in range(n):
+                self.rows[k].rate = rates[k]
+
+    def run_window(self) -> float:
+        """One update for each sequence, in their order; the loss met on the way."""
+        cdef double loss = 0
+        with nogil:
+            self.run_steps(0, self.data.c.n_seq, &loss)
+        return loss
 
     def __dealloc__(self):
         buffer_free(&self.row_buffer)
+        buffer_free(&self.lock_buffer)
+        buffer_free(&self.stamp_buffer)
         buffer_free(&self.u_values)
         buffer_free(&self.b_values)
 
@@ -86,28 +133,12 @@ cdef class Adf(OnlineTrainer):
         while row.window < self.window:
             end = (row.window + 1) * self.q
             row.scale *= shrunk(row.rate * self.penalty, end - row.step)
-            row.rate *= self.alpha - <double>row.count / self.q * (self.alpha - self.beta)
+            row.rate *= self.alpha - <double>row.count / (self.q * self.batch) * (self.alpha - self.beta)
             row.step, row.count = end, 0
             row.window += 1
         if row.step < self.steps:
             row.scale *= shrunk(row.rate * self.penalty, self.steps - row.step)
             row.step = self.steps
-
-    cdef int64_t row_cells(self, int64_t r, int64_t* first) noexcept nogil:
-        """Where the weights of a row begin, and how many there are."""
-        cdef const LayoutC* c = &self.layout.c
-        cdef int64_t b = r - c.A
-        if r < c.H:
-            first[0] = r * c.P
-            return c.P
-        if r < c.A:
-            first[0] = c.cold0 + c.u_ptr[r] - c.u_ptr[c.H]
-            return c.u_ptr[r + 1] - c.u_ptr[r]
-        if b < c.B:
-            first[0] = c.rich0 + c.b_ptr[b]
-            return c.b_ptr[b + 1] - c.b_ptr[b]
-        first[0] = c.tau0
-        return <int64_t>c.L * c.P if c.has_tau else 0
 
     cdef void multiply(self, int64_t r, double scale, weight_t* w) noexcept nogil:
         """Carry a scale out."""
@@ -115,27 +146,84 @@ cdef class Adf(OnlineTrainer):
         for k in range(first, first + n):
             w[k] = <weight_t>(w[k] * scale)
 
+    cdef void fold(self, int64_t r) noexcept nogil:
+        """Carry out a scale before v grows beyond what single precision resolves."""
+        if fabs(self.rows[r].scale) < 1e-4:
+            self.multiply(r, self.rows[r].scale, self.w)
+            self.rows[r].scale = 1
+
     cdef double scale_of(self, int64_t r) noexcept nogil:
         """The scale of a row in this step, before its update."""
         cdef RowC* row = &self.rows[r]
+        if self.locks != NULL:
+            return self.shared_scale(r)
         if row.step < self.steps or row.window < self.window:
             self.catch_up(row)
         return row.scale
+
+    cdef double shared_scale(self, int64_t r) noexcept nogil:
+        """The same among threads. They all wait for each other where a window ends: when a row is met for the first
+        time in a window, no other thread is making use of its scale."""
+        cdef:
+            RowC* row = &self.rows[r]
+            int32_t* lock = &self.locks[r % LOCKS]
+            double scale
+            bint first
+        crfkit_spin_lock(lock)
+        first = row.window < self.window
+        self.catch_up(row)
+        if first:
+            self.fold(r)
+        scale = row.scale
+        crfkit_spin_unlock(lock)
+        return scale
 
     cdef double gain_of(self, int64_t r) noexcept nogil:
         """What a gradient is to be multiplied by to change a row in this step. The first call for a row in a step
         counts the sample and carries out the penalty of the step."""
         cdef RowC* row = &self.rows[r]
         cdef double gain
+        if self.stamps != NULL:
+            return self.stamped_gain(r)
         if row.step == self.steps:
             row.count += 1
-            row.step += 1
-            row.scale *= 1 - row.rate * self.penalty
-            if fabs(row.scale) < 1e-4:      # before v grows beyond what single precision resolves
-                self.multiply(r, row.scale, self.w)
-                row.scale = 1
+            self.penalise(r)
         gain = row.rate / row.scale
         return gain if fabs(gain) > 1e-30 else 0    # as a value it is stored in single precision
+
+    cdef void penalise(self, int64_t r) noexcept nogil:
+        """The penalty of this step, on a row whose scale is that before it."""
+        cdef RowC* row = &self.rows[r]
+        row.step += 1
+        row.scale *= 1 - row.rate * self.penalty
+        self.fold(r)
+
+    cdef double stamped_gain(self, int64_t r) noexcept nogil:
+        """The same in a batch, where the penalty comes with the update; and among threads, where other samples may
+        have met the row meanwhile."""
+        cdef:
+            RowC* row = &self.rows[r]
+            int32_t* lock = &self.locks[r % LOCKS] if self.locks != NULL else NULL
+            bint first = self.stamps[r] != self.sample
+            double gain
+        self.stamps[r] = self.sample
+        if lock == NULL:
+            row.count += first
+            return row.rate
+        crfkit_spin_lock(lock)
+        if first:
+            row.count += 1
+        if row.step <= self.steps:
+            row.scale *= shrunk(row.rate * self.penalty, self.steps + 1 - row.step)
+            row.step = self.steps + 1
+        gain = row.rate / row.scale
+        crfkit_spin_unlock(lock)
+        return gain if fabs(gain) > 1e-30 else 0
+
+    cdef double row_factor(self, int64_t r) noexcept nogil:
+        if self.rows[r].step == self.steps:
+            self.penalise(r)
+        return 1 / self.rows[r].scale
 
     # ------------------------------------------------------------------------------------------ steps
 
@@ -148,6 +236,8 @@ cdef class Adf(OnlineTrainer):
         buffer_reserve(buffer, last - first + 1, sizeof(float))
         made = <float*>buffer.data
         for u in range(first, last):
+            if u + AHEAD < last:
+                crfkit_prefetch(&self.rows[first_row + ids[u + AHEAD]])
             factor = self.gain_of(first_row + ids[u]) if gains else self.scale_of(first_row + ids[u])
             made[u - first] = <float>(factor * val[u] if val != NULL else factor)
         out[0] = made - first
@@ -166,7 +256,7 @@ cdef class Adf(OnlineTrainer):
         cdef:
             LatticeC* lat = &self.lattice.c
             const LayoutC* c = &self.layout.c
-            weight_t* w = self.w + c.tau0
+            weight_t* w = self.out + c.tau0
             double gain
             int64_t k, t
         if c.has_tau and sent.T > 1:
@@ -183,6 +273,7 @@ cdef class Adf(OnlineTrainer):
             LatticeC* lat = &self.lattice.c
             SentenceC valued
         self.window = <int32_t>(self.steps // self.q)
+        self.sample += 1
         self.load_values(sent, False, &valued)
         lattice_load_weights(lat, &self.layout.c, self.w, self.scale_of(<int64_t>self.layout.c.A + self.layout.c.B))
         K.score(&self.layout.c, self.w, 1.0, &valued, lat)
@@ -191,9 +282,15 @@ cdef class Adf(OnlineTrainer):
         K.add_pairs(lat, 1.0)
         K.finish_pairs(lat)
         self.load_values(sent, True, &valued)
-        K.update_expected(&self.without_tau, &valued, lat, sent.weight, self.w)
+        K.update_expected(&self.without_tau, &valued, lat, sent.weight, self.out)
         self.update_pairs(sent)
         return 0
+
+    cdef int64_t undisturbed(self, int64_t n) noexcept nogil:
+        """To the end of the window. One in which a scale could vanish is for one thread."""
+        if self.rate0 * self.penalty * self.q > 20:
+            return 0
+        return min(n, self.q - self.steps % self.q)
 
     def rates(self):
         """The rates as they stand, of unigram attributes, rich bigram attributes and the plain label pairs."""

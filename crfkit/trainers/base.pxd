@@ -27,6 +27,7 @@ cdef class Trainer:
     cdef readonly object options
     cdef readonly object converged
     cdef readonly bint interrupted
+    cdef Trainer leader             # whose weights these are, or None: one's own
     cdef BufferC cells
     cdef weight_t* w
 
@@ -34,12 +35,35 @@ cdef class Trainer:
 cdef class OnlineTrainer(Trainer):
     cdef Lattice lattice
     cdef RngC rng
-    cdef BufferC order
+    cdef BufferC order, delta
+    cdef const int32_t* sequences   # in the order of this pass
     cdef readonly int64_t passes
-    cdef readonly int64_t steps
-    cdef int64_t sequence       # the one that a step is about
+    cdef readonly int64_t steps     # updates made so far
+    cdef readonly int threads
+    cdef int64_t batch              # sequences an update is made from
+    cdef weight_t* out              # where changes go: w, or what is carried over to w at the end of a batch
+    cdef bint pairs_known           # the lattice holds the weights of label pairs as they are in w
+    cdef list workers
+    cdef double loss                # of a worker
+    cdef int64_t claimed, piece     # what workers have begun, and shall do, of the pass
+    cdef int64_t sequence           # the one that a step is about
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil
     cdef int begin_pass(self) except -1
     cdef int end_pass(self) except -1
-    cdef int run_steps(self, int64_t first, int64_t last, double* loss) except -1 nogil
+    cdef int begin_update(self) except -1 nogil
+    cdef void close_batch(self) noexcept nogil
+    cdef double row_factor(self, int64_t r) noexcept nogil
+    cdef int64_t row_cells(self, int64_t r, int64_t* first) noexcept nogil
+    cdef void carry_row(self, int64_t r) noexcept nogil
+    cdef void carry(self, const int32_t* which, int64_t n) noexcept nogil
+    cdef int update(self, const int32_t* which, int64_t n, double* loss) except -1 nogil
+    cdef int64_t run_steps(self, int64_t first, int64_t last, double* loss) except -1 nogil
+    cdef int64_t updates_a_pass(self) noexcept nogil
+    cdef double nll(self, const weight_t* w, double scale, int64_t n) except? -1
+    cdef int64_t skip(self, int64_t n) noexcept nogil
+    cdef int64_t undisturbed(self, int64_t n) noexcept nogil
+    cdef void follow(self, OnlineTrainer leader) noexcept
+    cdef void absorb(self, OnlineTrainer worker) noexcept
+    cdef int64_t run_threads(self, int64_t first, object pool, double* loss) except -1
+    cdef int work(self, OnlineTrainer leader) except -1 nogil

@@ -18,17 +18,11 @@ from crfkit.core.kernels cimport K
 from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.core.layout cimport layout_clear_absent
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.trainers.atomic cimport crfkit_fetch_add
 from crfkit.core.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, dataset_sentence
 
 cdef enum:
     CHUNK_TOKENS = 2048
-
-
-cdef extern from *:
-    """
-    #define crfkit_fetch_add(p, n) __sync_fetch_and_add((p), (n))
-    """
-    int64_t crfkit_fetch_add(int64_t* p, int64_t n) noexcept nogil
 
 
 cdef double term_bound(Dataset data, Layout layout) except -1:

@@ -77,13 +77,14 @@ cdef inline void change(weight_t* w, double* late, double when, int64_t cell, do
 
 
 cdef inline bint follow_paths(PathsC* scratch, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths,
-                              const double* probability, int64_t n, double gain, weight_t* w, double* late,
-                              double when) noexcept nogil:
+                              const double* probability, int64_t n, double gain, weight_t* w, double* tau,
+                              double* late, double when) noexcept nogil:
     """w += gain * (features of the true path - the mean of those of n paths); whether anything was to change.
 
     The paths stand one after the other, with probabilities that sum to 1. Only positions are visited where one of
     them differs from the true path; there the paths are summed first, so that each attribute is visited once.
-    `late`, if any, gains each change times `when`.
+    `tau`, if any, holds the weights of label pairs as a lattice does, and follows them: few change, so that it need
+    not be loaded again for each sequence. `late`, if any, gains each change times `when`.
     """
     cdef:
         int64_t t, k, u, T = sent.T, P = layout.P
@@ -115,7 +116,10 @@ cdef inline bint follow_paths(PathsC* scratch, const LayoutC* layout, const Sent
             if layout.has_tau:
                 for q in range(m):
                     k = shares[q].prev * P + shares[q].label
-                    change(w, late, when, layout.tau0 + k if layout.tau_mask[k] else -1, shares[q].amount)
+                    if layout.tau_mask[k]:
+                        change(w, late, when, layout.tau0 + k, shares[q].amount)
+                        if tau != NULL:
+                            tau[k] = w[layout.tau0 + k]
             if sent.b_ptr != NULL:
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
                     by = sent.b_val[u] if sent.b_val != NULL else 1.0

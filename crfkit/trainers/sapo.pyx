@@ -7,6 +7,10 @@ probabilities P_k are the exponentials of their scores, made to sum to 1:
 
 With all paths this is SGD; with the best one, a constant rate and no penalty it is the perceptron. Where all
 candidates agree with the true path nothing but the penalty acts.
+
+The weights are w = s v (scaled.pyx). The best paths are the same under v, so the search works on scores without the
+scale, and only their differences are multiplied by it. Then the scores of label pairs change only where an update
+touches them, and are not loaded anew at each step.
 """
 
 from libc.stdint cimport int64_t
@@ -26,7 +30,7 @@ from ..errors import ImpossibleError
 
 
 cdef class Sapo(ScaledTrainer):
-    """Options: nbest, search, beam, ratio, l2, rate, decay (crfkit.options.Sapo).
+    """Options: nbest, search, beam, ratio, l2, rate, decay, batch_size (crfkit.options.Sapo).
 
     The loss is that of the candidates: sum of log sum_k exp(score_k) - score of the true path. A pass also says how
     many sequences changed the weights (`updates`).
@@ -51,30 +55,39 @@ cdef class Sapo(ScaledTrainer):
         cdef:
             LatticeC* lat = &self.lattice.c
             double* probability
-            double total = 0
+            double total = 0, behind, gain
             int k, found
-        self.next_rate()
-        K.load_tau(&self.layout.c, self.w, self.scale, lat)
-        K.score(&self.layout.c, self.w, self.scale, sent, lat)
+        if not self.pairs_known:
+            K.load_tau(&self.layout.c, self.w, 1.0, lat)
+            self.pairs_known = self.leader is None      # others change what a worker has loaded
+        K.score(&self.layout.c, self.w, 1.0, sent, lat)
         if self.width:
-            found = search_beam(self.search, lat, self.n, self.width, self.ratio)
+            found = search_beam(self.search, lat, self.n, self.width, self.ratio, self.scale)
         else:
-            found = search_nbest(self.search, lat, self.n, self.ratio)
+            found = search_nbest(self.search, lat, self.n, self.ratio, self.scale)
         if found == 0:
             raise ImpossibleError(IMPOSSIBLE)
         paths_reserve(&self.paths, &self.layout.c, found)
         buffer_reserve(&self.probability, found, sizeof(double))
         probability = <double*>self.probability.data
         for k in range(found):
-            probability[k] = K.exp(self.search.scores[k] - self.search.scores[0])
+            probability[k] = K.exp(self.scale * (self.search.scores[k] - self.search.scores[0]))
             total += probability[k]
         for k in range(found):
             probability[k] /= total
-        loss[0] += sent.weight * (K.log(total) + (self.search.scores[0] - lattice_path_score(lat, sent.label)))
-        self.shrink()
-        self.updates += follow_paths(&self.paths, &self.layout.c, sent, self.search.labels, probability, found,
-                                     sent.weight * self.rate / self.scale, self.w, NULL, 0)
+        behind = self.scale * (self.search.scores[0] - lattice_path_score(lat, sent.label))
+        loss[0] += sent.weight * (K.log(total) + behind)
+        gain = self.gain(sent.weight)
+        self.updates += follow_paths(&self.paths, &self.layout.c, sent, self.search.labels, probability, found, gain,
+                                     self.out, lat.tau if self.pairs_known and self.batch == 1 else NULL, NULL, 0)
         return 0
+
+    cdef void follow(self, OnlineTrainer leader) noexcept:
+        ScaledTrainer.follow(self, leader)
+        self.updates = 0
+
+    cdef void absorb(self, OnlineTrainer worker) noexcept:
+        self.updates += (<Sapo>worker).updates
 
     def run_pass(self, should_stop=None):
         """Every sequence once; also how many of them changed the weights."""

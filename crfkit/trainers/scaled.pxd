@@ -5,14 +5,14 @@ from crfkit.trainers.base cimport OnlineTrainer
 
 cdef class ScaledTrainer(OnlineTrainer):
     cdef double scale           # s
-    cdef double penalty         # l2 / |S|
+    cdef double penalty         # l2 / updates a pass
     cdef readonly double rate0  # the first rate: given, or chosen
     cdef double rate
     cdef double age             # steps since rate0, for the rate that falls with each step
     cdef double decay           # per pass, or 0: the rate falls with each step
 
-    cdef void next_rate(self) noexcept nogil
     cdef void shrink(self) noexcept nogil
+    cdef double gain(self, double weight) noexcept nogil
     cdef void fold_scale(self) noexcept nogil
     cdef void settle(self) noexcept nogil
     cdef double calibrate(self) except -1

@@ -1,17 +1,16 @@
 """Trainers that shrink all weights at every step, as a gradient step on l2/2 |w|^2 does, and how they set their rate.
 
 The decay touches every weight, so it is never carried out: w = s v, and only the scale s shrinks (Bottou). Rates:
-rate0 / (1 + rate0 * l2/|S| * t) at step t, or rate0 * decay^pass.
+rate0 / (1 + rate0 * l2/|S| * t) at step t, or rate0 * decay^pass. With mini-batches |S| stands for the number of
+updates a pass, and the gradients of a batch are added up: a batch of all data makes gradient steps on the objective.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 from libc.math cimport INFINITY
 
 from crfkit.core.dataset cimport Dataset
-from crfkit.core.kernels cimport K
-from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.core.layout cimport Layout
-from crfkit.core.structs cimport LatticeC, SentenceC, dataset_sentence, weight_t
+from crfkit.core.structs cimport weight_t
 from crfkit.trainers.base cimport OnlineTrainer
 
 from ..errors import TrainingError
@@ -19,36 +18,79 @@ from ..errors import TrainingError
 cdef enum:
     SAMPLES = 1000          # sequences on which the first rate is chosen
 
+cdef double SMALLEST = 1e-4     # scale; below, v would grow beyond what single precision resolves
+
 
 cdef class ScaledTrainer(OnlineTrainer):
-    """Options: l2, rate, decay. A subclass has `step`, which calls `next_rate` first, and `shrink` once it has made
-    use of the scores."""
+    """Options: l2, rate, decay, batch_size. A subclass has `step`, which calls `gain` once it has made use of the
+    scores."""
 
-    def __init__(self, Dataset data, Layout layout, options, **unused):
+    lock_free = True
+
+    def __init__(self, Dataset data, Layout layout, options, leader=None, **unused):
         self.scale, self.age = 1, 0
-        self.penalty = options.l2 / data.c.n_seq
+        self.penalty = options.l2 / self.updates_a_pass()
         self.decay = options.decay or 0
-        self.rate0 = options.rate or self.calibrate()
+        self.rate0 = leader.rate0 if leader is not None else options.rate or self.calibrate()
         self.rate = self.rate0
 
-    cdef void next_rate(self) noexcept nogil:
-        """The rate of the step that begins."""
+    cdef int begin_update(self) except -1 nogil:
+        """The rate of the update that begins."""
         if self.decay == 0:
             self.rate = self.rate0 / (1 + self.rate0 * self.penalty * self.age)
             self.age += 1
+        return 0
 
     cdef void shrink(self) noexcept nogil:
         """The share of the penalty in the gradient step."""
         self.scale *= 1 - self.rate * self.penalty
-        if self.scale < 1e-4:
+        if self.scale < SMALLEST:
             self.fold_scale()
 
+    cdef double gain(self, double weight) noexcept nogil:
+        """What the gradient of a sequence is multiplied by. Without batches its step is an update by itself."""
+        if self.batch > 1:
+            return weight * self.rate
+        self.shrink()
+        return weight * self.rate / self.scale
+
+    cdef void close_batch(self) noexcept nogil:
+        self.shrink()
+
+    cdef double row_factor(self, int64_t r) noexcept nogil:
+        return 1 / self.scale
+
+    cdef int64_t skip(self, int64_t n) noexcept nogil:
+        cdef int64_t k
+        cdef double scale, rate
+        for k in range(n):
+            rate = self.rate0 / (1 + self.rate0 * self.penalty * self.age) if self.decay == 0 else self.rate
+            scale = self.scale * (1 - rate * self.penalty)
+            if scale < SMALLEST:
+                return k
+            self.scale, self.rate = scale, rate
+            self.age += 1
+            self.steps += 1
+        return n
+
+    cdef int64_t undisturbed(self, int64_t n) noexcept nogil:
+        cdef double scale = self.scale, rate = self.rate, age = self.age
+        cdef int64_t steps = self.steps
+        n = self.skip(n)
+        self.scale, self.rate, self.age, self.steps = scale, rate, age, steps
+        return n
+
+    cdef void follow(self, OnlineTrainer leader) noexcept:
+        cdef ScaledTrainer of = <ScaledTrainer>leader
+        OnlineTrainer.follow(self, leader)
+        self.scale, self.rate, self.age = of.scale, of.rate, of.age
+
     cdef void fold_scale(self) noexcept nogil:
-        """Carry the scale out before v grows beyond what single precision resolves, or the scale becomes zero."""
+        """Carry the scale out before it becomes too small, or zero."""
         cdef int64_t k
         for k in range(self.layout.c.n_cells):
             self.w[k] = <weight_t>(self.w[k] * self.scale)
-        self.scale = 1
+        self.scale, self.pairs_known = 1, False
 
     cdef void settle(self) noexcept nogil:
         """Carry out what is put off until a weight is used, if anything is."""
@@ -102,30 +144,23 @@ cdef class ScaledTrainer(OnlineTrainer):
         cdef int64_t k
         for k in range(self.layout.c.n_cells):
             self.w[k] = start[k]
-        self.scale, self.age = 1, 0
+        self.scale, self.age, self.steps, self.pairs_known = 1, 0, 0, False
         return 0
 
     cdef double sample_loss(self, start, double rate) except? -1:
         """The mean loss of the sample after one round over it at this rate; the decay plays no role here."""
         cdef:
-            int64_t n = min(self.data.c.n_seq, SAMPLES), k
+            int64_t n = min(self.data.c.n_seq, SAMPLES), k, size
+            int32_t[SAMPLES] which
             double loss = 0
-            SentenceC sent
-            LatticeC* lat = &self.lattice.c
         self.start_from(start)
         self.rate0 = self.rate = rate
         for k in range(n):
-            sent = dataset_sentence(&self.data.c, self.data.c.n_seq * k // n)
-            self.lattice.reserve(&sent)
-            if rate > 0:
-                self.step(&sent, &loss)
-        loss = 0
+            which[k] = <int32_t>(self.data.c.n_seq * k // n)
+        k = 0
+        while rate > 0 and k < n:
+            size = min(self.batch, n - k)
+            self.update(which + k, size, &loss)
+            k += size
         self.settle()
-        lattice_load_weights(lat, &self.layout.c, self.w, self.scale)
-        for k in range(n):
-            sent = dataset_sentence(&self.data.c, self.data.c.n_seq * k // n)
-            self.lattice.reserve(&sent)
-            K.score(&self.layout.c, self.w, self.scale, &sent, lat)
-            lattice_expect(lat)
-            loss += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
-        return loss / n
+        return self.nll(self.w, self.scale, n) / n

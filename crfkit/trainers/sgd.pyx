@@ -28,15 +28,16 @@ from crfkit.trainers.scaled cimport ScaledTrainer
 
 
 cdef class Sgd(ScaledTrainer):
-    """Options: l1, l2, rate, decay (crfkit.options.Sgd). The loss is the negative log-likelihood met on the way."""
+    """Options: l1, l2, rate, decay, batch_size (crfkit.options.Sgd). The loss is the negative log-likelihood met on the way."""
     cdef BufferC received_buffer
     cdef double* received       # by each weight, with its sign; NULL when there is no L1 penalty
     cdef double due             # u
-    cdef double l1              # l1 / |S|
+    cdef double l1              # l1 / updates a pass
 
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
-        self.l1, self.due = options.l1 / data.c.n_seq, 0
+        self.l1, self.due = options.l1 / self.updates_a_pass(), 0
         if self.l1 > 0:
+            self.threads = 1        # what weights have received is not shared
             buffer_reserve(&self.received_buffer, layout.c.n_cells + 1, sizeof(double))
             self.received = <double*>self.received_buffer.data
             memset(self.received, 0, layout.c.n_cells * sizeof(double))
@@ -58,19 +59,22 @@ cdef class Sgd(ScaledTrainer):
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef LatticeC* lat = &self.lattice.c
-        self.next_rate()
         if self.l1 > 0:
             self.clip_used(sent)
         lattice_load_weights(lat, &self.layout.c, self.w, self.scale)
         K.score(&self.layout.c, self.w, self.scale, sent, lat)
         lattice_expect(lat)
         loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
-        self.shrink()
         K.add_pairs(lat, 1.0)
         K.finish_pairs(lat)
-        K.update_expected(&self.layout.c, sent, lat, sent.weight * self.rate / self.scale, self.w)
-        self.due += self.rate * self.l1 / self.scale
+        K.update_expected(&self.layout.c, sent, lat, self.gain(sent.weight), self.out)
+        if self.batch == 1:
+            self.due += self.rate * self.l1 / self.scale
         return 0
+
+    cdef void close_batch(self) noexcept nogil:
+        ScaledTrainer.close_batch(self)
+        self.due += self.rate * self.l1 / self.scale
 
     cdef void clip(self, int64_t first, int64_t n) noexcept nogil:
         K.clip(n, self.due, self.w + first, self.received + first)
@@ -78,21 +82,19 @@ cdef class Sgd(ScaledTrainer):
     cdef void clip_used(self, const SentenceC* sent) noexcept nogil:
         """The penalty of all weights that this sequence uses."""
         cdef:
-            const LayoutC* c = &self.layout.c
             int64_t u
-            int32_t a
+            const LayoutC* c = &self.layout.c
         for u in range(sent.u_ptr[0], sent.u_ptr[sent.T]):
-            a = sent.u_id[u]
-            if a < c.H:
-                self.clip(<int64_t>a * c.P, c.P)
-            else:
-                self.clip(c.cold0 + c.u_ptr[a] - c.u_ptr[c.H], c.u_ptr[a + 1] - c.u_ptr[a])
-        if sent.T > 1 and c.has_tau:
-            self.clip(c.tau0, <int64_t>c.L * c.P)
+            self.clip_row(sent.u_id[u])
         if sent.b_ptr != NULL:
             for u in range(sent.b_ptr[0], sent.b_ptr[sent.T]):
-                a = sent.b_id[u]
-                self.clip(c.rich0 + c.b_ptr[a], c.b_ptr[a + 1] - c.b_ptr[a])
+                self.clip_row(<int64_t>c.A + sent.b_id[u])
+        if sent.T > 1:
+            self.clip_row(<int64_t>c.A + c.B)
+
+    cdef void clip_row(self, int64_t r) noexcept nogil:
+        cdef int64_t first, n = self.row_cells(r, &first)
+        self.clip(first, n)
 
     cdef void settle(self) noexcept nogil:
         if self.l1 > 0:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from crfkit.core.columns import Rows
 from crfkit.core.index import Index
 from crfkit.core.indexbuilder import IndexBuilder
-from crfkit.errors import DataError, ModelFileError, UnsupportedError
+from crfkit.errors import DataError, ModelFileError
 from crfkit.expansion import expand
 from crfkit.reading import Source
 from crfkit.template import Template
@@ -311,9 +311,9 @@ def test_data_without_the_column_of_labels():
         IndexBuilder(Template.parse("U:%x[0,0]")).add(rows)
 
 
-def test_history_needs_its_trainer():
-    with pytest.raises(UnsupportedError, match=r"template:2: %y"):
-        IndexBuilder(Template.parse("U:%x[0,0]\nU1:%y[-1]"))
+def test_labels_before_the_token_are_text_of_the_attribute():
+    builder = IndexBuilder(Template.parse("U:%x[0,0]/%y[-1]\nT:%x[0,0]\nT"))
+    assert [(slot.literals, slot.reach) for slot in builder.all_slots()] == [((b"U:", b"/%y[-1]"), 1), ((b"T:", b""), 3), ((b"T",), 3)]
 
 
 def test_a_builder_ends():

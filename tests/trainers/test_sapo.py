@@ -1,11 +1,15 @@
 """Learning from the n best paths: step by step against a slow twin, against its two limits, and end to end."""
 
+import json
+from math import log as log_of
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from trainers.samples import accuracy, read
+from trainers.samples import accuracy, read, sentences, template
 from trainers.twins import Built, Sapo, corpora, paths_by_score, problem, weighted
 
+import crfkit
 from crfkit import options
 from crfkit.trainers.perceptron import Perceptron
 from crfkit.trainers.sapo import Sapo as Trainer
@@ -99,6 +103,27 @@ def test_losses_fall_and_weights_level_off():
         sizes.append(sum(map(abs, trainer.weights())))
     assert losses[-1] < losses[0] / 3
     assert sizes[-1] - sizes[9] < 0.2 * sizes[9]
+
+
+@pytest.mark.parametrize("name", ["sapo", "sgd", "adf"])
+def test_the_loss_of_a_crf_on_request(name, tmp_path):
+    """In the log, with what else is said of the weights; it is that of all data after the pass."""
+    log, train = tmp_path / "log", sentences("chunking", limit=80)
+    model = crfkit.learn(train, template("chunking"), name, passes=3, l2=0.5, crf_loss=True, log=log)
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    tagger = model.tagger()
+    nll = -sum(log_of(tagger.probability([row[:-1] for row in rows], [row[-1] for row in rows])) for rows in train)
+    assert records[-1]["crf_loss"] == pytest.approx(nll, rel=1e-4)
+    assert all(record["mean_abs_weight"] > 0 for record in records)
+    assert ("updates" in records[0]) == (name == "sapo")
+    if name == "sapo":
+        assert 80 >= records[0]["updates"] > records[2]["updates"]
+
+
+def test_to_report_the_loss_changes_nothing():
+    train = sentences("chunking", limit=60)
+    models = [crfkit.learn(train, template("chunking"), "sapo", passes=3, crf_loss=asked) for asked in (False, True)]
+    assert models[0].weights == models[1].weights
 
 
 def test_a_penalty_shrinks_the_weights():

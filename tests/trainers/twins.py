@@ -1,6 +1,7 @@
 """Slow twins of the trainers, written from the formulas: weights in dictionaries, arithmetic in double precision.
 
-A feature is a tuple: ("U", attribute, label), ("B", attribute, previous, label) or ("T", previous, label). Nothing
+A feature is a tuple: ("U", attribute, label), ("B", attribute, previous, label), ("T", previous, label), or with
+history ("H", attribute, before, previous, label), where -1 is any label, L and L+1 what lies before the sentence. Nothing
 here is shared with crfkit's own loops; a corpus is given to both sides, and `Built` says which cell is which feature.
 """
 
@@ -52,6 +53,7 @@ class Corpus:
     b_all: set[int] = field(default_factory=set)
     u_min: dict[int, int] = field(default_factory=dict)
     b_min: dict[int, int] = field(default_factory=dict)
+    reach: list[int] | None = None  # of each bigram attribute: core/history.pxd
 
     def features(self) -> set[Feature]:
         """All that exist: seen in the samples, or asked for with all labels; and frequent enough."""
@@ -64,7 +66,9 @@ class Corpus:
                     found.update(("U", a, k) for k in (every if a in self.u_all else (j,)))
                 for b, _ in sample.bigrams[t]:
                     b_count[b] += 1
-                    if b in self.b_all:
+                    if self.reach is not None:
+                        found.update(self.with_history(b, sample.labels, t))
+                    elif b in self.b_all:
                         found.update(("B", b, i, k) for i in every for k in every)
                     elif t:
                         found.add(("B", b, sample.labels[t - 1], j))
@@ -74,7 +78,32 @@ class Corpus:
             found.update(("T", i, j) for i in every for j in every)
         rare = {("U", a) for a in u_count if u_count[a] < self.u_min.get(a, 1)}
         rare |= {("B", b) for b in b_count if b_count[b] < self.b_min.get(b, 1)}
-        return {feature for feature in found if feature[:2] not in rare or feature[0] == "T"}
+        return {feature for feature in found if (feature[0].replace("H", "B"), feature[1]) not in rare or feature[0] == "T"}
+
+    def with_history(self, b: int, labels: list[int], t: int) -> Iterator[Feature]:
+        """The features that a bigram attribute has because it occurs at a token."""
+        n, reach = self.n_labels, self.reach[b]
+        if b not in self.b_all:
+            contexts = [history(reach, labels, t, n)]
+        elif reach == 3:
+            contexts = [*product(range(n), range(n)), *((n, i) for i in range(n)), (n + 1, n)]
+        elif reach == 2:
+            contexts = [(h, -1) for h in range(n + 2)]
+        else:
+            contexts = [(-1, i) for i in range(n + reach)]
+        for context in contexts:
+            for label in range(n) if b in self.b_all else (labels[t],):
+                if context is not None:
+                    yield ("H", b, *context, label)
+
+
+def history(reach: int, labels: Sequence[int], t: int, n_labels: int) -> tuple[int, int] | None:
+    """The labels before token t that an attribute looks at; None where it has no feature."""
+    if reach == 0 and t == 0:
+        return None
+    before = labels[t - 2] if t > 1 else n_labels + 1 - t
+    previous = labels[t - 1] if t > 0 else n_labels
+    return before if reach & 2 else -1, -1 if reach == 2 else previous
 
 
 class Built:
@@ -117,6 +146,7 @@ class Built:
             bytes(b in corpus.b_all for b in range(corpus.n_b)),
             array.array("i", [corpus.b_min.get(b, 1) for b in range(corpus.n_b)]),
             corpus.tau_all,
+            None if corpus.reach is None else bytes(corpus.reach),
         )
         self.dataset.renumber(self.u_new, self.b_new)
         self.cells = {feature: self.cell(feature) for feature in corpus.features()}
@@ -126,6 +156,8 @@ class Built:
         kind, *rest = feature
         if kind == "T":
             return self.layout.pair_cell(*rest)
+        if kind == "H":
+            return self.layout.history_cell(self.b_new[rest[0]], *rest[1:])
         if kind == "B":
             return self.layout.rich_cell(self.b_new[rest[0]], *rest[1:])
         return self.layout.cell(self.u_new[rest[0]], rest[1])

@@ -31,6 +31,7 @@ typedef struct {
     const uint16_t *u_label; /* [u_ptr[A]] their labels, ascending within a row */
     const uint8_t *u_mask;   /* [H][P] 1 where a hot row has a feature */
     const int64_t *b_ptr;    /* [B+1] */
+    const uint16_t *b_prev2; /* [b_ptr[B]] the label before b_prev, or NULL: no feature looks at it (core/history) */
     const uint16_t *b_prev;  /* [b_ptr[B]] */
     const uint16_t *b_label; /* [b_ptr[B]] */
     const uint8_t *tau_mask; /* [L][P] 1 where a label-pair feature exists */
@@ -147,6 +148,8 @@ typedef struct {
     /* its second half: the path from alpha[t][j] (best score of a beginning that ends in j) and beta[t][j] (the same
      * without the score of the node) */
     double (*trace_back)(const LatticeC *, uint16_t *labels);
+    /* out[i] = max over j of x[j] + M[j][i], of rows of P */
+    void (*max_plus)(int32_t L, int32_t P, const double *x, const double *M, double *out);
     /* P(y[t-1] = i, y[t] = j) after forward_backward */
     double (*pair_marginal)(const LatticeC *, int32_t t, int32_t i, int32_t j);
     /* products and sums of long vectors; the order of summation depends on nothing but the lengths */

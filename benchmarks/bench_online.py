@@ -1,0 +1,84 @@
+"""Seconds a pass of the online trainers, and their ratios to the averaged perceptron.
+
+    python benchmarks/bench_online.py [--rounds N] [--sentences N] [--train FILE --template FILE] [--rich]
+
+With CRFKIT_CORPORA naming a folder that holds wsj-sample-pos/, that corpus of 45 labels is used, else
+data/chunking; --train and --template take any other. --rich gives the templates' features of the current word to
+pairs of labels too.
+
+All trainers make a pass in turn, after a first one that is not counted: what else the machine does meets all of them. The figures are
+medians; a ratio is the median of the ratios within a round. The passes go on from the weights of the one before, so
+later rounds measure trainers that make few mistakes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import common
+
+from crfkit import learning, options
+from crfkit.corpus import read_corpus
+from crfkit.template import Template
+
+TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "perceptron": ("perceptron", {}),
+    "sapo, n=5, astar": ("sapo", {"nbest": 5, "rate": 0.1}),
+    "sapo, n=5, beam": ("sapo", {"nbest": 5, "rate": 0.1, "search": "beam", "beam": 50}),
+    "sgd": ("sgd", {"rate": 0.1}),
+    "adf": ("adf", {}),
+}
+RICH = "B90:%x[0,0]\nB91:%x[-1,0]/%x[0,0]\n"
+
+
+def default_corpus() -> tuple[Path, Path]:
+    """Training data and a template for them."""
+    real = Path(os.environ.get("CRFKIT_CORPORA", "")) / "wsj-sample-pos" / "train.txt"
+    if "CRFKIT_CORPORA" in os.environ and real.is_file():
+        return real, common.ROOT / "templates" / "pos.txt"
+    return common.ROOT / "data" / "chunking.train.txt", common.TEMPLATE
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Passes of the online trainers.")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="passes of each trainer (default %(default)s)")
+    parser.add_argument("--sentences", type=int, metavar="N", help="use the first N sentences only")
+    parser.add_argument("--train", type=Path, metavar="FILE", help="training data")
+    parser.add_argument("--template", type=Path, metavar="FILE", help="template for them")
+    parser.add_argument("--rich", action="store_true", help="add two rich edge features to the template")
+    parser.add_argument("--only", metavar="NAME", help="no other trainer than those whose name begins so")
+    given = parser.parse_args()
+    train, template = default_corpus()
+    train, template = given.train or train, given.template or template
+    text = template.read_text(encoding="utf-8") + (RICH if given.rich else "")
+    corpus = read_corpus(common.rows_of(train)[: given.sentences], Template.parse(text), learning.Run())
+    print(f"\nPasses of the online trainers\n{common.machine()}")
+    print(f"corpus: {train}, {template.name}{' and rich edges' * given.rich}")
+    print(", ".join(f"{corpus.summary[name]:,} {name}" for name in ("sequences", "tokens", "labels", "weights")))
+
+    run = learning.Run(threads=1)
+    trainers = {
+        name: learning.make_trainer(algorithm, corpus, options.make(algorithm, chosen), run)
+        for name, (algorithm, chosen) in TRAINERS.items()
+        if name.startswith(given.only or "")
+    }
+    times: dict[str, list[float]] = {name: [] for name in trainers}
+    for trainer in trainers.values():
+        trainer.run_pass()
+    for _ in range(given.rounds):
+        for name, trainer in trainers.items():
+            times[name].append(common.seconds(trainer.run_pass))
+    base = next(iter(times.values()))
+    rows = []
+    for name, found in times.items():
+        ratio = median(own / other for own, other in zip(found, base, strict=True))
+        rows.append((name, median(found), common.per_second(corpus.summary["tokens"], median(found)), f"{ratio:.2f}"))
+    common.table(("trainer", "s/pass", "tokens/s", f"times {next(iter(times))}"), rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+from .seen import SeenPairs
+
+PADDINGS: tuple[str, str]
+
+class SeenHistory(SeenPairs): ...

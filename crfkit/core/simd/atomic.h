@@ -1,0 +1,25 @@
+/* Counters that threads share, locks that are held for a few nanoseconds, and looking ahead. */
+#ifndef CRFKIT_ATOMIC_H
+#define CRFKIT_ATOMIC_H
+
+#include <stdint.h>
+
+#ifdef _MSC_VER
+#include <intrin.h>
+static int64_t crfkit_fetch_add(int64_t *p, int64_t n) { return _InterlockedExchangeAdd64(p, n); }
+static void crfkit_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
+static void crfkit_spin_lock(int32_t *lock) { while (_InterlockedExchange((long *)lock, 1)) _mm_pause(); }
+static void crfkit_spin_unlock(int32_t *lock) { _InterlockedExchange((long *)lock, 0); }
+#else
+static inline int64_t crfkit_fetch_add(int64_t *p, int64_t n) { return __atomic_fetch_add(p, n, __ATOMIC_RELAXED); }
+static inline void crfkit_prefetch(const void *p) { __builtin_prefetch(p); }
+static inline void crfkit_spin_lock(int32_t *lock)
+{
+    while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+        while (__atomic_load_n(lock, __ATOMIC_RELAXED))
+            ;
+}
+static inline void crfkit_spin_unlock(int32_t *lock) { __atomic_store_n(lock, 0, __ATOMIC_RELEASE); }
+#endif
+
+#endif

@@ -1,0 +1,10 @@
+"""What the processor does for threads that share memory, and for those who know what they need next."""
+
+from libc.stdint cimport int32_t, int64_t
+
+
+cdef extern from "atomic.h":
+    int64_t crfkit_fetch_add(int64_t* p, int64_t n) noexcept nogil
+    void crfkit_prefetch(const void* p) noexcept nogil
+    void crfkit_spin_lock(int32_t* lock) noexcept nogil
+    void crfkit_spin_unlock(int32_t* lock) noexcept nogil

@@ -1,0 +1,9 @@
+"""Trainers that can average their weights over all steps."""
+
+from crfkit.core.memory cimport BufferC
+from crfkit.trainers.base cimport OnlineTrainer
+
+
+cdef class AveragedTrainer(OnlineTrainer):
+    cdef BufferC late
+    cdef double* u          # the sum of changes times the numbers of their steps; NULL without averaging

@@ -1,0 +1,3 @@
+from .base import OnlineTrainer
+
+class AveragedTrainer(OnlineTrainer): ...

@@ -1,0 +1,6 @@
+from array import array
+
+from .averaged import AveragedTrainer
+
+class ConfidenceTrainer(AveragedTrainer):
+    def variances(self) -> array[float]: ...

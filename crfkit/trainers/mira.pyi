@@ -1,0 +1,3 @@
+from .averaged import AveragedTrainer
+
+class Mira(AveragedTrainer): ...

@@ -1,0 +1,80 @@
+"""Mini-batches: every trainer that makes them, update by update against a slow twin, and end to end."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trainers.samples import accuracy
+from trainers.twins import Built, corpora, weighted
+from trainers.twins_batches import Adf, Averaged, Gradient, looks
+
+from crfkit import options
+from crfkit.trainers import trainer_class
+
+PRECISION = {"rel": 1e-5, "abs": 1e-5}  # weights are stored in single precision
+
+sizes = st.sampled_from([2, 3, 7])  # of up to six samples: rest batches, and one of all
+seeds = st.integers(0, 9)
+
+
+def trainer_of(name, built, start, seed, **chosen):
+    """crfkit's own."""
+    own = options.make(name, chosen)
+    return trainer_class(name)(built.dataset, built.layout, own, initial=built.to_cells(start), seed=seed)
+
+
+@given(corpora(labels=st.integers(1, 3), most_samples=6), sizes, st.sampled_from(["sgd", "sapo"]), st.sampled_from([0.0, 2.0]),
+       st.sampled_from([None, 0.5]), seeds, st.data())  # fmt: skip
+def test_gradients(corpus, size, name, l2, decay, seed, data):
+    built, start = Built(corpus), weighted(data.draw, corpus.features())
+    nbest = 3**4  # all paths: which ones does not hang on the last digits
+    chosen = {"nbest": nbest, "ratio": 0.0} if name == "sapo" else {}
+    trainer = trainer_of(name, built, start, seed, l2=l2, rate=0.2, decay=decay, batch_size=size, **chosen)
+    twin = Gradient(looks(corpus, name, nbest), dict(start), l2, 0.2, decay, size)
+    for _ in range(2):
+        loss = trainer.run_pass()["loss"]
+        assert loss == pytest.approx(twin.run_pass(trainer.sequence_order()), rel=1e-5, abs=1e-5)
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
+
+
+@given(corpora(most_samples=6), sizes, st.booleans(), seeds, st.data())
+def test_the_perceptron(corpus, size, average, seed, data):
+    built, start = Built(corpus), weighted(data.draw, corpus.features())
+    trainer = trainer_of("perceptron", built, start, seed, average=average, batch_size=size)
+    twin = Averaged(looks(corpus, "perceptron"), dict(start), size)
+    for _ in range(3):
+        assert trainer.run_pass()["loss"] == twin.run_pass(trainer.sequence_order())
+        expected = twin.average if average else twin.weights
+        assert built.to_weights(trainer.weights()) == pytest.approx(expected, **PRECISION)
+
+
+@given(corpora(labels=st.integers(1, 3), most_samples=40), sizes, st.sampled_from([0.0, 3.0]), st.sampled_from([(0.995, 0.6), (0.9, 0.1)]),
+       seeds, st.data())  # fmt: skip
+def test_adf(corpus, size, l2, bounds, seed, data):
+    built, start = Built(corpus), weighted(data.draw, corpus.features())
+    trainer = trainer_of("adf", built, start, seed, l2=l2, rate=0.2, alpha=bounds[0], beta=bounds[1], batch_size=size)
+    twin = Adf(corpus, dict(start), l2, 0.2, *bounds, size)
+    for _ in range(2):
+        loss = trainer.run_pass()["loss"]
+        assert loss == pytest.approx(twin.run_pass(trainer.sequence_order()), rel=1e-5, abs=1e-5)
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
+
+
+def test_batches_of_all_data_are_gradient_steps():
+    """So nothing depends on the order."""
+
+    @given(corpora(most_samples=5))
+    def same(corpus):
+        built, start = Built(corpus), dict.fromkeys(corpus.features(), 0.0)
+        found = []
+        for seed in (1, 2):
+            trainer = trainer_of("sgd", built, start, seed, rate=0.1, batch_size=len(corpus.samples))
+            trainer.run_pass()
+            found.append(list(trainer.weights()))
+        assert found[0] == pytest.approx(found[1], **PRECISION)
+
+    same()
+
+
+@pytest.mark.parametrize("name", ["sgd", "adf", "sapo", "perceptron"])
+def test_new_text_is_tagged_as_well(name):
+    assert accuracy(name, passes=8, batch_size=4) > accuracy(name, passes=8) - 0.02

@@ -1,0 +1,123 @@
+"""AROW and CW: step by step against slow twins, what their formulas promise, and end to end."""
+
+import random
+from statistics import NormalDist
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from trainers.samples import accuracy, read
+from trainers.twins import Built, Corpus, Sample, corpora
+from trainers.twins_margin import Arow, Cw
+
+from crfkit import options
+from crfkit.trainers.arow import Arow as ArowTrainer
+from crfkit.trainers.cw import Cw as CwTrainer
+
+PRECISION = {"rel": 1e-5, "abs": 1e-5}  # weights and variances are stored in single precision
+CLEAR = 1e-4  # scores that differ less may be ranked otherwise by weights in single precision
+
+
+def both(algorithm, corpus, chosen, average, seed):
+    """crfkit's trainer and the twin, from the same random weights, so that few scores are equal."""
+    built, rng = Built(corpus), random.Random(seed)
+    start = built.to_cells({feature: rng.gauss(0, 1) for feature in sorted(corpus.features(), key=str)})
+    weights = built.to_weights(start)
+    if algorithm == "arow":
+        own, cls, twin = options.Arow(regularization=chosen, average=average), ArowTrainer, Arow(corpus, weights, r=chosen)
+    else:
+        own, cls = options.Cw(confidence=chosen, average=average), CwTrainer
+        twin = Cw(corpus, weights, phi=NormalDist().inv_cdf(chosen))
+    return built, cls(built.dataset, built.layout, own, initial=start, seed=seed), twin
+
+
+trainers = st.one_of(
+    st.tuples(st.just("arow"), st.sampled_from([0.1, 1.0, 30.0])), st.tuples(st.just("cw"), st.sampled_from([0.5001, 0.6, 0.9, 0.999]))
+)
+
+
+@given(trainers, corpora(labels=st.integers(1, 4)), st.integers(1, 3), st.booleans(), st.integers(0, 2**32))
+def test_every_pass_is_that_of_the_twin(which, corpus, passes, average, seed):
+    built, trainer, twin = both(*which[:1], corpus, which[1], average, seed)
+    for _ in range(passes):
+        loss = trainer.run_pass()["loss"]
+        expected = twin.run_pass(trainer.sequence_order())
+        assume(twin.gap > CLEAR)
+        assert loss == pytest.approx(expected, rel=1e-5, abs=1e-5)
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.average if average else twin.weights, **PRECISION)
+        cells = trainer.variances()
+        assert {f: cells[cell] for f, cell in built.cells.items()} == pytest.approx(
+            {f: twin.variances.get(f, 1.0) for f in built.cells}, **PRECISION
+        )
+
+
+# One token with one label wrong at first, and two features that tell the labels apart.
+def one_step(algorithm, chosen, weight=1.0):
+    """Weights and variances after a step from zero: d = (+1 for the true label, -1 for the other), m = 0, v = 2."""
+    corpus = Corpus([Sample([1], [[(0, 1.0)]], [[]], weight)], 2, 1, u_all={0}, has_tau=False)
+    built = Built(corpus)
+    cls, own = (ArowTrainer, options.Arow(regularization=chosen, average=False)) if algorithm == "arow" else (
+        CwTrainer, options.Cw(confidence=chosen, average=False)
+    )  # fmt: skip
+    trainer = cls(built.dataset, built.layout, own)
+    trainer.run_pass()
+    weights, cells = built.to_weights(trainer.weights()), trainer.variances()
+    return [weights["U", 0, j] for j in (0, 1)], [cells[built.cells["U", 0, j]] for j in (0, 1)]
+
+
+@pytest.mark.parametrize(("r", "weight"), [(0.5, 1.0), (4.0, 1.0), (4.0, 2.0), (1e6, 1.0)])
+def test_a_step_of_arow_by_hand(r, weight):
+    weights, variances = one_step("arow", r, weight)
+    assert weights == pytest.approx([-1 / (2 + r / weight), 1 / (2 + r / weight)], rel=1e-6)
+    assert variances == pytest.approx([1 / (1 + weight / r)] * 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("confidence", [0.500001, 0.6, 0.9, 0.9999])
+def test_a_step_of_cw_by_hand(confidence):
+    """m' = 2 a = phi v', with v' = 2 / (1 + 4 a phi) before the diagonal is taken."""
+    phi = NormalDist().inv_cdf(confidence)
+    (low, a), variances = one_step("cw", confidence)
+    assert low == -a
+    assert 2 * a == pytest.approx(phi * 2 / (1 + 4 * a * phi), rel=1e-5)
+    assert variances == pytest.approx([1 / (1 + 2 * a * phi)] * 2, rel=1e-6)
+
+
+@pytest.mark.parametrize(("algorithm", "chosen"), [("arow", 1.0), ("cw", 0.9)])
+def test_a_sequence_of_weight_zero_teaches_nothing(algorithm, chosen):
+    assert one_step(algorithm, chosen, weight=0.0) == ([0, 0], [1, 1])
+
+
+# --- end to end ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", ["arow", "cw"])
+def test_the_average_tags_new_text_well_and_the_last_weights_less_so(algorithm):
+    averaged, last = (accuracy(algorithm, passes=3, average=average) for average in (True, False))
+    assert averaged > 0.92
+    assert last < averaged
+
+
+@pytest.mark.parametrize(("cls", "own"), [(ArowTrainer, options.Arow()), (CwTrainer, options.Cw())])
+def test_mistakes_become_few_and_variances_fall(cls, own):
+    corpus = read("chunking", sentences=150)
+    trainer = cls(corpus.dataset, corpus.layout, own)
+    losses = [trainer.run_pass()["loss"] for _ in range(10)]
+    assert losses[-1] < losses[0] / 10
+    variances = trainer.variances()
+    assert 0 < min(variances) < 0.7
+    assert max(variances) == 1
+
+
+def test_more_regularisation_or_less_confidence_makes_smaller_weights():
+    corpus = read("chunking", sentences=100)
+
+    def size(cls, own):
+        trainer = cls(corpus.dataset, corpus.layout, own)
+        trainer.run_pass()
+        return sum(map(abs, trainer.weights()))
+
+    by_r = [size(ArowTrainer, options.Arow(regularization=r, average=False)) for r in (10.0, 100.0, 1000.0)]
+    by_confidence = [size(CwTrainer, options.Cw(confidence=c, average=False)) for c in (0.7, 0.52, 0.501)]
+    for sizes in (by_r, by_confidence):
+        assert sizes == sorted(sizes, reverse=True)
+        assert sizes[-1] < sizes[0] / 2

@@ -1,0 +1,195 @@
+"""What all trainers must do alike. Those of options.TRAINERS are all here; a new one needs no line in this file."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import fields
+from functools import cache
+from io import BytesIO
+
+import pytest
+from trainers.samples import ROOT, read, sentences, tag, template
+
+from crfkit import options
+from crfkit.errors import CrfkitError, DataError
+from crfkit.evaluation import evaluate
+from crfkit.learning import learn
+from crfkit.progress import StopRequest
+from crfkit.trainers import trainer_class
+
+pytestmark = pytest.mark.parametrize("algorithm", options.TRAINERS)
+BATCH = {name for name, cls in options.TRAINERS.items() if any(item.name == "max_iter" for item in fields(cls))}
+
+
+def limit(algorithm, n):
+    """So many passes, or iterations."""
+    return {"max_iter" if algorithm in BATCH else "passes": n}
+
+
+@cache
+def small(algorithm):
+    """A model of 300 sentences with rich edges."""
+    return learn(sentences("chunking", limit=300), template("chunking-rich"), algorithm, **limit(algorithm, 40 if algorithm in BATCH else 6))
+
+
+def accuracy(model, rows):
+    """Per token, by the model's own tagger."""
+    pairs = [(row[-1], label) for s in rows for row, label in zip(s, model.tagger().tag([r[:-1] for r in s]), strict=True)]
+    return sum(a == b for a, b in pairs) / len(pairs)
+
+
+def test_rich_edges(algorithm):
+    """New text is tagged well, and some pairs of labels have weights at attributes."""
+    assert accuracy(small(algorithm), sentences("chunking", "test", 60)) > 0.92
+    assert any(attribute is not None and previous is not None for attribute, previous, _, _ in small(algorithm).features())
+
+
+def test_the_tagger_agrees_with_the_features_listed(algorithm):
+    for rows in sentences("chunking", "test", 10):
+        tokens = [row[:-1] for row in rows]
+        assert small(algorithm).tagger().tag(tokens) == tag(small(algorithm), tokens)
+
+
+def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
+    """Trained on labels of which some are wrong, so that more passes do not only help."""
+    train = [[list(row) for row in rows] for rows in sentences("chunking", limit=120)]
+    for k, rows in enumerate(train):
+        rows[k % len(rows)][-1] = train[k - 1][0][-1]
+    dev = [[list(row) for row in rows] for rows in sentences("chunking", "dev", 40)]
+    log = tmp_path / "log"
+    model = learn(train, template("chunking"), algorithm, dev=dev, patience=3, log=log, **limit(algorithm, 60))
+    scores = [json.loads(line)["dev_f1"] for line in log.read_text().splitlines()]
+    best = scores.index(max(scores))
+    assert len(scores) == min(best + 4, 60) or algorithm in BATCH
+    gold = [[row[-1] for row in rows] for rows in dev]
+    predicted = [model.tagger().tag([row[:-1] for row in rows]) for rows in dev]
+    assert evaluate(gold, predicted).f1 == max(scores)
+
+
+def test_a_warm_start_is_not_worse(algorithm):
+    """One pass from a model that is done leaves it about as good; one pass from nothing is worse, or leaves more to do."""
+    rows, rules = sentences("chunking", limit=200), template("chunking")
+    done = learn(rows, rules, algorithm, **limit(algorithm, 200 if algorithm in BATCH else 20))
+    again = learn(rows, rules, algorithm, init=done, **limit(algorithm, 1))
+    fresh = learn(rows, rules, algorithm, **limit(algorithm, 1))
+    assert accuracy(again, rows) > accuracy(done, rows) - 0.01
+    assert accuracy(again, rows) > accuracy(fresh, rows)
+
+
+def test_the_seed_decides(algorithm):
+    def bytes_of(seed):
+        return learn(sentences("chunking", limit=80), template("chunking-rich"), algorithm, seed=seed, **limit(algorithm, 2)).to_bytes()
+
+    assert bytes_of(1) == bytes_of(1)
+    weights = [list(learn(sentences("chunking", limit=80), template("chunking"), algorithm, seed=s, **limit(algorithm, 2)).features()) for s in (1, 2)]
+    assert (weights[0] == weights[1]) == (algorithm in BATCH)
+
+
+def test_the_log_has_the_fields_of_every_pass(algorithm, tmp_path):
+    dev = sentences("chunking", "dev", 20)
+    model = learn(sentences("chunking", limit=60), template("chunking"), algorithm, dev=dev, log=tmp_path / "log", **limit(algorithm, 3))
+    records = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [record["pass"] for record in records] == [1, 2, 3]
+    wanted = {"seconds", "elapsed", "objective" if algorithm in BATCH else "loss", "mean_abs_weight", "active"}
+    wanted |= {f"dev_{score}" for score in ("accuracy", "sentence_accuracy", "precision", "recall", "f1")}
+    for record in records:
+        assert record.keys() >= wanted
+    assert len(list(model.features())) in {record["active"] for record in records}
+
+
+def test_stopped_at_once_there_are_weights_to_use(algorithm):
+    """As by Ctrl-C before the first pass is over; a batch trainer ends after the iteration."""
+    stop = StopRequest()
+    stop.signal = 2
+    rows = sentences("chunking", limit=300)
+    model = learn(rows, template("chunking"), algorithm, stop=stop, **limit(algorithm, 10**9))
+    most = max(sum(row[-1] == label for s in rows for row in s) for label in model.labels) / sum(map(len, rows))
+    assert accuracy(model, rows) > most
+
+
+def test_a_pass_ends_early(algorithm):
+    if algorithm in BATCH:
+        pytest.skip("iterations of batch trainers are not cut short")
+    corpus = read("chunking", sentences=300)
+    trainer = trainer_class(algorithm)(corpus.dataset, corpus.layout, options.TRAINERS[algorithm]())
+    asked = []
+    trainer.run_pass(lambda: asked.append(trainer.steps) or len(asked) == 2)
+    assert trainer.steps == asked[-1] < 300
+
+
+def reals():
+    return (ROOT / "data/reals.train.txt").read_bytes()
+
+
+def test_single_items_with_real_values(algorithm):
+    """Plain classification; 0.49 of the items are of the most frequent class."""
+    model = learn(BytesIO(reals()), format="crfsuite", algorithm=algorithm)
+    gold, predicted = model.tagger().tag_with_gold(ROOT / "data/reals.test.txt")
+    assert sum(a == b for a, b in zip(gold, predicted, strict=True)) / len(gold) > 0.7
+
+
+def test_values_matter(algorithm):
+    """The sign of a value decides the class, so what ignores values is no better than chance."""
+    values = [(k % 7 + 1) / 4 * (-1) ** k for k in range(40)]
+    text = "".join(f"{'yes' if v > 0 else 'no'}\ta:{v}\n\n" for v in values)
+    model = learn(BytesIO(text.encode()), format="crfsuite", algorithm=algorithm)
+    gold, predicted = model.tagger().tag_with_gold(BytesIO(text.encode()))
+    assert gold == predicted
+
+
+def test_a_single_label_is_refused(algorithm):
+    with pytest.raises(DataError, match="only one label, 'X'"):
+        learn([[["a", "b", "X"]]], template("chunking"), algorithm)
+
+
+def test_options_of_others_are_refused(algorithm):
+    own = {item.name for item in fields(options.TRAINERS[algorithm])}
+    for name in options.all_fields().keys() - own:
+        with pytest.raises(CrfkitError, match=f"{options.flag(name)} is not used by {algorithm}"):
+            learn([[["a", "b", "X"]]], template("chunking"), algorithm, **{name: 1})
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_the_same_bytes_with_any_number_of_threads(algorithm, threads):
+    def model(n):
+        return learn(sentences("chunking", limit=300), template("chunking-rich"), algorithm, threads=n, **limit(algorithm, 3))
+
+    assert model(threads).to_bytes() == model(1).to_bytes()
+
+
+PROGRAM = """
+import hashlib, sys
+from crfkit.learning import learn
+from crfkit.core.kernels import variant
+train, rules, algorithm, name = sys.argv[1:]
+model = learn(train, rules, algorithm, **{name: 3})
+print(variant(), hashlib.sha256(model.to_bytes()).hexdigest())
+"""
+
+
+@cache
+def digest(algorithm, variant):
+    """Of a model trained with these loops; None where the processor lacks them."""
+    files = [ROOT / "data/chunking.dev.txt", ROOT / "templates/chunking-rich.txt"]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *map(str, files), algorithm, *limit(algorithm, 3)],
+        env={**os.environ, "CRFKIT_SIMD": variant}, cwd=tempfile.gettempdir(), capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode and "no such variant" in done.stderr:
+        return None
+    assert done.returncode == 0, done.stderr
+    used, found = done.stdout.split()
+    assert used == variant
+    return found
+
+
+@pytest.mark.parametrize("variant", ["avx2", "avx512"])
+def test_the_same_bytes_with_every_instruction_set(algorithm, variant):
+    found = digest(algorithm, variant)
+    if found is None:
+        pytest.skip(f"this processor has no {variant}")
+    assert found == digest(algorithm, "base")

@@ -1,0 +1,125 @@
+"""Learning with lookahead: step by step against a twin that walks the whole tree, and end to end."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from trainers.samples import read, sentences, template
+from trainers.twins import Built, Corpus, Sample, corpora, weighted
+from trainers.twins_lookahead import Lookahead
+
+import crfkit
+from crfkit import options
+from crfkit.trainers.lookahead import Lookahead as Trainer
+
+FEW_LABELS = st.integers(1, 4)
+
+
+@st.composite
+def histories(draw, labels=FEW_LABELS):
+    """Corpora with attributes that look at one or two labels before; the last attribute may be that of all tokens."""
+    corpus = draw(corpora(labels=labels))
+    if corpus.n_b and draw(st.booleans()):
+        corpus.reach = draw(st.lists(st.integers(0, 3), min_size=corpus.n_b, max_size=corpus.n_b))
+        if draw(st.booleans()):
+            corpus.reach.append(draw(st.integers(1, 3)))
+            for sample in corpus.samples:
+                for items in sample.bigrams:
+                    items.append((corpus.n_b, 1.0))
+            corpus.n_b += 1
+    assume(corpus.features())
+    return corpus
+
+
+def shared(built):
+    """The attribute of all tokens, if there is one."""
+    corpus = built.corpus
+    last = corpus.n_b - 1
+    everywhere = corpus.reach is not None and all((last, 1.0) in items for s in corpus.samples for items in s.bigrams)
+    once = everywhere and all([b for b, _ in items].count(last) == 1 for s in corpus.samples for items in s.bigrams)
+    return [built.b_new[last]] if once and corpus.reach[last] else []
+
+
+@settings(max_examples=300)
+@given(histories(), st.integers(0, 4), st.sampled_from([0.0, 0.5, 2.0]), st.integers(1, 3), st.booleans(), st.data())
+def test_every_pass_is_that_of_the_twin(corpus, depth, margin, passes, average, data):
+    built = Built(corpus)
+    start = weighted(data.draw, corpus.features())
+    chosen = options.Lookahead(depth=depth, margin=margin, average=average)
+    seed = data.draw(st.integers(0, 9))
+    trainer = Trainer(built.dataset, built.layout, chosen, initial=built.to_cells(start), seed=seed, shared=shared(built))
+    twin = Lookahead(corpus, dict(start), depth, margin)
+    for _ in range(passes):
+        loss = trainer.run_pass()["loss"]
+        assert loss == twin.run_pass(trainer.sequence_order())
+        weights = built.to_weights(trainer.weights())
+        if average:
+            assert weights == pytest.approx(twin.average, rel=1e-5, abs=1e-6)
+        else:
+            assert weights == twin.weights  # sums of fractions of two: exact
+    assert trainer.decisions == twin.decisions
+
+
+@settings(max_examples=30)
+@given(histories(labels=st.sampled_from([9, 17])), st.integers(0, 2), st.integers(0, 9))
+def test_more_labels_than_a_vector_holds(corpus, depth, seed):
+    built = Built(corpus)
+    trainer = Trainer(built.dataset, built.layout, options.Lookahead(depth=depth, margin=1.0, average=False), seed=seed, shared=shared(built))
+    twin = Lookahead(corpus, dict.fromkeys(corpus.features(), 0.0), depth, 1.0)
+    for _ in range(2):
+        assert trainer.run_pass()["loss"] == twin.run_pass(trainer.sequence_order())
+        assert built.to_weights(trainer.weights()) == twin.weights
+
+
+def test_stopped_early_the_average_is_over_the_decisions_taken():
+    corpus = Corpus([Sample([s % 2, s % 3 == 0], [[(s % 5, 1.0)], [(s % 7, 1.0)]], [[], []]) for s in range(200)], 2, 7)
+    built = Built(corpus)
+    trainer = Trainer(built.dataset, built.layout, options.Lookahead(margin=1.0))
+    trainer.run_pass(lambda: True)
+    assert 0 < trainer.decisions == 2 * trainer.steps < 400
+    twin = Lookahead(corpus, dict.fromkeys(corpus.features(), 0.0), 1, 1.0)
+    twin.run_pass(trainer.sequence_order()[: trainer.steps])
+    assert built.to_weights(trainer.weights()) == pytest.approx(twin.average, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("margin", [0.0, 5.0])
+def test_once_all_is_right_by_the_margin_nothing_changes(margin):
+    corpus = Corpus([Sample([j, 2 - j], [[(j, 1.0)], [(2 - j, 1.0)]], [[], []]) for j in range(3)], 3, 3, u_all={0, 1, 2})
+    built = Built(corpus)
+    trainer = Trainer(built.dataset, built.layout, options.Lookahead(average=False, margin=margin))
+    weights = None
+    while weights != trainer.weights():
+        weights = trainer.weights()
+        loss = trainer.run_pass()["loss"]
+    assert loss == 0
+    most = max(map(abs, weights))
+    assert most <= 2 if margin == 0 else most >= 2
+
+
+def tagged_right(**chosen):
+    """The part of the tokens of test sentences that get the right label."""
+    model = crfkit.learn(sentences("chunking", limit=300), template("chunking"), "lookahead", **chosen)
+    test = sentences("chunking", "test", 60)
+    found = model.tagger().tag_many([[row[:-1] for row in rows] for rows in test])
+    right = [row[-1] == label for rows, labels in zip(test, found, strict=True) for row, label in zip(rows, labels, strict=True)]
+    return sum(right) / len(right)
+
+
+def test_the_average_tags_new_text_well_and_the_last_weights_less_so():
+    averaged, last = (tagged_right(passes=1, margin=0.0, seed=1, average=average) for average in (True, False))
+    assert averaged > 0.92
+    assert last < averaged - 0.005
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_the_defaults_serve(depth, direction):
+    assert tagged_right(depth=depth, direction=direction) > 0.94
+
+
+def test_mistakes_become_few():
+    corpus = read("chunking", sentences=150)
+    trainer = Trainer(corpus.dataset, corpus.layout, options.Lookahead(margin=1.0))
+    losses = [trainer.run_pass()["loss"] for _ in range(10)]
+    assert losses[-1] < losses[0] / 10

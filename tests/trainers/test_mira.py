@@ -1,0 +1,177 @@
+"""MIRA with one and with n candidates: step by step against a slow twin, its constraints, and end to end."""
+
+import random
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from trainers.samples import accuracy, read, sentences
+from trainers.twins import Built, Corpus, Sample, corpora, paths_by_score, problem
+from trainers.twins_margin import Mira, difference, dot, wrong
+
+from crfkit import options
+from crfkit.corpus import read_corpus
+from crfkit.learning import Run
+from crfkit.template import Template
+from crfkit.trainers.mira import Mira as Trainer
+from crfkit.trainers.perceptron import Perceptron
+
+PRECISION = {"rel": 1e-5, "abs": 1e-5}  # weights are stored in single precision
+CLEAR = 1e-4  # scores that differ less may be ranked otherwise by weights in single precision
+
+small = corpora(labels=st.integers(1, 4))
+seeds = st.integers(0, 2**32)
+aggressiveness = st.sampled_from([0.01, 0.1, 1.0, 100.0])
+
+
+def both(corpus, n, most, average, seed):
+    """crfkit's trainer and the twin, from the same random weights, so that few scores are equal."""
+    built, rng = Built(corpus), random.Random(seed)
+    start = built.to_cells({feature: rng.gauss(0, 1) for feature in sorted(corpus.features(), key=str)})
+    own = options.Mira(nbest=n, aggressiveness=most, average=average)
+    trainer = Trainer(built.dataset, built.layout, own, initial=start, seed=seed)
+    return built, trainer, Mira(corpus, built.to_weights(start), n=n, most=most)
+
+
+@given(small, st.integers(1, 3), st.integers(1, 4), aggressiveness, st.booleans(), seeds)
+def test_every_pass_is_that_of_the_twin(corpus, passes, n, most, average, seed):
+    built, trainer, twin = both(corpus, n, most, average, seed)
+    for _ in range(passes):
+        loss = trainer.run_pass()["loss"]
+        expected = twin.run_pass(trainer.sequence_order())
+        assume(twin.gap > CLEAR)
+        assert loss == pytest.approx(expected, rel=1e-5, abs=1e-4)
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.average if average else twin.weights, **PRECISION)
+
+
+@given(small, seeds)
+def test_one_candidate_is_the_closed_form(corpus, seed):
+    """tau = (wrong - margin) / |d|^2, within 0 and C."""
+    corpus.samples = corpus.samples[:1]
+    assume(corpus.features())
+    built, trainer, twin = both(corpus, 1, 0.3, False, seed)
+    sample, before = corpus.samples[0], twin.weights
+    path = next(twin.candidates(sample, 1))
+    assume(twin.gap > CLEAR)
+    d = difference(before, sample, path)
+    square = dot(d, d)
+    tau = min(max((wrong(sample, path) - dot(d, before)) / square, 0), 0.3 * sample.weight) if square else 0
+    trainer.run_pass()
+    assert built.to_weights(trainer.weights()) == pytest.approx({f: w + tau * d.get(f, 0) for f, w in before.items()}, **PRECISION)
+
+
+def rich_sample(rng, labels, length):
+    """Attributes that occur twice, values, and bigram attributes."""
+    unigrams = [[(rng.randrange(12), rng.choice([1.0, 0.5, -1.5])) for _ in range(4)] for _ in range(length)]
+    bigrams = [[(rng.randrange(5), rng.choice([1.0, 2.0])) for _ in range(2)] for _ in range(length)]
+    return Sample([rng.randrange(labels) for _ in range(length)], unigrams, bigrams)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_step_satisfies_all_its_constraints(n, seed):
+    """C is ample and all features exist, so nothing stands in the way: no slack is left."""
+    rng = random.Random(seed)
+    sample = rich_sample(rng, 3, 6)
+    corpus = Corpus([sample], 3, 12, 5, tau_all=True, u_all=set(range(12)), b_all=set(range(5)))
+    built, trainer, twin = both(corpus, n, 1e6, False, seed)
+    paths = [path for _, path in paths_by_score(problem(twin.weights, sample, 3))[:n]]
+    before = [dot(difference(twin.weights, sample, path), twin.weights) - wrong(sample, path) for path in paths]
+    trainer.run_pass()
+    weights = built.to_weights(trainer.weights())
+    after = [dot(difference(weights, sample, path), weights) - wrong(sample, path) for path in paths]
+    assert min(before) < -1
+    assert min(after) == pytest.approx(0, abs=1e-4)
+
+
+@pytest.mark.parametrize("most", [1e-3, 0.02, 0.1])
+@pytest.mark.parametrize("seed", range(5))
+def test_slack_is_left_only_to_what_reached_its_limit(most, seed):
+    """By the conditions of optimality: the step is a sum of differences times amounts from 0 to C, a margin that is
+    more than reached has 0, and one that is missed has C."""
+    rng = random.Random(seed)
+    sample = rich_sample(rng, 3, 6)
+    corpus = Corpus([sample], 3, 12, 5, tau_all=True, u_all=set(range(12)), b_all=set(range(5)))
+    built, trainer, twin = both(corpus, 4, most, False, seed)
+    start = dict(twin.weights)
+    paths = [path for _, path in paths_by_score(problem(start, sample, 3))[:4]]
+    trainer.run_pass()
+    weights = built.to_weights(trainer.weights())
+    changes = [difference(start, sample, path) for path in paths]
+    surplus = [dot(d, weights) - wrong(sample, path) for path, d in zip(paths, changes, strict=True)]
+    rest = {feature: weights[feature] - start[feature] for feature in weights}
+    for d, extra in zip(changes, surplus, strict=True):
+        if extra < -1e-4:
+            rest = {feature: w - most * d.get(feature, 0) for feature, w in rest.items()}
+    reached = [d for d, extra in zip(changes, surplus, strict=True) if abs(extra) <= 1e-4]
+    assert any(extra < -1e-4 for extra in surplus) or reached
+    if len(reached) == 0:
+        assert rest == pytest.approx(dict.fromkeys(rest, 0), abs=1e-5)
+    else:  # what the others have added is a sum of these
+        features = sorted(rest, key=str)
+        matrix = [[d.get(feature, 0) for d in reached] for feature in features]
+        left = [rest[feature] for feature in features]
+        assert residual(matrix, left) < 1e-4
+
+
+def residual(matrix, right):
+    """The greatest error of the best solution of linear equations."""
+    import numpy as np
+
+    a, b = np.array(matrix), np.array(right)
+    return abs(a @ np.linalg.lstsq(a, b, rcond=None)[0] - b).max()
+
+
+def test_a_sequence_of_weight_zero_teaches_nothing():
+    corpus = Corpus([Sample([1], [[(0, 1.0)]], [[]], weight=0.0), Sample([0], [[(1, 1.0)]], [[]])], 2, 2)
+    built = Built(corpus)
+    trainer = Trainer(built.dataset, built.layout, options.Mira(nbest=2, average=False))
+    trainer.run_pass()
+    assert built.to_weights(trainer.weights())["U", 0, 1] == 0
+
+
+# --- end to end ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_the_average_tags_new_text_well_and_the_last_weights_less_so(n):
+    averaged, last = (accuracy("mira", passes=2, nbest=n, average=average) for average in (True, False))
+    assert averaged > 0.92
+    assert last < averaged
+
+
+def test_mistakes_become_few():
+    corpus = read("chunking", sentences=150)
+    trainer = Trainer(corpus.dataset, corpus.layout, options.Mira())
+    losses = [trainer.run_pass()["loss"] for _ in range(10)]
+    assert losses[-1] < losses[0] / 10
+
+
+@pytest.mark.parametrize(
+    ("cls", "own"),
+    [(Trainer, options.Mira(average=False)), (Trainer, options.Mira(nbest=5, average=False)), (Perceptron, options.Perceptron(average=False))],
+)
+def test_weights_that_no_penalty_holds_grow_with_every_pass(cls, own):
+    """On data that no weights fit; those of SAPO level off (test_sapo)."""
+    rows = [[list(row) for row in s] for s in sentences("chunking", limit=100)]
+    for k, s in enumerate(rows):
+        s[k % len(s)][-1] = rows[k - 1][0][-1]
+    corpus = read_corpus(rows, Template.parse("U:%x[0,1]\nU1:%x[-1,1]\nB\n"), Run())
+    trainer, sizes = cls(corpus.dataset, corpus.layout, own), []
+    for _ in range(40):
+        assert trainer.run_pass()["loss"] > 100
+        sizes.append(sum(map(abs, trainer.weights())))
+    assert sizes[9] < sizes[19] / 1.15 < sizes[39] / 1.15**2
+
+
+def test_less_aggressiveness_makes_smaller_weights():
+    corpus = read("chunking", sentences=100)
+
+    def size(most):
+        trainer = Trainer(corpus.dataset, corpus.layout, options.Mira(aggressiveness=most, average=False))
+        trainer.run_pass()
+        return sum(map(abs, trainer.weights()))
+
+    sizes = [size(most) for most in (1.0, 0.01, 0.001)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < sizes[0] / 3

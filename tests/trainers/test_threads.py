@@ -1,0 +1,77 @@
+"""Several threads that change the same weights: each sequence once, schedules as with one thread, as good a model."""
+
+import pytest
+from trainers.samples import ROOT, accuracy, read
+from trainers.twins import Built, Corpus, Sample
+
+import crfkit
+from crfkit import options
+from crfkit.trainers import trainer_class
+
+LOCK_FREE = ["sgd", "adf", "sapo"]
+
+
+def trainer_of(name, corpus, threads, **chosen):
+    """A trainer on so many threads."""
+    return trainer_class(name)(corpus.dataset, corpus.layout, options.make(name, chosen), threads=threads)
+
+
+@pytest.mark.parametrize("name", LOCK_FREE)
+def test_the_objective_is_that_of_one_thread(name):
+    corpus = read("chunking", sentences=300)
+    objective, found = corpus.objective(1.0), []
+    for threads in (1, 2):
+        trainer = trainer_of(name, corpus, threads, l2=1.0, rate=0.1)
+        assert trainer.threads == threads
+        for _ in range(10):
+            trainer.run_pass()
+        assert trainer.steps == 3000
+        found.append(objective.at(corpus.doubles(trainer.weights()))[0])
+    assert found[1] == pytest.approx(found[0], rel=0.03)
+
+
+@pytest.mark.parametrize("name", LOCK_FREE)
+@pytest.mark.parametrize("l2", [0.5, 300.0, 3000.0])
+def test_schedules_are_exact(name, l2):
+    """Gradients are zero where each sequence weighs nothing: what is left are penalty and rates, at every step once."""
+    samples = [Sample([0, 1], [[(a % 7, 1.0)], [(a % 3, 0.5)]], [[], []], weight=0.0) for a in range(500)]
+    built = Built(Corpus(samples, 2, 7))
+    found = []
+    start = built.to_cells(dict.fromkeys(built.cells, 1.0))
+    for threads in (1, 3):
+        own = options.make(name, {"l2": l2, "rate": 0.02})
+        trainer = trainer_class(name)(built.dataset, built.layout, own, initial=start, seed=1, threads=threads)
+        for _ in range(3):
+            trainer.run_pass()
+        found.append(built.to_weights(trainer.weights()))
+        if name == "adf":
+            unigrams, _, pairs = trainer.rates()
+            found[-1] |= {("rate", a): rate for a, rate in enumerate(unigrams)} | {"pairs": pairs}
+    assert found[1] == pytest.approx(found[0], rel=1e-5, abs=1e-30)
+    assert max(found[0].values()) < 1
+
+
+def test_one_thread_unless_asked():
+    """The model of a seed does not depend on the machine."""
+    train = ROOT / "data/chunking.train.txt"
+    template = ROOT / "templates/chunking.txt"
+    models = [crfkit.learn(train, template, "sgd", passes=1, rate=0.1, **threads).to_bytes() for threads in ({}, {"threads": 1})]
+    assert models[0] == models[1]
+
+
+def test_batches_are_for_one_thread():
+    with pytest.raises(crfkit.CrfkitError, match="--batch-size"):
+        crfkit.learn(ROOT / "data/chunking.train.txt", ROOT / "templates/chunking.txt", "sgd", batch_size=4, threads=2)
+
+
+@pytest.mark.parametrize("name", LOCK_FREE)
+def test_new_text_is_tagged_as_well(name):
+    assert accuracy(name, passes=5, threads=2) == pytest.approx(accuracy(name, passes=5), abs=0.02)
+
+
+def test_a_loss_that_grows_without_bounds_ends_all_threads():
+    corpus = read("chunking", sentences=200)
+    trainer = trainer_of("sgd", corpus, 2, rate=1e38, l2=0.0)
+    with pytest.raises(crfkit.CrfkitError, match=r"no longer finite|is not finite"):
+        for _ in range(20):
+            trainer.run_pass()

@@ -1,0 +1,135 @@
+"""Slow twins of mini-batches: the twins of single steps say what each sequence wants, at the same weights; then one update."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from trainers import twins
+from trainers.twins import Corpus, Feature, Weights
+
+Look = Callable[[Weights, int], tuple[float, Weights]]
+
+
+def looks(corpus: Corpus, kind: str, nbest: int = 0) -> Look:
+    """A function that gives loss and change of one sequence, without rate and penalty."""
+
+    def look(weights: Weights, s: int) -> tuple[float, Weights]:
+        after = dict(weights)
+        if kind == "perceptron":
+            loss: float = twins.Perceptron(corpus, after).run_pass([s])
+        elif kind == "sapo":
+            loss = twins.Sapo(corpus, after, nbest, 0.0, 1.0, 1.0).run_pass([s])[0]
+        else:
+            loss = twins.Sgd(corpus, after, 0.0, 1.0, 1.0).run_pass([s])
+        return loss, {feature: after[feature] - w for feature, w in weights.items()}
+
+    return look
+
+
+def summed(look: Look, weights: Weights, batch: Sequence[int]) -> tuple[float, Weights]:
+    """The same of several sequences."""
+    total, change = 0.0, defaultdict(float)
+    for s in batch:
+        loss, own = look(weights, s)
+        total += loss
+        for feature, by in own.items():
+            change[feature] += by
+    return total, change
+
+
+def batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    """As many as there are; the last one may be smaller."""
+    for first in range(0, len(order), size):
+        yield order[first : first + size]
+
+
+@dataclass
+class Gradient:
+    """sgd and sapo: w <- w - rate l2/U w + rate (sum of changes), U the number of updates a pass."""
+
+    look: Look
+    weights: Weights
+    l2: float
+    rate: float
+    decay: float | None
+    size: int
+    steps: int = 0
+    passes: int = 0
+
+    def run_pass(self, order: Sequence[int]) -> float:
+        """The loss met on the way."""
+        total, penalty = 0.0, self.l2 / len(list(batches(order, self.size)))
+        for batch in batches(order, self.size):
+            rate = self.rate * self.decay**self.passes if self.decay else self.rate / (1 + self.rate * penalty * self.steps)
+            loss, change = summed(self.look, self.weights, batch)
+            total += loss
+            for feature, w in self.weights.items():
+                self.weights[feature] = w + rate * (change[feature] - penalty * w)
+            self.steps += 1
+        self.passes += 1
+        return total
+
+
+@dataclass
+class Averaged:
+    """The perceptron; the average is over the weights after each update."""
+
+    look: Look
+    weights: Weights
+    size: int
+    steps: int = 0
+    total: Weights = field(default_factory=lambda: defaultdict(float))
+
+    def run_pass(self, order: Sequence[int]) -> float:
+        """How many labels were wrong on the way."""
+        wrong = 0.0
+        for batch in batches(order, self.size):
+            loss, change = summed(self.look, self.weights, batch)
+            wrong += loss
+            for feature in self.weights:
+                self.weights[feature] += change[feature]
+                self.total[feature] += self.weights[feature]
+            self.steps += 1
+        return wrong
+
+    @property
+    def average(self) -> Weights:
+        """Mean of the weights after every update so far."""
+        return {feature: self.total[feature] / self.steps for feature in self.weights}
+
+
+@dataclass
+class Adf:
+    """A window has q updates, a tenth of those of a pass; u is the part of its samples in which an attribute occurs."""
+
+    corpus: Corpus
+    weights: Weights
+    l2: float
+    rate: float
+    alpha: float
+    beta: float
+    size: int
+    steps: int = 0
+    rates: dict[Feature, float] = field(default_factory=dict)
+    seen: Counter[Feature] = field(default_factory=Counter)
+
+    def run_pass(self, order: Sequence[int]) -> float:
+        """The loss met on the way."""
+        total, updates, look = 0.0, len(list(batches(order, self.size))), looks(self.corpus, "sgd")
+        q = max(1, updates // 10)
+        for batch in batches(order, self.size):
+            loss, change = summed(look, self.weights, batch)
+            total += loss
+            for feature, w in self.weights.items():
+                rate = self.rates.setdefault(feature, self.rate)
+                self.weights[feature] = w + rate * (change[feature] - self.l2 / updates * w)
+                self.seen[feature] += sum(twins.Adf.is_used(feature, self.corpus.samples[s]) for s in batch)
+            self.steps += 1
+            if self.steps % q == 0:
+                for feature in self.weights:
+                    u = self.seen[feature] / (q * self.size)
+                    self.rates[feature] *= self.alpha - u * (self.alpha - self.beta)
+                self.seen.clear()
+        return total
