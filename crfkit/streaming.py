@@ -96,8 +96,7 @@ class Stream:
                 continue
             if self.builder is None:
                 self.template = fitted(template, self.columns, self.run)
-                refuse_history(template)
-    _check_rules(self.template)
+                _check_rules(self.template)
                 self.builder = IndexBuilder(self.template, crfsuite=self.run.format == "crfsuite")
                 self.growing = Growing(self.options, self.template is None or plain_bigram(self.template) is not None)
             first = 0
@@ -147,6 +146,7 @@ def train_stream(
     train: Any, template: Template | None, options: Any, run: Run, progress: Progress, stop: StopRequest
 ) -> tuple[Corpus, Any]:
     """One pass; the corpus without its data, and the weights."""
+    refuse_history(template)
     from .trainers.base import summarise
 
     check(options, run)

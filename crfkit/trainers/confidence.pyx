@@ -57,7 +57,7 @@ cdef class ConfidenceTrainer(AveragedTrainer):
             double margin, variance = 0, short, by, gain, x
             int64_t f, cell, n
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
-        if search_nbest(self.search, lat, 1, 0) == 0:
+        if search_nbest(self.search, lat, 1, 0, 1) == 0:
             raise TrainingError(IMPOSSIBLE)
         self.differences.take(&self.layout.c, sent, self.search.labels, 1)
         n, features, values = self.differences.size, self.differences.features, self.differences.values

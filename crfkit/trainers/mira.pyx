@@ -84,7 +84,7 @@ cdef class Mira(AveragedTrainer):
             double* missing
             int n
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
-        n = search_nbest(self.search, lat, self.n, 0)
+        n = search_nbest(self.search, lat, self.n, 0, 1)
         if n == 0:
             raise TrainingError(IMPOSSIBLE)
         buffer_reserve(&self.numbers, <int64_t>n * (n + 2), sizeof(double))
