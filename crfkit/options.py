@@ -131,6 +131,7 @@ class Sbcd(_Batch):
 
     l1: float = _l1(1.0)
     l2: float = _l2(0.0)
+    path: tuple[float, ...] | None = _path()
     kappa: float = option(2.0, "First stability factor: a block's second derivatives are taken as so many times larger; it adapts.", above=0.0)
     recursions: str = option(
         "auto", "Loops over label pairs: auto, those of active pairs where they are faster; sparse, always; dense, never.",
@@ -140,7 +141,7 @@ class Sbcd(_Batch):
     def bytes_per_cell(self, threads: int) -> int:
         """Memory for a weight: itself, what it was before and after the blocks of a pass, how often it was observed,
         and a copy when the model is made."""
-        return 3 * 4 + 8 + 4
+        return 3 * 4 + 8 + 1 + 4
 
 
 @dataclass(frozen=True)
