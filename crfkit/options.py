@@ -142,7 +142,7 @@ class Sbcd(_Batch):
     def bytes_per_cell(self, threads: int) -> int:
         """Memory for a weight: itself, what it was before and after the blocks of a pass, how often it was observed,
         and a copy when the model is made."""
-        return 3 * 4 + 8 + 4
+        return 3 * 4 + 8 + 1 + 4
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ the likelihoods of the sequences are known up to the last position of the block,
 change of F is known exactly, and so is the curvature that the step has met. Each block's kappa follows that curvature;
 a step that would raise F is taken back and made again with a larger kappa. So F never rises.
 
-A pass visits the blocks that have weights, or will have: those where |g| > l1 somewhere. Between passes a full sweep,
-one forward-backward over all sequences, looks for those. It also tells when F is at its minimum.
+A pass visits the weights that are not zero, or will not be: those where |g| > l1; and only blocks that have such. Between
+passes a full sweep, one forward-backward over all sequences, looks for those. It also tells when F is at its minimum.
 
 Attributes that nearly mean the same, such as a word and a pair of words, pass weight to each other little by little, all
 passes in the same direction. So after its blocks a pass goes on along the way from where the blocks of the pass before
@@ -23,7 +23,7 @@ had ended, in steps twice as long each, as long as F falls.
 """
 
 from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from crfkit.core.dataset cimport Dataset
@@ -82,6 +82,7 @@ cdef class Sbcd(Trainer):
         weight_t* end                   # [n_cells] the weights after the blocks of a pass
         weight_t* before                # [n_cells] and after those of the pass before
         double* count                   # [n_cells] observed values of the features
+        uint8_t* awake                  # [n_cells] features with a weight, or that want one
         double stride                   # how much farther the last pass went than its blocks
         int32_t n_blocks                # unigram attributes, rich bigram attributes, plain label pairs
         double l1, l2, f
@@ -130,13 +131,14 @@ cdef class Sbcd(Trainer):
         self.expected, self.observed = self.first + 5 * most, self.first + 6 * most
         self.h, self.old = self.first + 7 * most, self.first + 8 * most
         memset(self.tables.data, 0, 9 * most * sizeof(double))
-        buffer_reserve(&self.lists, most, sizeof(int64_t) + sizeof(int32_t))
+        buffer_reserve(&self.lists, most + 1, sizeof(int64_t) + sizeof(int32_t))
         self.cell = <int64_t*>self.lists.data
-        self.at = <int32_t*>(self.cell + most)
-        buffer_reserve(&self.copies, layout.c.n_cells, sizeof(double) + 2 * sizeof(weight_t))
+        self.at = <int32_t*>(self.cell + most + 1)   # one more: `take` writes before it looks
+        buffer_reserve(&self.copies, layout.c.n_cells, sizeof(double) + 2 * sizeof(weight_t) + 1)
         self.count = <double*>self.copies.data
         self.end = <weight_t*>(self.count + layout.c.n_cells)
         self.before = self.end + layout.c.n_cells
+        self.awake = <uint8_t*>(self.before + layout.c.n_cells)
         self.stride = 1
         memset(self.count, 0, layout.c.n_cells * sizeof(double))
         self.recent = deque(maxlen=options.period + 1)
@@ -152,27 +154,26 @@ cdef class Sbcd(Trainer):
     # --- one block ------------------------------------------------------------------------------------------------
 
     cdef void choose(self, int32_t block) noexcept nogil:
-        """The features of a block."""
+        """The features of a block that are to be visited."""
         cdef:
             int64_t f, k, cold0 = self.layout.c.cold0 - self.layout.c.u_ptr[self.layout.c.H], P = self.layout.c.P
             int32_t b = block - self.layout.c.A
         self.n = 0
         if b < 0:
             for f in range(self.layout.c.u_ptr[block], self.layout.c.u_ptr[block + 1]):
-                self.at[self.n] = self.layout.c.u_label[f]
-                self.cell[self.n] = block * P + self.layout.c.u_label[f] if block < self.layout.c.H else cold0 + f
-                self.n += 1
+                k = self.layout.c.u_label[f]
+                self.take(k, block * P + k if block < self.layout.c.H else cold0 + f)
         elif b < self.layout.c.B:
             for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
-                self.at[self.n] = <int32_t>(self.layout.c.b_prev[f] * P + self.layout.c.b_label[f])
-                self.cell[self.n] = self.layout.c.rich0 + f
-                self.n += 1
+                self.take(self.layout.c.b_prev[f] * P + self.layout.c.b_label[f], self.layout.c.rich0 + f)
         else:
             for k in range(self.layout.c.L * P):
                 if self.layout.c.tau_mask[k]:
-                    self.at[self.n] = <int32_t>k
-                    self.cell[self.n] = self.layout.c.tau0 + k
-                    self.n += 1
+                    self.take(k, self.layout.c.tau0 + k)
+
+    cdef inline void take(self, int64_t at, int64_t cell) noexcept nogil:
+        self.at[self.n], self.cell[self.n] = <int32_t>at, cell
+        self.n += self.awake[cell]
 
     cdef int gather(self, int32_t block, double* log_z) except -1 nogil:
         """Choose a block: the terms of its gradient; and log Z of its sequences, up to what it does not change."""
@@ -411,6 +412,7 @@ cdef class Sbcd(Trainer):
             bint is_active
         self.chains.load_edges()
         self.n_active = 0
+        memset(self.awake, 1, self.layout.c.n_cells)
         with nogil:
             for s in range(self.data.c.n_seq):
                 weight = self.data.c.seq_weight[s] if self.data.c.seq_weight != NULL else 1
@@ -427,7 +429,8 @@ cdef class Sbcd(Trainer):
                     g += self.l2 * w
                     g = soft(g, self.l1) if w == 0 else g + self.l1 if w > 0 else g - self.l1
                     squares += g * g
-                    is_active |= w != 0 or g != 0
+                    self.awake[self.cell[k]] = w != 0 or g != 0
+                    is_active |= self.awake[self.cell[k]]
                 if is_active:
                     self.active[self.n_active] = block
                     self.n_active += 1

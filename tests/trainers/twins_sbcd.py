@@ -68,9 +68,9 @@ class Sbcd:
                 if values:
                     yield sample.weight, sum(values), p, seen
 
-    def visit(self, number: int) -> None:
+    def visit(self, number: int, awake: set[Feature]) -> None:
         """One block: the step that its own second derivatives ask for, unless that raises the objective."""
-        block, kappa = self.blocks[number], self.kappa.get(number, self.first_kappa)
+        block, kappa = [k for k in self.blocks[number] if k in awake], self.kappa.get(number, self.first_kappa)
         found = {feature: list(self.positions(feature)) for feature in block}
         g = {k: sum(weight * v * (p - seen) for weight, v, p, seen in found[k]) for k in block}
         h = {k: sum(weight * v * v * p * (1 - p) for weight, v, p, _ in found[k]) for k in block}
@@ -93,18 +93,18 @@ class Sbcd:
             kappa = max(2 * kappa, met)
         self.weights.update(old)
 
-    def active(self) -> list[int]:
-        """The blocks that have weights, or want some."""
+    def awake(self) -> set[Feature]:
+        """The features that have weights, or want some."""
         gradient = objective(self.weights, self.corpus, 0.0)[1]
-        wants = {k for k, w in self.weights.items() if w or abs(gradient[k]) > self.l1}
-        return [number for number, block in enumerate(self.blocks) if wants & set(block)]
+        return {k for k, w in self.weights.items() if w or abs(gradient[k]) > self.l1}
 
     def run_pass(self) -> float:
         """The active blocks, and farther along the way from their last end to this one; the objective."""
         start = self.before or dict(self.weights)
-        for number in self.active():
-            for _ in range(VISITS_OF_PAIRS if self.blocks[number][0][0] == "T" else 1):
-                self.visit(number)
+        awake = self.awake()
+        for number, block in enumerate(self.blocks):
+            for _ in range(0 if awake.isdisjoint(block) else VISITS_OF_PAIRS if block[0][0] == "T" else 1):
+                self.visit(number, awake)
         end, lowest, best, step = dict(self.weights), self.value(), 0.0, self.stride
         while step <= 64:
             self.place(start, end, step)
