@@ -49,8 +49,9 @@ def test_values_of_any_size(algorithm, scale, tmp_path):
     model = learn(io.BytesIO(data), format="crfsuite", algorithm=algorithm, log=tmp_path / "log", **limit(algorithm, 30))
     assert all_finite(model.weights)
     assert all(math.isfinite(value) for line in (tmp_path / "log").read_text().splitlines() for value in json.loads(line).values())
-    if scale >= 1 and not (algorithm == "cw" and scale > 1e3):  # its variances, 1 at first, ask for values not far from 1
-        assert right(model, data) > 0.75  # half of the labels are right by chance
+    if scale >= 1:
+        # Half of the labels are right by chance; CW demands a separation that these data do not have.
+        assert right(model, data) > (0.55 if algorithm == "cw" else 0.75)
 
 
 @every_trainer
