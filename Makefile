@@ -8,7 +8,8 @@ CYCLES  ?= 10000
 JOBS   ?= $(shell getconf _NPROCESSORS_ONLN || echo 1)
 
 python  = $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
-harness = PYTHONPATH=$(if $(wildcard crfkit/core/*.so),$(CURDIR):)$(CURDIR)/tests $(python) -m
+# From tests/, as sources that were not compiled in place would hide the crfkit that is installed.
+harness = cd tests && $(if $(wildcard crfkit/core/*.so),PYTHONPATH=$(CURDIR)) $(python) -m
 runtime = $(shell $(CC) -print-file-name=$(1))
 
 # An instrumented build lives in a copy of the tree, without what was compiled otherwise, so that builds never mix.

@@ -114,6 +114,12 @@ def refuse_history(template: Template | None) -> None:
     raise TemplateError(f"{what} labels given before, which only the trainer lookahead can use", template.path or "template", line.number)
 
 
+def refuse_bare_labels(run: Run, attributes: int, path: str | None) -> None:
+    """DataError where a file of attribute lists, with so many of them, has nothing but labels."""
+    if run.format == "crfsuite" and not attributes:
+        raise DataError("no line has an attribute: expected a label, a tab, and attributes with tabs between", path)
+
+
 def read_corpus(
     train: Any, template: Template | None, run: Run, progress: Progress | None = None, direction: str | None = None
 ) -> Corpus:
@@ -143,8 +149,7 @@ def read_corpus(
     if builder is None:
         raise DataError("no tokens to learn from")
     for path, found in attributes.items():
-        if run.format == "crfsuite" and not found:
-            raise DataError("no line has an attribute: expected a label, a tab, and attributes with tabs between", path)
+        refuse_bare_labels(run, found, path)
     dataset = builder.finish(run.min_freq)
     if not dataset.n_tokens:
         raise DataError("no tokens to learn from", layout.path)

@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .corpus import Corpus, fitted, label_column, parsed_blocks, plain_bigram, refuse_history
+from .corpus import Corpus, fitted, label_column, parsed_blocks, plain_bigram, refuse_bare_labels, refuse_history
 from .errors import DataError, FileError, OptionError
 from .passlog import PassLog
 from .template import Template
@@ -83,7 +83,7 @@ class Stream:
         self.template: Template | None = None
         self.columns: Any = None
         self.labels: list[str] = []
-        self.tokens = 0
+        self.tokens = self.attributes = 0
         self.loss = 0.0
 
     def windows(self, train: Any, template: Template | None, progress: Progress) -> Iterator[Any]:
@@ -109,6 +109,7 @@ class Stream:
                     held = 0
                     yield self.builder.drain()
             self.tokens += rows.n_tokens
+            self.attributes += rows.n_attributes
             progress.reading(rows.n_tokens)
         if self.builder is None:
             raise DataError("no tokens to learn from")
@@ -129,8 +130,11 @@ class Stream:
         """The corpus that nobody has held, and the weights of its features."""
         if len(self.labels) < 2:
             raise DataError(f"only one label, {self.labels[0]!r}: there is nothing to learn", self.columns.path)
+        refuse_bare_labels(self.run, self.attributes, self.columns.path)
         dataset = self.builder.finish()
         layout, weights = self.growing.finish(self.labels, dataset.labels)
+        if not layout.n_features:
+            raise DataError("the template gives no feature", self.columns.path)
         summary = {"sequences": self.growing.sequences, "tokens": self.tokens}
         column = label_column(self.run.label, self.columns, self.run.format)
         corpus = Corpus(dataset, self.builder, layout, self.template, self.columns.n_cols, self.columns.names, column, False, summary)
@@ -148,9 +152,9 @@ def train_stream(
     train: Any, template: Template | None, options: Any, run: Run, progress: Progress, stop: StopRequest
 ) -> tuple[Corpus, Any]:
     """One pass; the corpus without its data, and the weights."""
-    refuse_history(template)
     from .trainers.base import summarise
 
+    refuse_history(template)
     check(options, run)
     stream, started = Stream(options, run), time.perf_counter()
     for data in stream.windows(train, template, progress):

@@ -13,7 +13,9 @@ from trainers.samples import ROOT, named_weights, sentences, template
 from trainers.twins import Adf, Sample, likelihood
 
 import crfkit
+from crfkit.errors import DataError
 from crfkit.expansion import expand
+from crfkit.learning import learn
 from crfkit.template import Template
 
 PRECISION = {"rel": 1e-4, "abs": 2e-6}  # weights are stored in single precision
@@ -167,6 +169,7 @@ def test_attributes_with_values():
 PEAK = """
 import resource, sys
 import crfkit
+from crfkit.errors import DataError
 crfkit.learn(sys.stdin.buffer, sys.argv[1], "adf", passes=1, window=200).save("model")
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
@@ -224,3 +227,20 @@ def test_from_the_command_line(tmp_path):
     done = subprocess.run(command, input=data, capture_output=True)
     assert done.returncode == 0, done.stderr
     assert crfkit.load(model).header["sequences"] == len(data.strip().split(b"\n\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "message"),
+    [
+        (b"yes\n\nno\n", {"format": "crfsuite"}, "no line has an attribute"),
+        (b"a X\n\nb Y\n", {"template": Template.parse('U:%t[0,0,"c"]\n')}, None),
+        (b"a X\n\nb Y\n", {"template": Template.parse("U:%p[0,0,2]\n")}, "the template gives no feature"),
+    ],
+)
+def test_a_stream_without_features(text, given, message):
+    """The second template has a feature: that no cell matches."""
+    if message is None:
+        assert learn(io.BytesIO(text), algorithm="adf", passes=1, **given).labels == ["X", "Y"]
+    else:
+        with pytest.raises(DataError, match=message):
+            learn(io.BytesIO(text), algorithm="adf", passes=1, **given)
