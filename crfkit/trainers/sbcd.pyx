@@ -88,6 +88,7 @@ cdef class Sbcd(Trainer):
         double l1, l2, f
         double norm_g, norm_w           # of the gradient, as far as it can be followed, and of the weights
         bint started
+        bint sweeps                     # second derivatives are not asked for
         object recent
         BufferC kappas, active_blocks, tables, lists, copies
         float* kappa                    # [n_blocks]
@@ -291,7 +292,8 @@ cdef class Sbcd(Trainer):
                 right[j] = self.chains.pot[t * P + j] * self.chains.beta[t * P + j] * scale
             E = self.chains.edges.open(t)
             if 4 * self.n > self.layout.c.L * P:
-                K.chain_pairs(self.layout.c.L, P, left, E, right, weight * v, weight * v * v, self.first, self.second)
+                K.chain_pairs(self.layout.c.L, P, left, E, right, weight * v, weight * v * v, self.first,
+                              NULL if self.sweeps else self.second)
             else:
                 for k in range(self.n):
                     i = self.at[k] // P
@@ -392,6 +394,7 @@ cdef class Sbcd(Trainer):
         self.chains.load_edges()
         self.n_active = 0
         memset(self.awake, 1, self.layout.c.n_cells)
+        self.sweeps = True
         with nogil:
             for s in range(self.data.c.n_seq):
                 weight = self.data.c.seq_weight[s] if self.data.c.seq_weight != NULL else 1
@@ -413,6 +416,7 @@ cdef class Sbcd(Trainer):
                 if is_active:
                     self.active[self.n_active] = block
                     self.n_active += 1
+        self.sweeps = False
         self.f, self.norm_g, self.norm_w = f, sqrt(squares), sqrt(weights)
         if not isfinite(f) or not isfinite(squares):
             raise TrainingError(
