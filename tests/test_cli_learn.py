@@ -256,7 +256,7 @@ def test_every_option_has_a_line_of_help():
         (("--threads", "-1"), "--threads: expected a whole number of at least 0, found -1"),
         (("-a", "owlqn", "--path", "1,3"), "--path: expected falling numbers of at least 0, such as 10,3,1, found '1,3'"),
         (("-a", "owlqn", "--path", "3,1", "--l1", "1"), "--l1 and --path exclude each other"),
-        (("--path", "3,1"), "--path is not used by lbfgs (it belongs to owlqn)"),
+        (("--path", "3,1"), "--path is not used by lbfgs (it belongs to owlqn, sbcd)"),
         *((("--select", text), f"--select: expected mi:N, to keep the N attributes that tell most of the label, found '{text}'") for text in ("mi", "mi:0", "mi:-1", "10", "mi:1.5", "chi:3")),
         *((("--prune", text), f"--prune: expected a number above 0 and at most 1e30, found {text}") for text in ("0.0", "-1.0", "nan", "inf")),
         (("--patience", "2"), "--patience needs --dev"),

@@ -3,6 +3,7 @@
 import array
 import json
 import os
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -40,7 +41,7 @@ def run(trainer, most=2000):
     while not trainer.converged:
         values.append(trainer.run_pass()["objective"])
         assert len(values) < most
-    assert all(b <= a + 1e-9 * abs(a) for a, b in zip(values, values[1:], strict=False))
+    assert all(b <= a + 1e-9 * abs(a) for a, b in pairwise(values))
     return values
 
 
