@@ -1,9 +1,14 @@
 # The daily work. `pip install '.[test,dev]'` gives PYTHON what the targets need.
 PYTHON ?= python
 TESTS  ?= tests
+SECONDS ?= 60
+TARGETS ?=
+N       ?= 200
+CYCLES  ?= 10000
 JOBS   ?= $(shell getconf _NPROCESSORS_ONLN || echo 1)
 
 python  = $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
+harness = PYTHONPATH=$(if $(wildcard crfkit/core/*.so),$(CURDIR):)$(CURDIR)/tests $(python) -m
 runtime = $(shell $(CC) -print-file-name=$(1))
 
 # An instrumented build lives in a copy of the tree, without what was compiled otherwise, so that builds never mix.
@@ -11,7 +16,7 @@ parts = $(wildcard crfkit tests templates data docs benchmarks *.md LICENSE pypr
 copy  = mkdir -p build/$@ && find $(parts) -name __pycache__ -prune -o -type f ! -name '*.so' \
         \( -path '*/simd/*' -o ! -name '*.c' \) -print | tar -cf - -T - | tar -xf - -C build/$@
 
-.PHONY: build demo test bench lint sanitize debug docs wheel clean help
+.PHONY: build demo test bench results lint sanitize debug fuzz kill-test leaks docs wheel clean help
 
 build: ## compile the extensions in place
 	$(python) setup.py -q build_ext --inplace -j $(JOBS)
@@ -27,6 +32,9 @@ test: build ## run the tests on the in-place build (TESTS=tests/... for a part)
 
 bench: build ## run every benchmark
 	for script in benchmarks/bench_*.py; do PYTHONPATH=. $(python) $$script || exit 1; done
+
+results: build ## train and compare as the papers do, and write docs/results; needs CRFKIT_CORPORA, goes on where it was
+	for script in adf sapo dbl_crf sbcd lookahead; do PYTHONPATH=. $(python) benchmarks/papers/$$script.py || exit 1; done
 
 lint: ## style, types, generated documentation, Cython's hints, versions, leftovers
 	$(python) -m ruff check .
@@ -46,6 +54,15 @@ debug: ## run the tests with every index and assertion checked
 	cd build/$@ && CRFKIT_DEBUG=1 $(python) setup.py -q build_ext --inplace -j $(JOBS)
 	cd build/$@ && $(python) -m pytest $(TESTS)
 
+fuzz: ## mutated inputs, SECONDS=60 for each target (TARGETS="eval columns" for some of them)
+	$(harness) fuzz --seconds $(SECONDS) $(TARGETS)
+
+kill-test: ## kill training N=200 times at random moments
+	$(harness) kills --count $(N)
+
+leaks: ## CYCLES=10000 lives of models, after which memory is where it was
+	$(harness) leaks --cycles $(CYCLES)
+
 docs: ## write the generated parts of the documentation
 	$(if $(wildcard crfkit/core/*.so),PYTHONPATH=.) $(python) docs/generate.py
 
@@ -63,4 +80,4 @@ clean: ## remove everything that was built
 	find crfkit \( -name '*.so' -o -name '*.c' ! -path '*/simd/*' \) -delete
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' Makefile

@@ -21,7 +21,7 @@ def sources():
     paths += (path for path in ROOT.glob("*") if path.name != ".git")
     for path in sorted(paths):
         generated = path.suffix == ".c" and "simd" not in path.parts
-        if path.is_file() and path.suffix in KINDS and not generated and "__pycache__" not in path.parts:
+        if path.is_file() and path.suffix in KINDS and not generated and not {"__pycache__", "finds"} & set(path.parts):
             yield path
 
 

@@ -69,7 +69,7 @@ class Corpus:
         return weights
 
 
-def _is_rows(train: Any) -> bool:
+def is_rows(train: Any) -> bool:
     """Sentences given as lists of rows, rather than files."""
     return isinstance(train, (list, tuple)) and bool(train) and not isinstance(train[0], (str, bytes, os.PathLike)) and not hasattr(train[0], "read")
 
@@ -79,7 +79,7 @@ def parsed_blocks(data: Any, form: str, label: str | None) -> Iterable[tuple[Any
     from .core.columns import Rows
     from .reading import Layout, Source
 
-    if _is_rows(data):
+    if is_rows(data):
         rows = Rows(form, LAST)
         rows.fill(data)
         yield rows, Layout(rows.n_columns)

@@ -9,11 +9,10 @@
 from __future__ import annotations
 
 import array
+import io
 import json
-import math
 import os
 import re
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -22,11 +21,15 @@ from typing import Any
 
 from . import options as trainer_options
 from . import streaming
-from .corpus import Corpus, read_corpus
-from .errors import FileError, OptionError
+from .checkpoint import Checkpoint, Standing, interval
+from .corpus import Corpus, is_rows, read_corpus
+from .divergence import Divergence
+from .errors import FileError, OptionError, TrainingError
 from .model import Model, build, load
 from .modelfile import check_writable
+from .passlog import PassLog
 from .progress import Progress, StopRequest
+from .resources import check_memory, expected_memory, size
 from .template import Template
 
 FORMATS = ("columns", "conllu", "crfsuite")
@@ -48,6 +51,10 @@ class Run:
     threads: int = 0
     log: str | os.PathLike[str] | None = None
     init: Any = None
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_every: str | int | None = None
+    resume: bool = False
+    max_memory: str | int | None = None
     select: str | None = None
     prune: float | None = None
 
@@ -60,22 +67,30 @@ class Run:
         """OptionError for what is out of range or makes no sense together."""
         for name, chosen, allowed in (("features", self.features, FEATURES), ("format", self.format, FORMATS)):
             if chosen not in allowed:
-                raise OptionError(f"--{name}: expected {' or '.join(allowed)}, found {chosen!r}")
+                raise OptionError(f"--{name}: expected {' or '.join(allowed)}, found {trainer_options.shown(chosen)}")
         for name, value, low in (("min_freq", self.min_freq, 1), ("threads", self.threads, 0), ("patience", self.patience, 1)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < low):
-                raise OptionError(f"{trainer_options.flag(name)}: expected a whole number of at least {low}, found {value!r}")
+                raise OptionError(f"{trainer_options.flag(name)}: expected a whole number of at least {low}, found {trainer_options.shown(value)}")
             if value is not None and value > trainer_options.LARGEST:
-                raise OptionError(f"{trainer_options.flag(name)}: expected at most {trainer_options.LARGEST}, found {value}")
+                raise OptionError(f"{trainer_options.flag(name)}: expected at most {trainer_options.LARGEST}, found {trainer_options.shown(value)}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not -(2**63) <= self.seed < 2**63:
-            raise OptionError(f"--seed: expected a whole number of 64 bits, found {self.seed!r}")
+            raise OptionError(f"--seed: expected a whole number of 64 bits, found {trainer_options.shown(self.seed)}")
         if self.select is not None and not (isinstance(self.select, str) and _SELECT.fullmatch(self.select)):
-            raise OptionError(f"--select: expected mi:N, to keep the N attributes that tell most of the label, found {self.select!r}")
+            raise OptionError(f"--select: expected mi:N, to keep the N attributes that tell most of the label, found {trainer_options.shown(self.select)}")
         if self.prune is not None and (isinstance(self.prune, bool) or not isinstance(self.prune, (int, float)) or not 0 < self.prune <= 1e30):
-            raise OptionError(f"--prune: expected a number above 0 and at most 1e30, found {self.prune!r}")
+            raise OptionError(f"--prune: expected a number above 0 and at most 1e30, found {trainer_options.shown(self.prune)}")
         if self.patience is not None and self.dev is None:
             raise OptionError("--patience needs --dev: it counts passes without a better score there")
         if self.label is not None and self.format == "crfsuite":
             raise OptionError("--label is of no use with --format crfsuite, where each line begins with its label")
+        if not isinstance(self.resume, bool):
+            raise OptionError(f"--resume: expected true or false, found {trainer_options.shown(self.resume)}")
+        if self.checkpoint is None and (self.resume or self.checkpoint_every is not None):
+            raise OptionError(f"{'--resume' if self.resume else '--checkpoint-every'} needs --checkpoint: the name of the file")
+        if self.checkpoint_every is not None:
+            interval(self.checkpoint_every)
+        if self.max_memory is not None:
+            size(self.max_memory)
         if self.dev == "-":
             raise OptionError("--dev cannot be standard input: it is read after every pass")
 
@@ -145,17 +160,27 @@ def learn_path(
     run.check_files()
     if run.init is not None and not isinstance(run.init, Model):
         run = replace(run, init=load(run.init))
+    if run.checkpoint is not None and getattr(options, "path", None) is not None:
+        raise OptionError("--checkpoint does not go with --path: train one value at a time, each with --init from the one before")
     if streaming.is_wanted(train, algorithm, options):
         corpus, weights = streaming.train_stream(train, _template(template, run.format), options, run, progress, stop)
         if run.prune is not None:
             _prune(weights, run.prune)
         yield build(corpus.layout, weights, corpus.builder, _header(algorithm, options, run, corpus))
         return
+    checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
     corpus = read_corpus(train, _template(template, run.format), run, progress, getattr(options, "direction", None))
-    progress.summary({**corpus.summary, "memory": expected_memory(corpus, options, run)})
-    trainer = make_trainer(algorithm, corpus, options, run)
+    expected = expected_memory(corpus, options, threads(run))
+    progress.summary({**corpus.summary, "memory": expected})
+    check_memory(expected, run.max_memory)
+    initial = None if run.init is None else corpus.weights_of(run.init)
+    header = _header(algorithm, options, run, corpus)
+    dev = None if run.dev is None else DevSet(run.dev, corpus, header, run.threads)
+    if checkpoint is not None:
+        checkpoint.identify(corpus, initial, None if dev is None else dev.contents())
+    trainer = make_trainer(algorithm, corpus, options, run, initial)
     stop.arm()
-    passes = _Passes(trainer, corpus, _header(algorithm, options, run, corpus), run, progress, stop)
+    passes = _Passes(trainer, corpus, run, dev, checkpoint, progress, stop)
     for l1, weights in passes.all(getattr(options, "path", None)):
         if run.prune is not None:
             _prune(weights, run.prune)
@@ -179,30 +204,6 @@ def _template(template: str | os.PathLike[str] | Template | None, form: str) -> 
     return template if isinstance(template, Template) else Template.load(os.fspath(template))
 
 
-def expected_memory(corpus: Corpus, options: Any, run: Run) -> int:
-    """Bytes at the peak of training: what is in use now, and what the trainer keeps for each cell of the layout.
-
-    0 where the system does not tell what is in use.
-    """
-    try:
-        import resource
-    except ImportError:
-        return 0
-    unit = 1 if sys.platform == "darwin" else 1024
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    own = corpus.layout.n_cells * options.bytes_per_cell(threads(run))
-    if isinstance(options, trainer_options.Lbfgs):
-        from .trainers.lbfgs import warm_up_bytes
-
-        # Its history is not in use before the warm-up is over.
-        own = max(own, corpus.layout.n_cells * 6 * 8 + warm_up_bytes(corpus.dataset, corpus.layout, options))
-    if isinstance(options, trainer_options.Sbcd):
-        from .trainers.sbcd import bytes_of_data
-
-        own += bytes_of_data(corpus.dataset, corpus.layout)
-    return used + own
-
-
 def threads(run: Run) -> int:
     """How many threads to use: those asked for, or one for each processor."""
     from .tagging import available_cpus
@@ -210,12 +211,11 @@ def threads(run: Run) -> int:
     return run.threads or available_cpus()
 
 
-def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run) -> Any:
+def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial: array.array | None = None) -> Any:
     """The trainer of that name, ready for its first pass."""
     from .trainers import trainer_class
     from .trainers.base import OnlineTrainer
 
-    initial = None if run.init is None else corpus.weights_of(run.init)
     cls = trainer_class(algorithm)
     # the weights of online trainers depend on the number of threads: nobody gets more than one unasked
     number = max(run.threads, 1) if issubclass(cls, OnlineTrainer) else threads(run)
@@ -238,53 +238,52 @@ def _header(algorithm: str, options: Any, run: Run, corpus: Corpus) -> dict[str,
     }
 
 
-class _Best:
-    """The best weights on the development data, and how long they have been the best."""
-
-    def __init__(self, patience: int | None):
-        self.patience = patience
-        self.score = -math.inf
-        self.weights: array.array | None = None
-        self.l1: float | None = None
-        self.waited = 0
-
-    def offer(self, score: float, weights: array.array, l1: float | None) -> bool:
-        """Take note of a pass; False when it is time to stop."""
-        if score > self.score:
-            self.score, self.weights, self.l1, self.waited = score, weights, l1, 0
-        else:
-            self.waited += 1
-        return self.patience is None or self.waited < self.patience
-
-
 class _Passes:
-    """The passes of a run: scored on the development data, logged and reported one by one."""
+    """The passes of a run: scored on the development data, logged, reported and kept in checkpoints one by one."""
 
-    def __init__(self, trainer: Any, corpus: Corpus, header: dict[str, Any], run: Run, progress: Progress, stop: StopRequest):
-        self.trainer, self.corpus, self.progress, self.stop = trainer, corpus, progress, stop
+    def __init__(
+        self, trainer: Any, corpus: Corpus, run: Run, dev: DevSet | None, checkpoint: Checkpoint | None, progress: Progress, stop: StopRequest
+    ):
+        self.trainer, self.corpus, self.run, self.dev, self.checkpoint = trainer, corpus, run, dev, checkpoint
+        self.progress, self.stop = progress, stop
         self.limit = getattr(trainer.options, "passes", None) or trainer.options.max_iter
-        self.best = _Best(run.patience)
-        self.dev = None if run.dev is None else DevSet(run.dev, corpus, header, run.threads)
-        self.log = run.log
-        self.number = 0
-        self.started = time.perf_counter()
+        self.standing = Standing() if checkpoint is None else checkpoint.resume(trainer)
+        self.divergence = Divergence(trainer.options, corpus.dataset.n_tokens, len(corpus.dataset.labels))
+        self.log: PassLog | None = None
+        self.whole = True  # nothing was cut short so far: a resumed run would do the same
+        self.started = time.perf_counter() - self.standing.seconds
 
     def all(self, path: Sequence[float] | None) -> Iterator[tuple[float | None, array.array]]:
         """The weights to keep: the last ones for each value of l1 on the path, or the best on the development data."""
+        done = self.standing.passes
+        if self.run.resume:
+            self.progress.note(f"resuming after pass {done}" if done else "no checkpoint to resume from: starting with the first pass")
         with ExitStack() as stack:
-            log = stack.enter_context(_log(self.log)) if self.log is not None else None
-            self._prepare()
+            if self.run.log is not None:
+                self.log = stack.enter_context(PassLog(self.run.log, self.standing.log_size))
+            if not done:
+                self._prepare()
+            self.whole = not self.stop.requested()
             for l1 in path or (None,):
                 if l1 is not None:
                     self.trainer.set_l1(l1)
                     self.progress.note(f"l1 {l1:g}")
-                self._until_done(l1, log)
+                self._until_done(l1)
                 if self.dev is None:
-                    yield l1, self.trainer.weights()
+                    yield l1, self._finite(self.trainer.weights())
                 if self.stop.requested():
                     break
-        if self.best.weights is not None:
-            yield self.best.l1, self.best.weights
+        if self.standing.best is not None:
+            yield self.standing.best_l1, self._finite(self.standing.best)
+
+    def _finite(self, weights: array.array) -> array.array:
+        from .trainers.base import all_finite
+
+        if not all_finite(weights):
+            raise TrainingError(f"training diverged: a weight is not finite; {self.divergence.advice}")
+        if (warning := self.divergence.warning(self.standing.last_loss or 0.0)) is not None:
+            self.progress.note(f"crfkit: warning: {warning}")
+        return weights
 
     def _prepare(self) -> None:
         begun = self.started
@@ -293,57 +292,123 @@ class _Passes:
             self.progress.prepared(number, {**record, "seconds": now - begun})
             begun = now
 
-    def _until_done(self, l1: float | None, log: Any) -> None:
-        go_on, self.best.waited = True, 0
-        self.progress.start(self.limit)
-        for _ in range(self.limit):
-            go_on = self._one(l1, log)
-            if self.stop.requested() or self.trainer.converged or not go_on:
+    def _until_done(self, l1: float | None) -> None:
+        standing = self.standing
+        if l1 is not None:
+            standing.waited = 0
+        before = 0 if l1 is None else standing.passes
+        self.progress.start(self.limit, standing.passes - before)
+        reason = self._reason_to_end()
+        while standing.passes - before < self.limit and reason is None:
+            self._one(l1)
+            reason = self._reason_to_end()
+            self._keep(reason is not None or standing.passes - before == self.limit)
+            if self.stop.requested():
                 break
-        self.progress.end(self.trainer.converged or (None if go_on else "stopped by --patience"), self.stop.requested())
+        self.progress.end(reason, self.stop.requested())
 
-    def _one(self, l1: float | None, log: Any) -> bool:
-        """One pass; False when --patience ends."""
+    def _reason_to_end(self) -> str | None:
+        """Why no further pass is to be made, if the trainer or the development data say so."""
+        if self.trainer.converged is None and self.run.patience is not None and self.standing.waited >= self.run.patience:
+            return "stopped by --patience"
+        return self.trainer.converged
+
+    def _one(self, l1: float | None) -> None:
+        """One pass."""
         from .trainers.base import summarise
 
-        begun, go_on = time.perf_counter(), True
-        self.number += 1
-        record = {"pass": self.number, **({} if l1 is None else {"l1": l1}), **self.trainer.run_pass(self.stop.requested)}
+        standing, begun, cpu = self.standing, time.perf_counter(), time.process_time()
+        standing.passes += 1
+        record = {"pass": standing.passes, **({} if l1 is None else {"l1": l1}), **self.trainer.run_pass(self.stop.requested)}
         now = time.perf_counter()
-        record.update(seconds=now - begun, elapsed=now - self.started, **self.trainer.measures())
-        if self.dev is not None or log is not None:
+        standing.seconds = now - self.started
+        record.update(seconds=now - begun, cpu=time.process_time() - cpu, elapsed=standing.seconds, **self.trainer.measures())
+        if self.dev is not None or self.log is not None:
             weights = self.trainer.weights()
             active, total = summarise(weights)
             record.update(mean_abs_weight=total / self.corpus.layout.n_features, active=active)
+        self.divergence.check(record, standing.least_loss)
+        standing.note_loss(record)
         if self.dev is not None:
             scores = self.dev.scores(weights)
-            go_on = self.best.offer(scores.pop("score"), weights, l1)
+            standing.offer(scores.pop("score"), weights, l1)
             record.update(scores)
-        if log is not None:
-            log.write(json.dumps(record) + "\n")
-            log.flush()
+        if self.log is not None:
+            try:
+                self.log.write(record)
+            except FileError as error:  # no reason to lose a model
+                self.progress.note(f"crfkit: warning: {error}; training goes on without it")
+                self.log = None
         self.progress.report(record)
-        return go_on
+
+    def _keep(self, over: bool) -> None:
+        """Write the checkpoint if it is time to."""
+        if self.checkpoint is None or not self.whole or self.trainer.interrupted:
+            return
+        if over or self.stop.requested() or self.checkpoint.due(self.standing.passes):
+            self.standing.log_size = 0 if self.log is None else self.log.synced()
+            try:
+                self.checkpoint.write(self.trainer, self.standing, over)
+            except FileError as error:  # what is learned matters more
+                self.progress.note(f"crfkit: warning: {error}; training goes on")
 
 
-def _log(path: str | os.PathLike[str]) -> Any:
+
+
+def _reason_to_end(trainer: Any, standing: Standing, run: Run) -> str | None:
+    """Why no further pass is to be made, if the trainer or the development data say so."""
+    if trainer.converged is None and run.patience is not None and standing.waited >= run.patience:
+        return "stopped by --patience"
+    return trainer.converged
+
+
+def _logged(log: PassLog, record: dict[str, Any], progress: Progress) -> PassLog | None:
+    """The log with one more pass; None if it cannot be written, which is no reason to lose a model."""
     try:
-        return open(path, "w", encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"{os.fspath(path)}: the log cannot be written: {error.strerror}") from None
+        log.write(record)
+    except FileError as error:
+        progress.note(f"crfkit: warning: {error}; training goes on without it")
+        return None
+    return log
+
+
+class _Held(io.BytesIO):
+    """A file in memory: what happens to it while training goes on changes nothing."""
+
+    def __init__(self, entry: Any):
+        self.name = "<stream>"
+        if hasattr(entry, "read"):
+            super().__init__(entry.read())
+            self.name = getattr(entry, "name", self.name)
+            return
+        self.name = os.fsdecode(entry)
+        try:
+            with open(entry, "rb") as file:
+                super().__init__(file.read())
+        except OSError as error:
+            raise FileError(f"{self.name}: cannot be read: {error.strerror}") from None
 
 
 class DevSet:
     """Development data, and the tagger that scores weights on it after each pass."""
 
     def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int):
-        self.data, self.corpus, self.header, self.threads = data, corpus, header, threads
+        self.data = data if is_rows(data) else [_Held(entry) for entry in (data if isinstance(data, (list, tuple)) else [data])]
+        self.corpus, self.header, self.threads = corpus, header, threads
+
+    def contents(self) -> Iterator[bytes]:
+        """All of it as bytes."""
+        for entry in self.data:
+            yield entry.getvalue() if isinstance(entry, _Held) else json.dumps(entry).encode()
 
     def scores(self, weights: array.array) -> dict[str, float]:
         """Scores of the weights, and under "score" the one to go by: the F-measure where labels form chunks."""
         from .evaluation import evaluate
         from .tagging import Tagger
 
+        for entry in self.data:
+            if isinstance(entry, _Held):
+                entry.seek(0)
         tagger = Tagger.of_parts(self.header, self.corpus.index, self.corpus.layout, weights)
         gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads)
         scores = evaluate(gold, predicted)

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import modelfile
+from .checkpoint import KIND as CHECKPOINT
 from .core.history import PADDINGS
 from .errors import ModelFileError, OptionError
 from .options import WITH_HISTORY, WITHOUT_PROBABILITIES, make
@@ -38,12 +39,14 @@ _FIELDS: dict[str, Any] = {
     "algorithm": str,
     "attributes": int,
     "bigram_attributes": int,
+    "column_names": (list, type(None)),
     "columns": int,
     "crfkit": str,
     "features": int,
     "format": str,
     "has_tau": bool,
     "hot": int,
+    "label_column": (int, type(None)),
     "labels": list,
     "options": dict,
     "template": (str, type(None)),
@@ -177,14 +180,21 @@ class Model:
 
 
 def _checked(header: dict[str, Any]) -> dict[str, Any]:
+    if header.get("kind") == CHECKPOINT:
+        raise ModelFileError("is a checkpoint of a training run, not a model; crfkit learn --resume goes on with it")
     for name, kind in _FIELDS.items():
-        if not isinstance(header.get(name), kind) or (kind is int and isinstance(header[name], bool)):
+        if name not in header or not isinstance(header[name], kind) or (kind is not bool and isinstance(header[name], bool)):
             raise ModelFileError(f"the header's field {name!r} is missing or not what it should be")
     labels = header["labels"]
     if not labels or not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
         raise ModelFileError("the header's labels are not different names")
     if any(not label or set(label) & set("\t\r\n\0") for label in labels):
         raise ModelFileError("a label of the header is empty, or holds a tab or a line end")
+    names, label = header["column_names"], header["label_column"]
+    if names is not None and not (all(isinstance(name, str) for name in names) and len(set(names)) == len(names)):
+        raise ModelFileError("the header's names of columns are not different names")
+    if label is not None and not 0 <= label < len(names or ()):
+        raise ModelFileError("the header names a column of labels that does not exist")
     if header["format"] not in ("columns", "conllu", "crfsuite"):
         raise ModelFileError(f"the header names an unknown format, {header['format']!r}")
     return header
@@ -194,7 +204,7 @@ def _template(text: str, column_names: Any) -> Template:
     from .errors import TemplateError
 
     try:
-        names = None if column_names is None else {name: number for number, name in enumerate(column_names)}
+        names = {name: number for number, name in enumerate(column_names or ())}
         return Template.parse(text, columns=names)
     except (TemplateError, TypeError, ValueError) as error:
         raise ModelFileError(f"the template in the header cannot be read: {error}") from None

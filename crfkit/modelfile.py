@@ -16,6 +16,7 @@ import json
 import math
 import mmap
 import os
+import re
 import stat
 import struct
 import sys
@@ -160,9 +161,13 @@ def dumps(header: dict[str, Any], sections: Mapping[str, Buffer]) -> bytes:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise FileError unless a model can be written to this path: to be called before hours of training."""
+    """Raise FileError unless a model can be written to this path: to be called before hours of training.
+
+    What killed processes left behind in that folder is removed.
+    """
     target = _target(path)
     if not _is_device(target):
+        _remove_leftovers(os.path.dirname(target))
         with suppress(_OnlyATest), replacing(path):
             raise _OnlyATest
 
@@ -274,10 +279,44 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise FileError(f"{os.fspath(path)}: cannot be written: {_reason(error)}") from error
 
 
-def _replacing(path: str | os.PathLike[str], target: str) -> Iterator[BinaryIO]:
-    temporary = _temporary(target)
+def _locked(file: BinaryIO) -> bool:
+    """Whether this process now holds the lock of a file, for as long as it is open; True where there are no locks."""
     try:
-        file = open(temporary, "xb")  # noqa: SIM115 (errors while it is written are not caught here)
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        pass
+    return True
+
+
+def _remove_leftovers(folder: str) -> None:
+    """Remove temporary files that nobody writes any more: who does holds their lock."""
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        for entry in os.scandir(folder):
+            if re.fullmatch(r"\.crfkit-[0-9a-f]{16}\.tmp", entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError), open(entry.path, "rb") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(entry.path)
+
+
+def _created(target: str) -> tuple[str, BinaryIO]:
+    """A new temporary file and its name. Before it was locked someone may have taken it for a leftover."""
+    while True:
+        temporary = _temporary(target)
+        file = open(temporary, "xb")  # noqa: SIM115 (the caller closes it)
+        if _locked(file) and os.path.lexists(temporary):
+            return temporary, file
+        file.close()
+
+
+def _replacing(path: str | os.PathLike[str], target: str) -> Iterator[BinaryIO]:
+    try:
+        temporary, file = _created(target)
     except OSError as error:
         raise FileError(
             f"{os.fspath(path)}: cannot create a file in {os.path.dirname(target)}: {_reason(error)};"

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import difflib
 import math
+import reprlib
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from .errors import OptionError
 
@@ -157,18 +158,20 @@ class Sgd:
     crf_loss: bool = _crf_loss()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, what it received of the L1 penalty, a copy while the rate is chosen and when the
-        model is made, and its change within a batch."""
-        return 2 * 4 + 8 * (self.l1 > 0) + 4 * (self.batch_size > 1)
+        """Memory for a weight: itself, what it received of the L1 penalty, copies while the rate is chosen, what the
+        model is made of, and its change within a batch."""
+        return 14 + 8 * (self.l1 > 0) + 4 * (self.batch_size > 1)
 
 
 @dataclass(frozen=True)
 class Adf:
     """Stochastic gradient descent with rates that fall faster for frequent features: few passes, even one."""
 
+    bytes_per_attribute: ClassVar[int] = 32
+
     l2: float = _l2(1.0)
     passes: int = _passes(20)
-    rate: float = _rate(0.1)
+    rate: float = _rate(0.05)
     alpha: float = option(0.995, "Factor on the rate of a feature after a window without it.", above=0.0, high=1.0)
     beta: float = option(0.6, "Factor on the rate of a feature after a window with it in every sequence.", above=0.0, high=1.0)
     window: int | None = option(
@@ -179,9 +182,8 @@ class Adf:
     crf_loss: bool = _crf_loss()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, a copy when the model is made, at most a row of its own, and its change within
-        a batch."""
-        return 2 * 4 + 32 + 4 * (self.batch_size > 1)
+        """Memory for a weight: itself, what the model is made of, and its change within a batch."""
+        return 14 + 4 * (self.batch_size > 1)
 
 
 @dataclass(frozen=True)
@@ -200,9 +202,9 @@ class Sapo:
     crf_loss: bool = _crf_loss()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, a copy while the rate is chosen and when the model is made, and its change
+        """Memory for a weight: itself, copies while the rate is chosen, what the model is made of, and its change
         within a batch."""
-        return 2 * 4 + 4 * (self.batch_size > 1)
+        return 14 + 4 * (self.batch_size > 1)
 
 
 @dataclass(frozen=True)
@@ -302,6 +304,17 @@ def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def shown(value: Any) -> str:
+    """A value in a message, of bounded length: a list may hold itself many times over, and a number have any size."""
+    if isinstance(value, int) and value.bit_length() > 64:
+        return f"a whole number of {value.bit_length():,} bits"
+    if isinstance(value, float):
+        return f"{value:g}"
+    bounded = reprlib.Repr()
+    bounded.maxstring = bounded.maxother = 200
+    return bounded.repr(value)
+
+
 def _check(item: Field, value: Any) -> Any:
     meta = item.metadata
     kind = meta["kind"]
@@ -315,18 +328,18 @@ def _check(item: Field, value: Any) -> Any:
         except OverflowError:
             value = math.inf if value > 0 else -math.inf
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise OptionError(f"{flag(item.name)}: expected {_KIND_NAMES[kind]}, found {value!r}")
+        raise OptionError(f"{flag(item.name)}: expected {_KIND_NAMES[kind]}, found {shown(value)}")
     if meta["choices"] is not None and value not in meta["choices"]:
-        raise OptionError(f"{flag(item.name)}: expected {' or '.join(meta['choices'])}, found {value!r}")
+        raise OptionError(f"{flag(item.name)}: expected {' or '.join(meta['choices'])}, found {shown(value)}")
     if kind is float and not math.isfinite(value):
         raise OptionError(f"{flag(item.name)}: expected a finite number, found {value}")
     if meta["low"] is not None and value < meta["low"]:
-        raise OptionError(f"{flag(item.name)}: expected at least {meta['low']:g}, found {value:g}")
+        raise OptionError(f"{flag(item.name)}: expected at least {meta['low']:g}, found {shown(value)}")
     if meta["above"] is not None and value <= meta["above"]:
-        raise OptionError(f"{flag(item.name)}: expected more than {meta['above']:g}, found {value:g}")
+        raise OptionError(f"{flag(item.name)}: expected more than {meta['above']:g}, found {shown(value)}")
     high = LARGEST if kind is int and meta["high"] is None else meta["high"]
     if high is not None and value > high:
-        raise OptionError(f"{flag(item.name)}: expected at most {high if kind is int else format(high, 'g')}, found {value:g}")
+        raise OptionError(f"{flag(item.name)}: expected at most {high if kind is int else format(high, 'g')}, found {shown(value)}")
     return value
 
 
@@ -339,7 +352,7 @@ def _falling(item: Field, value: Any) -> tuple[float, ...]:
         numbers = []
     falling = all(a > b for a, b in pairwise(numbers))
     if not numbers or not falling or not all(item.metadata["low"] <= x < math.inf for x in numbers):
-        raise OptionError(f"{flag(item.name)}: expected falling numbers of at least {item.metadata['low']:g}, such as 10,3,1, found {value!r}")
+        raise OptionError(f"{flag(item.name)}: expected falling numbers of at least {item.metadata['low']:g}, such as 10,3,1, found {shown(value)}")
     return tuple(numbers)
 
 
@@ -350,7 +363,7 @@ def make(algorithm: str, values: Mapping[str, Any]) -> Any:
     """The options of a trainer from those that were given; OptionError says what is wrong with which."""
     cls = TRAINERS.get(algorithm)
     if cls is None:
-        raise OptionError(f"unknown algorithm {algorithm!r}; expected one of {', '.join(TRAINERS)}")
+        raise OptionError(f"unknown algorithm {shown(algorithm)}; expected one of {', '.join(TRAINERS)}")
     own = {item.name: item for item in fields(cls)}
     known = all_fields()
     for name in values:

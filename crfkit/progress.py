@@ -13,10 +13,14 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 PROGRESS_MODES = ("auto", "always", "never")
+_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class StopRequest:
     """Set by a signal, asked by trainers: finish what you are doing and keep what there is.
+
+    The signals are Ctrl-C, SIGTERM, and the end of the terminal. One that is ignored when the program starts, as by
+    `nohup` or in the background of a script, stays so.
 
     Until `arm` there is nothing to keep, and a signal interrupts at once; so does a second signal.
     """
@@ -35,7 +39,7 @@ class StopRequest:
 
     @contextmanager
     def on_signals(self) -> Iterator[StopRequest]:
-        """Take Ctrl-C and SIGTERM."""
+        """Take the signals that end programs."""
 
         def handle(number: int, _frame: Any) -> None:
             again = self.signal is not None
@@ -46,12 +50,14 @@ class StopRequest:
         if threading.current_thread() is not threading.main_thread():
             yield self
             return
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = [signal.signal(number, handle) for number in numbers]
+        before = {number: signal.getsignal(number) for number in _ENDING}
+        taken = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+        for number in taken:
+            signal.signal(number, handle)
         try:
             yield self
         finally:
-            for number, handler in zip(numbers, before, strict=True):
+            for number, handler in taken.items():
                 signal.signal(number, handler)
 
 
@@ -115,11 +121,11 @@ class Progress:
         if counts["memory"]:
             self.note(f"training will take about {counts['memory'] / 2**20:,.0f} MB of memory")
 
-    def start(self, passes: int) -> None:
-        """Training begins; `passes` at most."""
+    def start(self, passes: int, done: int = 0) -> None:
+        """Training begins, or goes on after some passes; `passes` at most."""
         self.close()
         if self.bar_wanted:
-            self._open(total=passes, unit="pass")
+            self._open(total=passes, unit="pass", initial=done)
 
     def prepared(self, number: int, record: dict[str, Any]) -> None:
         """One pass of the preparation is done."""
@@ -128,7 +134,8 @@ class Progress:
             return
         if self.bar is None:
             self._open(unit="pass", desc="warming up")
-        self.bar.set_postfix_str(_pass_line(record), refresh=False)
+        if self.bar is not None:
+            self.bar.set_postfix_str(_pass_line(record), refresh=False)
         self._advance(1)
 
     def report(self, record: dict[str, Any]) -> None:

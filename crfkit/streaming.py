@@ -16,7 +16,6 @@ the strings that identify them, not with tokens.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import time
@@ -24,7 +23,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .corpus import Corpus, fitted, label_column, parsed_blocks, plain_bigram, refuse_history
-from .errors import DataError, OptionError
+from .errors import DataError, FileError, OptionError
+from .passlog import PassLog
 from .template import Template
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def check(options: Any, run: Run) -> None:
         ("--threads", run.threads > 1),
         ("--batch-size", options.batch_size > 1),
         ("--crf-loss", options.crf_loss),
+        ("--checkpoint", run.checkpoint is not None),
+        ("--max-memory", run.max_memory is not None),
     ):
         if used:
             raise OptionError(f"{held} {flag}")
@@ -163,8 +165,11 @@ def train_stream(
     record = {"pass": 1, "loss": stream.loss, "seconds": seconds, "elapsed": seconds}
     record.update(mean_abs_weight=total / corpus.layout.n_features, active=active)
     if run.log is not None:
-        with open(run.log, "w", encoding="utf-8") as log:
-            log.write(json.dumps(record) + "\n")
+        try:
+            with PassLog(run.log) as log:
+                log.write(record)
+        except FileError as error:  # no reason to lose a model
+            progress.note(f"crfkit: warning: {error}")
     progress.report(record)
     progress.end(None, stop.requested())
     return corpus, weights

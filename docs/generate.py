@@ -16,8 +16,8 @@ INTRODUCTION = """# The command line
 Written by `make docs` from `crfkit COMMAND --help`.
 
 Results go to standard output, everything else to standard error. Exit codes: 0 success; 1 an error, told in one line
-that names the file and the line where there is one; 2 wrong usage; 130 after Ctrl-C, 143 after SIGTERM. A reader that
-closes the pipe early (`| head`) ends a command silently.
+that names the file and the line where there is one; 2 wrong usage; 130 after Ctrl-C, 143 after SIGTERM, 129 when the
+terminal is closed. A reader that closes the pipe early (`| head`) ends a command silently.
 """
 
 

@@ -13,9 +13,10 @@ from commands import TEMPLATES, crfkit, error, start, write_part
 
 from crfkit import options
 from crfkit.model import load
+from crfkit.trainers import trainer_class
 
-BATCH = {name for name, cls in options.TRAINERS.items() if any(item.name == "max_iter" for item in fields(cls))}
 TEMPLATE = TEMPLATES / "chunking.txt"
+BATCH = {name for name, cls in options.TRAINERS.items() if hasattr(cls, "max_iter")}
 SMALL = "U00:%x[0,0]\nU01:%x[0,1]\nB\n"
 
 
@@ -45,7 +46,10 @@ def test_what_is_said(train):
     lines = result.stderr.splitlines()
     assert lines[0].startswith("60 sequences, ") and " weights; read in " in lines[0]
     assert lines[1].startswith("training will take about ")
-    assert [line.split()[:3] for line in lines[2:5]] == [["pass", str(n), "objective"] for n in (1, 2, 3)]
+    passes = [line.split()[:3] for line in lines[2:-1] if not line.startswith("done")]
+    warm_up = len(passes) - 3
+    assert passes == [["warm-up", str(n), "loss"] for n in range(1, warm_up + 1)] + [["pass", str(n), "objective"] for n in (1, 2, 3)]
+    assert warm_up > 0
     assert " weights in " in lines[-1] and lines[-1].endswith(" s in all")
     assert learn("-q").output == ""
 
@@ -59,7 +63,7 @@ def test_the_header_says_how_it_was_made(train):
     learn("-a", "sgd", "--passes", 2, "--l2", 0.5, "--seed", 3, "--min-freq", 2, "--features", "all")
     header = json.loads(crfkit("dump", "--header", "model").stdout)
     assert header["algorithm"] == "sgd"
-    assert header["options"] == {"l2": 0.5, "l1": 0.0, "passes": 2, "rate": None, "decay": None, "features": "all", "min_freq": 2, "seed": 3, "select": None, "prune": None}
+    assert header["options"] == {"l2": 0.5, "l1": 0.0, "passes": 2, "rate": None, "decay": None, "batch_size": 1, "crf_loss": False, "features": "all", "min_freq": 2, "seed": 3, "select": None, "prune": None}
     assert header["template"] == SMALL
     assert header["sequences"] == 60
 
@@ -73,7 +77,7 @@ def test_the_log_has_a_line_a_pass(train, algorithm, kind):
     learn("-a", algorithm, limit, 4, "--log", "log", "--dev", "dev")
     records = [json.loads(line) for line in (train.parent / "log").read_text().splitlines()]
     assert [record["pass"] for record in records] == [1, 2, 3, 4]
-    wanted = {"pass", "seconds", "elapsed", kind, "mean_abs_weight", "active"}
+    wanted = {"pass", "seconds", "cpu", "elapsed", kind, "mean_abs_weight", "active"}
     scores = {f"dev_{score}" for score in ("accuracy", "sentence_accuracy", "precision", "recall", "f1")}
     for record in records:
         assert record.keys() >= wanted | scores
@@ -98,7 +102,9 @@ def test_log_and_model_agree(train):
 def test_the_same_bytes_again_and_with_any_number_of_threads(train, algorithm):
     write_part(train, "chunking", 400)
     limit = ("--max-iter", 15) if algorithm in BATCH else ("--passes", 2)
-    first, *others = (trained(train.parent, "-a", algorithm, *limit, "--threads", n) for n in (1, 1, 2, 3))
+    # where threads work without locks, models differ from run to run: tests/trainers/test_threads.py
+    numbers = (1, 1, 0) if getattr(trainer_class(algorithm), "lock_free", False) else (1, 1, 2, 3)
+    first, *others = (trained(train.parent, "-a", algorithm, *limit, "--threads", n) for n in numbers)
     assert all(other == first for other in others)
     if algorithm not in BATCH:
         assert trained(train.parent, "-a", algorithm, *limit, "--seed", 1) != first
@@ -258,7 +264,7 @@ def test_every_option_has_a_line_of_help():
         (("-a", "owlqn", "--path", "3,1", "--l1", "1"), "--l1 and --path exclude each other"),
         (("--path", "3,1"), "--path is not used by lbfgs (it belongs to owlqn, sbcd)"),
         *((("--select", text), f"--select: expected mi:N, to keep the N attributes that tell most of the label, found '{text}'") for text in ("mi", "mi:0", "mi:-1", "10", "mi:1.5", "chi:3")),
-        *((("--prune", text), f"--prune: expected a number above 0 and at most 1e30, found {text}") for text in ("0.0", "-1.0", "nan", "inf")),
+        *((("--prune", text), f"--prune: expected a number above 0 and at most 1e30, found {text}") for text in ("0", "-1", "nan", "inf")),
         (("--patience", "2"), "--patience needs --dev"),
         (("--dev", "train", "--patience", "0"), "--patience: expected a whole number of at least 1"),
         (("--dev", "-"), "--dev cannot be standard input"),

@@ -215,3 +215,35 @@ def test_write_protection_is_respected(model):
             modelfile.check_writable(model.parent / "other")
     finally:
         model.parent.chmod(0o755)
+
+
+def test_leftovers_of_killed_processes_are_removed(model):
+    """A file that is being written stays, and so does what is not ours."""
+    folder = model.parent
+    stale, strange = folder / ".crfkit-0123456789abcdef.tmp", folder / ".crfkit-mine.tmp"
+    stale.write_bytes(b"half a model")
+    strange.write_bytes(b"something else")
+    with modelfile.replacing(folder / "new") as file:
+        file.write(b"being written")
+        (writing,) = (entry for entry in folder.glob(".crfkit-*.tmp") if entry not in (stale, strange))
+        modelfile.check_writable(model)
+        assert sorted(folder.glob(".crfkit-*.tmp")) == sorted([writing, strange])
+    assert (folder / "new").read_bytes() == b"being written"
+    strange.unlink()
+
+
+def test_a_new_file_that_was_taken_for_a_leftover(model, monkeypatch):
+    """Between its creation and its lock: then another one is made."""
+    locked, removed = modelfile._locked, []
+
+    def late(file):
+        if not removed:
+            removed.append(file.name)
+            modelfile._remove_leftovers(str(model.parent))
+            assert not os.path.exists(file.name)
+        return locked(file)
+
+    monkeypatch.setattr(modelfile, "_locked", late)
+    modelfile.write(model, {"model": "new"}, {})
+    assert removed
+    assert_only(model, "new")

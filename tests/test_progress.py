@@ -76,7 +76,7 @@ def test_the_end():
 # --- signals ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_is_a_request_once_armed(number):
     stop = StopRequest()
     before = signal.getsignal(number)
@@ -95,6 +95,19 @@ def test_a_signal_interrupts_before():
         os.kill(os.getpid(), signal.SIGINT)
     assert stop.signal == signal.SIGINT
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_is_ignored_stays_so(number):
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        with StopRequest().on_signals() as stop:
+            assert signal.getsignal(number) == signal.SIG_IGN
+            os.kill(os.getpid(), number)
+        assert not stop.requested()
+        assert signal.getsignal(number) == signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
 
 
 def test_other_threads_leave_signals_alone():

@@ -10,6 +10,7 @@ from crfkit.template import Template, expand
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS_OF = {
     "chunking": "chunking",
+    "chunking-best": "chunking",
     "chunking-rich": "chunking",
     "ner": "ner",
     "ner-words": "ner",

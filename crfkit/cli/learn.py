@@ -59,6 +59,10 @@ def _defaults(name: str, users: list[str]) -> str:
 @click.option("--seed", type=click.INT, help="Of the random order of the sequences.  [default 0]")
 @click.option("--threads", type=click.INT, metavar="N", help="Threads; 0: one for each processor, and one for trainers that change the weights after every sequence. With 2 or more sgd, adf and sapo do so without locks, and models differ from run to run; all others do not depend on it.  [default 0]")  # fmt: skip
 @click.option("--log", type=click.Path(), metavar="FILE", help="Write one JSON object a pass.")
+@click.option("--checkpoint", type=click.Path(), metavar="FILE", help="After each pass, write to this file all that is needed to go on from there.")
+@click.option("--checkpoint-every", metavar="N", help="With --checkpoint: only after every N passes, or N minutes when N ends in m.")
+@click.option("--resume", is_flag=True, default=None, help="Go on from --checkpoint, if there is one, to the model of a run that was never interrupted.")
+@click.option("--max-memory", metavar="SIZE", help="Give up before training if it would take more memory than this, such as 2G.")
 @click.option("--config", type=click.Path(), metavar="FILE", help="Read options from a YAML file; the command line wins.")
 @click.option("--print-config", is_flag=True, help="Print the options in force as YAML, and do nothing else.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
@@ -79,7 +83,8 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
     CRF++ with further macros (docs/templates.md).
 
     Each trainer has options of its own, named in brackets; one that the chosen trainer does not use is an error.
-    Ctrl-C ends training, saves the model as it stands, and exits with 130.
+    Ctrl-C ends training, saves the model as it stands, and exits with 130. With --checkpoint, --resume then goes on
+    where it was; so it does after a crash.
     """
     if not given["quiet"]:
         del given["quiet"]
@@ -99,6 +104,7 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
         for name in targets:
             refuse_overwriting("MODEL", name, inputs)
             refuse_overwriting("--log", chosen.get("log"), (*inputs, chosen.get("init"), name))
+            refuse_overwriting("--checkpoint", chosen.get("checkpoint"), (*inputs, chosen.get("init"), name, chosen.get("log")))
     except OptionError as error:
         raise click.UsageError(str(error), ctx) from None
 
@@ -181,17 +187,17 @@ def _read_config(path: str) -> dict[str, Any]:
     known = {"algorithm", "quiet", "progress", *RUN_FIELDS, *of_trainers}
     for name, value in options.items():
         if name not in known:
-            raise CrfkitError(f"{path}: unknown option {name!r}")
+            raise CrfkitError(f"{path}: unknown option {trainer_options.shown(name)}")
         if isinstance(value, str) and ((name in of_trainers and of_trainers[name][0].metadata["kind"] is float) or name == "prune"):
             with suppress(ValueError):  # for YAML 1e-3 is a text, for people a number
                 options[name] = float(value)
-    for name in ("algorithm", "dev", "features", "format", "init", "label", "log", "progress", "select"):
+    for name in ("algorithm", "checkpoint", "dev", "features", "format", "init", "label", "log", "progress", "select"):
         if not isinstance(options.get(name) or "", str) or "\0" in (options.get(name) or ""):
-            raise CrfkitError(f"{path}: {name}: expected a text, found {options[name]!r}")
+            raise CrfkitError(f"{path}: {name}: expected a text, found {trainer_options.shown(options[name])}")
     if not isinstance(options.get("quiet") or False, bool):
-        raise CrfkitError(f"{path}: quiet: expected true or false, found {options['quiet']!r}")
+        raise CrfkitError(f"{path}: quiet: expected true or false, found {trainer_options.shown(options['quiet'])}")
     if (options.get("progress") or "auto") not in PROGRESS_MODES:
-        raise CrfkitError(f"{path}: progress: expected one of {', '.join(PROGRESS_MODES)}, found {options['progress']!r}")
+        raise CrfkitError(f"{path}: progress: expected one of {', '.join(PROGRESS_MODES)}, found {trainer_options.shown(options['progress'])}")
     return {name: value for name, value in options.items() if value is not None}
 
 

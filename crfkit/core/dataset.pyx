@@ -213,6 +213,24 @@ cdef class Dataset:
         """Attributes of all tokens together: (unigram, bigram)."""
         return (self.c.u_ptr[self.c.n_tok], self.c.b_ptr[self.c.n_tok] if self.c.b_ptr != NULL else 0)
 
+    def checksum(self) -> str:
+        """32 hexadecimal digits that two corpora have in common if all their numbers and labels are the same."""
+        from xxhash import xxh3_128
+
+        cdef int64_t n_u, n_b, n_tok = self.c.n_tok
+        n_u, n_b = self.n_incidences
+        sum = xxh3_128("\0".join(self.labels).encode())
+        digest(sum, self.c.seq_ptr, (self.c.n_seq + 1) * sizeof(int64_t))
+        digest(sum, self.c.seq_weight, self.c.n_seq * sizeof(float))
+        digest(sum, self.c.label, n_tok * sizeof(uint16_t))
+        digest(sum, self.c.u_ptr, (n_tok + 1) * sizeof(int64_t))
+        digest(sum, self.c.u_id, n_u * sizeof(int32_t))
+        digest(sum, self.c.u_val, n_u * sizeof(float))
+        digest(sum, self.c.b_ptr, (n_tok + 1) * sizeof(int64_t))
+        digest(sum, self.c.b_id, n_b * sizeof(int32_t))
+        digest(sum, self.c.b_val, n_b * sizeof(float))
+        return sum.hexdigest()
+
     def arrays(self):
         """Copies of all arrays by their names in DatasetC, as array.array, without those that are absent."""
         cdef int64_t n_tok = self.c.n_tok, n_u, n_b
@@ -229,6 +247,13 @@ cdef class Dataset:
             "seq_weight": copy("f", self.c.seq_weight, self.c.n_seq),
         }
         return {name: values for name, values in copies.items() if values is not None}
+
+
+cdef digest(sum, const void* data, int64_t n):
+    """Feed an array of n bytes, or NULL, to a checksum."""
+    sum.update((-1 if data == NULL else n).to_bytes(8, "little", signed=True))
+    if data != NULL and n:
+        sum.update(<const char[:n]><char*>data)
 
 
 cdef copy(str form, const void* data, int64_t n):

@@ -33,7 +33,7 @@ from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
 from crfkit.core.structs cimport LatticeC, LayoutC, SentenceC, weight_t
 from crfkit.trainers.atomic cimport crfkit_prefetch, crfkit_spin_lock, crfkit_spin_unlock
-from crfkit.trainers.base cimport OnlineTrainer
+from crfkit.trainers.base cimport OnlineTrainer, take, vector
 
 cdef enum:
     WINDOWS_A_PASS = 10
@@ -303,6 +303,20 @@ cdef class Adf(OnlineTrainer):
             self.catch_up(&row)
             found.append(row.rate)
         return found[:a], found[a:pairs], found[pairs]
+
+    def state(self):
+        cdef int64_t n = <int64_t>self.layout.c.A + self.layout.c.B + 1
+        state = OnlineTrainer.state(self)
+        state["rows"] = vector(self, "B", self.rows, n * sizeof(RowC))
+        return state
+
+    def restore(self, dict state):
+        cdef int64_t r, n = <int64_t>self.layout.c.A + self.layout.c.B + 1
+        OnlineTrainer.restore(self, state)
+        take(state, "rows", "B", self.rows, n * sizeof(RowC))
+        for r in range(n):
+            if not 0 <= self.rows[r].window <= self.steps // self.q or not 0 <= self.rows[r].step <= self.steps:
+                raise ValueError("rows: one is ahead of the steps")
 
     def weights(self):
         """A copy of the weights, all scales carried out. The rows stay as they are: looking changes no bits."""

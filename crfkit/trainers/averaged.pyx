@@ -10,7 +10,7 @@ from libc.string cimport memset
 from crfkit.core.dataset cimport Dataset
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport buffer_free, buffer_reserve
-from crfkit.trainers.base cimport OnlineTrainer
+from crfkit.trainers.base cimport OnlineTrainer, take, vector
 
 
 cdef class AveragedTrainer(OnlineTrainer):
@@ -25,6 +25,17 @@ cdef class AveragedTrainer(OnlineTrainer):
 
     def __dealloc__(self):
         buffer_free(&self.late)
+
+    def state(self):
+        state = OnlineTrainer.state(self)
+        if self.u != NULL:
+            state["late"] = vector(self, "d", self.u, self.layout.c.n_cells)
+        return state
+
+    def restore(self, dict state):
+        OnlineTrainer.restore(self, state)
+        if self.u != NULL:
+            take(state, "late", "d", self.u, self.layout.c.n_cells)
 
     def weights(self):
         """A copy of the weights as they would be stored: the average, or the last ones."""

@@ -10,11 +10,23 @@ from crfkit.core.rng cimport RngC
 from crfkit.core.structs cimport SentenceC, weight_t
 
 
+cdef class Vector:
+    cdef object owner
+    cdef void* data
+    cdef Py_ssize_t n, size
+    cdef bytes form
+
+
+cdef object vector(object owner, str form, const void* data, int64_t n)
+cdef int take(dict state, str name, str form, void* data, int64_t n) except -1
+
+
 cdef class Trainer:
     cdef readonly Dataset data
     cdef readonly Layout layout
     cdef readonly object options
     cdef readonly object converged
+    cdef readonly bint interrupted
     cdef Trainer leader             # whose weights these are, or None: one's own
     cdef BufferC cells
     cdef weight_t* w

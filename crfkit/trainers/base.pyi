@@ -8,11 +8,14 @@ from ..core.dataset import Dataset
 from ..core.layout import Layout
 from ..errors import TrainingError
 
+class Vector: ...
+
 class Trainer:
     data: Dataset
     layout: Layout
     options: Any
     converged: str | None
+    interrupted: bool
     def __init__(
         self,
         data: Dataset,
@@ -25,6 +28,8 @@ class Trainer:
     def prepare(self, should_stop: Callable[[], bool] | None = None) -> Iterable[dict[str, float]]: ...
     def run_pass(self, should_stop: Callable[[], bool] | None = None) -> dict[str, float]: ...
     def weights(self) -> array[float]: ...
+    def state(self) -> dict[str, Any]: ...
+    def restore(self, state: dict[str, Any]) -> None: ...
     def measures(self) -> dict[str, float]: ...
 
 class OnlineTrainer(Trainer):

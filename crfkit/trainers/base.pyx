@@ -1,7 +1,18 @@
 """What all trainers share: the weights, the loop over sequences in random order, the answers to `learn`.
 
 A new online trainer is a class with `step`, which looks at one sequence and changes the weights, and where
-needed `begin_pass`, `end_pass` and `weights`. A batch trainer writes `run_pass` itself.
+needed `begin_pass`, `end_pass` and `weights`. A batch trainer writes `run_pass` itself. A trainer that keeps more
+from pass to pass than its base class adds it to `state` and takes it back in `restore`:
+
+    def state(self):
+        state = OnlineTrainer.state(self)
+        state.update(scale=self.scale, squares=vector(self, "d", self.squares, self.layout.c.n_cells))
+        return state
+
+    def restore(self, dict state):
+        OnlineTrainer.restore(self, state)
+        self.scale = state["scale"]
+        take(state, "squares", "d", self.squares, self.layout.c.n_cells)
 
 Mini-batches (--batch-size N). A step reads scores from `w` and adds its changes to `out`. These are the same cells,
 unless an update is made from several sequences: then `out` is a second array of cells, of zeros at first, and what it
@@ -19,6 +30,7 @@ have just changed. A weight is a single aligned float: it is never half of one v
 from libc.math cimport fabs, isfinite
 from libc.string cimport memcpy, memset
 
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES
 
 from crfkit.core.memory cimport buffer_free, buffer_reserve
 from crfkit.core.rng cimport rng_seed, rng_shuffle
@@ -40,11 +52,49 @@ cdef enum:
     PIECE = 256             # sequences a thread between two looks at signals
 
 
+cdef class Vector:
+    """Numbers that a trainer owns, as a buffer: nothing is copied, and the trainer lives as long as the buffer."""
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        buffer.obj = self
+        buffer.buf, buffer.len, buffer.itemsize = self.data, self.n * self.size, self.size
+        buffer.readonly, buffer.ndim = True, 1
+        buffer.format = <char*>self.form if flags & PyBUF_FORMAT else NULL
+        buffer.shape = &self.n if flags & PyBUF_ND else NULL
+        buffer.strides = &self.size if flags & PyBUF_STRIDES == PyBUF_STRIDES else NULL
+        buffer.suboffsets = NULL
+        buffer.internal = NULL
+
+
+cdef object vector(object owner, str form, const void* data, int64_t n):
+    """n numbers of a trainer, for `state`. The form is a letter that `array` knows."""
+    cdef Vector it = Vector()
+    it.owner, it.data, it.n = owner, <void*>data, n
+    it.form, it.size = form.encode(), array.array(form).itemsize
+    return memoryview(it)
+
+
+cdef int take(dict state, str name, str form, void* data, int64_t n) except -1:
+    """Back from a state to where `vector` took it from; ValueError if it is not of this form and number."""
+    cdef const unsigned char[::1] source
+    given = memoryview(state[name])
+    if (given.itemsize, given.nbytes) != (array.array(form).itemsize, given.itemsize * n):
+        raise ValueError(f"{name}: {given.nbytes} bytes, expected {n} numbers")
+    if n:
+        source = given.cast("B")
+        memcpy(data, &source[0], given.nbytes)
+    return 0
+
+
 cdef class Trainer:
     """Owns the weights while they are learned.
 
     `run_pass()` goes once through the data, or makes one iteration, and returns {"objective": ...} or
     {"loss": ...}; `converged` then says why training is over, or None; `weights()` is the model as it stands.
+
+    `state()` is all that a pass leaves for the next one: numbers, texts, None, and buffers. A trainer made from
+    the same arguments that is given it by `restore` goes on to the very bits. There is no such state within a
+    pass; `interrupted` says that the last one was ended early.
     """
 
     def __cinit__(self, Dataset data, Layout layout, options, initial=None, Trainer leader=None, **unused):
@@ -80,6 +130,16 @@ cdef class Trainer:
         if len(cells):
             memcpy(&view[0], self.w, self.layout.c.n_cells * sizeof(weight_t))
         return cells
+
+    def state(self) -> dict:
+        """All that the next pass depends on. Its buffers are the trainer's own: use them before that pass."""
+        return {"weights": vector(self, "f", self.w, self.layout.c.n_cells), "converged": self.converged}
+
+    def restore(self, dict state) -> None:
+        """Go on where another trainer was when it gave this state. KeyError, TypeError or ValueError if the state
+        is not one of such a trainer; it is then of no use any more."""
+        take(state, "weights", "f", self.w, self.layout.c.n_cells)
+        self.converged = state["converged"]
 
     def measures(self) -> dict:
         """What else the log should say of the weights as they stand; called after a pass, outside its time."""
@@ -233,6 +293,7 @@ cdef class OnlineTrainer(Trainer):
             double loss = 0
             object pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
         rng_shuffle(&self.rng, <int32_t*>self.order.data, n)
+        self.pairs_known = False        # as after `restore`
         self.begin_pass()
         try:
             while k < n:
@@ -248,11 +309,30 @@ cdef class OnlineTrainer(Trainer):
         finally:
             if pool is not None:
                 pool.shutdown()
+        self.interrupted = k < n
         self.end_pass()
         if not all_cells_finite(self.w, self.layout.c.n_cells):
             raise self.diverged(" at the end")
         self.passes += 1
         return {"loss": loss}
+
+    def state(self) -> dict:
+        state = Trainer.state(self)
+        state.update(
+            passes=self.passes,
+            steps=self.steps,
+            rng=vector(self, "Q", &self.rng, 4),
+            order=vector(self, "i", self.order.data, self.data.c.n_seq),
+        )
+        return state
+
+    def restore(self, dict state) -> None:
+        Trainer.restore(self, state)
+        self.passes, self.steps = state["passes"], state["steps"]
+        take(state, "rng", "Q", &self.rng, 4)
+        take(state, "order", "i", self.order.data, self.data.c.n_seq)
+        if sorted(self.sequence_order()) != list(range(self.data.c.n_seq)):
+            raise ValueError("order: not one of the sequences")
 
     # ------------------------------------------------------------------------------------------ threads
 

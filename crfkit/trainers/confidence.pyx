@@ -20,9 +20,10 @@ from crfkit.core.memory cimport buffer_free, buffer_reserve
 from crfkit.core.search cimport Search, search_nbest
 from crfkit.core.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.averaged cimport AveragedTrainer
+from crfkit.trainers.base cimport take, vector
 from crfkit.trainers.differences cimport Differences, FeatureC
 
-from ..errors import TrainingError
+from ..errors import ImpossibleError
 
 import array
 
@@ -58,7 +59,7 @@ cdef class ConfidenceTrainer(AveragedTrainer):
             int64_t f, cell, n
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
         if search_nbest(self.search, lat, 1, 0, 1) == 0:
-            raise TrainingError(IMPOSSIBLE)
+            raise ImpossibleError(IMPOSSIBLE)
         self.differences.take(&self.layout.c, sent, self.search.labels, 1)
         n, features, values = self.differences.size, self.differences.features, self.differences.values
         for f in range(n):
@@ -83,6 +84,15 @@ cdef class ConfidenceTrainer(AveragedTrainer):
     cdef int begin_pass(self) except -1:
         K.load_tau(&self.layout.c, self.w, 1.0, &self.lattice.c)
         return 0
+
+    def state(self):
+        state = AveragedTrainer.state(self)
+        state["variances"] = vector(self, "f", self.s, self.layout.c.n_cells)
+        return state
+
+    def restore(self, dict state):
+        AveragedTrainer.restore(self, state)
+        take(state, "variances", "f", self.s, self.layout.c.n_cells)
 
     def variances(self):
         """The variance of every weight as it stands."""

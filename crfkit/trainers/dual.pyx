@@ -178,7 +178,7 @@ cdef class DualAscent(OnlineTrainer):
         for k in range(n):
             length += before[k] * before[k]
             left += before[k] * (lat.node[k] - dual.node[k])
-        if not length > 1e-12:
+        if not length > 1e-8:           # dual variables are stored in single precision
             return part
         better = SAFETY * part * length / max(length - left, 0.1 * length)
         return min(max(better, 0.5 * part), 2 * part, LARGEST)

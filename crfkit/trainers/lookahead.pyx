@@ -18,7 +18,7 @@ from crfkit.core.layout cimport Layout, layout_cell
 from crfkit.core.lookahead cimport ChoiceC, Lookahead as Search
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
 from crfkit.core.structs cimport LayoutC, SentenceC
-from crfkit.trainers.base cimport OnlineTrainer
+from crfkit.trainers.base cimport OnlineTrainer, take, vector
 from crfkit.trainers.paths cimport change
 
 
@@ -120,6 +120,19 @@ cdef class Lookahead(OnlineTrainer):
         K.load_tau(&self.layout.c, self.w, 1.0, &self.lattice.c)
         self.search.stale = True
         return 0
+
+    def state(self):
+        state = OnlineTrainer.state(self)
+        state["decisions"] = self.decisions
+        if self.u != NULL:
+            state["late"] = vector(self, "d", self.u, self.layout.c.n_cells)
+        return state
+
+    def restore(self, dict state):
+        OnlineTrainer.restore(self, state)
+        self.decisions = state["decisions"]
+        if self.u != NULL:
+            take(state, "late", "d", self.u, self.layout.c.n_cells)
 
     def weights(self):
         cells = OnlineTrainer.weights(self)

@@ -25,7 +25,7 @@ from crfkit.core.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.averaged cimport AveragedTrainer
 from crfkit.trainers.differences cimport Differences, FeatureC
 
-from ..errors import TrainingError
+from ..errors import ImpossibleError
 
 cdef enum:
     MOST_SWEEPS = 10000     # over all candidates: a bound on time, hardly ever met
@@ -86,7 +86,7 @@ cdef class Mira(AveragedTrainer):
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
         n = search_nbest(self.search, lat, self.n, 0, 1)
         if n == 0:
-            raise TrainingError(IMPOSSIBLE)
+            raise ImpossibleError(IMPOSSIBLE)
         buffer_reserve(&self.numbers, <int64_t>n * (n + 2), sizeof(double))
         missing = <double*>self.numbers.data
         worst = self.margins(sent, n, missing)

@@ -15,7 +15,7 @@ from crfkit.core.dataset cimport Dataset
 from crfkit.core.kernels cimport K
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport buffer_free, buffer_reserve
-from crfkit.trainers.base cimport Trainer
+from crfkit.trainers.base cimport Trainer, take, vector
 from crfkit.trainers.objective cimport Objective
 
 from collections import deque
@@ -38,6 +38,7 @@ cdef class History:
         buffer_reserve(&self.store, 2 * m * stride, sizeof(float))
         for k in range(2 * m):
             self.row[k] = <float*>self.store.data + k * stride
+            memset(<float*>self.row[k] + n, 0, (stride - n) * sizeof(float))
 
     def __dealloc__(self):
         buffer_free(&self.store)
@@ -103,6 +104,28 @@ cdef class History:
             slot = (self.newest - k + self.m) % self.m
             c[2 * slot] += alpha[slot] - self.product(c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
         K.combine(0, self.n, 2 * self.used, self.row, c, c_g, steep, d)
+
+
+    def state(self):
+        """As for trainers; see there."""
+        cdef int64_t stride = (self.n + 15) // 16 * 16
+        return {
+            "pairs": vector(self, "f", self.store.data, 2 * self.used * stride),
+            "gram": vector(self, "d", &self.gram[0][0], 128 * 128),
+            "by_g": vector(self, "d", &self.by_g[0], 128),
+            "used": self.used,
+            "newest": self.newest,
+        }
+
+    def restore(self, dict state):
+        """As for trainers; see there."""
+        cdef int64_t stride = (self.n + 15) // 16 * 16
+        self.used, self.newest = state["used"], state["newest"]
+        if not 0 <= self.used <= self.m or not -(self.used == 0) <= self.newest < max(self.used, 1):
+            raise ValueError("used, newest: more pairs than there is room for")
+        take(state, "pairs", "f", self.store.data, 2 * self.used * stride)
+        take(state, "gram", "d", &self.gram[0][0], 128 * 128)
+        take(state, "by_g", "d", &self.by_g[0], 128)
 
 
 cdef class QuasiNewton(Trainer):
@@ -209,6 +232,29 @@ cdef class QuasiNewton(Trainer):
         for k in range(self.n):
             view[k] = <float>self.x[k]
         return cells
+
+    def state(self):
+        state = self.history.state()
+        state.update(
+            converged=self.converged,
+            point=vector(self, "d", self.x, self.n),
+            gradient=vector(self, "d", self.g, self.n),
+            objective=self.f if self.started else None,
+            recent=list(self.recent),
+        )
+        return state
+
+    def restore(self, dict state):
+        self.converged = state["converged"]
+        self.history.restore(state)
+        take(state, "point", "d", self.x, self.n)
+        take(state, "gradient", "d", self.g, self.n)
+        self.started = state["objective"] is not None
+        self.f = state["objective"] or 0.0
+        self.recent.clear()
+        self.recent.extend(map(float, state["recent"]))
+        with nogil:
+            self.look_around()
 
     cdef report(self):
         return {"objective": self.f, "gradient": self.norm(self.steep)}

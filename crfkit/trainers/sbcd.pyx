@@ -31,7 +31,7 @@ from crfkit.core.kernels cimport K
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
 from crfkit.core.structs cimport weight_t
-from crfkit.trainers.base cimport Trainer
+from crfkit.trainers.base cimport Trainer, take, vector
 from crfkit.trainers.chains cimport Chains
 from crfkit.trainers.edges cimport Edges
 from crfkit.trainers.occurrences cimport Occurrences
@@ -387,6 +387,27 @@ cdef class Sbcd(Trainer):
             raise ValueError(f"l1: expected a finite number of at least 0, found {l1}")
         self.l1, self.started, self.converged, self.stride = l1, False, None, 1
         self.recent.clear()
+
+    def state(self):
+        state = Trainer.state(self)
+        state.update(
+            kappas=vector(self, "f", self.kappa, self.n_blocks),
+            before=vector(self, "f", self.before, self.layout.c.n_cells),
+            stride=self.stride,
+            started=self.started,
+            recent=list(self.recent),
+        )
+        return state
+
+    def restore(self, dict state):
+        Trainer.restore(self, state)
+        take(state, "kappas", "f", self.kappa, self.n_blocks)
+        take(state, "before", "f", self.before, self.layout.c.n_cells)
+        self.stride, self.started = state["stride"], state["started"]
+        self.recent.clear()
+        self.recent.extend(map(float, state["recent"]))
+        if self.started:
+            self.full_sweep()       # all else follows from the weights
 
     cdef int full_sweep(self) except -1:
         """F, the norm of its gradient, and the blocks to visit, at the weights as they are."""

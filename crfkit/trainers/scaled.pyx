@@ -105,6 +105,15 @@ cdef class ScaledTrainer(OnlineTrainer):
         self.settle()
         return 0
 
+    def state(self):
+        state = OnlineTrainer.state(self)
+        state.update(scale=self.scale, age=self.age, rate0=self.rate0)
+        return state
+
+    def restore(self, dict state):
+        OnlineTrainer.restore(self, state)
+        self.scale, self.age, self.rate0 = state["scale"], state["age"], state["rate0"]
+
     cdef double calibrate(self) except -1:
         """The rate that lowers the objective most in one round over a sample, among powers of two.
 
@@ -128,10 +137,10 @@ cdef class ScaledTrainer(OnlineTrainer):
             elif best > 0:
                 break
             rate = rate * 2 if up else rate / 2
-        self.restore(start)
+        self.start_from(start)
         return best or 1e-3
 
-    cdef int restore(self, const float[::1] start) except -1:
+    cdef int start_from(self, const float[::1] start) except -1:
         cdef int64_t k
         for k in range(self.layout.c.n_cells):
             self.w[k] = start[k]
@@ -144,7 +153,7 @@ cdef class ScaledTrainer(OnlineTrainer):
             int64_t n = min(self.data.c.n_seq, SAMPLES), k, size
             int32_t[SAMPLES] which
             double loss = 0
-        self.restore(start)
+        self.start_from(start)
         self.rate0 = self.rate = rate
         for k in range(n):
             which[k] = <int32_t>(self.data.c.n_seq * k // n)

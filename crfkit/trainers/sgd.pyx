@@ -23,6 +23,7 @@ from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_p
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
 from crfkit.core.structs cimport LatticeC, LayoutC, SentenceC
+from crfkit.trainers.base cimport take, vector
 from crfkit.trainers.scaled cimport ScaledTrainer
 
 
@@ -43,6 +44,18 @@ cdef class Sgd(ScaledTrainer):
 
     def __dealloc__(self):
         buffer_free(&self.received_buffer)
+
+    def state(self):
+        state = ScaledTrainer.state(self)
+        if self.l1 > 0:
+            state.update(due=self.due, received=vector(self, "d", self.received, self.layout.c.n_cells))
+        return state
+
+    def restore(self, dict state):
+        ScaledTrainer.restore(self, state)
+        if self.l1 > 0:
+            self.due = state["due"]
+            take(state, "received", "d", self.received, self.layout.c.n_cells)
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef LatticeC* lat = &self.lattice.c
@@ -96,8 +109,8 @@ cdef class Sgd(ScaledTrainer):
             for k in range(self.layout.c.n_cells):
                 self.received[k] *= scale
 
-    cdef int restore(self, const float[::1] start) except -1:
-        ScaledTrainer.restore(self, start)
+    cdef int start_from(self, const float[::1] start) except -1:
+        ScaledTrainer.start_from(self, start)
         self.due = 0
         if self.l1 > 0:
             memset(self.received, 0, self.layout.c.n_cells * sizeof(double))

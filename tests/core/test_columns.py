@@ -32,6 +32,11 @@ def conllu_kind(cells):
     return "other" if re.fullmatch(rb"[0-9]+[-.][0-9]+", cells[0]) else "fault"
 
 
+def cells_of(line):
+    """A line's cells: between tabs, or where there is none, between blanks."""
+    return line.split(b"\t") if b"\t" in line else [cell for cell in line.split(b" ") if cell]
+
+
 def slow_parse(data, form="columns"):
     """Sentences, or the lines at which a parser may stop."""
     lines = data.split(b"\n")
@@ -51,7 +56,7 @@ def slow_parse(data, form="columns"):
             continue
         if form == "conllu" and line.startswith(b"#"):
             continue
-        cells = line.split(b"\t") if b"\t" in line else [cell for cell in line.split(b" ") if cell]
+        cells = cells_of(line)
         n_cols = n_cols or len(cells)
         if len(cells) != n_cols:
             return {number}
@@ -72,7 +77,7 @@ def slow_tagged(data, labels, form="columns"):
         if blank and not after_blank:
             written.append(end)
         elif not blank:
-            comment = form == "conllu" and (body.startswith(b"#") or conllu_kind(re.split(rb"[\t ]+", body)) == "other")
+            comment = form == "conllu" and (body.startswith(b"#") or conllu_kind(cells_of(body)) == "other")
             added = b"" if comment else (b"\t" if b"\t" in body else b" ") + next(labels)
             written.append(body + added + line[len(body) :] + b"\n")
             end = b"\r\n" if line.endswith(b"\r") else b"\n"

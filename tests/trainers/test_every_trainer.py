@@ -15,7 +15,7 @@ import pytest
 from trainers.samples import ROOT, read, sentences, tag, template
 
 from crfkit import options
-from crfkit.errors import CrfkitError, DataError
+from crfkit.errors import DataError, OptionError
 from crfkit.evaluation import evaluate
 from crfkit.learning import learn
 from crfkit.progress import StopRequest
@@ -49,6 +49,8 @@ def test_rich_edges(algorithm):
 
 
 def test_the_tagger_agrees_with_the_features_listed(algorithm):
+    if algorithm in options.WITH_HISTORY:
+        pytest.skip("not by Viterbi's algorithm")
     for rows in sentences("chunking", "test", 10):
         tokens = [row[:-1] for row in rows]
         assert small(algorithm).tagger().tag(tokens) == tag(small(algorithm), tokens)
@@ -70,23 +72,28 @@ def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
     assert evaluate(gold, predicted).f1 == max(scores)
 
 
-def test_a_warm_start_is_not_worse(algorithm):
-    """One pass from a model that is done leaves it about as good; one pass from nothing is worse, or leaves more to do."""
+def test_a_warm_start_is_not_worse(algorithm, tmp_path):
+    """One pass from a model that is done leaves it about as good, and meets less loss than one from nothing."""
     rows, rules = sentences("chunking", limit=200), template("chunking")
+
+    def one_pass(**chosen):
+        model = learn(rows, rules, algorithm, log=tmp_path / "log", **chosen, **limit(algorithm, 1))
+        record = json.loads((tmp_path / "log").read_text())
+        return model, record.get("objective", record.get("loss"))
+
     done = learn(rows, rules, algorithm, **limit(algorithm, 200 if algorithm in BATCH else 20))
-    again = learn(rows, rules, algorithm, init=done, **limit(algorithm, 1))
-    fresh = learn(rows, rules, algorithm, **limit(algorithm, 1))
+    (again, less), (_, more) = one_pass(init=done), one_pass()
     assert accuracy(again, rows) > accuracy(done, rows) - 0.01
-    assert accuracy(again, rows) > accuracy(fresh, rows)
+    assert less < more
 
 
 def test_the_seed_decides(algorithm):
-    def bytes_of(seed):
-        return learn(sentences("chunking", limit=80), template("chunking-rich"), algorithm, seed=seed, **limit(algorithm, 2)).to_bytes()
+    def model(seed):
+        return learn(sentences("chunking", limit=80), template("chunking-rich"), algorithm, seed=seed, **limit(algorithm, 2))
 
-    assert bytes_of(1) == bytes_of(1)
-    weights = [list(learn(sentences("chunking", limit=80), template("chunking"), algorithm, seed=s, **limit(algorithm, 2)).features()) for s in (1, 2)]
-    assert (weights[0] == weights[1]) == (algorithm in BATCH)
+    assert model(1).to_bytes() == model(1).to_bytes()
+    if algorithm not in BATCH:
+        assert list(model(1).features()) != list(model(2).features())
 
 
 def test_the_log_has_the_fields_of_every_pass(algorithm, tmp_path):
@@ -149,12 +156,15 @@ def test_a_single_label_is_refused(algorithm):
 def test_options_of_others_are_refused(algorithm):
     own = {item.name for item in fields(options.TRAINERS[algorithm])}
     for name in options.all_fields().keys() - own:
-        with pytest.raises(CrfkitError, match=f"{options.flag(name)} is not used by {algorithm}"):
-            learn([[["a", "b", "X"]]], template("chunking"), algorithm, **{name: 1})
+        with pytest.raises(OptionError, match=f"{options.flag(name)} is not used by {algorithm}"):
+            options.make(algorithm, {name: 1})
 
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_the_same_bytes_with_any_number_of_threads(algorithm, threads):
+    if getattr(trainer_class(algorithm), "lock_free", False):
+        threads = 0         # 2 and more work without locks: test_threads.py
+
     def model(n):
         return learn(sentences("chunking", limit=300), template("chunking-rich"), algorithm, threads=n, **limit(algorithm, 3))
 

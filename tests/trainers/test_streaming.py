@@ -116,7 +116,7 @@ def test_the_model_is_that_of_the_twin(found, window, l2, bounds, rules):
 def test_windows_across_blocks_of_the_input(tmp_path):
     """A megabyte is read at once; where a block ends must not matter. Attributes rest for many windows."""
     found = sentences("chunking", limit=60)
-    rules, twin = template("chunking"), Twin(1.0, 0.1, 0.995, 0.6, 7)
+    rules, twin = template("chunking"), Twin(1.0, 0.05, 0.995, 0.6, 7)
     twin.learn(rules, found)
 
     class Slowly(io.RawIOBase):

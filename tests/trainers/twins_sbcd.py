@@ -45,6 +45,7 @@ class Sbcd:
     kappa: dict[int, float] = field(default_factory=dict)
     stride: float = 1.0
     before: Weights | None = None
+    certain: bool = True  # no decision hung on the last digits
 
     def value(self) -> float:
         """What is minimised."""
@@ -86,12 +87,18 @@ class Sbcd:
             if trial == 0 and not any(d.values()):
                 return
             slope, bend = sum(g[k] * d[k] for k in block), sum(h[k] * d[k] ** 2 for k in block)
+            self.certain &= bend == 0 or bend > 1e-7
             met = 2 * (objective(self.weights, self.corpus, 0.0)[0] - start - slope) / bend if bend > 0 else kappa
-            if self.value() - before <= 1e-13 * abs(before):
+            if self.no_more(self.value(), before):
                 self.kappa[number] = max(LEAST_KAPPA, met, kappa / 2)
                 return
             kappa = max(2 * kappa, met)
         self.weights.update(old)
+
+    def no_more(self, a: float, b: float) -> bool:
+        """Whether a is at most b, but for rounding; both sides need not agree on values that are all but the same."""
+        self.certain &= abs(a - b) <= 1e-13 * abs(b) or abs(a - b) > 1e-8 * abs(b)
+        return a - b <= 1e-13 * abs(b)
 
     def awake(self) -> set[Feature]:
         """The features that have weights, or want some."""
@@ -108,7 +115,7 @@ class Sbcd:
         end, lowest, best, step = dict(self.weights), self.value(), 0.0, self.stride
         while step <= 64:
             self.place(start, end, step)
-            if not self.value() < lowest:
+            if self.no_more(lowest, self.value()):
                 break
             lowest, best, step = self.value(), step, 2 * step
         self.place(start, end, best)

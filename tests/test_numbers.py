@@ -1,0 +1,152 @@
+"""Numbers that are hard: huge values, long sequences, many labels, rates that diverge. Finite, or an error with advice."""
+
+import io
+import json
+import math
+import random
+
+import pytest
+from commands import crfkit, error
+
+from crfkit import options
+from crfkit.divergence import Divergence
+from crfkit.errors import DataError, TrainingError
+from crfkit.learning import learn
+from crfkit.model import load
+from crfkit.template import Template
+from crfkit.trainers.base import all_finite
+
+every_trainer = pytest.mark.parametrize("algorithm", options.TRAINERS)
+
+
+def limit(algorithm, n):
+    """So many passes, or iterations."""
+    return {"passes" if hasattr(options.TRAINERS[algorithm], "passes") else "max_iter": n}
+
+
+def values(scale, sequences=60):
+    """Attribute lines: the sign of one value goes with the label, the others are noise."""
+    source, lines = random.Random(1), []
+    for _ in range(sequences):
+        for _ in range(source.randint(1, 8)):
+            sign = source.choice((-1, 1))
+            signal = sign * source.random() * scale + source.gauss(0, scale / 4)
+            lines.append(f"{'yes' if sign > 0 else 'no'}\ta:{signal:.6g}\tb:{source.gauss(0, 1) * scale:.6g}\tw{source.randrange(9)}")
+        lines.append("")
+    return "\n".join(lines).encode() + b"\n"
+
+
+def right(model, data):
+    """The share of tokens with the right label."""
+    gold, predicted = model.tagger().tag_with_gold(io.BytesIO(data))
+    return sum(a == b for x, y in zip(gold, predicted, strict=True) for a, b in zip(x, y, strict=True)) / sum(map(len, gold))
+
+
+@every_trainer
+@pytest.mark.parametrize("scale", [1e-6, 1e3, 1e6])
+def test_values_of_any_size(algorithm, scale, tmp_path):
+    data = values(scale)
+    model = learn(io.BytesIO(data), format="crfsuite", algorithm=algorithm, log=tmp_path / "log", **limit(algorithm, 30))
+    assert all_finite(model.weights)
+    assert all(math.isfinite(value) for line in (tmp_path / "log").read_text().splitlines() for value in json.loads(line).values())
+    if scale >= 1:
+        # Half of the labels are right by chance; CW demands a separation that these data do not have.
+        assert right(model, data) > (0.55 if algorithm == "cw" else 0.75)
+
+
+@every_trainer
+def test_tokens_that_are_all_the_same(algorithm):
+    rows = [[["a", "x", "XY"[k % 3 == 0]] for k in range(n)] for n in (1, 2, 50)]
+    model = learn(rows, Template.parse("U:%x[0,0]\nU:%x[0,1]\nB\nB:%x[0,0]\n"), algorithm, **limit(algorithm, 10))
+    assert all_finite(model.weights)
+    assert set(model.tagger().tag([["a", "x"]] * 5)) <= {"X", "Y"}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "labels"), [*((name, 300) for name in options.TRAINERS), ("lbfgs", 1000), ("perceptron", 2500)]
+)
+def test_many_labels(algorithm, labels):
+    """Each on a word of its own; there is one token of most of them."""
+    rows = [[[f"w{k}", f"L{k}"]] for k in range(labels)] + [[["w3", "L3"], ["w77", "L77"]]]
+    quick = {"rate": 1.0, "warm_up": 0}  # choosing a rate and warming up take many rounds
+    quick = {name: value for name, value in quick.items() if hasattr(options.TRAINERS[algorithm], name)}
+    model = learn(rows, Template.parse("U:%x[0,0]\nB\n"), algorithm, **quick, **limit(algorithm, 2))
+    assert len(model.labels) == labels and all_finite(model.weights)
+    assert model.tagger().tag([["w3"], ["w77"]]) == ["L3", "L77"]
+
+
+@pytest.mark.parametrize(("algorithm", "chosen"), [("lbfgs", {"max_iter": 1}), ("sgd", {"rate": 0.1, "passes": 1}), ("perceptron", {"passes": 1})])
+def test_a_sequence_of_a_million_tokens(algorithm, chosen):
+    rows = [[["ab"[k % 7 % 2], "XY"[k % 7 == 3]] for k in range(10**6)]]
+    model = learn(rows, Template.parse("U:%x[0,0]\nU:%x[-1,0]/%x[0,0]\nB\n"), algorithm, **chosen)
+    assert all_finite(model.weights)
+    tagger = model.tagger()
+    assert len(tagger.tag([row[:1] for row in rows[0]])) == 10**6
+    if tagger.has_probabilities:
+        assert tagger.marginals([row[:1] for row in rows[0]]).sum(axis=1) == pytest.approx(1)
+
+
+# --- rates that diverge -------------------------------------------------------------------------------------------
+
+WITH_RATE = [name for name, cls in options.TRAINERS.items() if hasattr(cls, "rate")]
+
+
+@pytest.mark.parametrize("algorithm", WITH_RATE)
+def test_a_rate_beyond_all_bounds(algorithm, tmp_path):
+    (tmp_path / "train").write_bytes(values(1e6))
+    (tmp_path / "model").write_text("old")
+    said = error("learn", "--format", "crfsuite", "-a", algorithm, "--rate", 1e300, "train", "model")
+    assert said.startswith("training diverged") and "lower --rate, or scale down the values of the features" in said
+    assert (tmp_path / "model").read_text() == "old"
+
+
+def test_weights_that_grow_from_pass_to_pass():
+    """The penalty overshoots: each step makes the weights larger than they were."""
+    with pytest.raises(TrainingError, match=r"training diverged.*; lower --rate, or scale down"):
+        learn(io.BytesIO(values(1.0)), format="crfsuite", algorithm="adf", alpha=1.0, beta=1.0, l2=60.0, rate=2.03, passes=20)
+
+
+def test_growth_and_absurdity():
+    watch = Divergence(options.Sgd(), tokens=100, labels=2)
+    for loss, least in ((70.0, None), (1e6, None), (1e6, 9e5), (6e4, 70.0)):
+        watch.check({"pass": 2, "loss": loss}, least)
+    with pytest.raises(TrainingError, match="in pass 2: the loss is 1e\\+06, it has been 70; lower --rate"):
+        watch.check({"pass": 2, "loss": 1e6}, 70.0)
+    for record in ({"loss": math.nan}, {"loss": math.inf}, {"objective": math.inf}, {"loss": 1.0, "mean_abs_weight": math.inf}):
+        with pytest.raises(TrainingError, match="in pass 3: not all numbers are finite"):
+            watch.check({"pass": 3, **record}, None)
+    assert watch.warning(1e3) is None
+    assert "probabilities will mean nothing; lower --rate" in watch.warning(1e6)
+    perceptron = Divergence(options.Perceptron(), tokens=100, labels=2)
+    perceptron.check({"pass": 2, "loss": 1e9}, 1.0)
+    assert perceptron.warning(1e9) is None
+    assert perceptron.advice == "scale down the values of the features"
+
+
+def test_an_absurd_loss_is_mentioned(tmp_path):
+    (tmp_path / "train").write_bytes(values(1e6))
+    said = crfkit("learn", "--format", "crfsuite", "-a", "sgd", "--rate", 0.1, "--passes", 2, "train", "model").stderr
+    assert "crfkit: warning: the loss, " in said
+    assert load("model").labels
+
+
+# --- constraints that leave nothing -------------------------------------------------------------------------------
+
+
+def test_impossible_constraints_name_the_sentence(tmp_path):
+    train = "a B-X\nb I-X\n\nc O\n\n"
+    (tmp_path / "template").write_text("U:%x[0,0]\nB\n")
+    (tmp_path / "train").write_text(train)
+    crfkit("learn", "-q", "template", "train", "model")
+    (tmp_path / "pairs").write_text("B-X I-X\n")
+    (tmp_path / "data").write_text("a\nb\n\n\nc\na\nb\n\n")
+    said = error_after_output("tag", "--constraints", "pairs", "model", "data")
+    assert said == "crfkit: error: data:5: the constraints leave no labels for the sentence that begins here\n"
+    tagger = load("model").tagger("pairs")
+    with pytest.raises(DataError, match="the constraints leave no labels for a sentence"):
+        tagger.tag([["a"], ["b"], ["c"]])
+
+
+def error_after_output(*arguments):
+    """What is said when a command fails after it has written something."""
+    return crfkit(*arguments, code=1).stderr

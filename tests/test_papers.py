@@ -1,0 +1,64 @@
+"""The scripts that compare with the papers run, on a few sentences; what they find is not judged here."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "papers"
+WITHOUT_CORPORA = {name: value for name, value in os.environ.items() if name != "CRFKIT_CORPORA"}
+
+
+def run(script, *arguments):
+    command = [sys.executable, FOLDER / f"{script}.py", "--work", "work", "--out", "out", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=WITHOUT_CORPORA)
+
+
+@pytest.mark.parametrize(
+    ("script", "task", "row"),
+    [
+        ("adf", "sentiment", "adf"),
+        ("sapo", "wsj-sample-pos", "sapo"),
+        ("dbl_crf", "conll2000-np-plain", "sgd"),
+        ("sbcd", "nettalk-letter", "lbfgs"),
+        ("lookahead", "conll2000-all-plain", "averaged perceptron"),
+    ],
+)
+def test_a_script(script, task, row):
+    done = run(script, "--quick", "--tasks", task)
+    assert done.returncode == 0, done.stderr
+    document = Path(done.stdout.strip())
+    text = document.read_text(encoding="utf-8")
+    assert re.search(rf"^\| {row} \| +\d+\.\d\d \| +\d+\.\d\d \|", text, re.M), text
+    pictures = re.findall(r"\]\((\S+\.png)\)", text)
+    assert bool(pictures) == (importlib.util.find_spec("matplotlib") is not None)
+    assert all((document.parent / name).stat().st_size for name in pictures)
+
+
+def test_finished_runs_are_not_repeated():
+    given = ("--quick", "--tasks", "conll2000-np-plain")
+    first = run("dbl_crf", "--finished-only", *given)
+    assert first.returncode == 0 and "Not measured: sgd, sapo" in Path("out/dbl-crf.md").read_text(encoding="utf-8")
+    assert "sgd --l2" in run("dbl_crf", *given).stderr
+    document = Path("out/dbl-crf.md").read_bytes()
+    again = run("dbl_crf", *given)
+    assert "sgd --l2" not in again.stderr and Path("out/dbl-crf.md").read_bytes() == document
+    assert "sgd --l2" in run("dbl_crf", "--fresh", *given).stderr
+
+
+def test_missing_corpora_are_named():
+    done = run("adf", "--tasks", "jnlpba", "sentiment")
+    assert done.returncode == 1 and "CRFKIT_CORPORA" in done.stderr and "jnlpba, sentiment" in done.stderr
+    assert not Path("out").exists()
+
+
+@pytest.mark.corpora
+def test_all_corpora_are_found():
+    command = [sys.executable, FOLDER / "adf.py", "--finished-only", "--tasks", "sentiment", "--work", "work", "--out", "out"]
+    assert subprocess.run(command, capture_output=True).returncode == 0
+    lines = Path("work/data/sentiment/books.train.txt").read_text(encoding="utf-8").split("\n\n")
+    assert len(lines) == 1600 + 1 and all(re.match(r"(positive|negative)\t", line) for line in lines[:-1])

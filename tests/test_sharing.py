@@ -1,0 +1,79 @@
+"""One model and many threads, processes that fork, and lives of models one after the other."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import leaks
+import pytest
+from models import model, sentences
+
+import crfkit
+
+
+def questions(tagger, rows):
+    """All that can be asked of a sentence."""
+    return (
+        tagger.tag(rows),
+        tagger.tag(rows, posterior=True),
+        tagger.nbest(rows, 3),
+        tagger.marginals(rows).tobytes(),
+        tagger.probability(rows, tagger.labels[:1] * len(rows)),
+    )
+
+
+@pytest.fixture
+def tagger():
+    return crfkit.load(model("chunking").to_bytes())
+
+
+def test_many_threads_and_one_tagger(tagger):
+    """Every answer is that of one thread; threads come and go, and ask for sentences in orders of their own."""
+    data = [[row[:-1] for row in rows] for rows in sentences("chunking")[:40]]
+    expected = [questions(crfkit.load(tagger.model.to_bytes()), rows) for rows in data]
+    faults, started = [], threading.Barrier(8)
+
+    def ask(number):
+        started.wait()
+        for k in range(2 * len(data)):
+            which = (k * (2 * number + 1) + number) % len(data)
+            if questions(tagger, data[which]) != expected[which]:
+                faults.append((number, which))
+        if tagger.tag_many(data, threads=3) != [found[0] for found in expected]:
+            faults.append((number, "many"))
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_after_a_fork_both_go_on(tagger):
+    data = [[row[:-1] for row in rows] for rows in sentences("chunking")[:20]]
+    expected = [questions(tagger, rows) for rows in data]
+    children = []
+    for _ in range(3):
+        child = os.fork()
+        if child == 0:
+            same = [questions(tagger, rows) for rows in data] == expected and tagger.tag_many(data, threads=2) == [found[0] for found in expected]
+            os._exit(0 if same else 1)
+        children.append(child)
+    assert [questions(tagger, rows) for rows in data] == expected
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0, 0]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="memory in use is read from /proc")
+@pytest.mark.parametrize(("cycle", "grows"), [("leaks.cycle", False), ("lambda number, folder: kept.append(bytes([number % 256]) * 40000)", True)])
+def test_memory_stays_where_it_was(cycle, grows):
+    """In a process of its own: this one has memory to spare. And a leak would be seen."""
+    program = f"import leaks; kept = []; print(leaks.growth(250, {cycle}))"
+    path = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(Path(leaks.__file__).parent)])
+    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (int(done.stdout) > leaks.ALLOWED) == grows

@@ -1,0 +1,140 @@
+"""Killed processes, full disks, files that vanish: what is there afterwards is whole."""
+
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+
+import kills
+import pytest
+from commands import crfkit, start, write_part
+
+from crfkit.model import load
+
+CARELESS = """
+import pathlib, sys, time
+path = pathlib.Path("model")
+data = pathlib.Path("right").read_bytes()
+if "--resume" in sys.argv or not pathlib.Path("right").exists():
+    sys.exit(1)
+with open(path, "wb") as file:
+    for at in range(0, len(data), len(data) // 50):
+        file.write(data[at : at + len(data) // 50])
+        file.flush()
+        time.sleep(0.01)
+"""
+
+
+@pytest.fixture
+def train(tmp_path):
+    (tmp_path / "template").write_text("U00:%x[0,0]\nU01:%x[0,1]\nB\n")
+    return write_part(tmp_path / "train", "chunking", 100)
+
+
+# --- kills --------------------------------------------------------------------------------------------------------
+
+
+def test_killed_at_random_moments():
+    found = kills.run(6, seed=1, algorithms=["adf"])
+    assert found["kills"] == 6
+    assert found["no model"] + found["old model"] + found["new model"] >= 6
+
+
+def test_the_harness_sees_a_model_that_is_not_whole(tmp_path, monkeypatch):
+    """A program that writes its model in place does not survive it."""
+    careless = kills.scene(tmp_path / "adf", "adf")
+    (careless.folder / "right").write_bytes(careless.expected)
+    monkeypatch.setattr(kills.Scene, "command", lambda self, resume: [sys.executable, "-c", CARELESS])
+    careless.seconds = 0.6
+    with pytest.raises(AssertionError, match="neither the old one nor the new one"):
+        for seed in range(20):
+            kills.kill_once(careless, kills.random.Random(seed), kills.collections.Counter())
+
+
+# --- full disks ---------------------------------------------------------------------------------------------------
+
+
+def limited(size):
+    """For a process: no file larger than this."""
+    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
+
+
+def test_a_disk_too_full_for_checkpoints(train):
+    """Training goes on; the model, which is smaller, is saved."""
+    crfkit("learn", "-q", "--max-iter", 3, "template", "train", "whole")
+    size = Path("whole").stat().st_size
+    with start("learn", "--max-iter", 3, "--checkpoint", "state", "template", "train", "model", **limited(size + 100)) as process:
+        _, said = process.communicate()
+    assert process.returncode == 0, said
+    assert said.count("crfkit: warning: state: cannot be written: File too large; training goes on") == 3
+    assert Path("model").read_bytes() == Path("whole").read_bytes()
+    assert sorted(os.listdir()) == ["model", "template", "train", "whole"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
+def test_a_log_on_a_full_disk(train):
+    result = crfkit("learn", "-a", "adf", "--passes", 3, "--log", "/dev/full", "template", "train", "model")
+    assert result.stderr.count("crfkit: warning: /dev/full: the log cannot be written: No space left on device; training goes on") == 1
+    assert load("model").labels
+
+
+def test_a_log_that_outgrows_the_disk_keeps_whole_lines_before_it(train):
+    with start("learn", "-a", "perceptron", "--passes", 30, "--log", "log", "template", "train", "model", **limited(12000)) as process:
+        _, said = process.communicate()
+    assert said.count("the log cannot be written") <= 1
+    lines = Path("log").read_text().splitlines()
+    assert [json.loads(line)["pass"] for line in lines[:-1]] == list(range(1, len(lines)))
+
+
+@pytest.mark.parametrize("command", ["tag", "eval", "dump"])
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
+def test_results_on_a_full_disk(train, command):
+    crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
+    crfkit("tag", "-o", "tagged", "model", "train")
+    arguments = {"tag": ("model", "train"), "eval": ("tagged",), "dump": ("model",)}[command]
+    with open("/dev/full", "wb") as full, start(command, *arguments, stdout=full) as process:
+        _, said = process.communicate()
+    assert (process.returncode, said) == (1, "crfkit: error: standard output: cannot be written: No space left on device\n")
+
+
+def test_an_output_on_a_full_disk_keeps_the_old_one(train):
+    crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
+    Path("tagged").write_text("old")
+    with start("tag", "-o", "tagged", "model", "train", **limited(100)) as process:
+        _, said = process.communicate()
+    assert (process.returncode, said) == (1, "crfkit: error: tagged: cannot be written: File too large\n")
+    assert Path("tagged").read_text() == "old"
+    assert sorted(os.listdir()) == ["model", "tagged", "template", "train"]
+
+
+# --- files that vanish --------------------------------------------------------------------------------------------
+
+
+def test_development_data_that_vanish_are_not_missed(train):
+    write_part(Path("dev"), "chunking", 20, part="dev")
+    command = ("learn", "-a", "perceptron", "--no-average", "--passes", 20, "--dev", "dev", "template", "train")
+    crfkit(*command, "whole")
+    with start(*command, "model") as process:
+        while "pass    2" not in process.stderr.readline():
+            assert process.poll() is None
+        os.unlink("dev")
+        process.communicate()
+    assert process.returncode == 0
+    assert Path("model").read_bytes() == Path("whole").read_bytes()
+
+
+def test_a_folder_that_vanishes(train):
+    """Nothing can be saved; that is said, and the checkpoint brings the model back."""
+    os.mkdir("folder")
+    command = ("learn", "-a", "adf", "--passes", 15, "--checkpoint", "state", "template", "train")
+    with start(*command, "folder/model") as process:
+        while "pass    1" not in process.stderr.readline():
+            assert process.poll() is None
+        os.rmdir("folder")
+        _, said = process.communicate()
+    assert process.returncode == 1
+    assert "crfkit: error: folder/model: no usable folder " in said
+    resumed = crfkit(*command, "--resume", "model")
+    assert "pass " not in resumed.stderr.replace("resuming after pass 15", "")
+    assert load("model").labels
