@@ -19,6 +19,7 @@ cdef class Chains:
     cdef const weight_t* w
     cdef int64_t P
     cdef int32_t* sequence              # [n_tok] of each token
+    cdef int64_t row                    # from one token to the next in the following three, whose rows lie together
     cdef double* pot                    # [n_tok][P] exp(node score), up to a factor
     cdef double* alpha                  # [n_tok][P] sums to 1
     cdef double* beta                   # [n_tok][P] sums to 1
@@ -38,6 +39,8 @@ cdef class Chains:
     cdef int load_users(self, int32_t b) except -1
     cdef void measure_rich(self, int32_t b) noexcept nogil
     cdef int refresh(self, int64_t s) except -1 nogil
+    cdef void fetch_row(self, int64_t token) noexcept nogil
+    cdef void fetch(self, int64_t token) noexcept nogil
     cdef int prepare(self, int64_t s) except -1 nogil
     cdef int need(self, int64_t s, int32_t first, int32_t last) except -1 nogil
     cdef void forward(self, int64_t s, int32_t t) noexcept nogil

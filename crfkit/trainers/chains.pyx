@@ -30,6 +30,21 @@ from ..errors import TrainingError
 cdef double WIDEST = 250
 
 
+cdef int64_t FETCHED = 192      # numbers of a row, at most
+cdef int64_t STEPS_FETCHED = 3  # rows asked for ahead of the one at work
+
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define crfkit_prefetch(p) __builtin_prefetch(p)
+    #else
+    #define crfkit_prefetch(p) ((void)(p))
+    #endif
+    """
+    void crfkit_prefetch(const void* p) noexcept nogil
+
+
 cdef class Chains:
     """For the weights at `w`."""
 
@@ -40,8 +55,9 @@ cdef class Chains:
         self.P = layout.c.P
         buffer_reserve(&self.rows, (3 * n + 2) * self.P, sizeof(double))
         self.pot = <double*>self.rows.data
-        self.alpha, self.beta = self.pot + n * self.P, self.pot + 2 * n * self.P
-        self.right = self.pot + 3 * n * self.P
+        self.row = 3 * self.P
+        self.alpha, self.beta = self.pot + self.P, self.pot + 2 * self.P
+        self.right = self.pot + n * self.row
         self.ones = self.right + self.P
         for t in range(self.P):
             self.ones[t] = t < layout.c.L
@@ -113,14 +129,34 @@ cdef class Chains:
                         fabs(self.data.c.b_val[u]) if self.data.c.b_val != NULL else 1)
                 most = fmax(most, here)
             self.width[s] += most
-        memcpy(self.pot + first * self.P, self.lattice.c.pot, sent.T * self.P * sizeof(double))
+        for t in range(sent.T):
+            memcpy(self.pot + (first + t) * self.row, self.lattice.c.pot + t * self.P, self.P * sizeof(double))
         self.done_alpha[s] = -1
         self.done_beta[s] = sent.T - 1
-        beta = self.beta + (first + sent.T - 1) * self.P
+        beta = self.beta + (first + sent.T - 1) * self.row
         for t in range(self.P):
             beta[t] = self.ones[t] / self.layout.c.L
         self.wide[s] = not self.width[s] + self.edge_width <= WIDEST
         return 0
+
+    cdef inline void fetch_row(self, int64_t token) noexcept nogil:
+        cdef int64_t k
+        for k in range(0, min(self.row, FETCHED), 8):
+            crfkit_prefetch(self.pot + token * self.row + k)
+
+    cdef void fetch(self, int64_t token) noexcept nogil:
+        """Ask for the rows that a visit to this token begins with: sequences of a block lie anywhere in memory."""
+        cdef:
+            int64_t s = self.sequence[token], begin = self.data.c.seq_ptr[s], at = token - begin, k
+        crfkit_prefetch(self.scale + token)
+        if at > self.done_alpha[s]:
+            for k in range(max(self.done_alpha[s], 0), min(at, self.done_alpha[s] + STEPS_FETCHED) + 1):
+                self.fetch_row(begin + k)
+        elif at < self.done_beta[s]:
+            for k in range(self.done_beta[s], max(at, self.done_beta[s] - STEPS_FETCHED) - 1, -1):
+                self.fetch_row(begin + k)
+        else:
+            self.fetch_row(token)
 
     cdef int prepare(self, int64_t s) except -1 nogil:
         """Before a visit: potentials of a sequence that have come too near to the ends of the range, from the weights."""
@@ -136,9 +172,13 @@ cdef class Chains:
                 self.expect(s)
             return 0
         for t in range(self.done_alpha[s] + 1, last + 1):
+            if t + STEPS_FETCHED <= last:
+                self.fetch_row(self.data.c.seq_ptr[s] + t + STEPS_FETCHED)
             self.forward(s, t)
         self.done_alpha[s] = max(self.done_alpha[s], last)
         for t in range(self.done_beta[s] - 1, first - 1, -1):
+            if t - STEPS_FETCHED >= first:
+                self.fetch_row(self.data.c.seq_ptr[s] + t - STEPS_FETCHED)
             self.backward(s, t)
         self.done_beta[s] = min(self.done_beta[s], first)
         return 0
@@ -147,19 +187,19 @@ cdef class Chains:
         cdef:
             int32_t L = self.layout.c.L, P = self.layout.c.P
             int64_t k = self.data.c.seq_ptr[s] + t
-            double* alpha = self.alpha + k * P
+            double* alpha = self.alpha + k * self.row
             const double* E
             int32_t kind = self.edges.kind[k]
         self.steps += 1
         if t == 0:
-            self.scale[k] = K.chain_forward(L, P, NULL, NULL, self.pot + k * P, alpha)
+            self.scale[k] = K.chain_forward(L, P, NULL, NULL, self.pot + k * self.row, alpha)
             return
         E = self.edges.open(k)
         if self.edges.shared and self.edges.sparse[kind] != NULL:
-            sparse_forward_step(self.edges.sparse[kind], E, alpha - P, alpha)
-            self.scale[k] = K.chain_times(P, self.pot + k * P, alpha)
+            sparse_forward_step(self.edges.sparse[kind], E, alpha - self.row, alpha)
+            self.scale[k] = K.chain_times(P, self.pot + k * self.row, alpha)
         else:
-            self.scale[k] = K.chain_forward(L, P, alpha - P, E, self.pot + k * P, alpha)
+            self.scale[k] = K.chain_forward(L, P, alpha - self.row, E, self.pot + k * self.row, alpha)
         self.edges.close()
 
     cdef void backward(self, int64_t s, int32_t t) noexcept nogil:
@@ -167,9 +207,9 @@ cdef class Chains:
         cdef:
             int32_t L = self.layout.c.L, P = self.layout.c.P
             int64_t k = self.data.c.seq_ptr[s] + t + 1, j
-            const double* next = self.beta + k * P
-            const double* pot = self.pot + k * P
-            double* beta = self.beta + (k - 1) * P
+            const double* next = self.beta + k * self.row
+            const double* pot = self.pot + k * self.row
+            double* beta = self.beta + (k - 1) * self.row
             const double* E = self.edges.open(k)
             const double* ET = NULL
             int32_t kind = self.edges.kind[k]
@@ -210,9 +250,9 @@ cdef class Chains:
                 raise TrainingError(
                     "the objective is not finite; scale down the values of the features, or raise --l1 or --l2"
                 )
-        memcpy(self.alpha + first * self.P, self.lattice.c.node, sent.T * self.P * sizeof(double))
-        for t in range(first, first + sent.T):
-            memcpy(self.beta + t * self.P, self.ones, self.P * sizeof(double))
+        for t in range(sent.T):
+            memcpy(self.alpha + (first + t) * self.row, self.lattice.c.node + t * self.P, self.P * sizeof(double))
+            memcpy(self.beta + (first + t) * self.row, self.ones, self.P * sizeof(double))
         self.offset[s] = self.lattice.c.logz
         self.done_alpha[s], self.done_beta[s] = sent.T - 1, 0
         self.steps += 2 * sent.T
@@ -223,7 +263,7 @@ cdef class Chains:
         cdef int64_t begin = self.data.c.seq_ptr[s], k = begin + last
         if self.wide[s]:
             return self.offset[s]
-        return self.log_scales(begin + first, k) + K.log(K.dot_row(<int32_t>self.P, self.alpha + k * self.P, self.beta + k * self.P))
+        return self.log_scales(begin + first, k) + K.log(K.dot_row(<int32_t>self.P, self.alpha + k * self.row, self.beta + k * self.row))
 
     cdef int changed(self, int64_t s, int32_t first, int32_t last) except -1 nogil:
         """After a change of potentials of nodes and steps first .. last: alpha up to there again."""

@@ -42,6 +42,7 @@ from ..errors import TrainingError
 
 cdef enum:
     MAX_TRIALS = 40
+    AHEAD = 2           # occurrences between a sequence asked for and the one at work
     STEPS_BETWEEN_SIGNALS = 100_000
     # Plain label pairs occur everywhere and go with everything: visited more often, they halve the number of passes.
     VISITS_OF_PAIRS = 4
@@ -88,6 +89,7 @@ cdef class Sbcd(Trainer):
         double l1, l2, f
         double norm_g, norm_w           # of the gradient, as far as it can be followed, and of the weights
         bint started
+        bint sweeps                     # second derivatives are not asked for
         object recent
         BufferC kappas, active_blocks, tables, lists, copies
         float* kappa                    # [n_blocks]
@@ -215,6 +217,8 @@ cdef class Sbcd(Trainer):
                 stop = k + 1
                 while stop < end and token[stop] < seq_ptr[s + 1]:
                     stop += 1
+                if stop + AHEAD < end:
+                    self.chains.fetch(token[stop + AHEAD])
                 weight = self.data.c.seq_weight[s] if self.data.c.seq_weight != NULL else 1
                 log_z[0] += weight * self.one_sequence(b, s, weight, look, token + k, value + k if value != NULL else NULL,
                                                        stop - k)
@@ -258,17 +262,17 @@ cdef class Sbcd(Trainer):
                 for k in range(n):
                     if value != NULL:
                         K.exp_row(self.chains.P, self.change, value[k], self.factor)
-                    K.multiply(<int32_t>self.chains.P, self.factor, self.chains.pot + token[k] * self.chains.P)
+                    K.multiply(<int32_t>self.chains.P, self.factor, self.chains.pot + token[k] * self.chains.row)
                     if k == 0:
-                        sum = K.chain_times(<int32_t>self.chains.P, self.factor, self.chains.alpha + token[0] * self.chains.P)
+                        sum = K.chain_times(<int32_t>self.chains.P, self.factor, self.chains.alpha + token[0] * self.chains.row)
                         self.chains.scale[token[0]] = sum * self.chains.scale[token[0]]
             self.chains.done_alpha[s] = first if b < 0 else first - 1
         self.chains.changed(s, first, last)
         return self.chains.log_z(s, first, last)
 
     cdef void look_at_node(self, int64_t t, double weight, double v) noexcept nogil:
-        cdef int64_t P = self.chains.P
-        K.chain_nodes(<int32_t>P, self.chains.alpha + t * P, self.chains.beta + t * P, weight * v, weight * v * v,
+        cdef int64_t at = t * self.chains.row
+        K.chain_nodes(<int32_t>self.chains.P, self.chains.alpha + at, self.chains.beta + at, weight * v, weight * v * v,
                       self.first, self.second)
         self.seen[self.data.c.label[t]] += weight * v
 
@@ -276,9 +280,10 @@ cdef class Sbcd(Trainer):
         """The step into token t."""
         cdef:
             int32_t P = <int32_t>self.chains.P, i, j, k, where = <int32_t>(t - self.data.c.seq_ptr[s])
-            const double* left = self.chains.alpha + (t - 1) * P
+            const double* left = self.chains.alpha + (t - 1) * self.chains.row
             const double* E
             double* right = self.chains.right
+            int64_t row = t * self.chains.row
             double p, scale
         if self.chains.wide[s]:
             for k in range(self.n):
@@ -286,12 +291,13 @@ cdef class Sbcd(Trainer):
                 self.first[self.at[k]] += weight * v * p
                 self.second[self.at[k]] += weight * v * v * (p - p * p)
         else:
-            scale = 1 / (self.chains.scale[t] * K.dot_row(P, self.chains.alpha + t * P, self.chains.beta + t * P))
+            scale = 1 / (self.chains.scale[t] * K.dot_row(P, self.chains.alpha + row, self.chains.beta + row))
             for j in range(P):
-                right[j] = self.chains.pot[t * P + j] * self.chains.beta[t * P + j] * scale
+                right[j] = self.chains.pot[row + j] * self.chains.beta[row + j] * scale
             E = self.chains.edges.open(t)
             if 4 * self.n > self.layout.c.L * P:
-                K.chain_pairs(self.layout.c.L, P, left, E, right, weight * v, weight * v * v, self.first, self.second)
+                K.chain_pairs(self.layout.c.L, P, left, E, right, weight * v, weight * v * v, self.first,
+                              NULL if self.sweeps else self.second)
             else:
                 for k in range(self.n):
                     i = self.at[k] // P
@@ -413,6 +419,7 @@ cdef class Sbcd(Trainer):
         self.chains.load_edges()
         self.n_active = 0
         memset(self.awake, 1, self.layout.c.n_cells)
+        self.sweeps = True
         with nogil:
             for s in range(self.data.c.n_seq):
                 weight = self.data.c.seq_weight[s] if self.data.c.seq_weight != NULL else 1
@@ -434,6 +441,7 @@ cdef class Sbcd(Trainer):
                 if is_active:
                     self.active[self.n_active] = block
                     self.n_active += 1
+        self.sweeps = False
         self.f, self.norm_g, self.norm_w = f, sqrt(squares), sqrt(weights)
         if not isfinite(f) or not isfinite(squares):
             raise TrainingError(
