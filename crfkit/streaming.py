@@ -22,7 +22,15 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .corpus import Corpus, fitted, label_column, parsed_blocks, plain_bigram, refuse_bare_labels, refuse_history
+from .corpus import (
+    Corpus,
+    fitted,
+    label_column,
+    parsed_blocks,
+    plain_bigram,
+    refuse_bare_labels,
+    refuse_history,
+)
 from .errors import DataError, FileError, OptionError
 from .passlog import PassLog
 from .template import Template

@@ -110,7 +110,8 @@ cdef class Trainer:
             start = initial
             if start.shape[0] != layout.c.n_cells:
                 raise ValueError("initial weights of another layout")
-            memcpy(self.w, &start[0], layout.c.n_cells * sizeof(weight_t))
+            if layout.c.n_cells:
+                memcpy(self.w, &start[0], layout.c.n_cells * sizeof(weight_t))
 
     def __dealloc__(self):
         buffer_free(&self.cells)
