@@ -58,6 +58,10 @@ class Run:
     select: str | None = None
     prune: float | None = None
 
+    def __post_init__(self) -> None:
+        if type(self.prune) is int and abs(self.prune) <= 1e30:  # as the header of a model has it
+            object.__setattr__(self, "prune", float(self.prune))
+
     @property
     def n_selected(self) -> int | None:
         """How many attributes --select keeps; None: all."""
@@ -69,9 +73,11 @@ class Run:
             if chosen not in allowed:
                 raise OptionError(f"--{name}: expected {' or '.join(allowed)}, found {trainer_options.shown(chosen)}")
         for name, value, low in (("min_freq", self.min_freq, 1), ("threads", self.threads, 0), ("patience", self.patience, 1)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < low):
+            if value is None and name == "patience":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < low:
                 raise OptionError(f"{trainer_options.flag(name)}: expected a whole number of at least {low}, found {trainer_options.shown(value)}")
-            if value is not None and value > trainer_options.LARGEST:
+            if value > trainer_options.LARGEST:
                 raise OptionError(f"{trainer_options.flag(name)}: expected at most {trainer_options.LARGEST}, found {trainer_options.shown(value)}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not -(2**63) <= self.seed < 2**63:
             raise OptionError(f"--seed: expected a whole number of 64 bits, found {trainer_options.shown(self.seed)}")
@@ -351,25 +357,6 @@ class _Passes:
                 self.checkpoint.write(self.trainer, self.standing, over)
             except FileError as error:  # what is learned matters more
                 self.progress.note(f"crfkit: warning: {error}; training goes on")
-
-
-
-
-def _reason_to_end(trainer: Any, standing: Standing, run: Run) -> str | None:
-    """Why no further pass is to be made, if the trainer or the development data say so."""
-    if trainer.converged is None and run.patience is not None and standing.waited >= run.patience:
-        return "stopped by --patience"
-    return trainer.converged
-
-
-def _logged(log: PassLog, record: dict[str, Any], progress: Progress) -> PassLog | None:
-    """The log with one more pass; None if it cannot be written, which is no reason to lose a model."""
-    try:
-        log.write(record)
-    except FileError as error:
-        progress.note(f"crfkit: warning: {error}; training goes on without it")
-        return None
-    return log
 
 
 class _Held(io.BytesIO):
