@@ -14,7 +14,7 @@ cdef extern from "crf.h" nogil:
         int32_t has_tau
         const int64_t* u_ptr
         const uint16_t* u_label
-        const uint8_t* u_mask
+        const uint8_t* u_exists
         const int64_t* b_ptr
         const uint16_t* b_prev2
         const uint16_t* b_prev

@@ -29,7 +29,7 @@ typedef struct {
     int32_t has_tau;         /* label-pair weights exist (a plain B template) */
     const int64_t *u_ptr;    /* [A+1] features of attribute a: u_ptr[a] .. u_ptr[a+1] */
     const uint16_t *u_label; /* [u_ptr[A]] their labels, ascending within a row */
-    const uint8_t *u_mask;   /* [H][P] 1 where a hot row has a feature */
+    const uint8_t *u_exists; /* [H][P/8] a bit for each cell of the hot rows: whether it is a feature's */
     const int64_t *b_ptr;    /* [B+1] */
     const uint16_t *b_prev2; /* [b_ptr[B]] the label before b_prev, or NULL: no feature looks at it (core/history) */
     const uint16_t *b_prev;  /* [b_ptr[B]] */
