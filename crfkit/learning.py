@@ -23,8 +23,8 @@ from . import options as trainer_options
 from . import streaming
 from .checkpoint import Checkpoint, Standing, interval
 from .corpus import Corpus, is_rows, read_corpus
-from .divergence import Divergence
-from .errors import FileError, OptionError, TrainingError
+from .divergence import Divergence, value_warning
+from .errors import FileError, OptionError
 from .model import Model, build, load
 from .modelfile import check_writable
 from .passlog import PassLog
@@ -178,6 +178,7 @@ def learn_path(
     corpus = read_corpus(train, _template(template, run.format), run, progress, getattr(options, "direction", None))
     expected = expected_memory(corpus, options, threads(run))
     progress.summary({**corpus.summary, "memory": expected})
+    progress.warn(value_warning(corpus.dataset.largest_value))
     check_memory(expected, run.max_memory)
     initial = None if run.init is None else corpus.weights_of(run.init)
     header = _header(algorithm, options, run, corpus)
@@ -276,19 +277,15 @@ class _Passes:
                     self.progress.note(f"l1 {l1:g}")
                 self._until_done(l1)
                 if self.dev is None:
-                    yield l1, self._finite(self.trainer.weights())
+                    yield l1, self._checked(self.trainer.weights(), l1)
                 if self.stop.requested():
                     break
         if self.standing.best is not None:
-            yield self.standing.best_l1, self._finite(self.standing.best)
+            yield self.standing.best_l1, self._checked(self.standing.best, self.standing.best_l1)
 
-    def _finite(self, weights: array.array) -> array.array:
-        from .trainers.base import all_finite
-
-        if not all_finite(weights):
-            raise TrainingError(f"training diverged: a weight is not finite; {self.divergence.advice}")
-        if (warning := self.divergence.warning(self.standing.last_loss or 0.0)) is not None:
-            self.progress.note(f"crfkit: warning: {warning}")
+    def _checked(self, weights: array.array, l1: float | None) -> array.array:
+        own = getattr(self.trainer.options, "l1", None) if l1 is None else l1
+        self.divergence.finish(weights, self.standing.last_loss, own, self.progress)
         return weights
 
     def _prepare(self) -> None:
@@ -343,7 +340,7 @@ class _Passes:
             try:
                 self.log.write(record)
             except FileError as error:  # no reason to lose a model
-                self.progress.note(f"crfkit: warning: {error}; training goes on without it")
+                self.progress.warn(f"{error}; training goes on without it")
                 self.log = None
         self.progress.report(record)
 
@@ -356,7 +353,7 @@ class _Passes:
             try:
                 self.checkpoint.write(self.trainer, self.standing, over)
             except FileError as error:  # what is learned matters more
-                self.progress.note(f"crfkit: warning: {error}; training goes on")
+                self.progress.warn(f"{error}; training goes on")
 
 
 class _Held(io.BytesIO):

@@ -73,6 +73,7 @@ cdef extern from "crf.h" nogil:
         double taumax, taurange
         double logz
         double quantum
+        const double* quanta
 
     ctypedef struct DualC:
         float* node

@@ -19,7 +19,7 @@ cdef class Objective:
     cdef Dataset data
     cdef Layout layout
     cdef readonly double l2
-    cdef BufferC weights, chunks, nll
+    cdef BufferC weights, chunks, nll, quanta
     cdef int64_t n_chunks
     cdef int64_t next_chunk
     cdef list workers

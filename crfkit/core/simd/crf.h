@@ -98,6 +98,7 @@ typedef struct {
     double taumax, taurange;
     double logz;
     double quantum;     /* expectations are rounded to multiples of this: their sums are exact in any order */
+    const double *quanta; /* [A+B] the same for each attribute, where these have values; else NULL */
 } LatticeC;
 
 /* The dual variables of one sequence, expectations minus the truth: of its nodes, of the label pairs that have weights,
