@@ -96,6 +96,7 @@ cdef extern from "crf.h" nogil:
         void (*scatter_gradient)(const LayoutC*, const SentenceC*, const LatticeC*, double*) noexcept nogil
         void (*scatter_pairs)(const LayoutC*, LatticeC*, double*) noexcept nogil
         void (*update_expected)(const LayoutC*, const SentenceC*, LatticeC*, double, weight_t*) noexcept nogil
+        double (*dual_way)(const SentenceC*, LatticeC*, const DualC*, double*) noexcept nogil
         void (*update_dual)(const LayoutC*, const SentenceC*, LatticeC*, const DualC*, double, double,
                             weight_t*) noexcept nogil
         void (*clip)(int64_t, double, weight_t*, double*) noexcept nogil

@@ -138,7 +138,11 @@ typedef struct {
     /* w += gain * (observed - expected), where features exist, label pairs included; needs the marginals of one
      * sequence, finish_pairs included; pair = 0 */
     void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
-    /* a step of dual coordinate ascent; needs what update_expected needs */
+    /* node = node - truth - dual, the way that a sequence still has to go: the sum of its squares. *change: how much it
+     * would change a score of its own at most, gone with a gain of 1 */
+    double (*dual_way)(const SentenceC *, LatticeC *, const DualC *, double *change);
+    /* a step of dual coordinate ascent; needs the marginals of one sequence, finish_pairs included, and dual_way;
+     * pair = 0 */
     void (*update_dual)(const LayoutC *, const SentenceC *, LatticeC *, const DualC *, double rate, double gain,
                         weight_t *w);
     /* n weights give way to a penalty towards zero, never across it: each one up to what it has not yet received of
