@@ -4,6 +4,7 @@ import io
 import json
 import math
 import random
+from functools import cache
 
 import pytest
 from commands import crfkit, error
@@ -128,15 +129,20 @@ def test_many_labels(algorithm, labels):
     assert model.tagger().tag([["w3"], ["w77"]]) == ["L3", "L77"]
 
 
-@pytest.mark.parametrize(("algorithm", "chosen"), [("lbfgs", {"max_iter": 1}), ("sgd", {"rate": 0.1, "passes": 1}), ("perceptron", {"passes": 1})])
-def test_a_sequence_of_a_million_tokens(algorithm, chosen):
-    rows = [[["ab"[k % 7 % 2], "XY"[k % 7 == 3]] for k in range(10**6)]]
-    model = learn(rows, Template.parse("U:%x[0,0]\nU:%x[-1,0]/%x[0,0]\nB\n"), algorithm, **chosen)
+@cache
+def a_million_tokens():
+    return [[["ab"[k % 7 % 2], "XY"[k % 7 == 3]] for k in range(10**6)]]
+
+
+@every_trainer
+def test_a_sequence_of_a_million_tokens(algorithm):
+    rate = {"rate": 0.1} if getattr(options.TRAINERS[algorithm], "rate", 0) is None else {}
+    model = learn(a_million_tokens(), Template.parse("U:%x[0,0]\nU:%x[-1,0]/%x[0,0]\nB\n"), algorithm, **rate, **limit(algorithm, 1))
     assert all_finite(model.weights)
-    tagger = model.tagger()
-    assert len(tagger.tag([row[:1] for row in rows[0]])) == 10**6
-    if tagger.has_probabilities:
-        assert tagger.marginals([row[:1] for row in rows[0]]).sum(axis=1) == pytest.approx(1)
+    rows = [row[:1] for row in a_million_tokens()[0]]
+    assert len(model.tagger().tag(rows)) == 10**6
+    if algorithm == "lbfgs":
+        assert model.tagger().marginals(rows).sum(axis=1) == pytest.approx(1)
 
 
 # --- rates that diverge -------------------------------------------------------------------------------------------
