@@ -14,6 +14,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
+HERE = Path(__file__).resolve().parent
+
 
 class Used(NamedTuple):
     """What a command took, and what it printed."""
@@ -31,14 +33,17 @@ def environment(tree: Path) -> dict[str, str]:
 
 
 def measured(*arguments: Any, tree: Path, stdin: Path | None = None) -> Used:
-    """Runs `python ARGUMENTS`; subprocess.CalledProcessError if it fails."""
+    """Runs `python ARGUMENTS` with the crfkit below that folder; subprocess.CalledProcessError if it fails. Paths among
+    the arguments are absolute: the command runs in a folder without a crfkit, as `-m` prefers that of its folder."""
     command = [sys.executable, *map(str, arguments)]
     reading, writing = os.pipe()
     with open(stdin or os.devnull, "rb") as source, open(reading, "rb") as report:
         try:
             # -I -S: the process between us is as small as can be, and starts alike whatever is installed
-            between = [sys.executable, "-I", "-S", __file__, str(writing), *command]
-            done = subprocess.run(between, check=True, stdin=source, stdout=subprocess.PIPE, env=environment(tree), pass_fds=[writing])
+            between = [sys.executable, "-I", "-S", str(HERE / "process.py"), str(writing), *command]
+            done = subprocess.run(
+                between, check=True, stdin=source, stdout=subprocess.PIPE, env=environment(tree), pass_fds=[writing], cwd=HERE
+            )
         finally:
             os.close(writing)
         return Used(*json.load(report), done.stdout)
