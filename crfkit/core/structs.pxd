@@ -14,7 +14,7 @@ cdef extern from "crf.h" nogil:
         int32_t has_tau
         const int64_t* u_ptr
         const uint16_t* u_label
-        const uint8_t* u_mask
+        const uint8_t* u_exists
         const int64_t* b_ptr
         const uint16_t* b_prev2
         const uint16_t* b_prev
@@ -95,6 +95,7 @@ cdef extern from "crf.h" nogil:
         void (*scatter_gradient)(const LayoutC*, const SentenceC*, const LatticeC*, double*) noexcept nogil
         void (*scatter_pairs)(const LayoutC*, LatticeC*, double*) noexcept nogil
         void (*update_expected)(const LayoutC*, const SentenceC*, LatticeC*, double, weight_t*) noexcept nogil
+        double (*dual_way)(const SentenceC*, LatticeC*, const DualC*, double*) noexcept nogil
         void (*update_dual)(const LayoutC*, const SentenceC*, LatticeC*, const DualC*, double, double,
                             weight_t*) noexcept nogil
         void (*clip)(int64_t, double, weight_t*, double*) noexcept nogil

@@ -29,7 +29,7 @@ typedef struct {
     int32_t has_tau;         /* label-pair weights exist (a plain B template) */
     const int64_t *u_ptr;    /* [A+1] features of attribute a: u_ptr[a] .. u_ptr[a+1] */
     const uint16_t *u_label; /* [u_ptr[A]] their labels, ascending within a row */
-    const uint8_t *u_mask;   /* [H][P] 1 where a hot row has a feature */
+    const uint8_t *u_exists; /* [H][P/8] a bit for each cell of the hot rows: whether it is a feature's */
     const int64_t *b_ptr;    /* [B+1] */
     const uint16_t *b_prev2; /* [b_ptr[B]] the label before b_prev, or NULL: no feature looks at it (core/history) */
     const uint16_t *b_prev;  /* [b_ptr[B]] */
@@ -137,7 +137,11 @@ typedef struct {
     /* w += gain * (observed - expected), where features exist, label pairs included; needs the marginals of one
      * sequence, finish_pairs included; pair = 0 */
     void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
-    /* a step of dual coordinate ascent; needs what update_expected needs */
+    /* node = node - truth - dual, the way that a sequence still has to go: the sum of its squares. *change: how much it
+     * would change a score of its own at most, gone with a gain of 1 */
+    double (*dual_way)(const SentenceC *, LatticeC *, const DualC *, double *change);
+    /* a step of dual coordinate ascent; needs the marginals of one sequence, finish_pairs included, and dual_way;
+     * pair = 0 */
     void (*update_dual)(const LayoutC *, const SentenceC *, LatticeC *, const DualC *, double rate, double gain,
                         weight_t *w);
     /* n weights give way to a penalty towards zero, never across it: each one up to what it has not yet received of
