@@ -31,6 +31,7 @@ import peers
 from rows import HEADS, Row, against, as_markdown, at_least, at_most, growth, rate, shown
 
 NEAR = 1e-4  # of CRFsuite's final objective
+SECTION = "## Measured"
 LINEAR = 2.1  # times as much for twice as much: a twentieth is left to the clock
 
 
@@ -175,10 +176,20 @@ GROUPS: dict[str, Callable[[Bench], Iterable[Row]]] = {
 }
 
 
+def write_section(path: Path, text: str) -> None:
+    """Puts the text in place of what stands in that section of a document, or in a new one."""
+    document = path.read_text(encoding="utf-8") if path.exists() else f"{SECTION}\n"
+    before, heading, behind = document.partition(f"{SECTION}\n")
+    if not heading:
+        raise SystemExit(f"{path}: there is no line {SECTION!r}")
+    _, following, rest = behind.partition("\n## ")
+    path.write_text(f"{before}{heading}\n{text}{following}{rest}", encoding="utf-8")
+
+
 def main() -> None:
     parser = common.parser_for("The table of targets.", rounds=3)
     parser.add_argument("--only", nargs="+", choices=GROUPS, default=list(GROUPS), metavar="GROUP", help=f"some of {', '.join(GROUPS)}")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there too")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write the table there too: where a section {SECTION!r} is, else a new file")
     given = parser.parse_args()
     begun = time.perf_counter()
     with TemporaryDirectory() as folder:
@@ -194,7 +205,7 @@ def main() -> None:
     for note in bench.notes:
         print(f"\n{note}")
     if given.markdown is not None:
-        given.markdown.write_text("\n".join([where, "", as_markdown(HEADS, rows), *bench.notes]), encoding="utf-8")
+        write_section(given.markdown, "\n".join([where, "", as_markdown(HEADS, rows), *bench.notes]))
 
 
 if __name__ == "__main__":

@@ -74,6 +74,21 @@ def test_targets_without_peers():
     assert {line.split()[-1] for line in lines if "1/" in line} == {"?"}
 
 
+def test_the_table_goes_into_its_section(tmp_path):
+    from targets import SECTION, write_section
+
+    path = tmp_path / "document.md"
+    path.write_text(f"# Title\n\n{SECTION}\n\nold\n\nolder\n\n## Next\n\ntext\n")
+    write_section(path, "new\n")
+    assert path.read_text() == f"# Title\n\n{SECTION}\n\nnew\n\n## Next\n\ntext\n"
+    write_section(path, "newer\n")
+    assert path.read_text() == f"# Title\n\n{SECTION}\n\nnewer\n\n## Next\n\ntext\n"
+    path.write_text("# Title\n")
+    with pytest.raises(SystemExit, match="no line"):
+        write_section(path, "new\n")
+    assert path.read_text() == "# Title\n"
+
+
 def test_a_missing_peer_is_told(capsys):
     import peers
 
