@@ -153,7 +153,8 @@ def labels(bench: Bench) -> Iterable[Row]:
 def scaling(bench: Bench) -> Iterable[Row]:
     """Twice the corpus: the worst of all doublings."""
     curves = bench_scaling.measure(bench.corpus, bench.rounds)
-    bench.notes.append(as_markdown(bench_scaling.HEADS, bench_scaling.as_rows(curves)))
+    curve = as_markdown(bench_scaling.HEADS, bench_scaling.as_rows(curves))
+    bench.notes.append(f"Time and peak memory of `crfkit learn` with {bench_scaling.PASSES} passes:\n\n{curve}")
     for name, points in curves.items():
         pairs = list(pairwise(points))
         half, whole = max(pairs, key=lambda pair: pair[1].seconds / pair[0].seconds)

@@ -169,8 +169,8 @@ def test_what_a_command_takes():
     small = measured("-c", "print('said')", tree=TREE)
     large = measured("-c", "x = bytearray(200 << 20); sum(range(5_000_000))", tree=TREE)
     del ballast
-    assert small.output == b"said\n" and small.peak < 100 << 20
-    assert 200 << 20 < large.peak < 280 << 20
+    assert small.output == b"said\n" and small.peak < 250 << 20
+    assert 150 << 20 < large.peak - small.peak < 260 << 20
     assert large.seconds > 0 and large.processor > small.processor
 
 
