@@ -19,7 +19,7 @@ from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_p
 from crfkit.core.layout cimport layout_clear_absent
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
 from crfkit.trainers.atomic cimport crfkit_fetch_add
-from crfkit.core.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, dataset_sentence
+from crfkit.core.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence
 
 cdef enum:
     CHUNK_TOKENS = 2048
@@ -64,11 +64,25 @@ cdef double find_quanta(Dataset data, Layout layout, BufferC* quanta) except -1:
     return quantum_of(most)
 
 
+cdef int spread_quanta(Layout layout, const double* quanta, BufferC* cold) except -1:
+    """The quanta of attributes without dense rows, cell by cell."""
+    cdef:
+        const LayoutC* c = &layout.c
+        int64_t f, first = c.u_ptr[c.H]
+        int32_t a
+    buffer_reserve(cold, c.u_ptr[c.A] - first + 1, sizeof(double))
+    for a in range(c.H, c.A):
+        for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
+            (<double*>cold.data)[f - first] = quanta[a]
+    return 0
+
+
 cdef class Worker:
     """The scratch of one thread."""
 
     def __dealloc__(self):
         buffer_free(&self.gradient)
+        buffer_free(&self.of_sums)
 
 
 cdef class Objective:
@@ -81,6 +95,8 @@ cdef class Objective:
             int64_t s, tokens = 0, n = 0
             int64_t* chunk
         self.data, self.layout, self.l2 = data, layout, l2
+        self.visits = Visits(data, layout)
+        self.nests = self.visits.nests
         buffer_reserve(&self.weights, layout.c.n_cells, sizeof(weight_t))
         buffer_reserve(&self.chunks, data.c.n_seq + 1, sizeof(int64_t))
         chunk = <int64_t*>self.chunks.data
@@ -94,12 +110,18 @@ cdef class Objective:
         self.n_chunks = n
         buffer_reserve(&self.nll, n, sizeof(double))
         quantum = find_quanta(data, layout, &self.quanta)
+        if data.c.u_val != NULL:
+            spread_quanta(layout, <const double*>self.quanta.data, &self.cold_quanta)
         threads = max(1, min(threads, n))
         self.workers = []
         for k in range(threads):
             worker = Worker()
             worker.lattice = Lattice(layout.c.L)
-            worker.lattice.c.quantum, worker.lattice.c.quanta = quantum, <const double*>self.quanta.data
+            worker.lattice.c.quantum = quantum
+            worker.lattice.c.quanta = <const double*>self.quanta.data
+            worker.lattice.c.cold_quanta = <const double*>self.cold_quanta.data
+            buffer_reserve(&worker.of_sums, <int64_t>self.nests.n * layout.c.P + 1, sizeof(double))
+            worker.g_sums = <double*>worker.of_sums.data
             if k > 0:
                 buffer_reserve(&worker.gradient, layout.c.n_cells, sizeof(double))
             self.workers.append(worker)
@@ -110,6 +132,7 @@ cdef class Objective:
         buffer_free(&self.chunks)
         buffer_free(&self.nll)
         buffer_free(&self.quanta)
+        buffer_free(&self.cold_quanta)
 
     cdef weight_t* w(self) noexcept nogil:
         """The point of the last evaluation, as stored in models."""
@@ -118,7 +141,8 @@ cdef class Objective:
     cdef double evaluate(self, const double* x, double* g) except? -1:
         """f(x); its gradient goes to g."""
         cdef:
-            int64_t k, n = self.layout.c.n_cells
+            int64_t k, n = self.layout.c.n_cells, n_sums = self.nests.n * <int64_t>self.layout.c.P
+            double* g_sums = (<Worker>self.workers[0]).g_sums
             weight_t* w = self.w()
             Worker worker
             double total = 0
@@ -126,6 +150,7 @@ cdef class Objective:
         with nogil:
             for k in range(n):
                 w[k] = <weight_t>x[k]
+            self.nests.add_up(&self.layout.c, w)
         self.next_chunk = 0
         (<Worker>self.workers[0]).g = g
         for i in range(1, len(self.workers)):
@@ -148,7 +173,10 @@ cdef class Objective:
             with nogil:
                 for k in range(n):
                     g[k] += worker.g[k]
+                for k in range(n_sums):
+                    g_sums[k] += worker.g_sums[k]
         with nogil:
+            self.nests.hand_down(&self.layout.c, g_sums, g)
             layout_clear_absent(&self.layout.c, g)
             for k in range(self.n_chunks):
                 total += (<double*>self.nll.data)[k]
@@ -185,9 +213,11 @@ cdef class Objective:
             const LayoutC* layout = &self.layout.c
             const int64_t* chunk = <const int64_t*>self.chunks.data
             SentenceC sent
+            VisitsC visits
             int64_t c, s
             double nll
         memset(worker.g, 0, layout.n_cells * sizeof(double))
+        memset(worker.g_sums, 0, self.nests.n * layout.P * sizeof(double))
         lattice_load_weights(lat, layout, self.w(), 1.0)
         while True:
             c = crfkit_fetch_add(&self.next_chunk, 1)
@@ -196,12 +226,13 @@ cdef class Objective:
             nll = 0
             for s in range(chunk[c], chunk[c + 1]):
                 sent = dataset_sentence(&self.data.c, s)
+                visits = self.visits.of(self.data.c.seq_ptr[s])
                 worker.lattice.reserve(&sent)
-                K.score(layout, self.w(), 1.0, &sent, lat)
+                K.score_visits(layout, &visits, self.w(), self.nests.sums, &sent, lat)
                 lattice_expect(lat)
                 nll += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
                 K.add_pairs(lat, sent.weight)
-                K.scatter_gradient(layout, &sent, lat, worker.g)
+                K.scatter_visits(layout, &visits, &sent, lat, worker.g, worker.g_sums)
             K.finish_pairs(lat)
             K.scatter_pairs(layout, lat, worker.g)
             (<double*>self.nll.data)[c] = nll

@@ -105,7 +105,7 @@ def test_every_pass_is_that_of_the_twin(corpus, l2, seed):
     for _ in range(6):
         trainer.run_pass()
         twin.run_pass(trainer.sequence_order())
-        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights(), rel=1e-3, abs=1e-3)
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights(), rel=1e-2, abs=1e-2)
 
 
 @pytest.mark.parametrize("l2", [0.3, 1.0, 10.0])

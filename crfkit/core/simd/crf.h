@@ -67,6 +67,22 @@ typedef struct {
     double weight;           /* of the instance, 1 unless the input says otherwise */
 } SentenceC;
 
+#define CRFKIT_AHEAD 24 /* visits: so far ahead rows and cells are asked for */
+
+/* Which sums, rows and cells the tokens of a sequence visit; see trainers/visits.pyx. The lists go on CRFKIT_AHEAD
+ * numbers behind the last sequence of a data set. */
+typedef struct {
+    const int64_t *sum_ptr;  /* [T+1] */
+    const int32_t *sum;      /* rows of P sums of weights */
+    const int64_t *row_ptr;  /* [T+1] */
+    const int32_t *row;      /* dense rows of weights */
+    const float *row_val;    /* or NULL: all 1 */
+    const int64_t *cell_ptr; /* [T+1] */
+    const uint32_t *cell;    /* cells of cold features, from cold0 on */
+    const uint16_t *label;   /* of these */
+    const float *cell_val;   /* or NULL */
+} VisitsC;
+
 /* Scratch of one thread. Edges into a position with rich attributes have a matrix of their own (a slot); all
  * others share one. The scaled recursion keeps
  *     alpha[t] = (alpha[t-1] E_t) * pot[t] * inv[t],      right[t] = pot[t] * beta[t] * inv[t],
@@ -98,7 +114,8 @@ typedef struct {
     double taumax, taurange;
     double logz;
     double quantum;     /* expectations are rounded to multiples of this: their sums are exact in any order */
-    const double *quanta; /* [A+B] the same for each attribute, where these have values; else NULL */
+    const double *quanta; /* [A+B] the same for each attribute, and */
+    const double *cold_quanta; /* for each cell that is not of a dense row; both only where attributes have values */
 } LatticeC;
 
 /* The dual variables of one sequence, expectations minus the truth: of its nodes, of the label pairs that have weights,
@@ -131,8 +148,12 @@ typedef struct {
     void (*add_pairs)(LatticeC *, double gain);
     /* pair = pair + outer * etau; outer = 0: the expected label pairs of all sequences added so far */
     void (*finish_pairs)(LatticeC *);
-    /* gradient += weight * (expected - observed) of nodes and rich edges; needs node_marginals */
-    void (*scatter_gradient)(const LayoutC *, const SentenceC *, const LatticeC *, double *gradient);
+    /* score, of a sequence whose visits are listed */
+    void (*score_visits)(const LayoutC *, const VisitsC *, const weight_t *w, const double *sums, const SentenceC *,
+                         LatticeC *);
+    /* gradient += weight * (expected - observed) of nodes and rich edges, that of sums apart; needs node_marginals */
+    void (*scatter_visits)(const LayoutC *, const VisitsC *, const SentenceC *, const LatticeC *, double *gradient,
+                           double *of_sums);
     /* gradient += pair, rounded; pair = 0 */
     void (*scatter_pairs)(const LayoutC *, LatticeC *, double *gradient);
     /* w += gain * (observed - expected), where features exist, label pairs included; needs the marginals of one
