@@ -10,7 +10,7 @@ from study import Claim, Outcomes, Paper, Row, Table, at_least, main
 
 L1 = (0.1, 0.3, 1.0)
 L2 = (0.5, 1.0, 2.0)
-MARGINS = (1.0, 5.0, 25.0)
+MARGINS = (5.0, 30.0, 100.0)
 
 
 def rows(paper: dict[str, float], l2: tuple[float, ...] = L2, **fixed: object) -> list[Row]:
