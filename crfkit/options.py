@@ -71,8 +71,7 @@ def _rate(default: float | None = None) -> Any:
 
 def _decay() -> Any:
     return option(
-        None, "Factor on the rate after each pass (1: constant). When not given, the rate falls as 1/t at every step.",
-        above=0.0, high=1.0, kind=float,
+        0.85, "Factor on the rate after each pass; 1: constant, 0: the rate falls as 1/t, at every step.", low=0.0, high=1.0,
     )  # fmt: skip
 
 
@@ -153,7 +152,7 @@ class Sgd:
     l2: float = _l2(1.0)
     passes: int = _passes(30)
     rate: float | None = _rate()
-    decay: float | None = _decay()
+    decay: float = _decay()
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
 
@@ -197,7 +196,7 @@ class Sapo:
     beam: int = option(50, "Width of --search beam: partial paths kept at each position.", low=1, high=1_000_000)
     ratio: float = option(0.05, "Leave out candidates less than RATIO times as probable as the best one; 0: keep all.", low=0.0, high=1.0)
     rate: float | None = _rate()
-    decay: float | None = _decay()
+    decay: float = _decay()
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
 

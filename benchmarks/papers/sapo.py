@@ -55,7 +55,7 @@ fast to train as perceptrons, and convergent where the weights of perceptrons an
         table(tasks.NP_PLAIN, 30),
         table(tasks.CHUNKS, 20),
         table(tasks.WSJ, 20),
-        table(tasks.JNLPBA, 12, (0.5, 2.0)),
+        table(tasks.JNLPBA, 15),
     ],
 )
 

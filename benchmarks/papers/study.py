@@ -103,8 +103,6 @@ class Outcome:
         return self.score <= other.score if self.task.metric == "error" else self.score >= other.score
 
 
-
-
 Outcomes = dict[str, Outcome]
 
 
