@@ -202,7 +202,7 @@ JNLPBA = Task(
 CONLL2003 = Task(
     "conll2003", "Named entities", "conll2003", OWN / "conll2003.txt", "ner", metric="error", sample=6000,
     source="CoNLL-2003 English: 14,041 training and 3,453 test sentences, labels in IOB1 as distributed, columns word, part of speech, "
-    "chunk. Features as in the paper: each of the three with labels and with label pairs "
+    "chunk. Options were chosen on the first 6,000 training sentences, the last tenth of them held out. Features as in the paper: each of the three with labels and with label pairs "
     "(`benchmarks/papers/templates/conll2003.txt`), observed ones. The score is the error of tokens, as the paper counts.",
 )  # fmt: skip
 WSJ = Task(
@@ -243,16 +243,20 @@ def nettalk(name: str, title: str, template: str, features: str, more: str, samp
     return Task(name, title, "nettalk", OWN / template, "letters", metric="error", features=features, sample=sample, source=source + more)
 
 
+_FIRST_WORDS = "Options were chosen on the first 6,000 training words, the last tenth of them held out."
 NETTALK = nettalk(
     "nettalk-letter", "Letter to sound, single letters", "one-symbol.txt", "all",
-    "Features: the letter with each phoneme and with each pair of phonemes, all of them, seen or not, as in the paper.",
+    "Features: the letter with each phoneme and with each pair of phonemes, all of them, seen or not, as in the paper. " + _FIRST_WORDS,
+    sample=6000,
 )  # fmt: skip
 NETTALK3 = nettalk(
     "nettalk-3gram", "Letter to sound, 3-grams", "ngrams-3.txt", "observed",
     "Features: letter n-grams up to 3 centred on the letter, with phonemes and with pairs of phonemes; observed ones, where the paper "
-    "takes all 14.2 million.",
+    "takes all 14.2 million. " + _FIRST_WORDS,
+    sample=6000,
 )  # fmt: skip
 NETTALK5 = nettalk(
     "nettalk-5gram", "Letter to sound, 5-grams", "ngrams-5.txt", "observed",
-    "Features: the same up to 5; observed ones, where the paper takes all 121 million.",
+    "Features: the same up to 5; observed ones, where the paper takes all 121 million. " + _FIRST_WORDS,
+    sample=6000,
 )  # fmt: skip
