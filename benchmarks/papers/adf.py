@@ -24,7 +24,8 @@ def rows(paper: dict[str, float], l2: tuple[float, ...] = L2, rates: tuple[float
 
 OTHERS = [Row("arow", "arow"), Row("cw", "cw")]
 CLAIMS = (
-    at_least("adf", "lbfgs", "sgd"),
+    at_least("adf", "lbfgs"),
+    at_least("adf", "sgd"),
     at_least("adf", "naive perceptron", "averaged perceptron"),
     at_least("averaged perceptron", "naive perceptron"),
     after_one_pass("adf", "sgd", "averaged perceptron"),

@@ -43,7 +43,10 @@ def write(paper: Any, found: list[tuple[Any, dict[str, Any], list[str]]], folder
     folder.mkdir(parents=True, exist_ok=True)
     lines = [f"# {paper.title}", "", paper.about.strip(), ""]
     for table, outcomes, lacking in found:
-        lines += _section(paper, table, outcomes, lacking, folder)
+        if outcomes:
+            lines += _section(paper, table, outcomes, lacking, folder)
+    if absent := [f"{table.task.title} (`{table.task.name}`)" for table, outcomes, _ in found if not outcomes]:
+        lines += ["## Not measured yet", "", f"The script has these tables, too: {'; '.join(absent)}.", ""]
     lines += _method(paper, found)
     if quick:
         lines.insert(2, "**A few sentences of the synthetic corpora: these numbers mean nothing.**\n")
@@ -54,10 +57,9 @@ def write(paper: Any, found: list[tuple[Any, dict[str, Any], list[str]]], folder
 
 def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str], folder: Path) -> list[str]:
     lines = [f"## {table.task.title}", "", table.task.source, ""]
-    if outcomes:
-        heads = ["trainer", *(HEADS.get(name, f"test {table.task.metric}") for name in table.columns)]
-        lines += markdown(heads, ([outcome.row.name, *(_cell(outcome, name) for name in table.columns)] for outcome in outcomes.values()))
-        lines.append("")
+    heads = ["trainer", *(HEADS.get(name, f"test {table.task.metric}") for name in table.columns)]
+    lines += markdown(heads, ([outcome.row.name, *(_cell(outcome, name) for name in table.columns)] for outcome in outcomes.values()))
+    lines.append("")
     if lacking:
         lines += [f"Not measured: {', '.join(lacking)}.", ""]
     if table.note:
@@ -69,7 +71,7 @@ def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str
     lines += [""] * bool(table.claims)
     for kind in table.plots:
         name = f"{paper.name}-{table.task.name}-{kind}.png"
-        if outcomes and plot(outcomes, kind, folder / name):
+        if plot(outcomes, kind, folder / name):
             lines += [f"![{_TITLES[kind].format(metric=_metric(table.task, kind))}]({name})", ""]
     return lines
 

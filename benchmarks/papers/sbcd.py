@@ -40,7 +40,7 @@ def same_optimum(found: Outcomes) -> tuple[bool, str]:
     return abs(ends[0] / ends[1] - 1) < 1e-4, f"objectives {ends[0]:,.2f} and {ends[1]:,.2f}"
 
 
-LETTER_L1 = (0.5, 1.0, 5.0, 20.0)
+LETTER_L1 = (1.0, 5.0, 20.0)
 GRAM_L1 = (0.3, 1.0, 3.0)
 NER_L1 = (0.3, 1.0, 3.0, 10.0)
 HMM_L1 = (0.1, 0.5, 1.0, 2.5)

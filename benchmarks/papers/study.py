@@ -232,13 +232,17 @@ def outcome(runs: Runs, table: Table, row: Row, data: list[Data], quick: bool, t
     return Outcome(row, task, {**taken, **chosen}, score, default, series, results)
 
 
-def _by_default(runs: Runs, task: Task, row: Row, names: list[str], limit: dict[str, int], data: list[Data]) -> float:
-    """The development score after as many passes as the trainer makes when nobody chooses them nor these options."""
+def _by_default(runs: Runs, task: Task, row: Row, names: list[str], limit: dict[str, int], data: list[Data]) -> float | None:
+    """The development score after as many passes as the trainer makes when nobody chooses them nor these options. None if
+    it is not known: that is no reason to leave out the row."""
     own = row.defaults(names)
     last = own.pop("passes", 0)
     if limit:       # what follows the last one does not change it, and has perhaps been run
         limit = {"passes": max(last, limit["passes"])}
-    return _development(runs, task, row, {**row.fixed, **own, **limit}, data)["score"][last - 1]
+    try:
+        return _development(runs, task, row, {**row.fixed, **own, **limit}, data)["score"][last - 1]
+    except Incomplete:
+        return None
 
 
 def _development(runs: Runs, task: Task, row: Row, options: dict[str, Any], data: list[Data]) -> Series:

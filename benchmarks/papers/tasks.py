@@ -171,9 +171,10 @@ NP_RICH = Task(
     "conll2000-np-rich", "Base noun phrases, rich edges", "conll2000", SHIPPED / "chunking-best.txt", "chunking", columns=base_np,
     folds=2,
     source=_NP + " Features: `templates/chunking-best.txt`, found by 4-fold cross-validation of `adf` on the training data; the papers' "
-    "are words, parts of speech and their n-grams. Options were chosen by 2-fold cross-validation. (In a first round the last tenth of the training data was held out "
-    "instead; it was given up, for the papers' way, when the test scores of `sgd`, `lbfgs` and the perceptrons had been seen. The penalty "
-    "and the passes of `sgd` came out the same; the perceptrons' passes had been 23 and 8.)",
+    "are words, parts of speech and their n-grams. Options were chosen by 2-fold cross-validation. (The test part has been seen before: in a "
+    "first round the last tenth of the training data was held out instead, which was given up for the papers' way; in a second one `sgd` "
+    "and `sapo` had rates that fell as 1/t, and the test F1 was 94.28 for `sgd`, 94.43 for `sapo`, 94.57 for `adf`, 94.40 for `lbfgs`, with "
+    "the penalty that was chosen then. The new rates were chosen on development parts of six corpora, CoNLL-2000 with all its chunks among them.)",
 )  # fmt: skip
 NP_PAPER = Task(
     "conll2000-np-paper", "Base noun phrases, the paper's features", "conll2000", OWN / "chunking-sun.txt", "chunking", columns=base_np,
@@ -186,7 +187,7 @@ NP_PLAIN = Task(
 CHUNKS = Task(
     "conll2000-all", "All chunk types", "conll2000", SHIPPED / "chunking-best.txt", "chunking",
     source=_CONLL2000 + " Features: `templates/chunking-best.txt`. Options were chosen with the last tenth of the training sentences "
-    "held out.",
+    "held out. (`sgd` had been tested once before, with rates that fell as 1/t: 93.89.)",
 )  # fmt: skip
 CHUNKS_PLAIN = Task(
     "conll2000-all-plain", "All chunk types, without rich edges", "conll2000", SHIPPED / "chunking.txt", "chunking",
