@@ -49,10 +49,10 @@ NETTALK = Table(
     tasks.NETTALK,
     [
         *sweep("sbcd", "sbcd", LETTER_L1, **ELASTIC),
-        *sweep("owlqn", "owlqn", (1.0,), **ELASTIC),
         chosen("sbcd, chosen", "sbcd", LETTER_L1, 0.2, "14.0-16.9", **ELASTIC),
         Row("sgd", "sgd", grid={"l2": L2}, paper=19.1),
         Row("lbfgs", "lbfgs", like="sgd", paper=14.1),
+        *sweep("owlqn", "owlqn", (1.0,), **ELASTIC),
     ],
     passes=30,
     columns=COLUMNS,

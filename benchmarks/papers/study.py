@@ -49,7 +49,7 @@ class Row:
     def defaults(self, names: Iterable[str]) -> dict[str, Any]:
         """What these options, and the passes of an online trainer, are when nobody chooses them."""
         own = {item.name: item.default for item in fields(trainer_options.TRAINERS[trainer_options.ALIASES.get(self.algorithm, self.algorithm)])}
-        return {name: own[name] for name in (*names, "passes") if name in own}
+        return {name: own[name] for name in (*names, "passes") if own.get(name) is not None}
 
     def known(self) -> bool:
         """Whether this crfkit has the trainer and its options."""
