@@ -65,8 +65,11 @@ def _crf_loss() -> Any:
     return option(False, "Report the negative log-likelihood of all training data after each pass.")
 
 
-def _rate(default: float | None = None) -> Any:
-    return option(default, "First learning rate; where there is no default, it is chosen on a sample of the data.", above=0.0, kind=float)
+def _rate() -> Any:
+    return option(
+        None, "First learning rate. When not given, it is chosen on a sample of the data; with adf it is 0.05, or less where "
+        "tokens have more than 64 attributes.", above=0.0, kind=float,
+    )  # fmt: skip
 
 
 def _decay() -> Any:
@@ -170,7 +173,7 @@ class Adf:
 
     l2: float = _l2(1.0)
     passes: int = _passes(20)
-    rate: float = _rate(0.05)
+    rate: float | None = _rate()
     alpha: float = option(0.995, "Factor on the rate of a feature after a window without it.", above=0.0, high=1.0)
     beta: float = option(0.6, "Factor on the rate of a feature after a window with it in every sequence.", above=0.0, high=1.0)
     window: int | None = option(
