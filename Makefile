@@ -5,6 +5,7 @@ SECONDS ?= 60
 TARGETS ?=
 N       ?= 200
 CYCLES  ?= 10000
+ROUNDS  ?= 3
 JOBS   ?= $(shell getconf _NPROCESSORS_ONLN || echo 1)
 
 python  = $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
@@ -31,8 +32,8 @@ demo: ## the README's first run, with the crfkit that is installed
 test: build ## run the tests on the in-place build (TESTS=tests/... for a part)
 	$(python) -m pytest $(TESTS)
 
-bench: build ## run every benchmark
-	for script in benchmarks/bench_*.py; do PYTHONPATH=. $(python) $$script || exit 1; done
+bench: build ## the table of targets, beside the peers that are installed: a quarter of an hour (ROUNDS=3)
+	PYTHONPATH=. $(python) benchmarks/targets.py --rounds $(ROUNDS)
 
 results: build ## train and compare as the papers do, and write docs/results; needs CRFKIT_CORPORA, goes on where it was
 	for script in adf sapo dbl_crf sbcd lookahead; do PYTHONPATH=. $(python) benchmarks/papers/$$script.py || exit 1; done

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 import common
 
@@ -32,11 +34,15 @@ def main() -> None:
                 tokens += len(rows)
         path = corpus.folder / "tagged.txt"
         path.write_text("".join(lines), encoding="utf-8")
+
+        def evaluate(*arguments: Any) -> Callable[[], float]:
+            return lambda: common.command("-m", "crfkit", "eval", *arguments).seconds
+
         works = {
-            "crfkit eval --help: start-up": lambda: common.run("-m", "crfkit", "eval", "--help"),
-            "crfkit eval": lambda: common.run("-m", "crfkit", "eval", path),
-            "crfkit eval --tokens": lambda: common.run("-m", "crfkit", "eval", "--tokens", path),
-            "crfkit.evaluate(lists)": lambda: crfkit.evaluate(gold, predicted),
+            "crfkit eval --help: start-up": evaluate("--help"),
+            "crfkit eval": evaluate(path),
+            "crfkit eval --tokens": evaluate("--tokens", path),
+            "crfkit.evaluate(lists)": common.clock(lambda: crfkit.evaluate(gold, predicted)),
         }
         print(f"{tokens:,} tokens, {path.stat().st_size / 1e6:.1f} MB")
         common.table(("what", "s"), list(common.in_turn(works, rounds).items()))

@@ -13,8 +13,6 @@ later rounds measure trainers that make few mistakes.
 
 from __future__ import annotations
 
-import argparse
-import os
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -37,16 +35,14 @@ RICH = "B90:%x[0,0]\nB91:%x[-1,0]/%x[0,0]\n"
 
 def default_corpus() -> tuple[Path, Path]:
     """Training data and a template for them."""
-    real = Path(os.environ.get("CRFKIT_CORPORA", "")) / "wsj-sample-pos" / "train.txt"
-    if "CRFKIT_CORPORA" in os.environ and real.is_file():
-        return real, common.ROOT / "templates" / "pos.txt"
+    real = common.corpora("wsj-sample-pos")
+    if real is not None:
+        return real / "train.txt", common.ROOT / "templates" / "pos.txt"
     return common.ROOT / "data" / "chunking.train.txt", common.TEMPLATE
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Passes of the online trainers.")
-    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="passes of each trainer (default %(default)s)")
-    parser.add_argument("--sentences", type=int, metavar="N", help="use the first N sentences only")
+    parser = common.parser_for("Passes of the online trainers.", rounds=5)
     parser.add_argument("--train", type=Path, metavar="FILE", help="training data")
     parser.add_argument("--template", type=Path, metavar="FILE", help="template for them")
     parser.add_argument("--rich", action="store_true", help="add two rich edge features to the template")

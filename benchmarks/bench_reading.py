@@ -1,17 +1,20 @@
 """Reading a corpus: columns, attributes, the layout of features; seconds and peak memory, each in a process of its own.
 
     python benchmarks/bench_reading.py [--rounds N] [--sentences N]
+
+Seconds of a stage begin when the program has started. Beside them: a whole `crfkit learn`, and CRFsuite, which is handed
+the same features ready-made; its seconds are those of handing over alone, without reading them from a file.
 """
 
 from __future__ import annotations
 
-import json
 import sys
-from pathlib import Path
-from statistics import median
+from collections.abc import Callable
 from time import perf_counter
+from typing import NamedTuple
 
 import common
+import peers
 
 from crfkit.core.columns import Rows
 from crfkit.corpus import read_corpus
@@ -25,19 +28,19 @@ STAGES = {
     "attributes and observed features": "observed",
     "attributes and all features": "all",
 }
+LEARN = "crfkit learn, lbfgs, observed features"
+PEER = "CRFsuite, lbfgs, ready-made features"
 
 
-def peak_memory() -> int:
-    """Bytes of this process at its peak; 0 where the system does not tell."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        # unlike that of getrusage, this figure does not begin with the size of the parent process
-        return next(int(line.split()[1]) * 1024 for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-    return 0
+class Stage(NamedTuple):
+    """Medians."""
+
+    seconds: float
+    peak: float  # bytes
 
 
 def stage(name: str, path: str) -> None:
-    """Run one stage here and print what it took."""
+    """Run one stage here and print its seconds."""
     start = perf_counter()
     if name == "columns":
         rows = Rows()
@@ -45,22 +48,45 @@ def stage(name: str, path: str) -> None:
             rows.parse(block)
     elif name != "nothing":
         read_corpus([path], Template.load(str(common.TEMPLATE)), Run(features=name))
-    print(json.dumps([perf_counter() - start, peak_memory()]))
+    print(perf_counter() - start)
+
+
+def measure(corpus: common.Corpus, rounds: int, stages: dict[str, str] = STAGES) -> dict[str, Stage]:
+    """All stages, our learning and the peer in turn."""
+    peaks: dict[str, list[float]] = {}
+
+    def own(title: str, name: str) -> Callable[[], float]:
+        def work() -> float:
+            used = common.command(__file__, "--stage", name, corpus.train)
+            peaks.setdefault(title, []).append(used.peak)
+            return float(used.output)
+
+        return work
+
+    def learn() -> float:
+        options = ("--quiet", "--l2", 2, "--max-iter", 5, "--threads", 1)
+        used = common.command("-m", "crfkit", "learn", *options, common.TEMPLATE, corpus.train, corpus.folder / "learnt")
+        peaks.setdefault(LEARN, []).append(used.peak)
+        return used.seconds
+
+    def peer() -> float:
+        run = peers.crfsuite_run(corpus.ready, corpus.folder, common.TREE)
+        peaks.setdefault(PEER, []).append(run.peak)
+        return run.append
+
+    works = {**{title: own(title, name) for title, name in stages.items()}, LEARN: learn}
+    medians = common.in_turn({**works, PEER: peer} if peers.crfsuite() else works, rounds)
+    return {title: Stage(took, max(peaks[title])) for title, took in medians.items()}
 
 
 def main() -> None:
     with common.arguments("Reading a corpus", rounds=3) as (corpus, rounds, _):
         size = corpus.train.stat().st_size
-        found: dict[str, list[tuple[float, int]]] = {title: [] for title in STAGES}
-        for _ in range(rounds):
-            for title, name in STAGES.items():
-                found[title].append(json.loads(common.run(__file__, "--stage", name, corpus.train)))
         rows = []
-        for title, measured in found.items():
-            seconds = median(took for took, _ in measured)
-            speed = f"{size / seconds / 1e6:.1f}" if STAGES[title] != "nothing" else ""
-            rows.append((title, seconds, speed, f"{max(peak for _, peak in measured) / 2**20:.0f}"))
-        common.table(("stage", "s", "MB/s", "peak MB"), rows)
+        for title, found in measure(corpus, rounds).items():
+            speed = f"{size / found.seconds / 1e6:.1f}" if STAGES.get(title, "nothing") != "nothing" else ""
+            rows.append((title, found.seconds, speed, f"{found.peak / 1e6:.0f}"))
+        common.table(("what", "s", "MB/s", "peak MB"), rows)
 
 
 if __name__ == "__main__":

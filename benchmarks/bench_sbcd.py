@@ -11,7 +11,6 @@ measures passes from there with either form of the recursions in turn, and with 
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -32,15 +31,14 @@ RULES = "U00:%x[0,0]\nB01:%x[0,0]\n"
 
 def corpora(folder: Path, sentences: int | None) -> dict[str, Path]:
     """Name -> training file."""
-    real = Path(os.environ.get("CRFKIT_CORPORA", "")) / "nettalk"
-    if "CRFKIT_CORPORA" in os.environ and real.is_dir():
+    real = common.corpora("nettalk")
+    files = {"data/letters": common.ROOT / "data" / "letters.train.txt"}
+    if real is not None:
         files = {"nettalk": real / "train.txt", "nettalk.joint": real / "train.joint.txt"}
-    else:
-        files = {"data/letters": common.ROOT / "data" / "letters.train.txt"}
     cut = {}
     for name, file in files.items():
         cut[name] = folder / f"{name.replace('/', '-')}.txt"
-        cut[name].write_text("\n\n".join(file.read_text(encoding="utf-8").strip().split("\n\n")[:sentences]) + "\n\n", encoding="utf-8")
+        common.write_sentences(cut[name], common.sentences_of(file.read_text(encoding="utf-8"))[:sentences])
     return cut
 
 

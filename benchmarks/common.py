@@ -10,7 +10,6 @@ import argparse
 import os
 import platform
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -20,40 +19,52 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from process import Used, measured
+
 import crfkit
 from crfkit.core.kernels import variant
 from crfkit.expansion import expand
 from crfkit.template import Template
 
 ROOT = Path(__file__).resolve().parents[1]
+TREE = Path(crfkit.__file__).parents[1]
 TEMPLATE = ROOT / "templates" / "chunking.txt"
 COPIES = 20  # of data/chunking.train.txt: about as many tokens as CoNLL-2000 has
 
 
 class Corpus:
-    """Sentences for training and for tagging, as files and as rows."""
+    """Sentences for training and for tagging, as files and as rows, and what is made of them when it is asked for."""
 
     def __init__(self, name: str, train: str, test: str, folder: Path, sentences: int | None):
-        self.name, self.folder = name, folder
-        self.train = self._file("train.txt", train, sentences)
-        self.test = self._file("test.txt", test, sentences)
-
-    def _file(self, name: str, text: str, sentences: int | None) -> Path:
-        path = self.folder / name
-        path.write_text("\n\n".join(text.strip().split("\n\n")[:sentences]) + "\n\n", encoding="utf-8")
-        return path
+        self.name, self.folder, self.sentences = name, folder, sentences
+        self.train = folder / "train.txt"
+        self.test = folder / "test.txt"
+        write_sentences(self.train, sentences_of(train)[:sentences])
+        write_sentences(self.test, sentences_of(test)[:sentences])
 
     @cached_property
     def test_rows(self) -> list[list[list[str]]]:
         return rows_of(self.test)
 
     def repeated(self, tokens: int) -> tuple[Path, int]:
-        """The test part so often that it has that many tokens or a few more; and how many they are."""
+        """The test part so often that it has that many tokens or a few more; and how many they are. Once only where
+        but a few sentences are wanted."""
         once = sum(map(len, self.test_rows))
-        copies = -(-tokens // once)
+        copies = -(-tokens // once) if self.sentences is None else 1
         path = self.folder / "repeated.txt"
         path.write_bytes(self.test.read_bytes() * copies)
         return path, copies * once
+
+    @cached_property
+    def ready(self) -> Path:
+        """The training part as ready-made features, in the format of CRFsuite."""
+        path = self.folder / "ready.txt"
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            for rows in rows_of(self.train):
+                (tokens,) = attributes([rows])
+                file.writelines("\t".join([row[-1], *strings]) + "\n" for row, strings in zip(rows, tokens, strict=True))
+                file.write("\n")
+        return path
 
     @cached_property
     def model(self) -> Path:
@@ -62,11 +73,27 @@ class Corpus:
         crfkit.learn(self.train, template=TEMPLATE, l2=2.0, max_iter=5).save(path)
         return path
 
+    @cached_property
+    def large_model(self) -> Path:
+        """One with the features of all labels, whose weights have all been moved from zero."""
+        path = self.folder / "large-model"
+        crfkit.learn(self.train, template=TEMPLATE, features="all", warm_up=0, max_iter=1).save(path)
+        return path
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of columns, each without its empty line."""
+    return text.strip().split("\n\n")
+
+
+def write_sentences(path: Path, sentences: Sequence[str]) -> None:
+    """Columns to a file."""
+    path.write_text("\n\n".join(sentences) + "\n\n", encoding="utf-8")
+
 
 def rows_of(path: Path) -> list[list[list[str]]]:
     """The sentences of a file."""
-    parts = path.read_text(encoding="utf-8").strip().split("\n\n")
-    return [[line.split() for line in part.splitlines()] for part in parts]
+    return [[line.split() for line in part.splitlines()] for part in sentences_of(path.read_text(encoding="utf-8"))]
 
 
 def attributes(sentences: list[list[list[str]]]) -> list[list[list[str]]]:
@@ -75,14 +102,20 @@ def attributes(sentences: list[list[list[str]]]) -> list[list[list[str]]]:
     return [[[expand(line, rows, t) for line in lines] for t in range(len(rows))] for rows in sentences]
 
 
-def peer() -> Any:
-    """python-crfsuite, or None with a message."""
-    try:
-        import pycrfsuite
-    except ImportError:
-        print("python-crfsuite is not installed: measured without it")
-        return None
-    return pycrfsuite
+def corpora(name: str) -> Path | None:
+    """The folder of that real corpus, if CRFKIT_CORPORA leads to one."""
+    folder = Path(os.environ.get("CRFKIT_CORPORA", "")) / name
+    return folder if "CRFKIT_CORPORA" in os.environ and folder.is_dir() else None
+
+
+def the_corpus(folder: Path, sentences: int | None) -> Corpus:
+    """The one that is measured, its files in a folder; the first so many sentences, or all."""
+    real = corpora("conll2000")
+    parts = [((real or ROOT / "data") / f"{'' if real else 'chunking.'}{part}.txt").read_text(encoding="utf-8") for part in ("train", "test")]
+    if real is not None:
+        return Corpus("CoNLL-2000", *parts, folder, sentences)
+    name = f"data/chunking, {COPIES} times (CRFKIT_CORPORA does not name a folder with conll2000)"
+    return Corpus(name, (parts[0].strip() + "\n\n") * COPIES, parts[1], folder, sentences)
 
 
 class Arguments(NamedTuple):
@@ -94,23 +127,22 @@ class Arguments(NamedTuple):
 @contextmanager
 def arguments(description: str, rounds: int = 3, **flags: str) -> Iterator[Arguments]:
     """The corpus and the options of a benchmark; `flags` are switches of its own with their help."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--rounds", type=int, default=rounds, metavar="N", help="measurements of each figure (default %(default)s)")
-    parser.add_argument("--sentences", type=int, metavar="N", help="use the first N sentences only")
+    parser = parser_for(description, rounds)
     for name, text in flags.items():
         parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=text)
     given = parser.parse_args()
     with TemporaryDirectory() as folder:
-        real = Path(os.environ.get("CRFKIT_CORPORA", "")) / "conll2000"
-        if "CRFKIT_CORPORA" in os.environ and real.is_dir():
-            name, parts = "CoNLL-2000", [(real / f"{part}.txt").read_text(encoding="utf-8") for part in ("train", "test")]
-        else:
-            name = f"data/chunking, {COPIES} times (CRFKIT_CORPORA does not name a folder with conll2000)"
-            train, test = ((ROOT / f"data/chunking.{part}.txt").read_text(encoding="utf-8") for part in ("train", "test"))
-            parts = [(train.strip() + "\n\n") * COPIES, test]
-        corpus = Corpus(name, *parts, Path(folder), given.sentences)
-        print(f"\n{description}\n{machine()}\ncorpus: {name}")
+        corpus = the_corpus(Path(folder), given.sentences)
+        print(f"\n{description}\n{machine()}\ncorpus: {corpus.name}")
         yield Arguments(corpus, given.rounds, given)
+
+
+def parser_for(description: str, rounds: int) -> argparse.ArgumentParser:
+    """The options that all benchmarks have."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--rounds", type=int, default=rounds, metavar="N", help="measurements of each figure (default %(default)s)")
+    parser.add_argument("--sentences", type=int, metavar="N", help="use the first N sentences only")
+    return parser
 
 
 def machine() -> str:
@@ -143,13 +175,20 @@ def seconds(work: Callable[[], Any]) -> float:
     return perf_counter() - start
 
 
+def clock(work: Callable[[], Any]) -> Callable[[], float]:
+    """A work for `in_turn`: the seconds of a call."""
+    return lambda: seconds(work)
+
+
 def in_turn(works: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Median seconds of each; all are run once a round, so that what else the machine does meets all of them."""
-    times: dict[str, list[float]] = {name: [] for name in works}
+    """The median of the figures, one or a list of them, that each work returns. All are run once a round, so that what
+    else the machine does meets all of them."""
+    found: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(rounds):
         for name, work in works.items():
-            times[name].append(seconds(work))
-    return {name: median(found) for name, found in times.items()}
+            figures = work()
+            found[name] += figures if isinstance(figures, list) else [figures]
+    return {name: median(figures) for name, figures in found.items()}
 
 
 def per_second(count: int, seconds: float) -> str:
@@ -157,13 +196,9 @@ def per_second(count: int, seconds: float) -> str:
     return f"{count / seconds:,.0f}" if seconds > 0 else ""
 
 
-def run(*command: Any, stdin: Path | None = None) -> bytes:
-    """What `python ARGUMENTS` prints, with the crfkit that was imported here."""
-    places = [str(Path(crfkit.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
-    with open(stdin or os.devnull, "rb") as file:
-        arguments = [sys.executable, *map(str, command)]
-        return subprocess.run(arguments, check=True, stdin=file, stdout=subprocess.PIPE, env=environment).stdout
+def command(*arguments: Any, stdin: Path | None = None) -> Used:
+    """Runs `python ARGUMENTS` with the crfkit that was imported here."""
+    return measured(*arguments, tree=TREE, stdin=stdin)
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -173,6 +173,7 @@ def read_corpus(
         builder.reaches(),
     )
     builder.renumber(u_new, b_new)
+    dataset.nesting = builder.nesting()
     if not features.n_features:
         raise DataError("no feature is left: lower --min-freq", layout.path)
     column = label_column(run.label, layout, run.format)

@@ -110,7 +110,7 @@ class Lbfgs(_QuasiNewton):
     """Batch quasi-Newton training of a CRF: the reference for accuracy."""
 
     warm_up: int = option(
-        30, "Passes of dual coordinate ascent, at most, before the first iteration: they save many. 0: none. Without --l2 there are none.",
+        200, "Passes of dual coordinate ascent, at most, before the first iteration: they save many. 0: none. Without --l2 there are none.",
         low=0,
     )  # fmt: skip
 

@@ -1,19 +1,251 @@
-"""The benchmarks run, on a few sentences; what they measure is not judged here."""
+"""The benchmarks run, on a few sentences, and count what they say; how long things take is not judged here."""
 
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+import crfkit
+
 ROOT = Path(__file__).resolve().parents[1]
+BENCHMARKS = ROOT / "benchmarks"
+TREE = Path(crfkit.__file__).parents[1]
+FEW = ("--sentences", "20", "--rounds", "1")
 
 
-@pytest.mark.parametrize("script", sorted((ROOT / "benchmarks").glob("bench_*.py")), ids=lambda script: script.stem)
+@pytest.fixture(autouse=True)
+def scripts(monkeypatch):
+    """The modules of benchmarks/ can be imported, and real corpora are not used."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    monkeypatch.delenv("CRFKIT_CORPORA", raising=False)
+
+
+def run(*command):
+    """A script with the crfkit that is tested."""
+    places = os.pathsep.join([str(TREE), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run([sys.executable, *command], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": places})
+
+
+@pytest.mark.parametrize("script", sorted(BENCHMARKS.glob("bench_*.py")), ids=lambda script: script.stem)
 def test_benchmark(script):
-    environment = {name: value for name, value in os.environ.items() if name != "CRFKIT_CORPORA"}
-    command = [sys.executable, script, "--sentences", "20", "--rounds", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    done = run(script, *FEW)
     assert done.returncode == 0, done.stderr
     assert "commit" in done.stdout and done.stdout.count("\n") >= 5
+
+
+def test_the_way_to_the_objective():
+    pytest.importorskip("pycrfsuite")
+    done = run(BENCHMARKS / "bench_learn.py", *FEW, "--to-objective")
+    assert done.returncode == 0, done.stderr
+    assert "CRFsuite ends at" in done.stdout
+    assert "lbfgs, 2 threads, within 0.0001" in done.stdout and "not reached" not in done.stdout
+
+
+# ---------------------------------------------------------------------------------------------- the table of targets
+
+
+def test_targets(tmp_path):
+    written = tmp_path / "table.md"
+    done = run(BENCHMARKS / "targets.py", *FEW, "--markdown", written)
+    assert done.returncode == 0, done.stderr
+    text = written.read_text()
+    assert "commit" in text and "| what | ours | beside | ratio | target | met |" in text
+    for what in ("lbfgs, 1 thread: a pass", "reading and compiling", "crfkit tag, 1 thread", "400 labels", "learn with adf"):
+        assert what in text and what in done.stdout
+    assert "| sequences | lbfgs | sgd |" in text  # the curve of scaling
+
+
+def test_targets_without_peers():
+    code = f"""if True:
+        import sys
+        import peers
+        peers.crfsuite = peers.wapiti = lambda: False
+        import targets
+        sys.argv = ["targets.py", *{FEW!r}, "--only", "passes", "all-features", "objective", "reading", "tagging"]
+        targets.main()
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=BENCHMARKS, env={**os.environ, "PYTHONPATH": str(TREE)})
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if "not installed" in line]
+    assert len(lines) == 11
+    assert {line.split()[-1] for line in lines if "1/" in line} == {"?"}
+
+
+def test_the_table_goes_into_its_section(tmp_path):
+    from targets import SECTION, write_section
+
+    path = tmp_path / "document.md"
+    path.write_text(f"# Title\n\n{SECTION}\n\nold\n\nolder\n\n## Next\n\ntext\n")
+    write_section(path, "new\n")
+    assert path.read_text() == f"# Title\n\n{SECTION}\n\nnew\n\n## Next\n\ntext\n"
+    write_section(path, "newer\n")
+    assert path.read_text() == f"# Title\n\n{SECTION}\n\nnewer\n\n## Next\n\ntext\n"
+    path.write_text("# Title\n")
+    with pytest.raises(SystemExit, match="no line"):
+        write_section(path, "new\n")
+    assert path.read_text() == "# Title\n"
+
+
+def test_a_missing_peer_is_told(capsys):
+    import peers
+
+    assert not peers.installed("no_module_of_this_name", "the package")
+    assert "the package is not installed" in capsys.readouterr().out
+
+
+def test_rows_of_the_table():
+    from rows import against, as_markdown, at_least, at_most, growth, rate, shown
+
+    assert against("x", 1.0, "peer", 5.0, 5)[1:] == ("1.000 s", "peer: 5.000 s", "1/5.00", "1/5", "yes")
+    assert against("x", 1.01, "peer", 5.0, 5).met == "no"
+    assert against("x", 1.0, "peer", 5.0, None)[3:] == ("1/5.00", "", "")
+    assert against("x", 1.0, "peer", None, 5)[2:] == ("peer: not installed", "", "1/5", "?")
+    assert rate("x", 10.0, "peer", 5.0, 2)[1:] == ("10 /s", "peer: 5 /s", "2.00 times", "2 times", "yes")
+    assert rate("x", 9.0, "peer", 5.0, 2).met == "no"
+    assert rate("x", 9.0, "peer", None, 2).met == "?"
+    assert at_most("x", 0.01, 0.01).met == "yes" and at_most("x", 0.011, 0.01).met == "no"
+    assert at_least("x", 2e6, 1e6).met == "yes" and at_least("x", 9e5, 1e6).met == "no"
+    assert growth("x", 2.0, "half", 1.0, 2.1).met == "yes" and growth("x", 2.2, "half", 1.0, 2.1).met == "no"
+    assert [shown(0.0012, "s"), shown(12.34, "s"), shown(2.5e8, "B"), shown(float("inf"), "s")] == ["1.20 ms", "12.3 s", "250 MB", "not reached"]
+    assert as_markdown(("a", "b"), [("1", "2")]) == "| a | b |\n| --- | --: |\n| 1 | 2 |\n"
+
+
+def test_the_way_counts_the_warm_up(tmp_path):
+    import bench_learn
+    import common
+
+    corpus = common.the_corpus(tmp_path, 50)
+    way = bench_learn.own_way(bench_learn.read(corpus), 1, 0.0)
+    first = bench_learn.arrival(way, 1e300)
+    assert 1 < first < len(way)  # passes of the warm-up are never at a goal
+    seconds = [step.seconds for step in way]
+    assert seconds == sorted(seconds) and seconds[0] > 0
+    goal = way[-1].objective
+    assert bench_learn.seconds_to(way, goal * 1.5) <= bench_learn.seconds_to(way, goal) <= seconds[-1]
+    assert bench_learn.arrival(way, 0.0) is None and bench_learn.seconds_to(way, 0.0) == float("inf")
+
+
+def test_ready_made_features(tmp_path):
+    import common
+    import peers
+
+    corpus = common.the_corpus(tmp_path, 5)
+    rows = common.rows_of(corpus.train)
+    found = list(peers.read_ready(corpus.ready))
+    assert [items for items, _ in found] == common.attributes(rows)
+    assert [labels for _, labels in found] == [[row[-1] for row in sentence] for sentence in rows]
+
+
+def test_made_labels():
+    import bench_labels
+
+    sequences = bench_labels.made(100, 800)
+    labels = [[line.split()[1] for line in text.splitlines()] for text in sequences]
+    assert {len(sequence) for sequence in labels} == {bench_labels.LENGTH}
+    assert len({label for sequence in labels for label in sequence}) == 100
+    pairs = {pair for sequence in labels for pair in pairwise(sequence)}
+    assert len(pairs) == 100 * bench_labels.FOLLOWERS
+
+
+def test_in_turn():
+    import common
+
+    calls = []
+    works = {"a": lambda: calls.append("a") or [1.0, 5.0], "b": lambda: calls.append("b") or 2.0}
+    assert common.in_turn(works, 3) == {"a": 3.0, "b": 2.0}
+    assert calls == ["a", "b"] * 3
+
+
+# ---------------------------------------------------------------------------------------------- processes
+
+
+def test_what_a_command_takes():
+    from process import measured
+
+    ballast = bytearray(300 << 20)  # memory of this process is not that of the command
+    small = measured("-c", "print('said')", tree=TREE)
+    large = measured("-c", "x = bytearray(200 << 20); sum(range(5_000_000))", tree=TREE)
+    del ballast
+    assert small.output == b"said\n" and small.peak < 250 << 20
+    assert 150 << 20 < large.peak - small.peak < 260 << 20
+    assert large.seconds > 0 and large.processor > small.processor
+
+
+def test_a_command_that_fails():
+    from process import measured
+
+    with pytest.raises(subprocess.CalledProcessError):
+        measured("-c", "raise SystemExit(3)", tree=TREE)
+    with pytest.raises(subprocess.CalledProcessError):
+        measured("-c", "import os; os.abort()", tree=TREE)
+
+
+# ---------------------------------------------------------------------------------------------- two versions
+
+
+def test_compare():
+    done = run(BENCHMARKS / "compare.py", TREE, TREE, *FEW, "--threshold", "1000")
+    assert done.returncode == 0, done.stderr
+    for what in ("crfkit --version", "learn: reading, writing", "a pass of lookahead", "tag -v 1", "eval", "opening, verified"):
+        assert f"\n{what} " in done.stdout
+    assert "left out" not in done.stderr
+
+
+def test_compare_says_what_it_cannot_do(tmp_path):
+    done = run(BENCHMARKS / "compare.py", tmp_path, TREE, *FEW)
+    assert done.returncode and "neither a folder with crfkit in it nor a revision" in done.stderr
+    (tmp_path / "crfkit").mkdir()
+    (tmp_path / "crfkit" / "__init__.py").touch()
+    done = run(BENCHMARKS / "compare.py", tmp_path, TREE, *FEW)
+    assert done.returncode and "has not been compiled" in done.stderr
+    done = run(BENCHMARKS / "compare.py", TREE, TREE, *FEW, "--only", "nothing")
+    assert done.returncode == 2 and "no measurement begins with nothing" in done.stderr
+
+
+def pair(old, new):
+    from compare import Pair
+
+    found = Pair()
+    found.old, found.new = old, new
+    return found
+
+
+def test_what_is_slower():
+    assert pair([1.0, 1.01, 0.99, 1.0, 1.02], [1.2, 1.19, 1.21, 1.2, 1.2]).slower(0.1)
+    assert not pair([1.0, 1.01, 0.99, 1.0, 1.02], [1.08, 1.09, 1.08, 1.07, 1.08]).slower(0.1)  # within the threshold
+    assert not pair([1.0, 1.5, 0.9, 1.4, 1.0], [1.2, 0.9, 1.4, 1.3, 1.1]).slower(0.1)  # within the spread
+    assert not pair([1.2], [1.0]).slower(0.1)
+    assert pair([1.0], [1.2]).slower(0.1)
+    assert pair([1.0, 2.0, 4.0], [2.0, 2.0, 2.0]).spread() == "0.50 to 2.00"
+
+
+def test_what_looks_slower_is_measured_again():
+    from compare import compare
+
+    order = []
+
+    def work(side):
+        order.append(side)
+        return {"old": 1.0, "new": 1.5 if len(order) <= 6 else 1.0}[side]
+
+    pairs = compare({"work": work}, "old", "new", 2, 0.1)
+    # once each to begin with, two rounds in alternating order, and two more
+    assert order == ["old", "new", "old", "new", "new", "old", "old", "new", "new", "old"]
+    assert not pairs["work"].slower(0.1)
+
+
+def test_what_only_the_new_version_can_do_is_left_out(capsys):
+    from compare import compare
+
+    def work(side):
+        if side == "old":
+            raise subprocess.CalledProcessError(2, "crfkit")
+        return 1.0
+
+    assert compare({"work": work}, "old", "new", 2, 0.1) == {}
+    assert "left out" in capsys.readouterr().err
+    with pytest.raises(subprocess.CalledProcessError):  # what the new one cannot do any more is an error
+        compare({"work": work}, "new", "old", 2, 0.1)

@@ -16,5 +16,6 @@ cdef class Dataset:
     cdef BufferC b_ptr, b_id, b_val
     cdef public int32_t n_u, n_b    # attributes: u_id < n_u, b_id < n_b
     cdef public list labels         # names, where they are known
+    cdef public object nesting      # which unigram attributes bring others along, or None: IndexBuilder.nesting
 
     cdef int settle(self) noexcept nogil

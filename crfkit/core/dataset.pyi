@@ -6,6 +6,7 @@ class Dataset:
     n_u: int
     n_b: int
     labels: list[str]
+    nesting: tuple[array[int], list[int]] | None
     def __init__(
         self,
         seq_ptr: Sequence[int] = (0,),

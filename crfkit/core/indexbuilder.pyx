@@ -360,6 +360,16 @@ cdef class IndexBuilder(Features):
             return None
         return bytes([max(reach, 0) for reach in self.spread(True, REACH_EDGE, lambda slot: slot.reach)])
 
+    def nesting(self):
+        """Which unigram attributes bring others along: for each of them the number of the slot that made it (an array of
+        int64, negative: another one), and for each slot the number of the one whose attributes always have one of its
+        own beside them, or -1."""
+        within = self.plan.containers()
+        numbers = {place: number for number, place in enumerate({*within, *within.values()})}
+        number_of = {id(self.plan.nodes[node].slots[slot]): number for (node, slot), number in numbers.items()}
+        made_by = self.spread(False, -1, lambda slot: number_of.get(id(slot), -1))
+        return made_by, [numbers.get(within.get(place), -1) for place in numbers]
+
     @property
     def has_rules(self):
         """Whether any line says which features it has."""

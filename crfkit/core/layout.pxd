@@ -14,7 +14,7 @@ cdef bint layout_fits(const LayoutC* layout, const SentenceC* sent) noexcept nog
 cdef class Layout:
     cdef LayoutC c
     cdef readonly int64_t n_features        # weights that may differ from zero
-    cdef BufferC u_ptr, u_label, u_mask, b_ptr, b_prev, b_label, tau_mask, b_prev2
+    cdef BufferC u_ptr, u_label, u_exists, b_ptr, b_prev, b_label, tau_mask, b_prev2
     cdef bint unverified                    # from a file, and only its ends were checked
     cdef object sections                    # buffers of a model file that the arrays lie in, or None
     cdef build_rich(self, Dataset data, const uint8_t[::1] b_all, const int32_t[::1] b_min, b_reach)
@@ -30,12 +30,17 @@ cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) no
     return layout.cold0 + f - layout.u_ptr[layout.H]
 
 
+cdef inline bint dense_cell_exists(const LayoutC* layout, int64_t cell) noexcept nogil:
+    """Whether a cell of a dense row is that of a feature."""
+    return layout.u_exists[cell >> 3] >> (cell & 7) & 1
+
+
 cdef inline int64_t layout_cell(const LayoutC* layout, int32_t a, int32_t label) noexcept nogil:
     """Where the weight of attribute a with this label stands, or -1 when there is no such feature."""
     cdef int64_t low, high, middle
-    if a < layout.H and layout.u_mask != NULL:
+    if a < layout.H and layout.u_exists != NULL:
         low = <int64_t>a * layout.P + label
-        return low if layout.u_mask[low] else -1
+        return low if dense_cell_exists(layout, low) else -1
     low, high = layout.u_ptr[a], layout.u_ptr[a + 1]
     while low < high:
         middle = (low + high) >> 1

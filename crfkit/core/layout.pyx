@@ -24,7 +24,7 @@ cdef void layout_clear_absent(const LayoutC* layout, double* cells) noexcept nog
     """Zeros in the cells of dense rows and of the label-pair matrix that stand for no feature."""
     cdef int64_t k
     for k in range(<int64_t>layout.H * layout.P):
-        cells[k] = cells[k] if layout.u_mask[k] else 0
+        cells[k] = cells[k] if dense_cell_exists(layout, k) else 0
     for k in range(layout.cold0 + layout.u_ptr[layout.A] - layout.u_ptr[layout.H], layout.tau0):
         cells[k] = 0
     if layout.has_tau:
@@ -88,7 +88,7 @@ cdef class Layout:
     def __dealloc__(self):
         buffer_free(&self.u_ptr)
         buffer_free(&self.u_label)
-        buffer_free(&self.u_mask)
+        buffer_free(&self.u_exists)
         buffer_free(&self.b_ptr)
         buffer_free(&self.b_prev2)
         buffer_free(&self.b_prev)
@@ -267,13 +267,14 @@ cdef class Layout:
         c.b_prev2 = <const uint16_t*>self.b_prev2.data
         c.b_prev, c.b_label = <const uint16_t*>self.b_prev.data, <const uint16_t*>self.b_label.data
         c.tau_mask = <const uint8_t*>self.tau_mask.data
-        buffer_reserve(&self.u_mask, <int64_t>c.H * c.P + 1, 1)
-        c.u_mask = <const uint8_t*>self.u_mask.data
-        memset(self.u_mask.data, 0, <size_t>c.H * c.P)
+        self.place_parts()
+        buffer_reserve(&self.u_exists, c.cold0 // 8 + 1, 1)
+        c.u_exists = <const uint8_t*>self.u_exists.data
+        memset(self.u_exists.data, 0, <size_t>(c.cold0 // 8))
         for a in range(c.H):
             for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
-                self.u_mask.data[<int64_t>a * c.P + c.u_label[f]] = 1
-        self.place_parts()
+                k = <int64_t>a * c.P + c.u_label[f]
+                self.u_exists.data[k >> 3] |= 1 << (k & 7)
         self.n_features = c.u_ptr[c.A] + c.b_ptr[c.B]
         for k in range(<int64_t>c.L * c.P):
             self.n_features += c.tau_mask[k]

@@ -177,6 +177,37 @@ class Plan:
         node.slots.append(Slot(line.literals, bigram, {line.rule}, {line.min_freq}, line.reach))
         return len(node.slots) - 1
 
+    def containers(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Slots of unigram lines -> the slot of a line whose cells decide theirs: where the attribute of the second
+        one occurs, the same attribute of the first one does. Of several, the one with the fewest cells."""
+        made: dict[tuple[int, int], list[Use]] = {}
+        for use in self.uses:
+            if use.node >= 0 and not use.bigram:
+                made.setdefault((use.node, use.slot), []).append(use)
+        # A slot that several lines share does not tell which of them made an attribute.
+        cells = {slot: self._cells(uses[0]) for slot, uses in made.items() if len(uses) == 1}
+        plain: dict[frozenset[tuple[int, int]], tuple[int, int]] = {}
+        for slot, (found, whole) in cells.items():
+            if whole:
+                plain.setdefault(found, slot)
+        containers = {}
+        for slot, (found, _) in cells.items():
+            wider = [all_cells for all_cells in plain if found <= all_cells and plain[all_cells] != slot]
+            if wider:
+                containers[slot] = plain[min(wider, key=len)]
+        return containers
+
+    def _cells(self, use: Use) -> tuple[frozenset[tuple[int, int]], bool]:
+        """The cells that a line looks at, as columns and distances from the token; whether it takes them as they are."""
+        found, whole = set(), True
+        for node in self.nodes[use.node].path:
+            view, row = self.views[node.view], use.base + node.distance
+            found.add((view.column, row))
+            if view.column2 >= 0:
+                found.add((view.column2, row + view.delta))
+            whole &= view == View("x", view.column)
+        return frozenset(found), whole
+
     def _separators(self) -> bytes:
         inner = {byte for node in self.nodes for slot in node.slots for byte in b"".join(slot.literals[1:-1])}
         return bytes(sorted(inner))

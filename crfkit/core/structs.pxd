@@ -1,9 +1,10 @@
 """The structures and the table of loops of simd/crf.h, as Cython sees them. What each field means stands there."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 
 cdef extern from "crf.h" nogil:
+    const int CRFKIT_AHEAD
     ctypedef float weight_t
     ctypedef double real_t
 
@@ -14,7 +15,7 @@ cdef extern from "crf.h" nogil:
         int32_t has_tau
         const int64_t* u_ptr
         const uint16_t* u_label
-        const uint8_t* u_mask
+        const uint8_t* u_exists
         const int64_t* b_ptr
         const uint16_t* b_prev2
         const uint16_t* b_prev
@@ -74,6 +75,17 @@ cdef extern from "crf.h" nogil:
         double logz
         double quantum
 
+    ctypedef struct VisitsC:
+        const int64_t* sum_ptr
+        const int32_t* sum
+        const int64_t* row_ptr
+        const int32_t* row
+        const float* row_val
+        const int64_t* cell_ptr
+        const uint32_t* cell
+        const uint16_t* label
+        const float* cell_val
+
     ctypedef struct DualC:
         float* node
         float* pair
@@ -92,9 +104,13 @@ cdef extern from "crf.h" nogil:
         void (*node_marginals)(LatticeC*) noexcept nogil
         void (*add_pairs)(LatticeC*, double) noexcept nogil
         void (*finish_pairs)(LatticeC*) noexcept nogil
-        void (*scatter_gradient)(const LayoutC*, const SentenceC*, const LatticeC*, double*) noexcept nogil
+        void (*score_visits)(const LayoutC*, const VisitsC*, const weight_t*, const double*, const SentenceC*,
+                             LatticeC*) noexcept nogil
+        void (*scatter_visits)(const LayoutC*, const VisitsC*, const SentenceC*, const LatticeC*, double*,
+                               double*) noexcept nogil
         void (*scatter_pairs)(const LayoutC*, LatticeC*, double*) noexcept nogil
         void (*update_expected)(const LayoutC*, const SentenceC*, LatticeC*, double, weight_t*) noexcept nogil
+        double (*dual_way)(const SentenceC*, LatticeC*, const DualC*, double*) noexcept nogil
         void (*update_dual)(const LayoutC*, const SentenceC*, LatticeC*, const DualC*, double, double,
                             weight_t*) noexcept nogil
         void (*clip)(int64_t, double, weight_t*, double*) noexcept nogil

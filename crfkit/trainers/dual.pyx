@@ -15,10 +15,13 @@ The part of the way is found for each sequence by a secant: now and then the mar
 the step, and the part is chosen at which the remaining way would have been at right angles to the one gone. Part of
 that, SAFETY, is taken: expectations near 0 or 1 bend more sharply than a secant tells. For the same reason no step may
 change scores by more than TRUST.
+
+After some passes most sequences have hardly any way to go, and a few have a long one. So a sequence is left out of a
+pass if its way was short against the others' (the squared one below TYPICAL times their mean); its claim grows with each pass
+that it is left out of, GROWTH times.
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.math cimport fabs
 from libc.string cimport memcpy, memset
 
 from crfkit.core.dataset cimport Dataset
@@ -31,10 +34,13 @@ from crfkit.trainers.base cimport OnlineTrainer
 
 cdef enum:
     PASSES_BETWEEN_SECANTS = 3
+    PASSES_OF_ALL = 3           # before the first sequence is left out
 
 cdef double SAFETY = 0.7
 cdef double LARGEST = 0.5       # part of the way, at most
 cdef double TRUST = 2.0         # change of a node's score by its own position, at most
+cdef double TYPICAL = 2.0
+cdef double GROWTH = 3.0
 
 
 cdef int64_t rich_expectations(const DatasetC* data, const LayoutC* layout, int64_t first, int64_t last) noexcept nogil:
@@ -78,6 +84,7 @@ cdef class DualAscent(OnlineTrainer):
         buffer_reserve(&self.parts, n + 1, sizeof(float))
         memset(self.parts.data, 0, n * sizeof(float))
         self.part = <float*>self.parts.data
+        self.left, self.told = zeros(&self.lefts, n), zeros(&self.losses, n)
         buffer_reserve(&self.rich_starts, n + 1, sizeof(int64_t))
         self.rich_start = <int64_t*>self.rich_starts.data
         self.rich_start[0] = 0
@@ -102,6 +109,8 @@ cdef class DualAscent(OnlineTrainer):
         buffer_free(&self.riches)
         buffer_free(&self.cells_of_pairs)
         buffer_free(&self.parts)
+        buffer_free(&self.lefts)
+        buffer_free(&self.losses)
         buffer_free(&self.rich_starts)
         buffer_free(&self.way)
 
@@ -120,42 +129,50 @@ cdef class DualAscent(OnlineTrainer):
         dual.rich += self.rich_start[s]
         return dual
 
+    cdef double remaining(self) noexcept nogil:
+        """The squared ways of all sequences, as far as is known. They go to zero as, roughly, the distance from the
+        optimum does."""
+        cdef int64_t s
+        cdef double total = 0
+        for s in range(self.data.c.n_seq):
+            total += self.left[s]
+        return total
+
+    cdef int begin_pass(self) except -1:
+        self.enough = 0
+        if self.passes >= PASSES_OF_ALL and self.visited:
+            self.enough = TYPICAL * self.ways / self.visited
+        self.ways, self.visited = 0, 0
+        return 0
+
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
             LatticeC* lat = &self.lattice.c
             int64_t s = self.sequence
             DualC dual = self.dual_of(s)
             bint known = self.part[s] > 0
-            double part = self.part[s] if known else self.usual
+            double part = self.part[s] if known else self.usual, way, change
+        if self.left[s] < self.enough:
+            self.left[s] *= GROWTH
+            loss[0] += self.told[s]
+            return 0
         self.expect(sent)
-        loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
-        part = min(part, self.trusted_part(sent, &dual))
+        self.told[s] = <float>(sent.weight * (lat.logz - lattice_path_score(lat, sent.label)))
+        loss[0] += self.told[s]
         K.add_pairs(lat, 1.0)
         K.finish_pairs(lat)
+        way = K.dual_way(sent, lat, &dual, &change)
+        way *= sent.weight
+        self.left[s] = <float>way
+        self.ways += way
+        self.visited += 1
+        if part * change > TRUST * self.l2:
+            part = TRUST * self.l2 / change
         K.update_dual(&self.layout.c, sent, lat, &dual, part, sent.weight * part / self.l2, self.w)
         if not known or (self.passes + s) % PASSES_BETWEEN_SECANTS == 0:
             self.part[s] = <float>self.better_part(sent, &dual, part)
             self.usual += 0.05 * (self.part[s] - self.usual)
         return 0
-
-    cdef double trusted_part(self, const SentenceC* sent, const DualC* dual) noexcept nogil:
-        """The part that changes no score by more than TRUST, as far as a node's own attributes tell."""
-        cdef:
-            LatticeC* lat = &self.lattice.c
-            int64_t t, k, u
-            double way, length, most = 0
-        for t in range(sent.T):
-            way = length = 0
-            for k in range(t * lat.P, (t + 1) * lat.P):
-                way = max(way, fabs(lat.node[k] - (k == t * lat.P + sent.label[t]) - dual.node[k]))
-            if sent.u_val == NULL:
-                length = sent.u_ptr[t + 1] - sent.u_ptr[t]
-            else:
-                for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
-                    length += sent.u_val[u] * sent.u_val[u]
-            most = max(most, way * length)
-        most *= sent.weight
-        return TRUST * self.l2 / most if most > TRUST * self.l2 else 1.0
 
     cdef int expect(self, const SentenceC* sent) except -1 nogil:
         lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, 1.0)

@@ -7,7 +7,7 @@ Most iterations are spent on the way to the neighbourhood of the optimum. Dual c
 passes, but has no certain end; so it makes the start (`prepare`), and L-BFGS goes on from there to its own criteria.
 """
 
-from libc.math cimport INFINITY, fabs, fmax, isfinite, log
+from libc.math cimport fabs, fmax, isfinite, log
 from libc.stdint cimport int64_t
 
 from crfkit.core.dataset cimport Dataset
@@ -23,7 +23,7 @@ from .dual import dual_bytes
 cdef enum:
     MAX_TRIALS = 30
 
-cdef double WARM = 3e-5         # part of the objective that a pass of the warm-up must gain, or it was the last one
+cdef double WARM = 3e-5         # part of the objective below which the ways that remain are short enough
 
 
 def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int:
@@ -49,7 +49,7 @@ cdef class Lbfgs(QuasiNewton):
         better than none."""
         cdef:
             DualAscent ascent
-            double objective, before = INFINITY, nothing
+            double objective, nothing
         if not self.cold or not warm_up_bytes(self.data, self.layout, self.options):
             return
         nothing = self.without_weights()
@@ -60,9 +60,8 @@ cdef class Lbfgs(QuasiNewton):
             except TrainingError:
                 return          # weights without bounds
             yield {"loss": objective}
-            if (should_stop is not None and should_stop()) or before - objective < WARM * objective:
+            if (should_stop is not None and should_stop()) or ascent.remaining() < WARM * objective:
                 break
-            before = objective
         self.move_to(ascent)
         self.evaluate()
         if not self.f < nothing:

@@ -7,18 +7,23 @@ from crfkit.core.lattice cimport Lattice
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport BufferC
 from crfkit.core.structs cimport weight_t
+from crfkit.trainers.nests cimport Nests
+from crfkit.trainers.visits cimport Visits
 
 
 cdef class Worker:
     cdef Lattice lattice
-    cdef BufferC gradient
-    cdef double* g
+    cdef BufferC gradient, of_sums
+    cdef double* g              # the gradient of its share
+    cdef double* g_sums         # and that of the sums
 
 
 cdef class Objective:
     cdef Dataset data
     cdef Layout layout
     cdef readonly double l2
+    cdef Visits visits
+    cdef Nests nests
     cdef BufferC weights, chunks, nll
     cdef int64_t n_chunks
     cdef int64_t next_chunk

@@ -19,7 +19,7 @@ from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_p
 from crfkit.core.layout cimport layout_clear_absent
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
 from crfkit.trainers.atomic cimport crfkit_fetch_add
-from crfkit.core.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, dataset_sentence
+from crfkit.core.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence
 
 cdef enum:
     CHUNK_TOKENS = 2048
@@ -59,6 +59,7 @@ cdef class Worker:
 
     def __dealloc__(self):
         buffer_free(&self.gradient)
+        buffer_free(&self.of_sums)
 
 
 cdef class Objective:
@@ -71,6 +72,8 @@ cdef class Objective:
             int64_t s, tokens = 0, n = 0
             int64_t* chunk
         self.data, self.layout, self.l2 = data, layout, l2
+        self.visits = Visits(data, layout)
+        self.nests = self.visits.nests
         buffer_reserve(&self.weights, layout.c.n_cells, sizeof(weight_t))
         buffer_reserve(&self.chunks, data.c.n_seq + 1, sizeof(int64_t))
         chunk = <int64_t*>self.chunks.data
@@ -91,6 +94,8 @@ cdef class Objective:
             worker = Worker()
             worker.lattice = Lattice(layout.c.L)
             worker.lattice.c.quantum = quantum
+            buffer_reserve(&worker.of_sums, <int64_t>self.nests.n * layout.c.P + 1, sizeof(double))
+            worker.g_sums = <double*>worker.of_sums.data
             if k > 0:
                 buffer_reserve(&worker.gradient, layout.c.n_cells, sizeof(double))
             self.workers.append(worker)
@@ -108,7 +113,8 @@ cdef class Objective:
     cdef double evaluate(self, const double* x, double* g) except? -1:
         """f(x); its gradient goes to g."""
         cdef:
-            int64_t k, n = self.layout.c.n_cells
+            int64_t k, n = self.layout.c.n_cells, n_sums = self.nests.n * <int64_t>self.layout.c.P
+            double* g_sums = (<Worker>self.workers[0]).g_sums
             weight_t* w = self.w()
             Worker worker
             double total = 0
@@ -116,6 +122,7 @@ cdef class Objective:
         with nogil:
             for k in range(n):
                 w[k] = <weight_t>x[k]
+            self.nests.add_up(&self.layout.c, w)
         self.next_chunk = 0
         (<Worker>self.workers[0]).g = g
         for i in range(1, len(self.workers)):
@@ -138,7 +145,10 @@ cdef class Objective:
             with nogil:
                 for k in range(n):
                     g[k] += worker.g[k]
+                for k in range(n_sums):
+                    g_sums[k] += worker.g_sums[k]
         with nogil:
+            self.nests.hand_down(&self.layout.c, g_sums, g)
             layout_clear_absent(&self.layout.c, g)
             for k in range(self.n_chunks):
                 total += (<double*>self.nll.data)[k]
@@ -175,9 +185,11 @@ cdef class Objective:
             const LayoutC* layout = &self.layout.c
             const int64_t* chunk = <const int64_t*>self.chunks.data
             SentenceC sent
+            VisitsC visits
             int64_t c, s
             double nll
         memset(worker.g, 0, layout.n_cells * sizeof(double))
+        memset(worker.g_sums, 0, self.nests.n * layout.P * sizeof(double))
         lattice_load_weights(lat, layout, self.w(), 1.0)
         while True:
             c = crfkit_fetch_add(&self.next_chunk, 1)
@@ -186,12 +198,13 @@ cdef class Objective:
             nll = 0
             for s in range(chunk[c], chunk[c + 1]):
                 sent = dataset_sentence(&self.data.c, s)
+                visits = self.visits.of(self.data.c.seq_ptr[s])
                 worker.lattice.reserve(&sent)
-                K.score(layout, self.w(), 1.0, &sent, lat)
+                K.score_visits(layout, &visits, self.w(), self.nests.sums, &sent, lat)
                 lattice_expect(lat)
                 nll += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
                 K.add_pairs(lat, sent.weight)
-                K.scatter_gradient(layout, &sent, lat, worker.g)
+                K.scatter_visits(layout, &visits, &sent, lat, worker.g, worker.g_sums)
             K.finish_pairs(lat)
             K.scatter_pairs(layout, lat, worker.g)
             (<double*>self.nll.data)[c] = nll

@@ -12,7 +12,7 @@ from crfkit import options
 from crfkit.trainers.dual import DualAscent, dual_bytes
 from crfkit.trainers.lbfgs import Lbfgs, warm_up_bytes
 
-SAFETY, LARGEST, TRUST = 0.7, 0.5, 2.0
+SAFETY, LARGEST, TRUST, TYPICAL, GROWTH = 0.7, 0.5, 2.0, 2.0, 3.0
 
 
 class Twin:
@@ -24,6 +24,7 @@ class Twin:
         self.nodes = [[[0.0] * corpus.n_labels for _ in sample.labels] for sample in corpus.samples]
         self.pairs = [{t: self.square() for t in range(1, len(sample))} for sample in corpus.samples]
         self.parts, self.usual, self.passes = [None] * len(corpus.samples), min(0.2, 0.1 * l2), 0
+        self.left, self.seen = [0.0] * len(corpus.samples), []
 
     def square(self):
         return [[0.0] * self.corpus.n_labels for _ in range(self.corpus.n_labels)]
@@ -60,9 +61,21 @@ class Twin:
             },
         )
 
+    def run_pass(self, order):
+        enough = TYPICAL * sum(self.seen) / len(self.seen) if self.passes >= 3 and self.seen else 0.0
+        self.seen = []
+        for s in order:
+            if self.left[s] < enough:
+                self.left[s] *= GROWTH
+            else:
+                self.step(s)
+        self.passes += 1
+
     def step(self, s):
         sample, labels = self.corpus.samples[s], range(self.corpus.n_labels)
         nodes, pairs = self.way(s)
+        self.left[s] = sample.weight * sum(x * x for row in nodes for x in row)
+        self.seen.append(self.left[s])
         part = self.usual if self.parts[s] is None else self.parts[s]
         change = max(max(map(abs, row)) * sum(v * v for _, v in items) for row, items in zip(nodes, sample.unigrams, strict=True))
         if sample.weight * change > TRUST * self.l2:
@@ -89,12 +102,10 @@ def test_every_pass_is_that_of_the_twin(corpus, l2, seed):
     built = Built(corpus)
     trainer = DualAscent(built.dataset, built.layout, options.Lbfgs(l2=l2), seed=seed)
     twin = Twin(corpus, l2)
-    for _ in range(3):
+    for _ in range(6):
         trainer.run_pass()
-        for s in trainer.sequence_order():
-            twin.step(s)
-        twin.passes += 1
-        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights(), rel=1e-3, abs=1e-3)
+        twin.run_pass(trainer.sequence_order())
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights(), rel=1e-2, abs=1e-2)
 
 
 @pytest.mark.parametrize("l2", [0.3, 1.0, 10.0])
@@ -124,7 +135,7 @@ def test_a_warm_up_saves_iterations_and_changes_nothing_else():
     warm = all_passes(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0))
     assert cold[0] == []
     assert len(warm[0]) > 3
-    assert len(warm[0]) + len(warm[1]) < len(cold[1])
+    assert len(warm[1]) < len(cold[1]) / 2
     assert warm[1][0] < cold[1][10]
     assert warm[1][-1] == pytest.approx(cold[1][-1], rel=1e-4)
 

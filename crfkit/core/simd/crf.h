@@ -29,7 +29,7 @@ typedef struct {
     int32_t has_tau;         /* label-pair weights exist (a plain B template) */
     const int64_t *u_ptr;    /* [A+1] features of attribute a: u_ptr[a] .. u_ptr[a+1] */
     const uint16_t *u_label; /* [u_ptr[A]] their labels, ascending within a row */
-    const uint8_t *u_mask;   /* [H][P] 1 where a hot row has a feature */
+    const uint8_t *u_exists; /* [H][P/8] a bit for each cell of the hot rows: whether it is a feature's */
     const int64_t *b_ptr;    /* [B+1] */
     const uint16_t *b_prev2; /* [b_ptr[B]] the label before b_prev, or NULL: no feature looks at it (core/history) */
     const uint16_t *b_prev;  /* [b_ptr[B]] */
@@ -66,6 +66,22 @@ typedef struct {
     const uint16_t *label;   /* [T] or NULL */
     double weight;           /* of the instance, 1 unless the input says otherwise */
 } SentenceC;
+
+#define CRFKIT_AHEAD 24 /* visits: so far ahead rows and cells are asked for */
+
+/* Which sums, rows and cells the tokens of a sequence visit; see trainers/visits.pyx. The lists go on CRFKIT_AHEAD
+ * numbers behind the last sequence of a data set. */
+typedef struct {
+    const int64_t *sum_ptr;  /* [T+1] */
+    const int32_t *sum;      /* rows of P sums of weights */
+    const int64_t *row_ptr;  /* [T+1] */
+    const int32_t *row;      /* dense rows of weights */
+    const float *row_val;    /* or NULL: all 1 */
+    const int64_t *cell_ptr; /* [T+1] */
+    const uint32_t *cell;    /* cells of cold features, from cold0 on */
+    const uint16_t *label;   /* of these */
+    const float *cell_val;   /* or NULL */
+} VisitsC;
 
 /* Scratch of one thread. Edges into a position with rich attributes have a matrix of their own (a slot); all
  * others share one. The scaled recursion keeps
@@ -130,14 +146,22 @@ typedef struct {
     void (*add_pairs)(LatticeC *, double gain);
     /* pair = pair + outer * etau; outer = 0: the expected label pairs of all sequences added so far */
     void (*finish_pairs)(LatticeC *);
-    /* gradient += weight * (expected - observed) of nodes and rich edges; needs node_marginals */
-    void (*scatter_gradient)(const LayoutC *, const SentenceC *, const LatticeC *, double *gradient);
+    /* score, of a sequence whose visits are listed */
+    void (*score_visits)(const LayoutC *, const VisitsC *, const weight_t *w, const double *sums, const SentenceC *,
+                         LatticeC *);
+    /* gradient += weight * (expected - observed) of nodes and rich edges, that of sums apart; needs node_marginals */
+    void (*scatter_visits)(const LayoutC *, const VisitsC *, const SentenceC *, const LatticeC *, double *gradient,
+                           double *of_sums);
     /* gradient += pair, rounded; pair = 0 */
     void (*scatter_pairs)(const LayoutC *, LatticeC *, double *gradient);
     /* w += gain * (observed - expected), where features exist, label pairs included; needs the marginals of one
      * sequence, finish_pairs included; pair = 0 */
     void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
-    /* a step of dual coordinate ascent; needs what update_expected needs */
+    /* node = node - truth - dual, the way that a sequence still has to go: the sum of its squares. *change: how much it
+     * would change a score of its own at most, gone with a gain of 1 */
+    double (*dual_way)(const SentenceC *, LatticeC *, const DualC *, double *change);
+    /* a step of dual coordinate ascent; needs the marginals of one sequence, finish_pairs included, and dual_way;
+     * pair = 0 */
     void (*update_dual)(const LayoutC *, const SentenceC *, LatticeC *, const DualC *, double rate, double gain,
                         weight_t *w);
     /* n weights give way to a penalty towards zero, never across it: each one up to what it has not yet received of

@@ -1,0 +1,159 @@
+"""Many labels: seconds a pass, and tagging, where nearly all label pairs have no weight and where all have one.
+
+    python benchmarks/bench_labels.py [--rounds N] [--sentences N]
+
+With CRFKIT_CORPORA naming a folder that holds nettalk/, on its words with 161 labels; and on sequences made here with
+100, 200 and 400 labels, as many tokens each. What is made: each label is followed by one of FOLLOWERS others, and shows
+itself by one of SYMBOLS symbols that no other label has, or, one time in ten, by any symbol. Features are symbols with
+all labels and all pairs of labels. `sbcd` and `owlqn` have measured their passes after some others with an L1 penalty,
+`lbfgs` with an L2 penalty, where all pairs have weights. Tagging is the whole command.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import common
+
+from crfkit import learning, options
+from crfkit.corpus import Corpus, read_corpus
+from crfkit.model import build
+from crfkit.template import Template
+
+SIZES = (100, 200, 400)
+SEQUENCES, LENGTH = 480, 15
+FOLLOWERS, SYMBOLS = 4, 3
+WORDS = 2000  # of NETtalk
+RULES = "U00:%x[0,0]\nU01:%x[-1,0]\nU02:%x[1,0]\nB\n"
+COPIES = 10  # of the training part, for tagging
+BEFORE = 5  # passes that are not measured
+PASSES = 3  # of each trainer in a round
+L1 = 1.0
+TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "sbcd": ("sbcd", {"l1": L1}),
+    "sbcd, dense": ("sbcd", {"l1": L1, "recursions": "dense"}),
+    "owlqn": ("owlqn", {"l1": L1}),
+    "lbfgs": ("lbfgs", {"l2": 1.0}),
+    "adf": ("adf", {}),
+    "sapo": ("sapo", {}),
+    "perceptron": ("perceptron", {}),
+}
+
+
+class Task(NamedTuple):
+    """A corpus of many labels, and one of half its sequences."""
+
+    name: str
+    path: Path
+    half: Path
+
+
+class Found(NamedTuple):
+    """Median seconds by what was measured: a pass of a trainer, tagging with its model, a pass over half."""
+
+    labels: int
+    tokens: int
+    pairs: dict[str, int]  # that have a weight
+    seconds: dict[str, float]
+
+
+def made(labels: int, sequences: int) -> list[str]:
+    """Sequences of that many labels."""
+    rng = random.Random(labels)
+    follows = [rng.sample(range(labels), FOLLOWERS) for _ in range(labels)]
+    texts = []
+    for number in range(sequences):
+        label = number % labels
+        lines = []
+        for _ in range(LENGTH):
+            shows = label if rng.random() < 0.9 else rng.randrange(labels)
+            lines.append(f"s{shows}.{rng.randrange(SYMBOLS)} l{label}")
+            label = rng.choice(follows[label])
+        texts.append("\n".join(lines))
+    return texts
+
+
+def tasks(folder: Path, sentences: int | None) -> list[Task]:
+    """All of them, as files."""
+    texts = {f"made, {size} labels": made(size, SEQUENCES) for size in SIZES}
+    real = common.corpora("nettalk")
+    if real is not None:
+        texts = {"nettalk.joint": common.sentences_of((real / "train.joint.txt").read_text(encoding="utf-8"))[:WORDS], **texts}
+    found = []
+    for number, (name, parts) in enumerate(texts.items()):
+        task = Task(name, folder / f"labels-{number}.txt", folder / f"labels-{number}-half.txt")
+        parts = parts[:sentences]
+        common.write_sentences(task.path, parts)
+        common.write_sentences(task.half, parts[: max(1, len(parts) // 2)])
+        found.append(task)
+    return found
+
+
+def numbered(path: Path) -> Corpus:
+    """A corpus with all features."""
+    return read_corpus([path], Template.parse(RULES), learning.Run(features="all"))
+
+
+def trained(numbers: Corpus, name: str, initial: Any = None) -> Any:
+    """A trainer after its first passes, or after one from the initial weights."""
+    algorithm, chosen = TRAINERS[name]
+    trainer = learning.make_trainer(algorithm, numbers, options.make(algorithm, chosen), learning.Run(threads=1), initial)
+    for _ in range(BEFORE if initial is None else 1):
+        trainer.run_pass()
+    return trainer
+
+
+def passes(trainer: Any) -> Callable[[], list[float]]:
+    """Some more of them: a line search may look twice in one, and not in the next."""
+    return lambda: [common.seconds(trainer.run_pass) for _ in range(PASSES)]
+
+
+def pairs(numbers: Corpus, trainer: Any) -> int:
+    """How many label pairs have a weight."""
+    weights, cell, labels = trainer.weights(), numbers.layout.pair_cell, range(numbers.layout.labels)
+    return sum(weights[cell(i, j)] != 0 for i in labels for j in labels)
+
+
+def tagging(numbers: Corpus, trainer: Any, task: Task) -> Callable[[], float]:
+    """Tags the training part, several times over, with the trainer's weights."""
+    model = task.path.with_suffix(f".{type(trainer).__name__}")
+    header = {"algorithm": "benchmark", "columns": numbers.n_columns, "column_names": None, "format": "columns", "label_column": None}
+    header |= {"labels": numbers.dataset.labels, "options": {}, "sequences": 0, "template": RULES, "tokens": 0}
+    build(numbers.layout, trainer.weights(), numbers.builder, header).save(model)
+    text = task.path.with_suffix(".repeated")
+    text.write_bytes(task.path.read_bytes() * COPIES)
+    return lambda: common.command("-m", "crfkit", "tag", "--threads", 1, model, text).seconds
+
+
+def measure(task: Task, rounds: int) -> Found:
+    """Everything on one task in turn."""
+    numbers, half = numbered(task.path), numbered(task.half)
+    trainers = {name: trained(numbers, name) for name in TRAINERS if name != "sbcd, dense"}
+    trainers["sbcd, dense"] = trained(numbers, "sbcd, dense", trainers["sbcd"].weights())
+    works: dict[str, Callable[[], Any]] = {name: passes(trainer) for name, trainer in trainers.items()}
+    for name in ("adf", "sapo", "perceptron"):
+        works[f"{name}, half"] = passes(trained(half, name))
+    for name in ("owlqn", "lbfgs"):
+        works[f"tagging, {name}"] = tagging(numbers, trainers[name], task)
+    seconds = common.in_turn(works, rounds)
+    weighted = {name: pairs(numbers, trainer) for name, trainer in trainers.items()}
+    return Found(numbers.layout.labels, numbers.summary["tokens"], weighted, seconds)
+
+
+def main() -> None:
+    with common.arguments("Many labels", rounds=3) as (corpus, rounds, given):
+        for task in tasks(corpus.folder, given.sentences):
+            found = measure(task, rounds)
+            print(f"\n{task.name}: {found.labels} labels, {found.tokens:,} tokens")
+            rows = []
+            for name, took in found.seconds.items():
+                tokens = found.tokens * COPIES if name.startswith("tagging") else found.tokens // (1 + name.endswith("half"))
+                rows.append((name, found.pairs.get(name.removeprefix("tagging, "), ""), took, common.per_second(tokens, took)))
+            common.table(("what", "pairs", "s", "tokens/s"), rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Attributes that bring others along: which they are, and that sums of them leave the objective what it is."""
+
+import array
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crfkit.corpus import read_corpus
+from crfkit.learning import Run
+from crfkit.template import Template
+from crfkit.trainers.nests import Nests
+from crfkit.trainers.objective import Objective
+
+CHUNKING = """\
+U00:%x[-1,0]
+U01:%x[0,0]
+U02:%x[1,0]
+U03:%x[-1,0]/%x[0,0]
+U04:%p[0,0,1]
+U05:%S[0,0]
+U10:%x[0,1]
+U11:%x[0,1]/%x[1,1]
+U12:%x[-1,1]/%x[0,1]/%x[1,1]
+B
+"""
+SENTENCES = [list(zip("abcabd", "xyxyxx", "PQPQPP", strict=True))] * 30
+
+
+def corpus_of(rows, text, **chosen):
+    return read_corpus(rows, Template.parse(text), Run(**chosen))
+
+
+def plain(corpus):
+    """The same data without what is known of its lines."""
+    corpus.dataset.nesting = None
+    return corpus
+
+
+def expanded(nests, row):
+    """The attributes that a row of attributes and nests stands for."""
+    found = []
+    for a in row:
+        found += expanded(nests, nests.sum(-1 - a)) if a < 0 else [a]
+    return sorted(found)
+
+
+words = st.sampled_from(["a", "b", "cc", "a/b", "b/", "/", "Cc"])
+tokens = st.tuples(words, st.sampled_from(["x", "y", "x/y"]), st.sampled_from("PQR"))
+corpora = st.lists(st.lists(tokens, min_size=1, max_size=8), min_size=4, max_size=30)
+LINES = CHUNKING.splitlines()[:-1]
+
+
+def two_labels(sentences):
+    return [*sentences, [("a", "x", "P"), ("b", "y", "Q")]]
+
+
+@settings(max_examples=60)
+@given(corpora, st.sets(st.sampled_from(LINES), min_size=2), st.integers(1, 3))
+def test_nests_stand_for_the_attributes_of_each_token(sentences, lines, min_freq):
+    corpus = corpus_of(two_labels(sentences), "\n".join(sorted(lines)) + "\nB\n", min_freq=min_freq)
+    nests = Nests(corpus.dataset, corpus.layout)
+    with_nests, without = nests.rows(), Nests(plain(corpus).dataset, corpus.layout).rows()
+    assert [expanded(nests, row) for row in with_nests] == [sorted(row) for row in without]
+
+
+@settings(max_examples=30)
+@given(corpora, st.sampled_from(["observed", "all"]), st.integers(0, 99))
+def test_the_objective_and_its_gradient_are_the_same(sentences, features, seed):
+    corpus = corpus_of(two_labels(sentences * 3), CHUNKING, features=features)
+    cells = [((k * 7919 + seed) % 61 - 30) / 16 for k in range(corpus.layout.n_cells)]
+    values = []
+    for data in (corpus.dataset, plain(corpus).dataset):
+        for threads in (1, 2):
+            values.append(evaluated(data, corpus.layout, cells, threads))
+    assert values[0] == values[1]
+    assert values[2] == values[3]
+    assert values[0][0] == pytest.approx(values[2][0], rel=1e-12)
+    assert values[0][1] == pytest.approx(values[2][1], rel=1e-9, abs=1e-9)
+
+
+def evaluated(data, layout, cells, threads):
+    """The objective at a point where only cells of features are not zero: the gradient of those alone is not zero."""
+    features = Objective(data, layout, 0.0, 1).at(array.array("d", [0.0] * len(cells)))[1]
+    point = array.array("d", [x if g else 0.0 for x, g in zip(cells, features, strict=True)])
+    f, gradient = Objective(data, layout, 0.5, threads).at(point)
+    return f, list(gradient)
+
+
+def test_pairs_bring_their_words_along_and_words_their_prefixes():
+    corpus = corpus_of(SENTENCES, CHUNKING)
+    nests = Nests(corpus.dataset, corpus.layout)
+    rows = nests.rows()
+    assert nests.n
+    assert max(map(len, rows)) < len(LINES) - 3
+    names = list(corpus.index.attributes(False))
+    sums = [{names[a].decode() for a in expanded(nests, nests.sum(k))} for k in range(nests.n)]
+    assert {"U03:a/b", "U01:b", "U00:a", "U04:b", "U05:x"} in sums
+
+
+def test_what_different_cells_spell_alike_is_no_nest():
+    lines = "U00:%x[0,0]\nU01:%x[0,1]\nU02:%x[0,0]/%x[0,1]\nB\n"
+    sentences = [[("a/b", "c", "P"), ("a", "b/c", "Q")]] * 40
+    corpus = corpus_of(sentences, lines)
+    nests = Nests(corpus.dataset, corpus.layout)
+    names = list(corpus.index.attributes(False))
+    assert "U02:a/b/c" not in {names[nests.sum(k)[0]].decode() for k in range(nests.n)}
+
+
+def test_nothing_is_summed_where_lines_share_their_attributes():
+    corpus = corpus_of(SENTENCES, "U:%x[-1,0]\nU:%x[0,0]\nU03:%x[-1,0]/%x[0,0]\nB\n")
+    assert Nests(corpus.dataset, corpus.layout).n == 0
