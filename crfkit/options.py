@@ -65,14 +65,16 @@ def _crf_loss() -> Any:
     return option(False, "Report the negative log-likelihood of all training data after each pass.")
 
 
-def _rate(default: float | None = None) -> Any:
-    return option(default, "First learning rate; where there is no default, it is chosen on a sample of the data.", above=0.0, kind=float)
+def _rate() -> Any:
+    return option(
+        None, "First learning rate. When not given, it is chosen on a sample of the data; with adf it is 0.05, or less where "
+        "tokens have more than 64 attributes.", above=0.0, kind=float,
+    )  # fmt: skip
 
 
 def _decay() -> Any:
     return option(
-        None, "Factor on the rate after each pass (1: constant). When not given, the rate falls as 1/t at every step.",
-        above=0.0, high=1.0, kind=float,
+        0.85, "Factor on the rate after each pass; 1: constant, 0: the rate falls as 1/t, at every step.", low=0.0, high=1.0,
     )  # fmt: skip
 
 
@@ -153,7 +155,7 @@ class Sgd:
     l2: float = _l2(1.0)
     passes: int = _passes(30)
     rate: float | None = _rate()
-    decay: float | None = _decay()
+    decay: float = _decay()
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
 
@@ -171,7 +173,7 @@ class Adf:
 
     l2: float = _l2(1.0)
     passes: int = _passes(20)
-    rate: float = _rate(0.05)
+    rate: float | None = _rate()
     alpha: float = option(0.995, "Factor on the rate of a feature after a window without it.", above=0.0, high=1.0)
     beta: float = option(0.6, "Factor on the rate of a feature after a window with it in every sequence.", above=0.0, high=1.0)
     window: int | None = option(
@@ -197,7 +199,7 @@ class Sapo:
     beam: int = option(50, "Width of --search beam: partial paths kept at each position.", low=1, high=1_000_000)
     ratio: float = option(0.05, "Leave out candidates less than RATIO times as probable as the best one; 0: keep all.", low=0.0, high=1.0)
     rate: float | None = _rate()
-    decay: float | None = _decay()
+    decay: float = _decay()
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
 

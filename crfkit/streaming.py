@@ -20,6 +20,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .corpus import (
@@ -97,7 +98,6 @@ class Stream:
 
     def windows(self, train: Any, template: Template | None, progress: Progress) -> Iterator[Any]:
         """The data of one window after the other."""
-        from .core.growing import Growing
         from .core.indexbuilder import IndexBuilder
 
         size, held = self.options.window or WINDOW, 0
@@ -109,7 +109,6 @@ class Stream:
                 self.template = fitted(template, self.columns, self.run)
                 _check_rules(self.template)
                 self.builder = IndexBuilder(self.template, crfsuite=self.run.format == "crfsuite")
-                self.growing = Growing(self.options, self.template is None or plain_bigram(self.template) is not None)
             first = 0
             while taken := self.builder.add(rows, first, size - held):
                 first += taken
@@ -127,8 +126,12 @@ class Stream:
 
     def learn(self, data: Any) -> None:
         """From one window."""
-        from .trainers.adf import Adf
+        from .core.growing import Growing
+        from .trainers.adf import Adf, usual_rate
 
+        if self.growing is None:
+            self.options = replace(self.options, rate=self.options.rate or usual_rate(data))
+            self.growing = Growing(self.options, self.template is None or plain_bigram(self.template) is not None)
         self.labels, self.largest_value = data.labels, max(self.largest_value, data.largest_value)
         layout, weights, rates = self.growing.borrow(data)
         trainer = Adf(data, layout, self.options, initial=weights, rates=rates, sequences=self.growing.sequences)

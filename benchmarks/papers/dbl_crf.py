@@ -30,7 +30,7 @@ over all paths for SGD, over the five best for SAPO.
         table(tasks.NP_RICH, 30),
         table(tasks.NP_PLAIN, 30),
         table(tasks.WSJ, 20),
-        table(tasks.JNLPBA, 12, (0.5, 2.0)),
+        table(tasks.JNLPBA, 15),
     ],
 )
 

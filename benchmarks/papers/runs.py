@@ -151,9 +151,15 @@ def machine() -> str:
 
 
 def commit() -> str:
-    """Of the working tree; "unknown" outside a repository."""
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude", "*"]
+    """The last one that changed what is measured: scripts, templates and documents may have changed since, each run names
+    its own. "-dirty" where the package itself differs from it; "unknown" outside a repository."""
+    git = ["git", "-C", str(ROOT)]
+    built = ["--", "crfkit", "setup.py"]
     try:
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        last, changes = (
+            subprocess.run([*git, *words, *built], check=True, capture_output=True, text=True).stdout.strip()
+            for words in (["log", "-1", "--format=%h"], ["status", "--porcelain"])
+        )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+    return f"{last}-dirty" if changes else last or "unknown"

@@ -9,7 +9,7 @@ import tasks
 from study import Paper, Row, Table, at_least, levels_off, main
 
 L2 = (0.5, 1.0, 2.0)
-COLUMNS = ("development", "score", "passes", "cpu_a_pass", "cpu", "weight")
+COLUMNS = ("default", "development", "score", "passes", "cpu_a_pass", "cpu", "weight")
 
 
 def probabilistic(l2: tuple[float, ...] = L2) -> list[Row]:
@@ -55,7 +55,7 @@ fast to train as perceptrons, and convergent where the weights of perceptrons an
         table(tasks.NP_PLAIN, 30),
         table(tasks.CHUNKS, 20),
         table(tasks.WSJ, 20),
-        table(tasks.JNLPBA, 12, (0.5, 2.0)),
+        table(tasks.JNLPBA, 15),
     ],
 )
 

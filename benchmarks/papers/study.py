@@ -11,7 +11,7 @@ import argparse
 import itertools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from statistics import fmean
@@ -46,6 +46,11 @@ class Row:
     template: Path | None = None
     """In place of the task's, for features that the other trainers cannot have."""
 
+    def defaults(self, names: Iterable[str]) -> dict[str, Any]:
+        """What these options, and the passes of an online trainer, are when nobody chooses them."""
+        own = {item.name: item.default for item in fields(trainer_options.TRAINERS[trainer_options.ALIASES.get(self.algorithm, self.algorithm)])}
+        return {name: own[name] for name in (*names, "passes") if own.get(name) is not None}
+
     def known(self) -> bool:
         """Whether this crfkit has the trainer and its options."""
         cls = trainer_options.TRAINERS.get(trainer_options.ALIASES.get(self.algorithm, self.algorithm))
@@ -63,6 +68,8 @@ class Outcome:
     task: Task
     chosen: dict[str, Any]
     development: float
+    default: float | None
+    """As `development`, but after the last pass with the trainer's defaults in place of what was chosen."""
     series: Series
     """What was found after each pass on the splits of the training data: score, weight (mean absolute), loss."""
     results: list[Result]
@@ -101,8 +108,6 @@ class Outcome:
     def beats(self, other: Outcome) -> bool:
         """At least as good."""
         return self.score <= other.score if self.task.metric == "error" else self.score >= other.score
-
-
 
 
 Outcomes = dict[str, Outcome]
@@ -172,7 +177,7 @@ class Table:
     rows: list[Row]
     passes: int = 30
     """Passes of online trainers on the development splits; the best number of them is used in the end."""
-    columns: tuple[str, ...] = ("development", "score", "paper", "passes", "cpu_a_pass", "cpu")
+    columns: tuple[str, ...] = ("default", "development", "score", "paper", "passes", "cpu_a_pass", "cpu")
     claims: tuple[Claim, ...] = ()
     plots: tuple[str, ...] = ("score",)
     note: str = ""
@@ -195,13 +200,17 @@ class Incomplete(Exception):
     """A run is missing, and may not be started (--finished-only)."""
 
 
-def outcome(runs: Runs, table: Table, row: Row, data: list[Data], quick: bool) -> Outcome:
-    """Choose the options of a row, train, and score."""
+def outcome(runs: Runs, table: Table, row: Row, data: list[Data], quick: bool, taken: dict[str, Any]) -> Outcome:
+    """Choose the options of a row, but those taken over from another, train, and score."""
     task = table.task if row.template is None else replace(table.task, template=row.template)
     batch = row.algorithm in BATCH
     limit = {} if batch else {"passes": row.passes or table.passes}
+    default = None
     if quick:
         limit = {"max_iter" if batch else "passes": 2}
+    elif "default" in table.columns and "l2" not in row.fixed:      # a penalty of its own is no default
+        default = _by_default(runs, task, row, [*taken, *row.grid], limit, data)
+    row = replace(row, fixed={**row.fixed, **taken})
     points = []
     for values in itertools.islice(itertools.product(*row.grid.values()), 1 if quick else None):
         chosen = dict(zip(row.grid, values, strict=True))
@@ -220,7 +229,20 @@ def outcome(runs: Runs, table: Table, row: Row, data: list[Data], quick: bool) -
         if result is None:
             raise Incomplete
         results.append(result)
-    return Outcome(row, task, chosen, score, series, results)
+    return Outcome(row, task, {**taken, **chosen}, score, default, series, results)
+
+
+def _by_default(runs: Runs, task: Task, row: Row, names: list[str], limit: dict[str, int], data: list[Data]) -> float | None:
+    """The development score after as many passes as the trainer makes when nobody chooses them nor these options. None if
+    it is not known: that is no reason to leave out the row."""
+    own = row.defaults(names)
+    last = own.pop("passes", 0)
+    if limit:       # what follows the last one does not change it, and has perhaps been run
+        limit = {"passes": max(last, limit["passes"])}
+    try:
+        return _development(runs, task, row, {**row.fixed, **own, **limit}, data)["score"][last - 1]
+    except Incomplete:
+        return None
 
 
 def _development(runs: Runs, task: Task, row: Row, options: dict[str, Any], data: list[Data]) -> Series:
@@ -276,9 +298,8 @@ def _outcomes(runs: Runs, table: Table, given: argparse.Namespace) -> tuple[Outc
         try:
             if not row.known() or (row.like is not None and row.like not in found):
                 raise Incomplete
-            if row.like is not None:
-                row = replace(row, fixed={**row.fixed, **found[row.like].chosen})
-            found[row.name] = outcome(runs, table, row, data, given.quick)
+            taken = {} if row.like is None else found[row.like].chosen
+            found[row.name] = outcome(runs, table, row, data, given.quick, taken)
         except Incomplete:
             lacking.append(row.name)
     return found, lacking

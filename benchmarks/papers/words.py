@@ -11,6 +11,8 @@ from itertools import pairwise
 
 LENGTHS = range(2, 7)
 NOTHING = "-"
+# Of the words of a pair, the longest pairs first.
+BOTH_LENGTHS = sorted(((left, right) for left in range(1, 7) for right in range(1, 7)), key=sum, reverse=True)
 
 
 class Words:
@@ -42,8 +44,7 @@ class Words:
 
     def _pair(self, text: list[str], border: int) -> str:
         """The longest pair with its border there."""
-        lengths = sorted(((left, right) for left in range(1, 7) for right in range(1, 7)), key=sum, reverse=True)
-        for left, right in lengths:
+        for left, right in BOTH_LENGTHS:
             if left <= border and border + right <= len(text):
                 pair = "".join(text[border - left : border]), "".join(text[border : border + right])
                 if pair in self.pairs:

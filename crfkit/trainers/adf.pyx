@@ -2,7 +2,7 @@
 
     w_k <- w_k + rate_k * (observed - expected - l2 / |S| * w_k)
 
-All rates start at c (--rate). At the end of every window of q = |S|/10 samples (or --window), rate_k *= alpha - u (alpha - beta)
+All rates start at c (--rate, or see `usual_rate`). At the end of every window of q = |S|/10 samples (or --window), rate_k *= alpha - u (alpha - beta)
 with u the part of the window's samples in which the feature was used: what is frequent settles early.
 
 A feature is used in a sample when its attribute occurs there, with whatever label and however often. So count and
@@ -42,6 +42,9 @@ cdef enum:
     LOCKS = 1024            # rows share them
     AHEAD = 16              # rows are asked for so many attributes before they are needed
 
+cdef double USUAL = 0.05    # first rate
+cdef double MANY = 64       # attributes a token, from which on it is less
+
 cdef struct RowC:
     double rate
     double scale
@@ -68,6 +71,13 @@ cdef inline double shrunk(double x, int64_t n) noexcept nogil:
     return result
 
 
+def usual_rate(Dataset data):
+    """The first rate when none is given: 0.05, or less where tokens have more than 64 attributes, as documents do. Each of them moves
+    the score of its token at every step, and together they should not carry it far beyond its aim. (Their values do not
+    count here: one that is large, such as an age in years, would leave nothing for the others.)"""
+    return min(USUAL, USUAL * MANY * data.c.n_tok / max(1, data.c.u_ptr[data.c.n_tok]))
+
+
 cdef class Adf(OnlineTrainer):
     """Options: l2, rate, alpha, beta, batch_size (crfkit.options.Adf). The loss is the negative log-likelihood met on
     the way."""
@@ -77,7 +87,8 @@ cdef class Adf(OnlineTrainer):
     cdef int32_t* stamps        # sample in which a row was last counted; NULL where its step says that
     cdef int32_t sample
     cdef LayoutC without_tau    # the layout, but for the plain label pairs
-    cdef double penalty, rate0, alpha, beta
+    cdef double penalty, alpha, beta
+    cdef readonly double rate0
     cdef int64_t q
     cdef int32_t window
 
@@ -88,7 +99,8 @@ cdef class Adf(OnlineTrainer):
         window."""
         cdef int64_t k, n = <int64_t>layout.c.A + layout.c.B + 1
         self.penalty = options.l2 / self.updates_a_pass()
-        self.rate0, self.alpha, self.beta = options.rate, options.alpha, options.beta
+        self.rate0 = leader.rate0 if leader is not None else options.rate or usual_rate(data)
+        self.alpha, self.beta = options.alpha, options.beta
         self.q = max(1, options.window // self.batch if options.window else self.updates_a_pass() // WINDOWS_A_PASS)
         self.without_tau = layout.c
         self.without_tau.has_tau = 0
@@ -106,7 +118,7 @@ cdef class Adf(OnlineTrainer):
         buffer_reserve(&self.row_buffer, n, sizeof(RowC))
         self.rows = <RowC*>self.row_buffer.data
         for k in range(n):
-            self.rows[k].rate, self.rows[k].scale = options.rate, 1
+            self.rows[k].rate, self.rows[k].scale = self.rate0, 1
             self.rows[k].step = self.rows[k].window = self.rows[k].count = 0
         if sequences is not None:
             self.penalty, self.q = options.l2 / sequences, self.updates_a_pass()

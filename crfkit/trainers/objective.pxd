@@ -11,6 +11,12 @@ from crfkit.trainers.nests cimport Nests
 from crfkit.trainers.visits cimport Visits
 
 
+cdef enum Share:                # of the work on cells
+    CONVERT                     # the point into weights
+    GATHER                      # the gradients of all workers
+    PENALISE                    # the penalty's part of the gradient
+
+
 cdef class Worker:
     cdef Lattice lattice
     cdef BufferC gradient, of_sums
@@ -24,11 +30,17 @@ cdef class Objective:
     cdef readonly double l2
     cdef Visits visits
     cdef Nests nests
-    cdef BufferC weights, chunks, nll, quanta, cold_quanta
+    cdef BufferC weights, chunks, nll, gradients, quanta, cold_quanta
+    cdef int n_workers
     cdef int64_t n_chunks
     cdef int64_t next_chunk
     cdef list workers
     cdef object pool
+    cdef const double* x        # of this evaluation
+    cdef double* g
+
+    cdef int share(self, Share what) except -1
+    cdef void take_share(self, Share what, int64_t first, int64_t last) noexcept nogil
 
     cdef weight_t* w(self) noexcept nogil
     cdef double evaluate(self, const double* x, double* g) except? -1

@@ -114,6 +114,7 @@ cdef class Objective:
             spread_quanta(layout, <const double*>self.quanta.data, &self.cold_quanta)
         threads = max(1, min(threads, n))
         self.workers = []
+        buffer_reserve(&self.gradients, threads, sizeof(double*))
         for k in range(threads):
             worker = Worker()
             worker.lattice = Lattice(layout.c.L)
@@ -124,7 +125,9 @@ cdef class Objective:
             worker.g_sums = <double*>worker.of_sums.data
             if k > 0:
                 buffer_reserve(&worker.gradient, layout.c.n_cells, sizeof(double))
+                worker.g = (<double**>self.gradients.data)[k] = <double*>worker.gradient.data
             self.workers.append(worker)
+        self.n_workers = threads
         self.pool = ThreadPoolExecutor(threads - 1, "crfkit") if threads > 1 else None
 
     def __dealloc__(self):
@@ -133,6 +136,7 @@ cdef class Objective:
         buffer_free(&self.nll)
         buffer_free(&self.quanta)
         buffer_free(&self.cold_quanta)
+        buffer_free(&self.gradients)
 
     cdef weight_t* w(self) noexcept nogil:
         """The point of the last evaluation, as stored in models."""
@@ -143,19 +147,15 @@ cdef class Objective:
         cdef:
             int64_t k, n = self.layout.c.n_cells, n_sums = self.nests.n * <int64_t>self.layout.c.P
             double* g_sums = (<Worker>self.workers[0]).g_sums
-            weight_t* w = self.w()
             Worker worker
             double total = 0
             int i
+        self.x, self.g = x, g
+        self.share(CONVERT)
         with nogil:
-            for k in range(n):
-                w[k] = <weight_t>x[k]
-            self.nests.add_up(&self.layout.c, w)
+            self.nests.add_up(&self.layout.c, self.w())
         self.next_chunk = 0
         (<Worker>self.workers[0]).g = g
-        for i in range(1, len(self.workers)):
-            worker = self.workers[i]
-            worker.g = <double*>worker.gradient.data
         if self.pool is not None:
             others = [self.pool.submit(run_worker, self, worker) for worker in self.workers[1:]]
             try:
@@ -171,20 +171,51 @@ cdef class Objective:
         for i in range(1, len(self.workers)):
             worker = self.workers[i]
             with nogil:
-                for k in range(n):
-                    g[k] += worker.g[k]
                 for k in range(n_sums):
                     g_sums[k] += worker.g_sums[k]
+        if self.pool is not None:
+            self.share(GATHER)
         with nogil:
             self.nests.hand_down(&self.layout.c, g_sums, g)
             layout_clear_absent(&self.layout.c, g)
             for k in range(self.n_chunks):
                 total += (<double*>self.nll.data)[k]
-            if self.l2 != 0:
-                for k in range(n):
-                    g[k] += self.l2 * x[k]
-                total += 0.5 * self.l2 * K.dot(n, x, x)
+        if self.l2 != 0:
+            self.share(PENALISE)
+            total += 0.5 * self.l2 * K.dot(n, x, x)
         return total
+
+    cdef int share(self, Share what) except -1:
+        """Work on all cells, one half of them for another thread if there is one."""
+        cdef int64_t n = self.layout.c.n_cells
+        if self.pool is None:
+            take_share(self, what, 0, n)
+            return 0
+        other = self.pool.submit(take_share, self, what, n // 2, n)
+        try:
+            take_share(self, what, 0, n // 2)
+        finally:
+            other.result()          # never leave while it runs: it writes into our buffers
+        return 0
+
+    cdef void take_share(self, Share what, int64_t first, int64_t last) noexcept nogil:
+        cdef:
+            int64_t k
+            weight_t* w = self.w()
+            double* g = self.g
+            const double* other
+            int i
+        if what == CONVERT:
+            for k in range(first, last):
+                w[k] = <weight_t>self.x[k]
+        elif what == PENALISE:
+            for k in range(first, last):
+                g[k] += self.l2 * self.x[k]
+        else:
+            for i in range(1, self.n_workers):
+                other = (<double**>self.gradients.data)[i]
+                for k in range(first, last):
+                    g[k] += other[k]
 
     def at(self, const double[::1] cells not None) -> tuple[float, array.array]:
         """f and its gradient at a point."""
@@ -236,6 +267,12 @@ cdef class Objective:
             K.finish_pairs(lat)
             K.scatter_pairs(layout, lat, worker.g)
             (<double*>self.nll.data)[c] = nll
+
+
+def take_share(Objective objective not None, Share what, int64_t first, int64_t last):
+    """One thread's share of the work on cells."""
+    with nogil:
+        objective.take_share(what, first, last)
 
 
 def run_worker(Objective objective, Worker worker):

@@ -15,12 +15,24 @@ cdef class History:
         const float* row[128]               # s of slot k at 2k, y at 2k + 1
         double gram[128][128]
         double by_g[128]
+        object pool                         # threads to share the work with, or None
+        double sums[16][384]                # products with the newest pair, of each part
+        const double* x                     # what the parts of `add` and of `direction` are about
+        const double* x_old
+        const double* g
+        const double* g_old
+        const double* steep
+        double* d
+        double c[128]
+        double c_g
 
     cdef void forget(self) noexcept nogil
     cdef void add(self, const double* x, const double* x_old, const double* g, const double* g_old,
-                  const double* steep) noexcept nogil
+                  const double* steep) except *
+    cdef int share(self, bint adding) except -1
+    cdef void add_part(self, int part) noexcept nogil
     cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil
-    cdef void direction(self, const double* steep, double* d) noexcept nogil
+    cdef void direction(self, const double* steep, double* d) except *
 
 
 cdef class QuasiNewton(Trainer):
@@ -42,9 +54,9 @@ cdef class QuasiNewton(Trainer):
     cdef double norm(self, const double* v) noexcept nogil
     cdef int restart(self) except -1
     cdef void exchange(self) noexcept nogil
-    cdef report(self)
+    cdef report(self, double steepness)
     cdef int check(self) except -1
-    cdef int check_convergence(self) except -1
+    cdef int check_convergence(self, double steepness) except -1
     cdef int evaluate(self) except -1
     cdef void look_around(self) noexcept nogil
     cdef void restrict_direction(self) noexcept nogil

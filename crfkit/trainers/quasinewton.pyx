@@ -29,12 +29,12 @@ cdef enum:
 cdef class History:
     """The last m pairs s, y in single precision, and all inner products among them and with the gradient."""
 
-    def __cinit__(self, int64_t n, int32_t m):
+    def __cinit__(self, int64_t n, int32_t m, pool=None):
         cdef int64_t stride = (n + 15) // 16 * 16
         cdef int32_t k
         if not 1 <= m <= 64:
             raise ValueError("the history holds 1 to 64 pairs")
-        self.n, self.m, self.used, self.newest = n, m, 0, -1
+        self.n, self.m, self.used, self.newest, self.pool = n, m, 0, -1, pool
         buffer_reserve(&self.store, 2 * m * stride, sizeof(float))
         for k in range(2 * m):
             self.row[k] = <float*>self.store.data + k * stride
@@ -47,33 +47,49 @@ cdef class History:
         self.used, self.newest = 0, -1
 
     cdef void add(self, const double* x, const double* x_old, const double* g, const double* g_old,
-                  const double* steep) noexcept nogil:
+                  const double* steep) except *:
         """A new pair s = x - x_old, y = g - g_old, and all products that change. The direction asked for next will
         be that of the gradient `steep`."""
-        cdef:
-            int32_t slot = (self.newest + 1) % self.m, k, part
-            float* s = <float*>self.row[2 * slot]
-            float* y = <float*>self.row[2 * slot + 1]
-            double sums[3 * 128]
-            int64_t i
-        for i in range(self.n):
-            s[i] = <float>(x[i] - x_old[i])
-            y[i] = <float>(g[i] - g_old[i])
+        cdef int32_t slot = (self.newest + 1) % self.m, k, part
+        self.x, self.x_old, self.g, self.g_old, self.steep = x, x_old, g, g_old, steep
         self.newest = slot
         self.used = min(self.used + 1, self.m)
+        self.share(adding=True)
         for k in range(2 * self.used):
             self.gram[k][2 * slot] = self.gram[k][2 * slot + 1] = self.by_g[k] = 0
         for part in range(PARTS):
-            K.dots(self.n * part // PARTS, self.n * (part + 1) // PARTS, 2 * self.used, self.row, s, y, steep, sums)
             for k in range(2 * self.used):
-                self.gram[k][2 * slot] += sums[3 * k]
-                self.gram[k][2 * slot + 1] += sums[3 * k + 1]
-                self.by_g[k] += sums[3 * k + 2]
+                self.gram[k][2 * slot] += self.sums[part][3 * k]
+                self.gram[k][2 * slot + 1] += self.sums[part][3 * k + 1]
+                self.by_g[k] += self.sums[part][3 * k + 2]
         for k in range(2 * self.used):
             self.gram[2 * slot][k] = self.gram[k][2 * slot]
             self.gram[2 * slot + 1][k] = self.gram[k][2 * slot + 1]
         if self.gram[2 * slot][2 * slot + 1] <= 1e-12 * self.gram[2 * slot + 1][2 * slot + 1]:
             self.forget()       # no curvature: the model of the function is of no use here
+
+    cdef void add_part(self, int part) noexcept nogil:
+        cdef:
+            int64_t first = self.n * part // PARTS, last = self.n * (part + 1) // PARTS, i
+            float* s = <float*>self.row[2 * self.newest]
+            float* y = <float*>self.row[2 * self.newest + 1]
+        for i in range(first, last):
+            s[i] = <float>(self.x[i] - self.x_old[i])
+            y[i] = <float>(self.g[i] - self.g_old[i])
+        K.dots(first, last, 2 * self.used, self.row, s, y, self.steep, self.sums[part])
+
+    cdef int share(self, bint adding) except -1:
+        """All parts of `add` or of `direction`, with another thread if there is one. What comes out does not depend on
+        who does which."""
+        if self.pool is None:
+            do_parts(self, adding, 0, PARTS)
+            return 0
+        others = self.pool.submit(do_parts, self, adding, PARTS // 2, PARTS)
+        try:
+            do_parts(self, adding, 0, PARTS // 2)
+        finally:
+            others.result()         # never leave while it runs: it writes into our buffers
+        return 0
 
     cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil:
         cdef double sum = c_g * self.by_g[k]
@@ -82,14 +98,14 @@ cdef class History:
             sum += c[j] * self.gram[j][k]
         return sum
 
-    cdef void direction(self, const double* steep, double* d) noexcept nogil:
+    cdef void direction(self, const double* steep, double* d) except *:
         """d = -H steep."""
         cdef:
-            double c[128]
+            double* c = self.c
             double alpha[64]
             double c_g = -1, scale
             int32_t k, slot
-        memset(c, 0, sizeof(c))
+        memset(c, 0, sizeof(self.c))
         for k in range(self.used):
             slot = (self.newest - k + self.m) % self.m
             alpha[slot] = self.product(c, c_g, 2 * slot) / self.gram[2 * slot][2 * slot + 1]
@@ -103,8 +119,8 @@ cdef class History:
         for k in range(self.used - 1, -1, -1):
             slot = (self.newest - k + self.m) % self.m
             c[2 * slot] += alpha[slot] - self.product(c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
-        K.combine(0, self.n, 2 * self.used, self.row, c, c_g, steep, d)
-
+        self.c_g, self.steep, self.d = c_g, steep, d
+        self.share(adding=False)
 
     def state(self):
         """As for trainers; see there."""
@@ -128,6 +144,18 @@ cdef class History:
         take(state, "by_g", "d", &self.by_g[0], 128)
 
 
+def do_parts(History history not None, bint adding, int first, int last) -> None:
+    """Parts first .. last - 1 of what a history is asked to do."""
+    cdef int part
+    with nogil:
+        for part in range(first, last):
+            if adding:
+                history.add_part(part)
+            else:
+                K.combine(history.n * part // PARTS, history.n * (part + 1) // PARTS, 2 * history.used, history.row,
+                          history.c, history.c_g, history.steep, history.d)
+
+
 cdef class QuasiNewton(Trainer):
     """A subclass says how to look for a lower point along a direction (`search`), and, where what it minimises is
     not the smooth objective alone, its value (`evaluate`), where it falls (`look_around`) and which directions it
@@ -137,7 +165,7 @@ cdef class QuasiNewton(Trainer):
         cdef int64_t k, stride
         self.n = layout.c.n_cells
         self.objective = Objective(data, layout, options.l2, threads)
-        self.history = History(self.n, options.memory)
+        self.history = History(self.n, options.memory, self.objective.pool)
         stride = (self.n + 7) // 8 * 8
         buffer_reserve(&self.vectors, 5 * stride, sizeof(double))
         memset(self.vectors.data, 0, 5 * stride * sizeof(double))
@@ -175,7 +203,7 @@ cdef class QuasiNewton(Trainer):
     def run_pass(self, should_stop=None) -> dict:
         """One iteration: a direction, and a step along it."""
         cdef:
-            double slope, step, before
+            double slope, step, before, steepness
             bint fresh
         if not self.started:
             self.evaluate()
@@ -186,13 +214,13 @@ cdef class QuasiNewton(Trainer):
         before = self.f
         while True:
             fresh = self.history.used == 0
+            self.history.direction(self.steep, self.d)
             with nogil:
-                self.history.direction(self.steep, self.d)
                 self.restrict_direction()
                 slope = K.dot(self.n, self.steep, self.d)
             if slope == 0 and (fresh or self.norm(self.steep) == 0):
                 self.converged = "the gradient is zero"
-                return self.report()
+                return self.report(self.norm(self.steep))
             step = fmin(1.0, 1 / self.norm(self.steep)) if fresh else 1.0
             self.exchange()
             if slope < 0 and self.search(step, slope):
@@ -202,14 +230,14 @@ cdef class QuasiNewton(Trainer):
             if fresh:
                 # Steepest descent finds nothing lower: the limit of the arithmetic.
                 self.converged = "no step lowers the objective any more"
-                return self.report()
+                return self.report(self.norm(self.steep))
             with nogil:
                 self.history.forget()
-        with nogil:
-            self.look_around()
-            self.history.add(self.x, self.x_old, self.g, self.g_old, self.steep)
-        self.check_convergence()
-        return self.report()
+        self.look_around()
+        self.history.add(self.x, self.x_old, self.g, self.g_old, self.steep)
+        steepness = self.norm(self.steep)
+        self.check_convergence(steepness)
+        return self.report(steepness)
 
     cdef int restart(self) except -1:
         """What is minimised has changed: begin again at x."""
@@ -256,8 +284,8 @@ cdef class QuasiNewton(Trainer):
         with nogil:
             self.look_around()
 
-    cdef report(self):
-        return {"objective": self.f, "gradient": self.norm(self.steep)}
+    cdef report(self, double steepness):
+        return {"objective": self.f, "gradient": steepness}
 
     cdef int check(self) except -1:
         if not isfinite(self.f) or not isfinite(self.norm(self.g)):
@@ -266,10 +294,10 @@ cdef class QuasiNewton(Trainer):
             )
         return 0
 
-    cdef int check_convergence(self) except -1:
+    cdef int check_convergence(self, double steepness) except -1:
         cdef double improvement
         self.recent.append(self.f)
-        if self.norm(self.steep) <= self.options.epsilon * fmax(1.0, self.norm(self.x)):
+        if steepness <= self.options.epsilon * fmax(1.0, self.norm(self.x)):
             self.converged = "the gradient is small (--epsilon)"
         elif len(self.recent) > self.options.period:
             improvement = (self.recent[0] - self.f) / fmax(fabs(self.f), 1e-300)

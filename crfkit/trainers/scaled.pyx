@@ -1,7 +1,8 @@
 """Trainers that shrink all weights at every step, as a gradient step on l2/2 |w|^2 does, and how they set their rate.
 
 The decay touches every weight, so it is never carried out: w = s v, and only the scale s shrinks (Bottou). Rates:
-rate0 / (1 + rate0 * l2/|S| * t) at step t, or rate0 * decay^pass. With mini-batches |S| stands for the number of
+rate0 * decay^pass, or, with a decay of 0, rate0 / (1 + rate0 * l2/|S| * t) at step t, which is still so high after
+thirty passes that the last sentences show in the weights. With mini-batches |S| stands for the number of
 updates a pass, and the gradients of a batch are added up: a batch of all data makes gradient steps on the objective.
 """
 
@@ -30,7 +31,7 @@ cdef class ScaledTrainer(OnlineTrainer):
     def __init__(self, Dataset data, Layout layout, options, leader=None, **unused):
         self.scale, self.age = 1, 0
         self.penalty = options.l2 / self.updates_a_pass()
-        self.decay = options.decay or 0
+        self.decay = options.decay
         self.rate0 = leader.rate0 if leader is not None else options.rate or self.calibrate()
         self.rate = self.rate0
 

@@ -30,7 +30,7 @@ def no_close_call(built, weights, n, ratio, corpus):
     return True
 
 
-@given(corpora(labels=st.integers(1, 4)), st.integers(1, 6), st.sampled_from([0.0, 2.0]), st.sampled_from([None, 0.5, 1.0]),
+@given(corpora(labels=st.integers(1, 4)), st.integers(1, 6), st.sampled_from([0.0, 2.0]), st.sampled_from([0.0, 0.5, 1.0]),
        st.sampled_from([0.0, 0.03]), searches, seeds, st.data())  # fmt: skip
 def test_a_step_is_that_of_the_twin(corpus, n, l2, decay, ratio, search, seed, data):
     """One sequence a pass, so that both sides always choose between the same scores; equal scores have an order."""
@@ -49,7 +49,7 @@ def test_a_step_is_that_of_the_twin(corpus, n, l2, decay, ratio, search, seed, d
         assume(number == 2 or no_close_call(built, start, n, ratio, corpus))
 
 
-@given(corpora(labels=st.integers(1, 4)), st.integers(1, 3), st.sampled_from([0.0, 0.5, 2.0]), st.sampled_from([None, 0.8, 1.0]), searches, seeds, st.data())
+@given(corpora(labels=st.integers(1, 4)), st.integers(1, 3), st.sampled_from([0.0, 0.5, 2.0]), st.sampled_from([0.0, 0.8, 1.0]), searches, seeds, st.data())
 def test_with_all_paths_it_is_sgd(corpus, passes, l2, decay, search, seed, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())
     chosen = {"l2": l2, "rate": 0.3, "decay": decay}

@@ -13,10 +13,10 @@ from crfkit.trainers.sgd import Sgd as Trainer
 
 PRECISION = {"rel": 1e-5, "abs": 3e-6}  # weights are stored in single precision
 
-schedules = st.one_of(st.none(), st.sampled_from([0.5, 0.9, 1.0]))
+schedules = st.sampled_from([0.0, 0.5, 0.9, 1.0])
 
 
-def trained(corpus, passes, l2, rate, decay=None, seed=0, start=None, l1=0.0):
+def trained(corpus, passes, l2, rate, decay=0.85, seed=0, start=None, l1=0.0):
     """Both sides after each pass, over the same orders."""
     built = Built(corpus)
     own = options.Sgd(l1=l1, l2=l2, rate=rate, decay=decay)
@@ -170,7 +170,7 @@ def test_thirty_passes_come_near_the_optimum():
     corpus = read("chunking", sentences=150)
     optimum = corpus.optimum(l2=1.0)
     start = corpus.objective(1.0).at(corpus.zeros())[0]
-    for decay in (None, 0.85):
+    for decay in (0.0, 0.85):
         trainer = Trainer(corpus.dataset, corpus.layout, options.Sgd(l2=1.0, decay=decay))
         losses = [trainer.run_pass()["loss"] for _ in range(30)]
         reached = corpus.objective(1.0).at(corpus.doubles(trainer.weights()))[0]

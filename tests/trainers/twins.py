@@ -289,7 +289,7 @@ class Sgd:
     weights: Weights
     l2: float
     rate: float
-    decay: float | None = None
+    decay: float = 0.85
     l1: float = 0.0
     steps: int = 0
     passes: int = 0
@@ -377,7 +377,7 @@ class Sapo:
     n: int
     l2: float
     rate: float
-    decay: float | None = None
+    decay: float = 0.85
     ratio: float = 0.0
     steps: int = 0
     passes: int = 0

@@ -53,7 +53,7 @@ class Gradient:
     weights: Weights
     l2: float
     rate: float
-    decay: float | None
+    decay: float
     size: int
     steps: int = 0
     passes: int = 0
