@@ -1,6 +1,7 @@
-"""Memory of `crfkit tag` and `crfkit eval` over a stream of any length, which this script makes as it goes.
+"""Memory of `crfkit tag`, `eval` and one pass of `learn -a adf` over a stream of any length, which this script makes as
+it goes.
 
-    python benchmarks/stream_memory.py [--megabytes 2000]
+    python benchmarks/stream_memory.py [--megabytes 2000] [tag|eval|learn ...]
 
 The peak must be that of a stream a tenth as long; what differs more than a tenth is said and ends with exit code 1.
 """
@@ -38,7 +39,9 @@ def main() -> int:
     """Compare peaks over a short and a long stream."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=2000)
-    size = parser.parse_args().megabytes << 20
+    parser.add_argument("commands", nargs="*", help="tag, eval, learn; default: all")
+    given = parser.parse_args()
+    size = given.megabytes << 20
     text = (ROOT / "data/chunking.test.txt").read_bytes()
     labelled = b"\n".join(line + b" " + line.split()[-1] if line.strip() else line for line in text.split(b"\n"))
     worst = 0.0
@@ -47,7 +50,10 @@ def main() -> int:
         options = ["-q", "-a", "perceptron", "--passes", "2"]
         command = ["learn", *options, "templates/chunking.txt", "data/chunking.train.txt", model]
         subprocess.run([sys.executable, "-m", "crfkit", *command], cwd=ROOT, check=True)
-        for name, arguments, stream in (("tag", ["tag", "-q", model], text), ("eval", ["eval"], labelled)):
+        one_pass = ["learn", "-q", "-a", "adf", "--passes", "1", "templates/chunking.txt", "-", os.path.join(folder, "other")]
+        for name, arguments, stream in (("tag", ["tag", "-q", model], text), ("eval", ["eval"], labelled), ("learn", one_pass, text)):
+            if given.commands and name not in given.commands:
+                continue
             short, long = peak(arguments, stream, size // 10), peak(arguments, stream, size)
             print(f"{name}: {short / 1024:.1f} MB over {size / 10 / 2**20:.0f} MB of input, {long / 1024:.1f} MB over {size / 2**20:.0f} MB", flush=True)
             worst = max(worst, long / short)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import array
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import TrainingError
 
+if TYPE_CHECKING:
+    from .progress import Progress
+
 GROWN = 10.0  # times the least loss of a pass before
 ABSURD = 1000.0  # times the loss of weights of zero
+LARGEST_VALUE = 1e6  # of a feature, up to which every trainer is tested
 
 
 class Divergence:
@@ -34,3 +39,20 @@ class Divergence:
         if not self.has_rate or loss <= ABSURD * self.untrained:
             return None
         return f"the loss, {loss:.3g}, is far above that of no training at all, {self.untrained:.3g}: probabilities will mean nothing; {self.advice}"
+
+    def finish(self, weights: array.array, loss: float | None, l1: float | None, progress: Progress) -> None:
+        """Look at what has been learned, the last loss, and the penalty: TrainingError, or warnings."""
+        from .trainers.base import all_finite, summarise
+
+        if not all_finite(weights):
+            raise TrainingError(f"training diverged: a weight is not finite; {self.advice}")
+        progress.warn(self.warning(loss or 0.0))
+        if not summarise(weights)[0]:
+            progress.warn("all weights are zero: every token will have the same label" + (f"; lower --l1, which is {l1:g}" if l1 else ""))
+
+
+def value_warning(largest: float) -> str | None:
+    """What to say of data whose values reach `largest`, if anything."""
+    if largest <= LARGEST_VALUE:
+        return None
+    return f"values of the features reach {largest:.3g}; beyond {LARGEST_VALUE:g} trainers may learn badly or not at all: scale them down"

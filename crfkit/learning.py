@@ -23,8 +23,8 @@ from . import options as trainer_options
 from . import streaming
 from .checkpoint import Checkpoint, Standing, interval
 from .corpus import Corpus, is_rows, read_corpus
-from .divergence import Divergence
-from .errors import FileError, OptionError, TrainingError
+from .divergence import Divergence, value_warning
+from .errors import FileError, OptionError
 from .model import Model, build, load
 from .modelfile import check_writable
 from .passlog import PassLog
@@ -58,6 +58,10 @@ class Run:
     select: str | None = None
     prune: float | None = None
 
+    def __post_init__(self) -> None:
+        if type(self.prune) is int and abs(self.prune) <= 1e30:  # as the header of a model has it
+            object.__setattr__(self, "prune", float(self.prune))
+
     @property
     def n_selected(self) -> int | None:
         """How many attributes --select keeps; None: all."""
@@ -69,9 +73,11 @@ class Run:
             if chosen not in allowed:
                 raise OptionError(f"--{name}: expected {' or '.join(allowed)}, found {trainer_options.shown(chosen)}")
         for name, value, low in (("min_freq", self.min_freq, 1), ("threads", self.threads, 0), ("patience", self.patience, 1)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < low):
+            if value is None and name == "patience":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < low:
                 raise OptionError(f"{trainer_options.flag(name)}: expected a whole number of at least {low}, found {trainer_options.shown(value)}")
-            if value is not None and value > trainer_options.LARGEST:
+            if value > trainer_options.LARGEST:
                 raise OptionError(f"{trainer_options.flag(name)}: expected at most {trainer_options.LARGEST}, found {trainer_options.shown(value)}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not -(2**63) <= self.seed < 2**63:
             raise OptionError(f"--seed: expected a whole number of 64 bits, found {trainer_options.shown(self.seed)}")
@@ -172,6 +178,7 @@ def learn_path(
     corpus = read_corpus(train, _template(template, run.format), run, progress, getattr(options, "direction", None))
     expected = expected_memory(corpus, options, threads(run))
     progress.summary({**corpus.summary, "memory": expected})
+    progress.warn(value_warning(corpus.dataset.largest_value))
     check_memory(expected, run.max_memory)
     initial = None if run.init is None else corpus.weights_of(run.init)
     header = _header(algorithm, options, run, corpus)
@@ -270,19 +277,15 @@ class _Passes:
                     self.progress.note(f"l1 {l1:g}")
                 self._until_done(l1)
                 if self.dev is None:
-                    yield l1, self._finite(self.trainer.weights())
+                    yield l1, self._checked(self.trainer.weights(), l1)
                 if self.stop.requested():
                     break
         if self.standing.best is not None:
-            yield self.standing.best_l1, self._finite(self.standing.best)
+            yield self.standing.best_l1, self._checked(self.standing.best, self.standing.best_l1)
 
-    def _finite(self, weights: array.array) -> array.array:
-        from .trainers.base import all_finite
-
-        if not all_finite(weights):
-            raise TrainingError(f"training diverged: a weight is not finite; {self.divergence.advice}")
-        if (warning := self.divergence.warning(self.standing.last_loss or 0.0)) is not None:
-            self.progress.note(f"crfkit: warning: {warning}")
+    def _checked(self, weights: array.array, l1: float | None) -> array.array:
+        own = getattr(self.trainer.options, "l1", None) if l1 is None else l1
+        self.divergence.finish(weights, self.standing.last_loss, own, self.progress)
         return weights
 
     def _prepare(self) -> None:
@@ -337,7 +340,7 @@ class _Passes:
             try:
                 self.log.write(record)
             except FileError as error:  # no reason to lose a model
-                self.progress.note(f"crfkit: warning: {error}; training goes on without it")
+                self.progress.warn(f"{error}; training goes on without it")
                 self.log = None
         self.progress.report(record)
 
@@ -350,26 +353,7 @@ class _Passes:
             try:
                 self.checkpoint.write(self.trainer, self.standing, over)
             except FileError as error:  # what is learned matters more
-                self.progress.note(f"crfkit: warning: {error}; training goes on")
-
-
-
-
-def _reason_to_end(trainer: Any, standing: Standing, run: Run) -> str | None:
-    """Why no further pass is to be made, if the trainer or the development data say so."""
-    if trainer.converged is None and run.patience is not None and standing.waited >= run.patience:
-        return "stopped by --patience"
-    return trainer.converged
-
-
-def _logged(log: PassLog, record: dict[str, Any], progress: Progress) -> PassLog | None:
-    """The log with one more pass; None if it cannot be written, which is no reason to lose a model."""
-    try:
-        log.write(record)
-    except FileError as error:
-        progress.note(f"crfkit: warning: {error}; training goes on without it")
-        return None
-    return log
+                self.progress.warn(f"{error}; training goes on")
 
 
 class _Held(io.BytesIO):

@@ -205,9 +205,12 @@ def _template(text: str, column_names: Any) -> Template:
 
     try:
         names = {name: number for number, name in enumerate(column_names or ())}
-        return Template.parse(text, columns=names)
+        template = Template.parse(text, columns=names)
     except (TemplateError, TypeError, ValueError) as error:
         raise ModelFileError(f"the template in the header cannot be read: {error}") from None
+    if column_names is not None and max(template.columns, default=-1) >= len(column_names):
+        raise ModelFileError("the template in the header uses a column without a name, the others have names")
+    return template
 
 
 def build(layout: Layout, weights: array.array, builder: Any, header: dict[str, Any]) -> Model:

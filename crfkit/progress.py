@@ -87,6 +87,11 @@ class Progress:
                 self.bar.clear()
             print(text, file=self.stream, flush=True)
 
+    def warn(self, text: str | None) -> None:
+        """A note that something is not as it should be, if there is anything to say."""
+        if text is not None:
+            self.note(f"crfkit: warning: {text}")
+
     def reading(self, tokens: int) -> None:
         """So many tokens more were read."""
         if not self.bar_wanted:

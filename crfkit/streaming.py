@@ -32,6 +32,7 @@ from .corpus import (
     refuse_bare_labels,
     refuse_history,
 )
+from .divergence import Divergence, value_warning
 from .errors import DataError, FileError, OptionError
 from .passlog import PassLog
 from .template import Template
@@ -93,7 +94,7 @@ class Stream:
         self.columns: Any = None
         self.labels: list[str] = []
         self.tokens = self.attributes = 0
-        self.loss = 0.0
+        self.loss, self.largest_value = 0.0, 1.0
 
     def windows(self, train: Any, template: Template | None, progress: Progress) -> Iterator[Any]:
         """The data of one window after the other."""
@@ -131,7 +132,7 @@ class Stream:
         if self.growing is None:
             self.options = replace(self.options, rate=self.options.rate or usual_rate(data))
             self.growing = Growing(self.options, self.template is None or plain_bigram(self.template) is not None)
-        self.labels = data.labels
+        self.labels, self.largest_value = data.labels, max(self.largest_value, data.largest_value)
         layout, weights, rates = self.growing.borrow(data)
         trainer = Adf(data, layout, self.options, initial=weights, rates=rates, sequences=self.growing.sequences)
         self.loss += trainer.run_window()
@@ -184,7 +185,9 @@ def train_stream(
             with PassLog(run.log) as log:
                 log.write(record)
         except FileError as error:  # no reason to lose a model
-            progress.note(f"crfkit: warning: {error}")
+            progress.warn(str(error))
     progress.report(record)
     progress.end(None, stop.requested())
+    progress.warn(value_warning(stream.largest_value))
+    Divergence(options, stream.tokens, len(stream.labels)).finish(weights, stream.loss, None, progress)
     return corpus, weights

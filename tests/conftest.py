@@ -10,6 +10,7 @@ empty folder of its own, and the in-place build is handed to these programs by P
 
 import importlib.util
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -26,6 +27,11 @@ if BUILT_IN_PLACE:
     os.environ["PYTHONPATH"] = str(ROOT) + (os.pathsep + others if others else "")
 elif importlib.util.find_spec("crfkit") is None:
     raise pytest.UsageError("crfkit is neither installed (pip install .) nor built in place (make build)")
+
+# Signals that are ignored stay so, in programs that tests start too: under nohup, or in the background of a script.
+for number, handler in (("SIGINT", signal.default_int_handler), ("SIGTERM", signal.SIG_DFL), ("SIGHUP", signal.SIG_DFL)):
+    if hasattr(signal, number) and signal.getsignal(getattr(signal, number)) == signal.SIG_IGN:
+        signal.signal(getattr(signal, number), handler)
 
 # A loaded machine is no reason to fail; `--hypothesis-profile=quick` is for instrumented builds.
 settings.register_profile("crfkit", deadline=None)

@@ -1,4 +1,4 @@
-"""Kills `crfkit learn` at random moments and looks at what is left. python -m kills --count N [--seed N]
+"""Kills `crfkit learn` at random moments and looks at what is left. python -m kills --count N [--seed N] [TRAINER ...]
 
 After every kill the model is what it was before (absent, or an old one), or the one that the run should have written,
 to the byte; the checkpoint is absent or sound; and whatever the killed run left behind is in nobody's way: every
@@ -20,11 +20,10 @@ from pathlib import Path
 
 from commands import write_part
 
-from crfkit import modelfile
+from crfkit import modelfile, options
 from crfkit.model import load
 
 TEMPLATE = "U00:%x[-1,0]/%x[0,0]\nU01:%x[0,0]/%x[1,0]\nU02:%x[0,1]\nU03:%s[0,0,3]\nB\nB04:%x[0,1]\n"
-ALGORITHMS = {"lbfgs": ("--max-iter", "8"), "sgd": ("--passes", "4", "--rate", "0.1"), "adf": ("--passes", "4"), "perceptron": ("--passes", "4")}
 # When to kill: after a part of the time that a run takes, or as soon as a file is being written.
 MOMENTS = ("any", "any", "writing")
 
@@ -41,8 +40,11 @@ class Scene:
 
     def command(self, resume: bool) -> list[str]:
         """The run, with a checkpoint after every pass."""
-        options = ["-q", "-a", self.algorithm, *ALGORITHMS[self.algorithm], "--checkpoint", "state", *["--resume"] * resume]
-        return [sys.executable, "-m", "crfkit", "learn", *options, "template", "train", "model"]
+        own = options.TRAINERS[self.algorithm]
+        limit = ["--passes", "4"] if hasattr(own, "passes") else ["--max-iter", "8"]
+        rate = ["--rate", "0.1"] if getattr(own, "rate", 0) is None else []  # to choose one takes time
+        flags = ["-q", "-a", self.algorithm, *limit, *rate, "--checkpoint", "state", *["--resume"] * resume]
+        return [sys.executable, "-m", "crfkit", "learn", *flags, "template", "train", "model"]
 
 
 def scene(folder: Path, algorithm: str) -> Scene:
@@ -103,20 +105,27 @@ def kill_once(chosen: Scene, source: random.Random, count: collections.Counter) 
         count["resumed"] += 1
 
 
-def run(kills: int, seed: int, algorithms: list[str] | None = None) -> collections.Counter:
-    """So many kills; what was found after them."""
+def run(kills: int, seed: int, algorithms: list[str]) -> collections.Counter:
+    """So many kills, of the trainers in turn; what was found after them."""
     source, count = random.Random(seed), collections.Counter()
+    algorithms = source.sample(algorithms, len(algorithms))
+    scenes: dict[str, Scene] = {}
     with tempfile.TemporaryDirectory() as folder:
-        scenes = [scene(Path(folder) / name, name) for name in algorithms or ALGORITHMS]
         while count["kills"] < kills:
-            kill_once(source.choice(scenes), source, count)
+            name = algorithms[count["kills"] % len(algorithms)]
+            if name not in scenes:
+                scenes[name] = scene(Path(folder) / name, name)
+            kill_once(scenes[name], source, count)
+            count["trainers"] = len(scenes)
     return count
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="kills", description=__doc__)
+    parser.add_argument("algorithms", nargs="*", metavar="TRAINER", default=list(options.TRAINERS))
     parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=None, help="other moments; default: by the clock")
     given = parser.parse_args()
-    found = run(given.count, given.seed)
-    print(", ".join(f"{found[name]} {name}" for name in sorted(found)))
+    seed = random.SystemRandom().randrange(10**9) if given.seed is None else given.seed
+    found = run(given.count, seed, given.algorithms)
+    print(", ".join(f"{found[name]} {name}" for name in sorted(found)), f"(seed {seed})")

@@ -208,6 +208,8 @@ def test_config_files(train):
         ("quiet: 'no'\n", "config: quiet: expected true or false"),
         ("progress: [auto]\n", "config: progress: expected a text"),
         ("l2: " + "[" * 5000, "config: not options: lists in lists without end"),
+        ("l2: &a 1\nl1: *a\n", "config:2: *a: expected a value, not the name of another one"),
+        ("l2: &a {x: 1}\n" + "".join(f"{k}: &{k} {{<<: [{','.join([f'*{k - 1}' if k else '*a'] * 10)}]}}\n" for k in range(30)), "config:2: *a: expected a value"),
         ("l2: 2001-99-99\n", "config: not YAML: month must be in 1..12"),
         ("l2: !!bool x\n", "config: not YAML: "),
         ("l2: !!timestamp x\n", "config: not YAML: "),

@@ -52,7 +52,7 @@ def messages():
     found = set()
     for path in sorted([*SOURCES.rglob("*.py"), *SOURCES.rglob("*.pyx")]):
         source = path.read_text(encoding="utf-8")
-        texts = [first_argument(source, match.end()) for match in re.finditer(rf"raise (?:{ERRORS}|self\.error)\(", source)]
+        texts = [first_argument(source, match.end()) for match in re.finditer(rf"(?:raise|return) (?:{ERRORS}|self\.error)\(", source)]
         texts += re.findall(r"^ +message = (.*)$", source, re.M)
         for argument in texts:
             parts = [part[1][1:-1] for part in STRING.finditer(argument)]

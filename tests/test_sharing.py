@@ -1,9 +1,11 @@
 """One model and many threads, processes that fork, and lives of models one after the other."""
 
+import io
 import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import leaks
@@ -11,6 +13,8 @@ import pytest
 from models import model, sentences
 
 import crfkit
+from crfkit.core.printing import Printer
+from crfkit.reading import Source
 
 
 def questions(tagger, rows):
@@ -50,6 +54,24 @@ def test_many_threads_and_one_tagger(tagger):
     for thread in threads:
         thread.join()
     assert not faults
+
+
+def test_others_run_while_one_tags(tagger):
+    """Nobody waits for the interpreter's lock: this thread spends about as much processor time as the one that tags."""
+    text = "".join("".join(" ".join(row[:-1]) + "\n" for row in rows) + "\n" for rows in sentences("chunking")) * 100
+    source = Source(io.BytesIO(text.encode()), "columns", block_size=1 << 26)
+    spent = []
+
+    def work():
+        begun = time.thread_time()
+        assert sum(len(part) for part in tagger.text(source, Printer(), threads=1)) > len(text)
+        spent.append(time.thread_time() - begun)
+
+    thread, begun = threading.Thread(target=work), time.thread_time()
+    thread.start()
+    while thread.is_alive():
+        pass
+    assert time.thread_time() - begun > 0.5 * spent[0]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

@@ -156,9 +156,18 @@ def _read_config(path: str) -> dict[str, Any]:
     """Options from a YAML file, by their names on the command line or with underscores."""
     import yaml
 
+    class Loader(yaml.SafeLoader):
+        """Without aliases: a few lines of them stand for more than memory holds."""
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                event = self.peek_event()
+                raise CrfkitError(f"{path}:{event.start_mark.line + 1}: *{event.anchor}: expected a value, not the name of another one")
+            return super().compose_node(parent, index)
+
     try:
         with open(path, encoding="utf-8") as file:
-            loader = yaml.SafeLoader(file)
+            loader = Loader(file)
             try:
                 node = loader.get_single_node()
                 _refuse_duplicates(path, node)

@@ -7,6 +7,7 @@
 
 import array
 
+from libc.math cimport fabs, fmax
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memcpy
 
@@ -212,6 +213,19 @@ cdef class Dataset:
     def n_incidences(self):
         """Attributes of all tokens together: (unigram, bigram)."""
         return (self.c.u_ptr[self.c.n_tok], self.c.b_ptr[self.c.n_tok] if self.c.b_ptr != NULL else 0)
+
+    @property
+    def largest_value(self):
+        """The largest absolute value of an attribute; 1 where they have none."""
+        cdef double most = 1
+        cdef int64_t u
+        if self.c.u_val != NULL:
+            for u in range(self.c.u_ptr[self.c.n_tok]):
+                most = fmax(most, fabs(self.c.u_val[u]))
+        if self.c.b_val != NULL:
+            for u in range(self.c.b_ptr[self.c.n_tok]):
+                most = fmax(most, fabs(self.c.b_val[u]))
+        return most
 
     def checksum(self) -> str:
         """32 hexadecimal digits that two corpora have in common if all their numbers and labels are the same."""

@@ -208,12 +208,13 @@ cdef class Layout:
             int64_t[::1] size
             const int32_t[::1] new
             const uint8_t[::1] reach = None if b_reach is None else b_reach
+            const uint8_t* first_reach = &reach[0] if b_reach is not None and n else NULL
             SeenPairs seen = SeenPairs() if b_reach is None else SeenHistory()
         with nogil:
             if reach is None:
                 seen.collect(n, &data.c, L, True)
             else:
-                (<SeenHistory>seen).collect_history(n, &data.c, L, &reach[0])
+                (<SeenHistory>seen).collect_history(n, &data.c, L, first_reach)
         count = <int64_t*>seen.count.data
         sizes = arrays.array("q", bytes(8 * n))
         kept, flags = arrays.array("i", bytes(4 * n)), bytearray(n)

@@ -74,6 +74,8 @@ cdef extern from "crf.h" nogil:
         double taumax, taurange
         double logz
         double quantum
+        const double* quanta
+        const double* cold_quanta
 
     ctypedef struct VisitsC:
         const int64_t* sum_ptr

@@ -35,6 +35,8 @@ from crfkit.core.structs cimport LatticeC, LayoutC, SentenceC, weight_t
 from crfkit.trainers.atomic cimport crfkit_prefetch, crfkit_spin_lock, crfkit_spin_unlock
 from crfkit.trainers.base cimport OnlineTrainer, take, vector
 
+from ..errors import ImpossibleError
+
 cdef enum:
     WINDOWS_A_PASS = 10
     LOCKS = 1024            # rows share them
@@ -126,8 +128,11 @@ cdef class Adf(OnlineTrainer):
     def run_window(self) -> float:
         """One update for each sequence, in their order; the loss met on the way."""
         cdef double loss = 0
-        with nogil:
-            self.run_steps(0, self.data.c.n_seq, &loss)
+        try:
+            with nogil:
+                self.run_steps(0, self.data.c.n_seq, &loss)
+        except ImpossibleError:             # nothing forbids a label here: a score is not finite
+            raise self.diverged(f" at sequence {self.sequence + 1} of a window") from None
         return loss
 
     def __dealloc__(self):

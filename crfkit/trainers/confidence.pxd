@@ -1,5 +1,7 @@
 """Trainers that know how sure they are of each weight."""
 
+from libc.stdint cimport int32_t, int64_t
+
 from crfkit.core.memory cimport BufferC
 from crfkit.core.search cimport Search
 from crfkit.core.structs cimport SentenceC, weight_t
@@ -13,5 +15,6 @@ cdef class ConfidenceTrainer(AveragedTrainer):
     cdef BufferC variance_buffer
     cdef weight_t* s            # the variance of each weight
 
+    cdef void narrow(self, int64_t row, const int32_t* id, const float* value, int64_t n) noexcept nogil
     cdef double lacking(self, double margin, double variance) noexcept nogil
     cdef void solve(self, double margin, double variance, double weight, double* by, double* gain) noexcept nogil

@@ -1,6 +1,7 @@
 """Trainers that know how sure they are of each weight: a normal distribution over weights, of diagonal covariance.
 
-Every weight w_k has a variance s_k, 1 at first. A step compares the true path with the best path under w. With d the
+Every weight w_k has a variance s_k, at first 1, or 1 / v^2 where v > 1 is the largest value of its attribute: so
+models do not depend on the unit that large values are in. A step compares the true path with the best path under w. With d the
 features of the true path minus those of the other, m = sum_k d_k w_k is the margin, v = sum_k d_k^2 s_k its variance,
 and what the trainers have in common is
 
@@ -10,7 +11,8 @@ with a and g of their own, from m and v alone. Weights that have been looked at 
 best path is the true one nothing changes; the cost of a wrong label is not added to scores while searching.
 """
 
-from libc.stdint cimport int64_t
+from libc.math cimport fmax
+from libc.stdint cimport int32_t, int64_t
 
 from crfkit.core.dataset cimport Dataset
 from crfkit.core.kernels cimport K
@@ -27,6 +29,8 @@ from ..errors import ImpossibleError
 
 import array
 
+cdef double LEAST = 1e-30       # a variance of zero would stay so for ever
+
 
 cdef class ConfidenceTrainer(AveragedTrainer):
     """Options: average. A subclass has `lacking` and `solve`."""
@@ -38,9 +42,25 @@ cdef class ConfidenceTrainer(AveragedTrainer):
         self.s = <weight_t*>self.variance_buffer.data
         for k in range(layout.c.n_cells):
             self.s[k] = 1
+        if data.c.u_val != NULL:
+            self.narrow(0, data.c.u_id, data.c.u_val, data.c.u_ptr[data.c.n_tok])
+        if data.c.b_val != NULL:
+            self.narrow(layout.c.A, data.c.b_id, data.c.b_val, data.c.b_ptr[data.c.n_tok])
 
     def __dealloc__(self):
         buffer_free(&self.variance_buffer)
+
+    cdef void narrow(self, int64_t row, const int32_t* id, const float* value, int64_t n) noexcept nogil:
+        """Smaller first variances for attributes with values above 1; `row` is that of the first of them."""
+        cdef:
+            int64_t u, k, first, size
+            double most
+        for u in range(n):
+            most = 1 / fmax(1, <double>value[u] * value[u])
+            size = self.row_cells(row + id[u], &first)
+            if size and self.s[first] > most:
+                for k in range(first, first + size):
+                    self.s[k] = <weight_t>fmax(most, LEAST)
 
     cdef double lacking(self, double margin, double variance) noexcept nogil:
         """How far a margin falls short of what is wanted, if positive: the loss."""
@@ -77,7 +97,7 @@ cdef class ConfidenceTrainer(AveragedTrainer):
             self.w[cell] += <weight_t>(by * self.s[cell] * x)
             if self.u != NULL:
                 self.u[cell] += by * self.s[cell] * x * self.steps
-            self.s[cell] = <weight_t>(self.s[cell] / (1 + gain * x * x * self.s[cell]))
+            self.s[cell] = <weight_t>fmax(self.s[cell] / (1 + gain * x * x * self.s[cell]), LEAST)
         K.load_tau(&self.layout.c, self.w, 1.0, lat)
         return 0
 

@@ -21,7 +21,7 @@ from ..errors import TrainingError
 from .dual import dual_bytes
 
 cdef enum:
-    MAX_TRIALS = 30
+    MAX_TRIALS = 60
 
 cdef double WARM = 3e-5         # part of the objective below which the ways that remain are short enough
 

@@ -30,7 +30,7 @@ cdef class Objective:
     cdef readonly double l2
     cdef Visits visits
     cdef Nests nests
-    cdef BufferC weights, chunks, nll, gradients
+    cdef BufferC weights, chunks, nll, gradients, quanta, cold_quanta
     cdef int n_workers
     cdef int64_t n_chunks
     cdef int64_t next_chunk

@@ -25,20 +25,28 @@ cdef enum:
     CHUNK_TOKENS = 2048
 
 
-cdef double term_bound(Dataset data, Layout layout) except -1:
-    """No cell's sum of absolute terms is larger: all positions for a label pair, all values of an attribute."""
+cdef double quantum_of(double bound) noexcept:
+    """What terms are rounded to: twice the bound on a cell's sum of absolute terms, for the two terms expected and
+    observed, must be below 2^52 quanta."""
+    return 2.0 ** (ceil(log2(bound)) + 1 - 52)
+
+
+cdef double find_quanta(Dataset data, Layout layout, BufferC* quanta) except -1:
+    """The quantum of all cells of attributes without values, and one for each attribute where attributes have values.
+
+    No cell's sum of absolute terms is larger than that over all positions, for a label pair, or over all values of its
+    attribute. An attribute may occur several times at a position, so occurrences are counted where there are no values.
+    """
     cdef:
         const DatasetC* c = &data.c
-        BufferC sums
         double total = 0, weight, most
         double* of_u
         double* of_b
-        int64_t s, u
-    memset(&sums, 0, sizeof(BufferC))
-    buffer_reserve(&sums, <int64_t>layout.c.A + layout.c.B + 1, sizeof(double))
-    of_u = <double*>sums.data
+        int64_t s, u, n = <int64_t>layout.c.A + layout.c.B
+    buffer_reserve(quanta, n + 1, sizeof(double))
+    of_u = <double*>quanta.data
     of_b = of_u + layout.c.A
-    memset(of_u, 0, (<size_t>layout.c.A + layout.c.B) * sizeof(double))
+    memset(of_u, 0, <size_t>n * sizeof(double))
     for s in range(c.n_seq):
         weight = c.seq_weight[s] if c.seq_weight != NULL else 1.0
         total += weight * (c.seq_ptr[s + 1] - c.seq_ptr[s])
@@ -48,10 +56,25 @@ cdef double term_bound(Dataset data, Layout layout) except -1:
             for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
                 of_b[c.b_id[u]] += weight * (fabs(c.b_val[u]) if c.b_val != NULL else 1.0)
     most = fmax(total, 1.0)
-    for u in range(<int64_t>layout.c.A + layout.c.B):
-        most = fmax(most, of_u[u])
-    buffer_free(&sums)
-    return most
+    for u in range(n):
+        if (c.u_val if u < layout.c.A else c.b_val) == NULL:
+            most = fmax(most, of_u[u])
+        else:
+            of_u[u] = quantum_of(fmax(of_u[u], 1e-200))
+    return quantum_of(most)
+
+
+cdef int spread_quanta(Layout layout, const double* quanta, BufferC* cold) except -1:
+    """The quanta of attributes without dense rows, cell by cell."""
+    cdef:
+        const LayoutC* c = &layout.c
+        int64_t f, first = c.u_ptr[c.H]
+        int32_t a
+    buffer_reserve(cold, c.u_ptr[c.A] - first + 1, sizeof(double))
+    for a in range(c.H, c.A):
+        for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
+            (<double*>cold.data)[f - first] = quanta[a]
+    return 0
 
 
 cdef class Worker:
@@ -86,8 +109,9 @@ cdef class Objective:
         chunk[n] = data.c.n_seq
         self.n_chunks = n
         buffer_reserve(&self.nll, n, sizeof(double))
-        # Twice the bound, for the two terms expected and observed, must be below 2^52 quanta.
-        quantum = 2.0 ** (ceil(log2(term_bound(data, layout))) + 1 - 52)
+        quantum = find_quanta(data, layout, &self.quanta)
+        if data.c.u_val != NULL:
+            spread_quanta(layout, <const double*>self.quanta.data, &self.cold_quanta)
         threads = max(1, min(threads, n))
         self.workers = []
         buffer_reserve(&self.gradients, threads, sizeof(double*))
@@ -95,6 +119,8 @@ cdef class Objective:
             worker = Worker()
             worker.lattice = Lattice(layout.c.L)
             worker.lattice.c.quantum = quantum
+            worker.lattice.c.quanta = <const double*>self.quanta.data
+            worker.lattice.c.cold_quanta = <const double*>self.cold_quanta.data
             buffer_reserve(&worker.of_sums, <int64_t>self.nests.n * layout.c.P + 1, sizeof(double))
             worker.g_sums = <double*>worker.of_sums.data
             if k > 0:
@@ -109,6 +135,8 @@ cdef class Objective:
         buffer_free(&self.chunks)
         buffer_free(&self.nll)
         buffer_free(&self.gradients)
+        buffer_free(&self.quanta)
+        buffer_free(&self.cold_quanta)
 
     cdef weight_t* w(self) noexcept nogil:
         """The point of the last evaluation, as stored in models."""

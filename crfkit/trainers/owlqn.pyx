@@ -22,7 +22,7 @@ from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
 from crfkit.trainers.quasinewton cimport QuasiNewton
 
 cdef enum:
-    MAX_TRIALS = 30
+    MAX_TRIALS = 60
 
 
 cdef class Owlqn(QuasiNewton):

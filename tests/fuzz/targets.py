@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import crfkit
+from crfkit import modelfile, options
 from crfkit.cli.learn import _read_config
 from crfkit.constraints import constraints
 from crfkit.core.printing import Printer
@@ -25,8 +26,9 @@ from crfkit.progress import StopRequest
 from crfkit.reading import Source
 from crfkit.tagging import Tagger
 from crfkit.template import Template
+from crfkit.trainers.base import all_finite
 
-from . import mutate
+from . import mutate, trainings
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 TEMPLATE = """U00:%x[-1,0]/%x[0,0]
@@ -40,6 +42,7 @@ U07:%x[0,1] @all
 B
 B08:%x[0,1]/%x[-1,1]
 """
+HISTORY = "U:%x[0,0]\nU1:%y[-1]/%x[0,1]\nU2:%y[-2]%y[-1]\nU3:%x[0,1] @all\nB\nB1:%x[0,1]\nT\nT1:%x[0,1]\n"
 ROWS = [
     [["The", "DT"], ["man/x", "NN"], ["saw", "VBD"], ["12", "CD"], ["dogs", "NNS"]],
     [["Going", "VBG"], ["café/", "NN"], ["home", "NN"]],
@@ -83,6 +86,9 @@ def models() -> list[bytes]:
         learn(small_corpus(1), Template.parse("U:%x[0,0]\nB\n"), "perceptron", passes=1).to_bytes(),
         learn(small_corpus(1), Template.parse("B:%x[0,0]/%x[0,1]\nU:%x[-1,0]/%x[0,0]/%x[1,0]\n"), max_iter=2, features="all").to_bytes(),
         learn(io.BytesIO(lines.encode()), format="crfsuite", max_iter=3).to_bytes(),
+        learn(small_corpus(3), Template.parse(HISTORY), "lookahead", passes=2).to_bytes(),
+        learn(small_corpus(1), Template.parse(HISTORY), "lookahead", passes=1, direction="backward", depth=2).to_bytes(),
+        learn(small_corpus(3), Template.parse(TEMPLATE), "owlqn", max_iter=5, l1=0.3).to_bytes(),
     ]
 
 
@@ -111,6 +117,23 @@ def anything_but_a_crash(question: Callable[[], Any]) -> None:
     """Ask, and let our own errors be answers."""
     with suppress(CrfkitError):
         question()
+
+
+PRINTERS = ({}, {"verbose": 1}, {"verbose": 2}, {"nbest": 3}, {"posterior": True, "probability": True}, {"partial": True, "verbose": 2})
+
+
+def tagging(data: bytes) -> None:
+    """A model, after four bytes of its length, and a text for it."""
+    end = 4 + int.from_bytes(data[:4], "little")
+    try:
+        tagger = crfkit.load(data[4:end])
+    except CrfkitError:
+        tagger = crfkit.load(data[4:end], verify=False)
+    for given in PRINTERS:
+        source = Source(io.BytesIO(data[end:]), tagger.header["format"], block_size=64, allow_empty=True)
+        partial = "partial" in given
+        anything_but_a_crash(lambda source=source, given=given, partial=partial: list(tagger.text(source, Printer(**given), partial=partial, threads=1)))
+    anything_but_a_crash(lambda: tagger.tag_with_gold(io.BytesIO(data[end:]), threads=2))
 
 
 def template(data: bytes) -> None:
@@ -150,18 +173,22 @@ def scores(data: bytes) -> None:
 
 
 def checkpoint(data: bytes) -> None:
-    """Resume from a checkpoint."""
+    """Resume from a checkpoint, with the trainer that it names."""
     path = scratch("checkpoint", data)
-    for algorithm in ("lbfgs", "adf"):
-        given = {"max_iter": 3} if algorithm == "lbfgs" else {"passes": 3}
-        stop = StopRequest()
-        stop.signal = 2
-        anything_but_a_crash(
-            lambda algorithm=algorithm, given=given, stop=stop: learn(
-                small_corpus(2), Template.parse("U:%x[0,0]\nB\n"), algorithm, **given, checkpoint=path, resume=True, stop=stop
-            )
-        )
-        scratch("checkpoint", data)
+    identity = modelfile.read(path).header.get("identity")
+    algorithm = identity.get("algorithm") if isinstance(identity, dict) else None
+    if not isinstance(algorithm, str) or algorithm not in options.TRAINERS:
+        algorithm = "lbfgs"
+    stop = StopRequest()
+    stop.signal = 2
+    model = resumable(algorithm, 3, checkpoint=path, resume=True, stop=stop)
+    assert all_finite(model.weights), "a weight is not finite"
+
+
+def resumable(algorithm: str, passes: int, **given: Any) -> Any:
+    """The runs whose checkpoints are mutated."""
+    given["passes" if hasattr(options.TRAINERS[algorithm], "passes") else "max_iter"] = passes
+    return learn(small_corpus(2), Template.parse("U:%x[0,0]\nB\nB1:%x[0,1]\n"), algorithm, **given)
 
 
 def pairs(data: bytes) -> None:
@@ -171,8 +198,6 @@ def pairs(data: bytes) -> None:
 
 def config(data: bytes) -> None:
     """A file of options."""
-    from crfkit import options
-
     found = _read_config(scratch("config", data))
     algorithm = found.pop("algorithm", "lbfgs")
     options.make(algorithm, {name: value for name, value in found.items() if name not in Run.__dataclass_fields__ and name not in ("quiet", "progress")})
@@ -210,11 +235,11 @@ def an_item_tagger() -> Tagger:
 
 
 def checkpoints() -> list[bytes]:
-    """Of two trainers, the runs that `checkpoint` resumes."""
+    """One of each trainer."""
     found = []
-    for algorithm, given in (("lbfgs", {"max_iter": 2}), ("adf", {"passes": 2})):
+    for algorithm in options.TRAINERS:
         path = os.path.join(_folder.name, "seed")
-        learn(small_corpus(2), Template.parse("U:%x[0,0]\nB\n"), algorithm, **given, checkpoint=path)
+        resumable(algorithm, 2, checkpoint=path)
         found.append(Path(path).read_bytes())
         os.unlink(path)
     return found
@@ -240,6 +265,15 @@ def sound_models(source: random.Random) -> bytes:
 def checkpoint_mutations(source: random.Random) -> bytes:
     """The same of checkpoints."""
     return mutate.model(source, kept("checkpoints", checkpoints))
+
+
+def models_with_text(source: random.Random) -> bytes:
+    """A model, in half of all cases changed, and a text."""
+    seeds = kept("models", models)
+    seed = source.choice(seeds)
+    data = source.choice((lambda: seed, lambda: seed, lambda: mutate.model(source, [seed]), lambda: mutate.text(source, [seed], [b"\0" * 8])))()
+    texts, words = (text_of_attributes, ATTRIBUTES) if seed == seeds[3] else (text_of_columns, COLUMNS)
+    return len(data).to_bytes(4, "little") + data + mutate.text(source, texts(), words)
 
 
 SPACES = [b" ", b"\t", b"\n", b"\r\n", b"\n\n", b"\0", b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b\x08", b"\xe2\x80\xa8", b"_", b"#"]
@@ -276,6 +310,8 @@ TARGETS: dict[str, Target] = {
     "model": Target(raw_models, lambda data: use(data, True)),
     "model-checksums": Target(sound_models, lambda data: use(data, True)),
     "model-unverified": Target(sound_models, lambda data: use(data, False)),
+    "tag": Target(models_with_text, tagging),
+    "learn": Target(trainings.training, trainings.train),
     "columns": Target(of_text(text_of_columns, COLUMNS), columns),
     "crfsuite": Target(of_text(text_of_attributes, ATTRIBUTES), attributes),
     "template": Target(of_text(lambda: [TEMPLATE.encode(), b"U:%x[0,0]\nB\n"], MACROS), template),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -173,33 +174,47 @@ def test_the_same_bytes_with_any_number_of_threads(algorithm, threads):
 
 PROGRAM = """
 import hashlib, sys
-from crfkit.learning import learn
+from crfkit import load
 from crfkit.core.kernels import variant
+from crfkit.core.printing import Printer
+from crfkit.learning import learn
+from crfkit.reading import Source
 train, rules, algorithm, name = sys.argv[1:]
-model = learn(train, rules, algorithm, **{name: 3})
-print(variant(), hashlib.sha256(model.to_bytes()).hexdigest())
+model = learn(train, rules, algorithm, **{name: 3}).to_bytes()
+tagger = load(model)
+chosen = {"verbose": 2} if tagger.has_probabilities else {}
+tagged = {b"".join(tagger.text(Source(train), Printer(**chosen), threads=n)) for n in (1, 2, 3)}
+assert len(tagged) == 1
+print(variant(), hashlib.sha256(model).hexdigest(), hashlib.sha256(*tagged).hexdigest())
 """
+FILES = (str(ROOT / "data/chunking.dev.txt"), str(ROOT / "templates/chunking-rich.txt"))
 
 
 @cache
-def digest(algorithm, variant):
-    """Of a model trained with these loops; None where the processor lacks them."""
-    files = [ROOT / "data/chunking.dev.txt", ROOT / "templates/chunking-rich.txt"]
+def digests(algorithm, variant):
+    """Of a model trained with these loops, and of text that it tagged; None where the processor lacks them. Each by a
+    process of its own, in which Python's sets have an order of their own."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *map(str, files), algorithm, *limit(algorithm, 3)],
-        env={**os.environ, "CRFKIT_SIMD": variant}, cwd=tempfile.gettempdir(), capture_output=True, text=True,
+        [sys.executable, "-c", PROGRAM, *FILES, algorithm, *limit(algorithm, 3)],
+        env={**os.environ, "CRFKIT_SIMD": variant, "PYTHONHASHSEED": str(len(variant))}, cwd=tempfile.gettempdir(), capture_output=True, text=True,
     )  # fmt: skip
     if done.returncode and "no such variant" in done.stderr:
         return None
     assert done.returncode == 0, done.stderr
-    used, found = done.stdout.split()
+    used, *found = done.stdout.split()
     assert used == variant
     return found
 
 
 @pytest.mark.parametrize("variant", ["avx2", "avx512"])
 def test_the_same_bytes_with_every_instruction_set(algorithm, variant):
-    found = digest(algorithm, variant)
+    """Models, and what they tag with any number of threads."""
+    found = digests(algorithm, variant)
     if found is None:
         pytest.skip(f"this processor has no {variant}")
-    assert found == digest(algorithm, "base")
+    assert found == digests(algorithm, "base")
+
+
+def test_the_same_bytes_in_another_process(algorithm):
+    model = learn(*FILES, algorithm, **limit(algorithm, 3)).to_bytes()
+    assert hashlib.sha256(model).hexdigest() == digests(algorithm, "base")[0]

@@ -1,5 +1,6 @@
 """The objective of the batch trainers and its gradient, against a slow twin, finite differences, and itself."""
 
+import array
 import os
 import subprocess
 import sys
@@ -78,6 +79,26 @@ def test_extreme_weights_stay_finite():
     expected_f, expected = objective(weights, corpus, 0.0)
     assert f == pytest.approx(expected_f, rel=1e-12)
     assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e6, 1e12, 1e20])
+def test_large_values_do_not_blur_small_ones(size):
+    """Terms are rounded as befits the values of their own attribute."""
+    random = Random(3)
+
+    def items(a):
+        return [(a, random.gauss(0, size)), (a + 1, random.gauss(0, 1))]
+
+    samples = [Sample([random.randrange(2) for _ in range(4)], [items(0) for _ in range(4)], [items(0) for _ in range(4)]) for _ in range(30)]
+    corpus = Corpus(samples, 2, 2, 2, u_all={0, 1}, b_all={0, 1}, tau_all=True)
+    built = Built(corpus)
+    weights = {f: random.gauss(0, 0.5) / (size if f[0] != "T" and f[1] == 0 else 1) for f in sorted(corpus.features(), key=str)}
+    point = built.to_cells(weights, "d")
+    exact = {f: float(array.array("f", [w])[0]) for f, w in weights.items()}  # as scores are made of them
+    found = built.to_weights(Objective(built.dataset, built.layout, 0.0, 1).at(point)[1])
+    expected = objective(exact, corpus, 0.0)[1]
+    for feature, slope in expected.items():
+        assert found[feature] == pytest.approx(slope, abs=1e-6 * (size if feature[0] != "T" and feature[1] == 0 else 1))
 
 
 # --- the same bits ------------------------------------------------------------------------------------------------

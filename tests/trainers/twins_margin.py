@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import inf
+from typing import Any
 
 import numpy as np
 from trainers.twins import Corpus, Sample, Weights, path_features, paths_by_score, problem
@@ -121,7 +122,7 @@ class Confident(Averaged):
     def step(self, sample: Sample) -> float:
         """One step with the factors of the subclass."""
         d = difference(self.weights, sample, next(self.candidates(sample, 1)))
-        s = {feature: self.variances.setdefault(feature, 1.0) for feature in self.weights}
+        s = {feature: self.variances.setdefault(feature, self.first_variance(feature)) for feature in self.weights}
         m, v = dot(d, self.weights), sum(x * x * s[feature] for feature, x in d.items())
         if v == 0 or sample.weight == 0 or self.lacking(m, v) <= 0:
             return 0.0
@@ -130,6 +131,12 @@ class Confident(Averaged):
             self.weights[feature] += a * s[feature] * x
             self.variances[feature] = 1 / (1 / s[feature] + g * x * x)
         return sample.weight * self.lacking(m, v)
+
+    def first_variance(self, feature: Any) -> float:
+        """1, or less where the attribute has values above 1."""
+        kind = {"U": "unigrams", "B": "bigrams"}.get(feature[0])
+        found = (abs(v) for s in self.corpus.samples for items in (getattr(s, kind) if kind else ()) for a, v in items if a == feature[1])
+        return 1 / max(1.0, *found, 0.0) ** 2
 
     @abstractmethod
     def lacking(self, m: float, v: float) -> float:

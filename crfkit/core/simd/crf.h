@@ -114,6 +114,8 @@ typedef struct {
     double taumax, taurange;
     double logz;
     double quantum;     /* expectations are rounded to multiples of this: their sums are exact in any order */
+    const double *quanta; /* [A+B] the same for each attribute, and */
+    const double *cold_quanta; /* for each cell that is not of a dense row; both only where attributes have values */
 } LatticeC;
 
 /* The dual variables of one sequence, expectations minus the truth: of its nodes, of the label pairs that have weights,
