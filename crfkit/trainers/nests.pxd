@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from crfkit.core.dataset cimport Dataset
 from crfkit.core.memory cimport BufferC
 from crfkit.core.structs cimport DatasetC, LayoutC, weight_t
 
@@ -16,6 +17,7 @@ cdef struct AttributeC:
 
 cdef class Nests:
     cdef readonly int32_t n             # rows of sums
+    cdef Dataset data                   # which `c` is a view of
     cdef DatasetC c                     # the data with the sums in place of what they add up
     cdef BufferC u_ptr, u_id, starts, parts, table
     cdef double* sums                   # [n][P]

@@ -4,8 +4,8 @@ Where a template has a line for two words and one for each of them, the attribut
 those of its words. Scores add up the weights of all three at each of its tokens, and each token hands its gradient to
 all three. Here that is done once for all tokens of the pair: a *nest* is a row that holds the sum of the weights. It
 stands in the data in place of the attributes that it adds up, as the number -1 - k for nest k, and what its gradient has
-become goes to each of them at the end. A nest may have others within: the words their prefixes, three parts of speech the pairs of them. That leaves
-about half of the rows to be visited, while the function is the same.
+become goes to each of them at the end. A nest may have others within: the words their prefixes, three parts of speech
+the pairs of them. That leaves about half of the rows to be visited, while the function is the same.
 
 Which lines bring others along the template says (Plan.containers), what they bring is read from the data, and that it is
 always the same is verified: different cells may make the same string, and rare attributes are dropped.
@@ -26,6 +26,7 @@ cdef enum:
     UNCLEAR = -2                # two attributes of the same slot
     VISIT = 32                  # what it costs to get to a row, in cells of a dense row added up
     SCATTERED = 8               # and what one cell elsewhere costs
+
 
 cdef inline int64_t cost(const LayoutC* layout, int32_t a) noexcept nogil:
     """Of a visit to the row of attribute a, or of a nest."""
@@ -60,11 +61,11 @@ def in_order(list within) -> list[int]:
 
 
 cdef class Nests:
-    """The nests of a data set, and the data with nests in place of what they add up (`c`). None where attributes have
-    values, or where it is not known which lines made them."""
+    """The nests of a data set, and the data with nests in place of what they add up (`c`). There are none where attributes
+    have values, or where it is not known which lines made them."""
 
     def __init__(self, Dataset data not None, Layout layout not None):
-        self.c = data.c
+        self.data, self.c = data, data.c
         if data.nesting is not None and data.c.u_val == NULL:
             made_by, within = data.nesting
             if within:
@@ -97,6 +98,7 @@ cdef class Nests:
 
     cdef int find(self, const DatasetC* data, const LayoutC* layout, const int64_t[::1] made_by,
                   const int32_t[::1] within, const int32_t[::1] order) except -1:
+        """Read from the data what attributes bring along, and whether that is always the same."""
         cdef:
             int32_t n_slots = <int32_t>within.shape[0], a, slot
             int64_t members = 0, t
@@ -104,7 +106,6 @@ cdef class Nests:
             AttributeC* attribute
             int32_t* member
             int32_t* at                 # the attribute of each slot at a token
-            int32_t* nest               # its number, of each attribute
             int32_t[::1] width = array.array("i", bytes(4 * n_slots))     # slots within each slot
             int32_t[::1] place = array.array("i", bytes(4 * n_slots))     # of a slot among those within the same one
         if made_by.shape[0] != layout.A:
@@ -164,7 +165,7 @@ cdef class Nests:
             if not width[slot]:
                 continue
             for a in range(layout.A):
-                if attribute[a].slot != slot or attribute[a].broken:
+                if attribute[a].slot != slot or attribute[a].broken or attribute[a].count == 0:
                     continue
                 buffer_reserve(&self.parts, n_parts + 1 + width[slot], sizeof(int32_t))
                 self.part = <int32_t*>self.parts.data

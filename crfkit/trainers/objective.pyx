@@ -134,9 +134,9 @@ cdef class Objective:
         buffer_free(&self.weights)
         buffer_free(&self.chunks)
         buffer_free(&self.nll)
+        buffer_free(&self.gradients)
         buffer_free(&self.quanta)
         buffer_free(&self.cold_quanta)
-        buffer_free(&self.gradients)
 
     cdef weight_t* w(self) noexcept nogil:
         """The point of the last evaluation, as stored in models."""
