@@ -7,7 +7,7 @@ Most iterations are spent on the way to the neighbourhood of the optimum. Dual c
 passes, but has no certain end; so it makes the start (`prepare`), and L-BFGS goes on from there to its own criteria.
 """
 
-from libc.math cimport fabs, fmax, isfinite, log
+from libc.math cimport INFINITY, fabs, fmax, isfinite, log
 from libc.stdint cimport int64_t
 
 from crfkit.core.dataset cimport Dataset
@@ -22,6 +22,9 @@ from .dual import dual_bytes
 
 cdef enum:
     MAX_TRIALS = 60
+
+cdef enum:
+    PATIENCE = 32               # passes of the warm-up within which the ways that remain must be halved
 
 cdef double WARM = 3e-5         # part of the objective below which the ways that remain are short enough
 
@@ -49,7 +52,8 @@ cdef class Lbfgs(QuasiNewton):
         better than none."""
         cdef:
             DualAscent ascent
-            double objective, nothing
+            double objective, nothing, left, goal = INFINITY
+            int since = 0
         if not self.cold or not warm_up_bytes(self.data, self.layout, self.options):
             return
         nothing = self.without_weights()
@@ -60,7 +64,10 @@ cdef class Lbfgs(QuasiNewton):
             except TrainingError:
                 return          # weights without bounds
             yield {"loss": objective}
-            if (should_stop is not None and should_stop()) or ascent.remaining() < WARM * objective:
+            left, since = ascent.remaining(), since + 1
+            if left < 0.5 * goal:
+                goal, since = left, 0
+            if (should_stop is not None and should_stop()) or left < WARM * objective or since == PATIENCE:
                 break
         self.move_to(ascent)
         self.evaluate()
