@@ -97,12 +97,11 @@ class _QuasiNewton(_Batch):
     """What lbfgs and owlqn have in common."""
 
     l2: float = _l2(1.0)
-    memory: int = option(6, "Steps that the quasi-Newton method remembers.", low=1, high=64)
+    memory: int = option(4, "Steps that the quasi-Newton method remembers.", low=1, high=64)
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: five vectors, the history in single precision, a gradient for each further thread,
-        and the weights as the model stores them, twice."""
-        return 5 * 8 + 2 * self.memory * 4 + (threads - 1) * 8 + 2 * 4
+        """Memory for a weight: itself, before and after a step, the history, and a gradient for each thread."""
+        return 2 * 4 + 2 * self.memory * 4 + threads * 8
 
 
 @dataclass(frozen=True)

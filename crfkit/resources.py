@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 DOUBLE = 8
+WEIGHT = 4
 BLOCK = 1 << 20
 
 
@@ -63,8 +64,8 @@ def expected_memory(corpus: Corpus, options: Any, threads: int) -> int:
     if isinstance(options, trainer_options.Lbfgs):
         from .trainers.lbfgs import warm_up_bytes
 
-        # Its history is not in use before the warm-up is over.
-        own = max(own, corpus.layout.n_cells * 6 * DOUBLE + warm_up_bytes(corpus.dataset, corpus.layout, options))
+        # It has weights of its own; no other vector is in use before it is over.
+        own = max(own, corpus.layout.n_cells * 2 * WEIGHT + warm_up_bytes(corpus.dataset, corpus.layout, options))
     if isinstance(options, trainer_options.Sbcd):
         from .trainers.sbcd import bytes_of_data
 

@@ -137,11 +137,13 @@ cdef extern from "crf.h" nogil:
         double (*dot_row)(int32_t, const double*, const double*) noexcept nogil
         void (*multiply)(int32_t, const double*, double*) noexcept nogil
         void (*exp_row)(int64_t, const double*, double, double*) noexcept nogil
-        double (*dot)(int64_t, const double*, const double*) noexcept nogil
+        double (*dot)(int64_t, const double*, const float*) noexcept nogil
+        double (*dot_doubles)(int64_t, const double*, const double*) noexcept nogil
+        double (*dot_floats)(int64_t, const float*, const float*) noexcept nogil
         void (*dots)(int64_t, int64_t, int32_t, const float**, const float*, const float*, const double*,
                      double*) noexcept nogil
         void (*combine)(int64_t, int64_t, int32_t, const float**, const double*, double, const double*,
-                        double*) noexcept nogil
+                        float*) noexcept nogil
         double (*exp)(double) noexcept nogil
         double (*log)(double) noexcept nogil
 

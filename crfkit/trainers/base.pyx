@@ -124,9 +124,12 @@ cdef class Trainer:
         """One pass over the data; `should_stop()` is asked now and then, to end it early."""
         raise TypeError(f"{type(self).__name__} does not say what a pass is")
 
+    def finish(self) -> None:
+        """No further pass will be asked for: free what only passes need."""
+
     def weights(self) -> array.array:
         """A copy of the weights, as they would be stored."""
-        cells = array.array("f", bytes(4 * self.layout.c.n_cells))
+        cells = array.array("f", [0.0]) * self.layout.c.n_cells
         cdef float[::1] view = cells if len(cells) else None
         if len(cells):
             memcpy(&view[0], self.w, self.layout.c.n_cells * sizeof(weight_t))

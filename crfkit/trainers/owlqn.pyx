@@ -19,6 +19,7 @@ from libc.string cimport memset
 from crfkit.core.dataset cimport Dataset
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.core.structs cimport weight_t
 from crfkit.trainers.quasinewton cimport QuasiNewton
 
 cdef enum:
@@ -51,7 +52,7 @@ cdef class Owlqn(QuasiNewton):
         QuasiNewton.evaluate(self)
         with nogil:
             for k in range(self.n):
-                size += fabs(self.x[k])
+                size += fabs(self.w[k])
         self.f += self.l1 * size
         return 0
 
@@ -60,7 +61,7 @@ cdef class Owlqn(QuasiNewton):
         cdef int64_t k
         cdef double g, x
         for k in range(self.n):
-            x, g = self.x[k], self.g[k]
+            x, g = self.w[k], self.g[k]
             if x > 0 or (x == 0 and g < -self.l1):
                 self.steep[k] = g + self.l1
             elif x < 0 or g > self.l1:
@@ -76,17 +77,17 @@ cdef class Owlqn(QuasiNewton):
                     self.d[k] = 0
 
     cdef double move(self, double step) noexcept nogil:
-        """x = x_old + step d, but for weights that would leave the orthant; the slope at x_old times the way gone."""
+        """w = w_old + step d, but for weights that would leave the orthant; the slope at w_old times the way gone."""
         cdef:
             int64_t k
             double slope = 0, side
         for k in range(self.n):
-            self.x[k] = self.x_old[k] + step * self.d[k]
+            self.w[k] = <weight_t>(self.w_old[k] + step * self.d[k])
             if self.l1 > 0:
-                side = self.x_old[k] if self.x_old[k] != 0 else -self.steep[k]
-                if (self.x[k] <= 0) if side > 0 else (self.x[k] >= 0):
-                    self.x[k] = 0
-            slope += self.steep[k] * (self.x[k] - self.x_old[k])
+                side = self.w_old[k] if self.w_old[k] != 0 else -self.steep[k]
+                if (self.w[k] <= 0) if side > 0 else (self.w[k] >= 0):
+                    self.w[k] = 0
+            slope += self.steep[k] * (<double>self.w[k] - self.w_old[k])
         return slope
 
     cdef bint search(self, double step, double slope0) except -1:

@@ -199,13 +199,15 @@ typedef struct {
     void (*multiply)(int32_t P, const double *by, double *row);
     void (*exp_row)(int64_t n, const double *x, double scale, double *out);
     /* products and sums of long vectors; the order of summation depends on nothing but the lengths */
-    double (*dot)(int64_t n, const double *x, const double *y);
+    double (*dot)(int64_t n, const double *x, const float *y);
+    double (*dot_doubles)(int64_t n, const double *x, const double *y);
+    double (*dot_floats)(int64_t n, const float *x, const float *y);
     /* over elements first .. last: out[3 k + 0, 1, 2] = rows[k] . s, rows[k] . y, rows[k] . g */
     void (*dots)(int64_t first, int64_t last, int32_t n_rows, const float **rows, const float *s, const float *y,
                  const double *g, double *out);
-    /* over elements first .. last: out = a g + sum_k c[k] rows[k] */
+    /* over elements first .. last: out = a g + sum_k c[k] rows[k]; out may be one of the rows */
     void (*combine)(int64_t first, int64_t last, int32_t n_rows, const float **rows, const double *c, double a,
-                    const double *g, double *out);
+                    const double *g, float *out);
     double (*exp)(double);
     double (*log)(double);
 } KernelsC;
