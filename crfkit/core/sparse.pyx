@@ -75,8 +75,9 @@ cdef class SparseEdges:
 
     cdef bint follow(self, LatticeC* lat, const LayoutC* layout, const weight_t* zeros, Recursions recursions) except -1:
         """For weights that change all the time: let a lattice look at the layout's label pairs only, whatever they weigh, if
-        they are few. `K.load_pairs` then takes the place of lattice_load_weights. All weights are zero yet."""
-        if not layout.has_tau or not self.count(lat, layout, recursions):
+        they are few. `K.load_pairs` then takes the place of lattice_load_weights. All weights are zero yet. Without plain
+        label pairs there is nothing to load: False, and none are counted."""
+        if not self.count(lat, layout, recursions) or not layout.has_tau:
             return False
         lattice_load_weights(lat, layout, zeros, 1.0)
         self.find(lat, layout.tau_mask, recursions)

@@ -20,7 +20,8 @@ cdef enum Share:                # of the work on cells
 
 cdef class Worker:
     cdef Lattice lattice
-    cdef SparseEdges few        # label pairs with a weight, if these are few
+    cdef SparseEdges few        # label pairs that are features, or else those with a weight, if these are few
+    cdef bint listed            # those that are features are
     cdef BufferC gradient, of_sums
     cdef double* g              # the gradient of its share
     cdef double* g_sums         # and that of the sums

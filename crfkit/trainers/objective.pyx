@@ -102,6 +102,7 @@ cdef class Objective:
         self.visits = Visits(data, layout)
         self.nests = self.visits.nests
         buffer_reserve(&self.weights, layout.c.n_cells, sizeof(weight_t))
+        memset(self.weights.data, 0, layout.c.n_cells * sizeof(weight_t))
         buffer_reserve(&self.chunks, data.c.n_seq + 1, sizeof(int64_t))
         chunk = <int64_t*>self.chunks.data
         for s in range(data.c.n_seq):
@@ -123,7 +124,7 @@ cdef class Objective:
             worker = Worker()
             worker.lattice = Lattice(layout.c.L)
             worker.few = SparseEdges()
-            worker.few.count(&worker.lattice.c, &layout.c, self.recursions)
+            worker.listed = worker.few.follow(&worker.lattice.c, &layout.c, self.w(), self.recursions)
             worker.lattice.c.quantum = quantum
             worker.lattice.c.quanta = <const double*>self.quanta.data
             worker.lattice.c.cold_quanta = <const double*>self.cold_quanta.data
@@ -259,8 +260,11 @@ cdef class Objective:
             double nll, lost = 0
         memset(worker.g, 0, layout.n_cells * sizeof(double))
         memset(worker.g_sums, 0, self.nests.n * layout.P * sizeof(double))
-        lattice_load_weights(lat, layout, self.w(), 1.0)
-        worker.few.choose(lat, self.recursions)
+        if worker.listed:
+            K.load_pairs(layout, self.w(), 1.0, &worker.few.c, lat)
+        else:
+            lattice_load_weights(lat, layout, self.w(), 1.0)
+            worker.few.choose(lat, self.recursions)
         while True:
             c = crfkit_fetch_add(&self.next_chunk, 1)
             if c >= self.n_chunks:
