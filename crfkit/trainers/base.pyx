@@ -262,7 +262,7 @@ cdef class OnlineTrainer(Trainer):
         for k in range(n):
             self.sequence = which[k]
             sent = dataset_sentence(&self.data.c, self.sequence)
-            self.lattice.reserve(&sent)
+            self.lattice.reserve_lists(&self.layout.c, &sent)
             self.step(&sent, loss)
             if not isfinite(loss[0]):
                 with gil:

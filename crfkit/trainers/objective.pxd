@@ -6,6 +6,7 @@ from crfkit.core.dataset cimport Dataset
 from crfkit.core.lattice cimport Lattice
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport BufferC
+from crfkit.core.sparse cimport Recursions, SparseEdges
 from crfkit.core.structs cimport weight_t
 from crfkit.trainers.nests cimport Nests
 from crfkit.trainers.visits cimport Visits
@@ -18,6 +19,8 @@ cdef enum Share:                # of the work on cells
 
 cdef class Worker:
     cdef Lattice lattice
+    cdef SparseEdges few        # label pairs that are features, or else those with a weight, if these are few
+    cdef bint listed            # those that are features are
     cdef BufferC gradient, of_sums
     cdef double* g              # the gradient of its share
     cdef double* g_sums         # and that of the sums
@@ -30,12 +33,15 @@ cdef class Objective:
     cdef Dataset data
     cdef Layout layout
     cdef readonly double l2
+    cdef Recursions recursions
     cdef Visits visits
     cdef Nests nests
     cdef BufferC chunks, nll, gradients, quanta, cold_quanta
     cdef int n_workers
     cdef int64_t n_chunks
     cdef int64_t next_chunk
+    cdef double bound           # no value above it is of interest: an evaluation may then be given up
+    cdef bint given_up
     cdef list workers
     cdef object pool
     cdef const weight_t* w      # of this evaluation

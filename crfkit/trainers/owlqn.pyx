@@ -8,11 +8,12 @@ orthant on the way is set to zero, exactly. The pseudo-gradient takes the place 
 slope of F to the side where F falls, or zero where F falls to neither side. The history is that of f alone, since
 the penalty has no curvature.
 
-The line search halves the step until F falls by Armijo's condition along the bent way that was really gone. Without
-an L1 penalty there are no orthants, and this is L-BFGS with that line search.
+The line search halves the step until F falls by Armijo's condition along the bent way that was really gone. Early
+directions may be hundreds of times too long, so that a trial is given up as soon as the sequences looked at lose more than
+F was. Without an L1 penalty there are no orthants, and this is L-BFGS with that line search.
 """
 
-from libc.math cimport fabs, isfinite
+from libc.math cimport INFINITY, fabs, isfinite
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
@@ -24,6 +25,9 @@ from crfkit.trainers.quasinewton cimport QuasiNewton
 
 cdef enum:
     MAX_TRIALS = 60
+
+# Relative to F: what is rounding of its sums.
+cdef double ROUNDING = 1e-12
 
 
 cdef class Owlqn(QuasiNewton):
@@ -98,7 +102,9 @@ cdef class Owlqn(QuasiNewton):
             slope = self.move(step)
             if -slope <= 1e-16 * fabs(f0):
                 break           # beyond what f resolves
+            self.objective.bound = f0 * (1 + ROUNDING)
             self.evaluate()
+            self.objective.bound = INFINITY
             if isfinite(self.f) and self.f < f0 and self.f <= f0 + 1e-4 * slope:
                 return True
             step /= 2
