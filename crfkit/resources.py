@@ -65,6 +65,10 @@ def expected_memory(corpus: Corpus, options: Any, threads: int) -> int:
 
         # Its history is not in use before the warm-up is over.
         own = max(own, corpus.layout.n_cells * 6 * DOUBLE + warm_up_bytes(corpus.dataset, corpus.layout, options))
+    if isinstance(options, (trainer_options.Lbfgs, trainer_options.Owlqn)):
+        from .trainers.visits import bytes_of_visits
+
+        own += bytes_of_visits(corpus.dataset, corpus.layout, threads)
     if isinstance(options, trainer_options.Sbcd):
         from .trainers.sbcd import bytes_of_data
 
