@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 DOUBLE = 8
 BLOCK = 1 << 20
+INDEX = 32  # bytes for each attribute when the model is made, about: its tables and its string
 
 
 def size(text: Any) -> int:
@@ -59,7 +60,7 @@ def expected_memory(corpus: Corpus, options: Any, threads: int) -> int:
     if not now:
         return 0
     own = corpus.layout.n_cells * options.bytes_per_cell(threads)
-    own += sum(corpus.layout.n_attributes) * getattr(options, "bytes_per_attribute", 0)
+    own += sum(corpus.layout.n_attributes) * (INDEX + getattr(options, "bytes_per_attribute", 0))
     if isinstance(options, trainer_options.Lbfgs):
         from .trainers.lbfgs import warm_up_bytes
 

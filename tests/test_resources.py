@@ -1,14 +1,13 @@
 """Memory: sizes, the estimate against what is really used, and the limit."""
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pytest
-from commands import crfkit, error, write_part
+from commands import crfkit, error, plain_build, write_part
 
 from crfkit import options
 from crfkit.errors import OptionError
@@ -36,7 +35,7 @@ def estimate_and_peak(train, template, algorithm, **given):
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
-@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer needs memory of its own for each allocation")
+@plain_build
 @pytest.mark.parametrize("features", ["observed", "all"])
 @pytest.mark.parametrize("algorithm", options.TRAINERS)
 def test_the_estimate_is_near_the_peak(algorithm, features):
