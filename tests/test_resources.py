@@ -1,6 +1,7 @@
 """Memory: sizes, the estimate against what is really used, and the limit."""
 
 import json
+import random
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ found = {}
 class Said(learning.Progress):
     def summary(self, counts):
         found["expected"] = counts["memory"]
-learning.learn(sys.argv[1], sys.argv[2], sys.argv[3], progress=Said(quiet=True), **json.loads(sys.argv[4]))
+learning.learn(sys.argv[1], sys.argv[2] or None, sys.argv[3], progress=Said(quiet=True), **json.loads(sys.argv[4]))
 print(found["expected"], resources.in_use()[1])
 """
 
@@ -42,6 +43,34 @@ def test_the_estimate_is_near_the_peak(algorithm, features):
     limit = {"passes": 1} if hasattr(options.TRAINERS[algorithm], "passes") else {"max_iter": 7}
     files = (ROOT / "data/letters.train.txt", ROOT / "templates/letter-to-sound.txt")
     expected, peak = estimate_and_peak(*files, algorithm, features=features, threads=2, **limit)
+    assert 0.7 * peak < expected < 1.3 * peak
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory):
+    """Attribute lines with values, forty labels, many attributes."""
+    source = random.Random(1)
+    lines = []
+    for _ in range(1500):
+        for _ in range(8):
+            label = source.randrange(40)
+            lines.append("\t".join([f"l{label}", *(f"a{label * source.randrange(1000)}:{source.random():.4f}" for _ in range(12))]))
+        lines.append("")
+    path = tmp_path_factory.mktemp("items") / "train"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
+@plain_build
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("algorithm", options.TRAINERS)
+def test_the_estimate_for_values_and_labels(algorithm, threads, items):
+    """With checkpoints and development data, which need some memory too."""
+    chosen = {"passes": 1, "max_iter": 7, "warm_up": 2, "rate": 0.1}
+    chosen = {name: value for name, value in chosen.items() if hasattr(options.TRAINERS[algorithm], name)}
+    dev = str(ROOT / "data/reals.test.txt")
+    expected, peak = estimate_and_peak(items, "", algorithm, format="crfsuite", threads=threads, dev=dev, checkpoint=str(items) + algorithm + str(threads), **chosen)
     assert 0.7 * peak < expected < 1.3 * peak
 
 
