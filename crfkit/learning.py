@@ -175,7 +175,8 @@ def learn_path(
         return
     checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
     corpus = read_corpus(train, _template(template, run.format), run, progress, getattr(options, "direction", None))
-    expected = expected_memory(corpus, options, threads(run))
+    taggers = 0 if run.dev is None else threads(run)
+    expected = expected_memory(corpus, options, at_work(algorithm, run), taggers)
     progress.summary({**corpus.summary, "memory": expected})
     progress.warn(value_warning(corpus.dataset.largest_value))
     check_memory(expected, run.max_memory)
@@ -217,14 +218,22 @@ def threads(run: Run) -> int:
     return run.threads or available_cpus()
 
 
+def at_work(algorithm: str, run: Run) -> int:
+    """How many of them a trainer may use. Without locks the weights depend on their number, so nobody gets more than one
+    of those unasked."""
+    from .trainers import trainer_class
+
+    cls = trainer_class(algorithm)
+    if cls.lock_free:
+        return max(run.threads, 1)
+    return threads(run) if cls.threaded else 1
+
+
 def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial: array.array | None = None) -> Any:
     """The trainer of that name, ready for its first pass."""
     from .trainers import trainer_class
-    from .trainers.base import OnlineTrainer
 
-    cls = trainer_class(algorithm)
-    # the weights of online trainers depend on the number of threads: nobody gets more than one unasked
-    number = max(run.threads, 1) if issubclass(cls, OnlineTrainer) else threads(run)
+    cls, number = trainer_class(algorithm), at_work(algorithm, run)
     return cls(corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=number, shared=corpus.builder.shared())
 
 

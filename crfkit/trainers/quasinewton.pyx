@@ -161,6 +161,8 @@ cdef class QuasiNewton(Trainer):
     not the smooth objective alone, its value (`evaluate`), where it falls (`look_around`) and which directions it
     takes (`restrict_direction`). Options: l2, memory, epsilon, delta, period."""
 
+    threaded = True
+
     def __init__(self, Dataset data, Layout layout, options, initial=None, int threads=1, **unused):
         cdef int64_t k, stride
         self.n = layout.c.n_cells
