@@ -49,7 +49,7 @@ def lattice_bytes(corpus: Corpus) -> int:
     """The scratch of one thread for the longest sequence: six numbers a label and token, matrices, and two more of
     these a token where rich features make edges differ."""
     width, longest = (len(corpus.dataset.labels) + 7) // 8 * 8, corpus.dataset.longest
-    matrices = 5 + (2 * longest if corpus.dataset.n_incidences[1] else 0)
+    matrices = 5 + 2 * min(longest, corpus.dataset.n_incidences[1])
     return DOUBLE * width * (6 * longest + matrices * width)
 
 
