@@ -78,6 +78,8 @@ def from_file(path: str | os.PathLike[str], labels: Sequence[str]) -> Constraint
         raise FileError(f"{name}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise DataError("is not UTF-8: expected a file of pairs of labels", name) from None
+    except ValueError:  # a zero byte
+        raise FileError(f"{name!r}: not a file name") from None
     for number, line in enumerate(lines, 1):
         pair = line.split("\t") if "\t" in line else line.split()
         if not pair:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from .progress import Progress
 
 GROWN = 10.0  # times the least loss of a pass before
-ABSURD = 1000.0  # times the loss of weights of zero
+ABSURD = 1000.0  # times the loss of weights of zero: training ends if it has been better
+POOR = 10.0  # times that loss: worth a warning at the end
 LARGEST_VALUE = 1e6  # of a feature, up to which every trainer is tested
 
 
@@ -36,7 +37,7 @@ class Divergence:
 
     def warning(self, loss: float) -> str | None:
         """What to say of a loss at the end of training, if anything."""
-        if not self.has_rate or loss <= ABSURD * self.untrained:
+        if not self.has_rate or loss <= POOR * self.untrained:
             return None
         return f"the loss, {loss:.3g}, is far above that of no training at all, {self.untrained:.3g}: probabilities will mean nothing; {self.advice}"
 

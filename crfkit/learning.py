@@ -29,6 +29,7 @@ from .model import Model, build, load
 from .modelfile import check_writable
 from .passlog import PassLog
 from .progress import Progress, StopRequest
+from .reading import open_file
 from .resources import check_memory, expected_memory, size
 from .template import Template
 
@@ -77,8 +78,9 @@ class Run:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < low:
                 raise OptionError(f"{trainer_options.flag(name)}: expected a whole number of at least {low}, found {trainer_options.shown(value)}")
-            if value > trainer_options.LARGEST:
-                raise OptionError(f"{trainer_options.flag(name)}: expected at most {trainer_options.LARGEST}, found {trainer_options.shown(value)}")
+            most = trainer_options.MOST_THREADS if name == "threads" else trainer_options.LARGEST
+            if value > most:
+                raise OptionError(f"{trainer_options.flag(name)}: expected at most {most}, found {trainer_options.shown(value)}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not -(2**63) <= self.seed < 2**63:
             raise OptionError(f"--seed: expected a whole number of 64 bits, found {trainer_options.shown(self.seed)}")
         if self.select is not None and not (isinstance(self.select, str) and _SELECT.fullmatch(self.select)):
@@ -105,10 +107,7 @@ class Run:
         if self.log is not None:
             check_writable(self.log)
         if isinstance(self.dev, (str, os.PathLike)):
-            try:
-                open(self.dev, "rb").close()
-            except OSError as error:
-                raise FileError(f"{os.fspath(self.dev)}: cannot be read: {error.strerror}") from None
+            open_file(os.fsdecode(self.dev)).close()
 
 
 RUN_FIELDS = tuple(Run.__dataclass_fields__)
@@ -176,7 +175,8 @@ def learn_path(
         return
     checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
     corpus = read_corpus(train, _template(template, run.format), run, progress, getattr(options, "direction", None))
-    expected = expected_memory(corpus, options, threads(run))
+    taggers = 0 if run.dev is None else threads(run)
+    expected = expected_memory(corpus, options, at_work(algorithm, run), taggers)
     progress.summary({**corpus.summary, "memory": expected})
     progress.warn(value_warning(corpus.dataset.largest_value))
     check_memory(expected, run.max_memory)
@@ -217,14 +217,22 @@ def threads(run: Run) -> int:
     return run.threads or available_cpus()
 
 
+def at_work(algorithm: str, run: Run) -> int:
+    """How many of them a trainer may use. Without locks the weights depend on their number, so nobody gets more than one
+    of those unasked."""
+    from .trainers import trainer_class
+
+    cls = trainer_class(algorithm)
+    if cls.lock_free:
+        return max(run.threads, 1)
+    return threads(run) if cls.threaded else 1
+
+
 def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial: array.array | None = None) -> Any:
     """The trainer of that name, ready for its first pass."""
     from .trainers import trainer_class
-    from .trainers.base import OnlineTrainer
 
-    cls = trainer_class(algorithm)
-    # the weights of online trainers depend on the number of threads: nobody gets more than one unasked
-    number = max(run.threads, 1) if issubclass(cls, OnlineTrainer) else threads(run)
+    cls, number = trainer_class(algorithm), at_work(algorithm, run)
     return cls(corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=number, shared=corpus.builder.shared())
 
 
@@ -376,11 +384,11 @@ class _Held(io.BytesIO):
             self.name = getattr(entry, "name", self.name)
             return
         self.name = os.fsdecode(entry)
-        try:
-            with open(entry, "rb") as file:
+        with open_file(self.name) as file:
+            try:
                 super().__init__(file.read())
-        except OSError as error:
-            raise FileError(f"{self.name}: cannot be read: {error.strerror}") from None
+            except OSError as error:
+                raise FileError(f"{self.name}: cannot be read: {error.strerror}") from None
 
 
 class DevSet:

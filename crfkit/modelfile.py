@@ -233,7 +233,10 @@ def _target(path: str | os.PathLike[str]) -> str:
         raise FileError(f"{name or 'model path'}: names a folder; give the name of a file to write")
     if _is_device(name):
         return name
-    target = os.path.realpath(name)
+    try:
+        target = os.path.realpath(name)
+    except OSError as error:  # the current folder is gone
+        raise FileError(f"{name}: cannot be written: {_reason(error)}") from error
     folder = os.path.dirname(target)
     try:
         os.stat(os.path.join(folder, ""))  # the separator at the end makes a file in its place an error

@@ -17,6 +17,7 @@ from .errors import OptionError
 
 # Beyond any use as a count, and within the integers of the loops and of model files.
 LARGEST = 2**31 - 1
+MOST_THREADS = 1024  # each has scratch of its own
 
 
 def option(

@@ -144,12 +144,18 @@ def _opened(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
         yield sys.stdin.buffer, "<stdin>"
     else:
         path = os.fsdecode(entry)
-        try:
-            file = open(path, "rb", buffering=0)  # noqa: SIM115 (errors while it is read are not caught here)
-        except OSError as error:
-            raise FileError(f"{path}: cannot be read: {error.strerror}") from error
-        with file:
+        with open_file(path) as file:
             yield file, path
+
+
+def open_file(path: str) -> BinaryIO:
+    """A file to read bytes from; FileError if there is none."""
+    try:
+        return open(path, "rb", buffering=0)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:  # a zero byte
+        raise FileError(f"{path!r}: not a file name") from error
 
 
 def _texts(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:

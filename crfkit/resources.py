@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 DOUBLE = 8
 WEIGHT = 4
-BLOCK = 1 << 20
+TOKENS, SEQUENCES = 2048, 16  # what a thread takes at once, of batch trainers and others: with fewer there are fewer threads
+INDEX = 32  # bytes for each attribute when the model is made, about: its tables and its string
 
 
 def size(text: Any) -> int:
@@ -45,33 +46,38 @@ def in_use() -> tuple[int, int]:
     return peak, peak
 
 
-def lattice_bytes(corpus: Corpus, threads: int) -> int:
-    """The scratch that the longest sequence needs, for each thread: six numbers a label and token, and matrices."""
-    width = (len(corpus.dataset.labels) + 7) // 8 * 8
-    return threads * DOUBLE * width * (6 * corpus.dataset.longest + 5 * width)
+def lattice_bytes(corpus: Corpus) -> int:
+    """The scratch of one thread for the longest sequence: six numbers a label and token, matrices, and two more of
+    these a token where rich features make edges differ."""
+    width, longest = (len(corpus.dataset.labels) + 7) // 8 * 8, corpus.dataset.longest
+    matrices = 5 + 2 * min(longest, corpus.dataset.n_incidences[1])
+    return DOUBLE * width * (6 * longest + matrices * width)
 
 
-def expected_memory(corpus: Corpus, options: Any, threads: int) -> int:
-    """Bytes at the peak of training: what is in use now, and what the trainer keeps for each cell of the layout.
-
-    0 where the system does not tell what is in use.
-    """
+def expected_memory(corpus: Corpus, options: Any, threads: int, taggers: int = 0) -> int:
+    """Bytes at the peak of training with so many threads, and of so many that tag development data: what is in use
+    now, and what the trainer keeps for each cell of the layout. 0 where the system does not tell what is in use."""
     now, peak = in_use()
     if not now:
         return 0
+    batch = hasattr(options, "max_iter")
+    threads = min(threads, 1 + (corpus.dataset.n_tokens // TOKENS if batch else corpus.dataset.n_sequences // SEQUENCES))
     own = corpus.layout.n_cells * options.bytes_per_cell(threads)
-    own += sum(corpus.layout.n_attributes) * getattr(options, "bytes_per_attribute", 0)
+    own += sum(corpus.layout.n_attributes) * (INDEX + getattr(options, "bytes_per_attribute", 0))
     if isinstance(options, trainer_options.Lbfgs):
         from .trainers.lbfgs import warm_up_bytes
 
         # It has weights of its own; no other vector is in use before it is over.
         own = max(own, corpus.layout.n_cells * 2 * WEIGHT + warm_up_bytes(corpus.dataset, corpus.layout, options))
+    if isinstance(options, (trainer_options.Lbfgs, trainer_options.Owlqn)):
+        from .trainers.visits import bytes_of_visits
+
+        own += bytes_of_visits(corpus.dataset, corpus.layout, threads)
     if isinstance(options, trainer_options.Sbcd):
         from .trainers.sbcd import bytes_of_data
 
         own += bytes_of_data(corpus.dataset, corpus.layout)
-    at_once = threads if hasattr(options, "max_iter") else 1
-    return max(peak, now + own + lattice_bytes(corpus, at_once))
+    return max(peak, now + own + (threads + taggers) * lattice_bytes(corpus))
 
 
 def check_memory(expected: int, limit: Any) -> None:

@@ -21,7 +21,7 @@ from .core.decoder import Decoder, Scratch, gold_labels
 from .core.printing import Printer
 from .errors import DataError, OptionError, TemplateError, UnsupportedError
 from .model import Search
-from .options import WITHOUT_PROBABILITIES
+from .options import MOST_THREADS, WITHOUT_PROBABILITIES
 from .template import Template
 
 if TYPE_CHECKING:
@@ -334,6 +334,7 @@ def available_cpus() -> int:
 def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
     """What `work` makes of each item, in the items' order. Several threads work on a few items ahead of what has
     been taken; an error comes after the results before it, as it would with one thread."""
+    threads = min(threads, MOST_THREADS)
     if threads <= 1:
         yield from map(work, items)
         return

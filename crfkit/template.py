@@ -130,6 +130,8 @@ class Template:
                 data = file.read()
         except OSError as error:
             raise FileError(f"{path}: cannot read the template: {error.strerror}") from None
+        except ValueError:  # a zero byte
+            raise FileError(f"{path!r}: not a file name") from None
         try:
             return cls.parse(data.decode("utf-8"), path)
         except UnicodeDecodeError as error:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
 
 from crfkit.cli import cli
+
+plain_build = pytest.mark.skipif(
+    "libasan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer needs memory of its own, and stops programs of others for their faults"
+)
 
 DATA = Path(__file__).parents[1] / "data"
 TEMPLATES = Path(__file__).parents[1] / "templates"

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from commands import plain_build
 
 import crfkit
 
@@ -29,7 +30,10 @@ def run(*command):
     return subprocess.run([sys.executable, *command], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": places})
 
 
-@pytest.mark.parametrize("script", sorted(BENCHMARKS.glob("bench_*.py")), ids=lambda script: script.stem)
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(script, id=script.stem, marks=plain_build if "wapiti" in script.stem else ()) for script in sorted(BENCHMARKS.glob("bench_*.py"))],
+)
 def test_benchmark(script):
     done = run(script, *FEW)
     assert done.returncode == 0, done.stderr
@@ -47,6 +51,7 @@ def test_the_way_to_the_objective():
 # ---------------------------------------------------------------------------------------------- the table of targets
 
 
+@plain_build
 def test_targets(tmp_path):
     written = tmp_path / "table.md"
     done = run(BENCHMARKS / "targets.py", *FEW, "--markdown", written)
@@ -162,6 +167,7 @@ def test_in_turn():
 # ---------------------------------------------------------------------------------------------- processes
 
 
+@plain_build
 def test_what_a_command_takes():
     from process import measured
 

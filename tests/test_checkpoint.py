@@ -1,13 +1,15 @@
 """Checkpoints: a run that goes on after an interruption ends at the very model of one that was never interrupted."""
 
+import io
 import json
 import os
 import signal
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import pytest
-from commands import crfkit, error, start, write_part
+from commands import DATA, crfkit, error, start, write_part
 from trainers.samples import sentences, template
 
 from crfkit import modelfile, options
@@ -100,6 +102,20 @@ def test_any_moment(algorithm, chosen, interruption):
     assert learn(data, rules(), algorithm, **given, checkpoint="state", resume=True).to_bytes() == expected
     # A finished run is resumed without a pass: whoever lost the model has it again.
     assert learn(data, rules(), algorithm, **given, checkpoint="state", resume=True, stop=Power(3)).to_bytes() == expected
+
+
+@pytest.mark.parametrize("algorithm", options.TRAINERS)
+def test_values_and_a_model_to_start_from(algorithm):
+    data = (DATA / "reals.train.txt").read_bytes()
+
+    def model(**given):
+        return learn(io.BytesIO(data), format="crfsuite", algorithm=algorithm, init=first, **passes(algorithm, 5), **given).to_bytes()
+
+    first = learn(io.BytesIO(data), format="crfsuite", max_iter=2)
+    for questions in (3, 8):
+        with suppress(SystemExit):
+            model(checkpoint="state", resume=True, stop=Power(questions))
+    assert model(checkpoint="state", resume=True) == model()
 
 
 @variants

@@ -274,7 +274,7 @@ def test_every_option_has_a_line_of_help():
         (("--format", "crfsuite", "--label", "a"), "--label is of no use with --format crfsuite"),
         (("--nonesuch",), "No such option"),
         (("--max-iter", 10**22), "--max-iter: expected at most 2147483647"),
-        (("--threads", 2**31), "--threads: expected at most 2147483647"),
+        (("--threads", 2**31), "--threads: expected at most 1024"),
         (("--seed", 2**63), "--seed: expected a whole number of 64 bits"),
         (("--log", "train"), "--log: train has another use in this command and would be overwritten"),
         (("--log", "./model"), "--log: ./model has another use"),

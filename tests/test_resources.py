@@ -1,14 +1,14 @@
 """Memory: sizes, the estimate against what is really used, and the limit."""
 
 import json
-import os
+import random
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pytest
-from commands import crfkit, error, write_part
+from commands import crfkit, error, plain_build, write_part
 
 from crfkit import options
 from crfkit.errors import OptionError
@@ -22,7 +22,7 @@ found = {}
 class Said(learning.Progress):
     def summary(self, counts):
         found["expected"] = counts["memory"]
-learning.learn(sys.argv[1], sys.argv[2], sys.argv[3], progress=Said(quiet=True), **json.loads(sys.argv[4]))
+learning.learn(sys.argv[1], sys.argv[2] or None, sys.argv[3], progress=Said(quiet=True), **json.loads(sys.argv[4]))
 print(found["expected"], resources.in_use()[1])
 """
 
@@ -36,13 +36,42 @@ def estimate_and_peak(train, template, algorithm, **given):
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
-@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer needs memory of its own for each allocation")
+@plain_build
 @pytest.mark.parametrize("features", ["observed", "all"])
 @pytest.mark.parametrize("algorithm", options.TRAINERS)
 def test_the_estimate_is_near_the_peak(algorithm, features):
     limit = {"passes": 1} if hasattr(options.TRAINERS[algorithm], "passes") else {"max_iter": 7}
     files = (ROOT / "data/letters.train.txt", ROOT / "templates/letter-to-sound.txt")
     expected, peak = estimate_and_peak(*files, algorithm, features=features, threads=2, **limit)
+    assert 0.7 * peak < expected < 1.3 * peak
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory):
+    """Attribute lines: with values and many attributes, and with many labels."""
+    source, folder = random.Random(1), tmp_path_factory.mktemp("items")
+    for name, sequences, tokens, labels, attributes in (("values", 1500, 8, 40, 12), ("labels", 700, 2, 700, 2)):
+        lines = []
+        for _ in range(sequences):
+            for _ in range(tokens):
+                label = source.randrange(labels)
+                numbers = [label * source.randrange(1000) % 40000 for _ in range(attributes)]
+                lines.append("\t".join([f"l{label}", *(f"a{k}:{source.random():.4f}" if name == "values" else f"a{k % 100}" for k in numbers)]))
+            lines.append("")
+        (folder / name).write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
+@plain_build
+@pytest.mark.parametrize(("name", "threads"), [("values", 1), ("values", 2), ("labels", 1), ("labels", 2)])
+@pytest.mark.parametrize("algorithm", options.TRAINERS)
+def test_the_estimate_for_values_and_labels(algorithm, name, threads, items):
+    """With checkpoints, and with development data on one thread: how much is in use at once by several depends on chance."""
+    chosen = {"passes": 1, "max_iter": 7, "warm_up": 2, "rate": 0.1}
+    chosen = {option: value for option, value in chosen.items() if hasattr(options.TRAINERS[algorithm], option)}
+    chosen.update(dev=str(ROOT / "data/reals.test.txt") if threads == 1 else None, checkpoint=str(items / f"{algorithm}-{name}-{threads}"))
+    expected, peak = estimate_and_peak(items / name, "", algorithm, format="crfsuite", threads=threads, **chosen)
     assert 0.7 * peak < expected < 1.3 * peak
 
 

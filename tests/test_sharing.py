@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -88,6 +89,34 @@ def test_after_a_fork_both_go_on(tagger):
         children.append(child)
     assert [questions(tagger, rows) for rows in data] == expected
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0, 0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_fork_while_threads_tag(tagger):
+    """The child, in which these threads are missing, waits for none of them."""
+    data = [[row[:-1] for row in rows] for rows in sentences("chunking")[:20]]
+    expected = tagger.tag_many(data)
+    done = threading.Event()
+
+    def work():
+        while not done.is_set():
+            assert tagger.tag_many(data, threads=2) == expected
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(10):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)  # ends a child that hangs
+                os._exit(0 if tagger.tag_many(data, threads=2) == [tagger.tag(rows) for rows in data] == expected else 1)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="memory in use is read from /proc")

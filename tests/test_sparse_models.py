@@ -179,3 +179,12 @@ def test_a_model_of_which_nothing_is_left(train):
     assert "\n0 weights in " in said
     assert crfkit("dump", "model").stdout == ""
     assert crfkit("tag", "model", "train").stdout.count("\n") == train.read_text().count("\n")
+
+
+def test_features_of_weight_zero_take_no_room(train, tmp_path):
+    """Some models of other programs are as large with most weights zero as without."""
+    crfkit("learn", "-q", "template", "train", "all")
+    crfkit("learn", "-q", "-a", "owlqn", "--l1", 2, "template", "train", "few")
+    sizes = {name: ((tmp_path / name).stat().st_size, load(name).header["features"]) for name in ("all", "few")}
+    assert sizes["few"][1] < sizes["all"][1] / 5
+    assert sizes["few"][0] < sizes["all"][0] / 3

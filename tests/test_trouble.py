@@ -3,13 +3,17 @@
 import json
 import os
 import resource
+import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import kills
 import pytest
-from commands import crfkit, start, write_part
+from commands import crfkit, error, start, write_part
 
+from crfkit import learn
+from crfkit.errors import FileError
 from crfkit.model import load
 
 CARELESS = """
@@ -87,12 +91,12 @@ def test_a_log_that_outgrows_the_disk_keeps_whole_lines_before_it(train):
     assert [json.loads(line)["pass"] for line in lines[:-1]] == list(range(1, len(lines)))
 
 
-@pytest.mark.parametrize("command", ["tag", "eval", "dump"])
+@pytest.mark.parametrize("command", ["tag", "eval", "dump", "learn"])
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
 def test_results_on_a_full_disk(train, command):
     crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
     crfkit("tag", "-o", "tagged", "model", "train")
-    arguments = {"tag": ("model", "train"), "eval": ("tagged",), "dump": ("model",)}[command]
+    arguments = {"tag": ("model", "train"), "eval": ("tagged",), "dump": ("model",), "learn": ("--print-config",)}[command]
     with open("/dev/full", "wb") as full, start(command, *arguments, stdout=full) as process:
         _, said = process.communicate()
     assert (process.returncode, said) == (1, "crfkit: error: standard output: cannot be written: No space left on device\n")
@@ -138,3 +142,47 @@ def test_a_folder_that_vanishes(train):
     resumed = crfkit(*command, "--resume", "model")
     assert "pass " not in resumed.stderr.replace("resuming after pass 15", "")
     assert load("model").labels
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere a current folder stays")
+def test_no_current_folder(train, tmp_path):
+    """What has a whole name can be read and written; what has not is an error that names it."""
+    crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
+    (tmp_path / "gone").mkdir()
+
+    def run(*arguments):
+        code = f"import os, sys; os.chdir('gone'); os.rmdir('../gone'); sys.argv[1:] = {[*map(str, arguments)]!r}; from crfkit.cli import main; main()"
+        (tmp_path / "gone").mkdir(exist_ok=True)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+        return done.returncode, done.stderr
+
+    assert run("learn", "-q", "--max-iter", 1, *(tmp_path / name for name in ("template", "train", "second"))) == (0, "")
+    for arguments in (("learn", tmp_path / "template", tmp_path / "train", "other"), ("tag", "-o", "other", tmp_path / "model", tmp_path / "train")):
+        assert run(*arguments) == (1, "crfkit: error: other: cannot be written: No such file or directory\n")
+
+
+def test_a_thread_too_many(train, monkeypatch):
+    """Where processes are limited: an error that says what to do."""
+
+    def refused(thread):
+        raise RuntimeError("can't start new thread")
+
+    write_part(train, "chunking", 300)
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    said = error("learn", "-q", "--threads", 2, "--max-iter", 1, "template", "train", "model")
+    assert said == "the system has no room for another thread: lower --threads"
+    assert sorted(os.listdir()) == ["template", "train"]
+
+
+def test_names_that_cannot_be(train):
+    """A zero byte, which only Python can give."""
+    crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
+    tagger = load("model").tagger()
+    for call in (
+        lambda: learn("a\0b", "template"), lambda: learn("train", "a\0b"), lambda: learn("train", "template", dev="a\0b"),
+        lambda: learn("train", "template", dev=["a\0b"], max_iter=1), lambda: learn("train", "template", log="a\0b"),
+        lambda: learn("train", "template", checkpoint="a\0b"), lambda: load("a\0b"), lambda: load("model").save("a\0b"),
+        lambda: load("model").tagger("a\0b"), lambda: tagger.tag_with_gold("a\0b"),
+    ):  # fmt: skip
+        with pytest.raises(FileError, match=r"'a.x00b': not a file name"):
+            call()

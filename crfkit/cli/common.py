@@ -62,7 +62,11 @@ def _same_file(first: str, second: str) -> bool:
     try:
         return os.path.samefile(first, second)
     except OSError:  # not there
+        pass
+    try:
         return os.path.realpath(first) == os.path.realpath(second)
+    except OSError:  # no current folder
+        return False
 
 
 @contextmanager
@@ -121,6 +125,8 @@ def _describe(error: Exception) -> str:
         return str(error)
     if isinstance(error, MemoryError):
         return "out of memory"
+    if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
+        return "the system has no room for another thread: lower --threads"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return f"unexpected {type(error).__name__}: {error} (--debug shows where)".replace("\n", " ")

@@ -17,7 +17,7 @@ from ..errors import CrfkitError, OptionError
 from ..learning import FEATURES, FORMATS, RUN_FIELDS, Run, learn_path
 from ..modelfile import check_writable
 from ..progress import PROGRESS_MODES, Progress, StopRequest
-from .common import HELP_FLAGS, debug_option, refuse_overwriting
+from .common import HELP_FLAGS, debug_option, refuse_overwriting, write_output
 
 _TYPES = {int: click.INT, float: click.FLOAT}
 
@@ -230,4 +230,4 @@ def _print_config(algorithm: str, chosen: dict[str, Any], quiet: bool, mode: str
     in_force = {"algorithm": algorithm, **asdict(run), **asdict(options), "quiet": quiet, "progress": mode}
     if in_force.get("path"):
         del in_force["l1"]  # the path says it
-    click.echo(yaml.safe_dump(in_force, sort_keys=False, allow_unicode=True), nl=False)
+    write_output(yaml.safe_dump(in_force, sort_keys=False, allow_unicode=True))

@@ -13,6 +13,7 @@ import click
 from ..core.printing import Printer
 from ..errors import OptionError
 from ..modelfile import replacing
+from ..options import MOST_THREADS
 from ..reading import Block, Source
 from ..tagging import load
 from .common import HELP_FLAGS, debug_option, refuse_overwriting, standard_output, write_all
@@ -36,7 +37,7 @@ BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
               "the model's labels (auto), or by a file of allowed pairs.")  # fmt: skip
 @click.option("--partial", is_flag=True, help="The last column says which labels are possible: ? (any), or labels with | between.")
 @click.option("--separator", metavar="TEXT", help="Between the columns that are added.  [default: a tab if the line has one, else a blank]")
-@click.option("--threads", type=click.IntRange(0), default=0, metavar="N",
+@click.option("--threads", type=click.IntRange(0, MOST_THREADS), default=0, metavar="N",
               help="Threads; 0: one for each processor. The output does not depend on it.  [default: 0]")  # fmt: skip
 @click.option("--unbuffered", is_flag=True, help="Write each sentence as soon as it has been read, as is done on a terminal.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar.")

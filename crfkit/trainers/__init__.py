@@ -1,6 +1,12 @@
 """The trainers, each in a file of its own; here their names are turned into classes, when they are needed."""
 
+from __future__ import annotations
+
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .base import Trainer
 
 # What crfkit.options.TRAINERS names -> (module, class).
 _CLASSES = {
@@ -18,7 +24,7 @@ _CLASSES = {
 }
 
 
-def trainer_class(name: str) -> type:
+def trainer_class(name: str) -> type[Trainer]:
     """The class that trains by this algorithm."""
     module, cls = _CLASSES[name]
     return getattr(import_module(f"{__name__}.{module}"), cls)

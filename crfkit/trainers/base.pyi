@@ -16,6 +16,8 @@ class Trainer:
     options: Any
     converged: str | None
     interrupted: bool
+    threaded: bool
+    lock_free: bool
     def __init__(
         self,
         data: Dataset,
@@ -34,7 +36,6 @@ class Trainer:
     def measures(self) -> dict[str, float]: ...
 
 class OnlineTrainer(Trainer):
-    lock_free: bool
     passes: int
     steps: int
     threads: int

@@ -97,6 +97,9 @@ cdef class Trainer:
     pass; `interrupted` says that the last one was ended early.
     """
 
+    threaded = False            # several threads make the weights that one makes
+    lock_free = False           # several threads may change the weights at once
+
     def __cinit__(self, Dataset data, Layout layout, options, initial=None, Trainer leader=None, **unused):
         cdef const float[::1] start
         self.data, self.layout, self.options, self.leader = data, layout, options, leader
@@ -152,8 +155,6 @@ cdef class Trainer:
 
 cdef class OnlineTrainer(Trainer):
     """Trainers that change the weights after every sequence, or every few of them (options.batch_size)."""
-
-    lock_free = False           # several threads may run `step` at once
 
     def __cinit__(self, Dataset data, Layout layout, options, initial=None, seed=0, threads=1, Trainer leader=None,
                   **unused):

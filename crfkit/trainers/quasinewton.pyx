@@ -159,6 +159,8 @@ cdef class QuasiNewton(Trainer):
     not the smooth objective alone, its value (`evaluate`), where it falls (`look_around`) and which directions it
     takes (`restrict_direction`). Options: l2, memory, epsilon, delta, period."""
 
+    threaded = True
+
     def __init__(self, Dataset data, Layout layout, options, initial=None, int threads=1, **unused):
         self.n = layout.c.n_cells
         self.objective = Objective(data, layout, options.l2, threads)

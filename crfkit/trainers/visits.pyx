@@ -4,6 +4,8 @@ What is the same in every pass is looked up once: which attributes have dense ro
 and which labels these are for. Attributes that always come together are summed up beforehand (nests.pyx).
 """
 
+import array
+
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.string cimport memset
 
@@ -12,6 +14,48 @@ from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport buffer_free, buffer_reserve
 from crfkit.core.structs cimport CRFKIT_AHEAD, DatasetC, LayoutC, VisitsC
 from crfkit.trainers.nests cimport Nests
+
+cdef enum:
+    OFTEN = 4               # occurrences from which a nest mostly saves work
+
+
+def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) -> int:
+    """Memory for the visits, for sums and for the gradients of these: about, as if whatever may be a nest were one."""
+    cdef:
+        const DatasetC* c = &data.c
+        int64_t t, u, entries = 0, cells = 0, nests = 0
+        int32_t a, slot
+        int32_t[::1] count = array.array("i", bytes(4 * (layout.c.A + 1)))
+        int64_t[::1] made_by = array.array("q", [0])
+        int32_t[::1] within = array.array("i")
+        int32_t[::1] held
+        bint nested = data.nesting is not None and c.u_val == NULL
+    if nested:
+        made_by, within = data.nesting[0], array.array("i", data.nesting[1])
+    held = array.array("i", bytes(4 * (within.shape[0] + 1)))      # 1 + the last token at which the slot is a nest
+    holds = {slot for slot in within if slot >= 0}
+    for u in range(c.u_ptr[c.n_tok]):
+        count[c.u_id[u]] += 1
+    for a in range(layout.c.A):
+        if nested and made_by[a] in holds and count[a] >= OFTEN:
+            nests += 1
+            count[a] = -1
+    for t in range(c.n_tok):
+        for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
+            a = c.u_id[u]
+            if count[a] < 0:
+                held[made_by[a]] = <int32_t>(t + 1)
+        for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
+            a = c.u_id[u]
+            slot = <int32_t>made_by[a] if nested else -1
+            if slot >= 0 and within[slot] >= 0 and held[within[slot]] == t + 1:
+                continue
+            if count[a] < 0 or a < layout.c.H:
+                entries += 1
+            else:
+                cells += layout.c.u_ptr[a + 1] - layout.c.u_ptr[a]
+    return (24 * c.n_tok + 4 * (entries + cells) * (1 if c.u_val == NULL else 2) + 2 * cells
+            + (1 + threads) * nests * layout.c.P * sizeof(double))
 
 
 cdef class Visits:

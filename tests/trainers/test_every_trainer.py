@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -179,11 +180,12 @@ from crfkit.core.kernels import variant
 from crfkit.core.printing import Printer
 from crfkit.learning import learn
 from crfkit.reading import Source
-train, rules, algorithm, name = sys.argv[1:]
-model = learn(train, rules, algorithm, **{name: 3}).to_bytes()
+train, rules, algorithm, name, threads = sys.argv[1:]
+form = "columns" if rules else "crfsuite"
+model = learn(train, rules or None, algorithm, format=form, threads=int(threads), **{name: 3}).to_bytes()
 tagger = load(model)
 chosen = {"verbose": 2} if tagger.has_probabilities else {}
-tagged = {b"".join(tagger.text(Source(train), Printer(**chosen), threads=n)) for n in (1, 2, 3)}
+tagged = {b"".join(tagger.text(Source(train, form), Printer(**chosen), threads=n)) for n in (1, 2, 3)}
 assert len(tagged) == 1
 print(variant(), hashlib.sha256(model).hexdigest(), hashlib.sha256(*tagged).hexdigest())
 """
@@ -191,11 +193,11 @@ FILES = (str(ROOT / "data/chunking.dev.txt"), str(ROOT / "templates/chunking-ric
 
 
 @cache
-def digests(algorithm, variant):
+def digests(algorithm, variant, files=FILES, threads=1):
     """Of a model trained with these loops, and of text that it tagged; None where the processor lacks them. Each by a
     process of its own, in which Python's sets have an order of their own."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *FILES, algorithm, *limit(algorithm, 3)],
+        [sys.executable, "-c", PROGRAM, *files, algorithm, *limit(algorithm, 3), str(threads)],
         env={**os.environ, "CRFKIT_SIMD": variant, "PYTHONHASHSEED": str(len(variant))}, cwd=tempfile.gettempdir(), capture_output=True, text=True,
     )  # fmt: skip
     if done.returncode and "no such variant" in done.stderr:
@@ -213,6 +215,31 @@ def test_the_same_bytes_with_every_instruction_set(algorithm, variant):
     if found is None:
         pytest.skip(f"this processor has no {variant}")
     assert found == digests(algorithm, "base")
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory):
+    """Attribute lines: values of all sizes, weights of sequences, more labels than the widest vectors hold."""
+    source, lines = random.Random(1), []
+    for _ in range(60):
+        lines.append(f"@weight:{source.choice(['0.5', '1', '7.25', '1e-3'])}")
+        for _ in range(source.randint(1, 7)):
+            label = source.randrange(11)
+            value, noise = source.gauss(1, 1), source.gauss(0, 1) * 10 ** source.uniform(-3, 4)
+            lines.append(f"l{label}\ta{label}:{value:.5g}\tb{source.randrange(9)}:{noise:.5g}\tc{source.randrange(50)}")
+        lines.append("")
+    path = tmp_path_factory.mktemp("items") / "train"
+    path.write_text("\n".join(lines) + "\n")
+    return str(path), ""
+
+
+def test_the_same_bytes_from_values_and_weights(algorithm, items):
+    """Whatever the instruction set and, where threads do not work without locks, their number."""
+    threads = 0 if getattr(trainer_class(algorithm), "lock_free", False) else 2
+    expected = digests(algorithm, "base", items)
+    assert digests(algorithm, "base", items, threads) == expected
+    for variant in ("avx2", "avx512"):
+        assert digests(algorithm, variant, items) in (None, expected)
 
 
 def test_the_same_bytes_in_another_process(algorithm):

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#define CRFKIT_SPINS 1000 /* after so many looks at a lock its holder has no processor: let it have this one */
+
 #ifdef _MSC_VER
 #include <intrin.h>
 static int64_t crfkit_fetch_add(int64_t *p, int64_t n) { return _InterlockedExchangeAdd64(p, n); }
@@ -11,13 +13,15 @@ static void crfkit_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_H
 static void crfkit_spin_lock(int32_t *lock) { while (_InterlockedExchange((long *)lock, 1)) _mm_pause(); }
 static void crfkit_spin_unlock(int32_t *lock) { _InterlockedExchange((long *)lock, 0); }
 #else
+#include <sched.h>
 static inline int64_t crfkit_fetch_add(int64_t *p, int64_t n) { return __atomic_fetch_add(p, n, __ATOMIC_RELAXED); }
 static inline void crfkit_prefetch(const void *p) { __builtin_prefetch(p); }
 static inline void crfkit_spin_lock(int32_t *lock)
 {
     while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
-        while (__atomic_load_n(lock, __ATOMIC_RELAXED))
-            ;
+        for (int spins = 1; __atomic_load_n(lock, __ATOMIC_RELAXED); spins++)
+            if (spins % CRFKIT_SPINS == 0)
+                sched_yield();
 }
 static inline void crfkit_spin_unlock(int32_t *lock) { __atomic_store_n(lock, 0, __ATOMIC_RELEASE); }
 #endif
