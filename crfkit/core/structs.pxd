@@ -94,6 +94,13 @@ cdef extern from "crf.h" nogil:
         float* rich
         const int32_t* pair_cell
         int32_t n_pairs
+        double overlap
+        double* sum
+
+    ctypedef struct WayC:
+        double squared
+        double stretched
+        double reach
 
     # A call through the table cannot raise: without `noexcept` each would take the GIL to look.
     ctypedef struct KernelsC:
@@ -112,7 +119,7 @@ cdef extern from "crf.h" nogil:
                                double*) noexcept nogil
         void (*scatter_pairs)(const LayoutC*, LatticeC*, double*) noexcept nogil
         void (*update_expected)(const LayoutC*, const SentenceC*, LatticeC*, double, weight_t*) noexcept nogil
-        double (*dual_way)(const SentenceC*, LatticeC*, const DualC*, double*) noexcept nogil
+        WayC (*dual_way)(const SentenceC*, LatticeC*, const DualC*) noexcept nogil
         void (*update_dual)(const LayoutC*, const SentenceC*, LatticeC*, const DualC*, double, double,
                             weight_t*) noexcept nogil
         void (*clip)(int64_t, double, weight_t*, double*) noexcept nogil

@@ -9,19 +9,21 @@ from crfkit.trainers.base cimport OnlineTrainer
 
 cdef class DualAscent(OnlineTrainer):
     cdef:
-        double l2, usual                    # the part that sequences went lately
+        double l2, usual                    # the curvature that sequences had lately
         double ways, enough                 # of the sequences of this pass; the least way that is gone in it
         int64_t visited
         BufferC lefts, losses
         float* left                         # of each sequence, its way when it was visited last, squared
         float* told                         # and its negative log-likelihood
         DualC first                         # the dual variables of sequence 0
-        BufferC nodes, pairs, riches, cells_of_pairs, parts, rich_starts, way
-        float* part                         # of each sequence; 0: not yet known
+        BufferC nodes, pairs, riches, cells_of_pairs, curvatures, overlaps, sums, rich_starts, way
+        float* curvature                    # of each sequence; 0: not yet known
+        float* overlap                      # of each sequence, of two of its positions
         int64_t* rich_start
 
     cdef double penalty(self) noexcept nogil
     cdef DualC dual_of(self, int64_t s) noexcept nogil
+    cdef int find_overlaps(self) except -1
     cdef int expect(self, const SentenceC* sent) except -1 nogil
     cdef double remaining(self) noexcept nogil
-    cdef double better_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil
+    cdef double best_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil

@@ -11,10 +11,13 @@ It costs what a step of stochastic gradient descent costs, but there is no rate 
 by themselves. Features are sums over nodes and edges, so of mu only its expectations are kept, as differences from the
 truth: they start at zero, with w = 0.
 
-The part of the way is found for each sequence by a secant: now and then the marginals are computed once more after
-the step, and the part is chosen at which the remaining way would have been at right angles to the one gone. Part of
-that, SAFETY, is taken: expectations near 0 or 1 bend more sharply than a secant tells. For the same reason no step may
-change scores by more than TRUST.
+The best part of the way is 1 / (1 + curvature x stretch): how fast marginals turn as scores change, times the change of
+scores that the way brings about. The stretch is known, but for the features that several positions of the sequence share:
+ways of positions that point in one direction add up there, so it is computed from the sum of the ways too, with the
+overlap of two positions on average. The curvature is found for each sequence by a secant: now and then the marginals are
+computed once more after the step, and tell at which part the remaining way would have been at right angles to the one
+gone. SAFETY of that is taken: expectations near 0 or 1 bend more sharply than a secant tells. For the same reason no step
+may change scores by more than TRUST.
 
 After some passes most sequences have hardly any way to go, and a few have a long one. So a sequence is left out of a
 pass if its way was short against the others' (the squared one below TYPICAL times their mean); its claim grows with each pass
@@ -22,6 +25,7 @@ that it is left out of, GROWTH times.
 """
 
 from libc.stdint cimport int32_t, int64_t
+from libc.math cimport fmax, fmin
 from libc.string cimport memcpy, memset
 
 from crfkit.core.dataset cimport Dataset
@@ -29,7 +33,7 @@ from crfkit.core.kernels cimport K
 from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
-from crfkit.core.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC
+from crfkit.core.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC
 from crfkit.trainers.base cimport OnlineTrainer
 
 cdef enum:
@@ -38,7 +42,11 @@ cdef enum:
 
 cdef double SAFETY = 0.7
 cdef double LARGEST = 0.5       # part of the way, at most
-cdef double TRUST = 2.0         # change of a node's score by its own position, at most
+cdef double LEAST_CURVATURE = 1e-3
+cdef double LARGEST_CURVATURE = 1.0
+cdef double SHORT = 0.4         # SAFETY / LARGEST - 1: of a shorter stretch LARGEST is taken, whatever the curvature
+cdef double CURVATURE = 0.5     # where nothing is known of it
+cdef double TRUST = 2.0         # change of a node's score, at most
 cdef double TYPICAL = 2.0
 cdef double GROWTH = 3.0
 
@@ -79,11 +87,12 @@ cdef class DualAscent(OnlineTrainer):
             int64_t s, k
             int64_t n = data.c.n_seq
         self.l2 = options.l2
-        self.usual = min(0.2, 0.1 * self.l2)
+        self.usual = CURVATURE
         self.first.n_pairs = weighted_pairs(&layout.c)
-        buffer_reserve(&self.parts, n + 1, sizeof(float))
-        memset(self.parts.data, 0, n * sizeof(float))
-        self.part = <float*>self.parts.data
+        self.curvature, self.overlap = zeros(&self.curvatures, n), zeros(&self.overlaps, n)
+        buffer_reserve(&self.sums, layout.c.P, sizeof(double))
+        self.first.sum = <double*>self.sums.data
+        self.find_overlaps()
         self.left, self.told = zeros(&self.lefts, n), zeros(&self.losses, n)
         buffer_reserve(&self.rich_starts, n + 1, sizeof(int64_t))
         self.rich_start = <int64_t*>self.rich_starts.data
@@ -108,7 +117,9 @@ cdef class DualAscent(OnlineTrainer):
         buffer_free(&self.pairs)
         buffer_free(&self.riches)
         buffer_free(&self.cells_of_pairs)
-        buffer_free(&self.parts)
+        buffer_free(&self.curvatures)
+        buffer_free(&self.overlaps)
+        buffer_free(&self.sums)
         buffer_free(&self.lefts)
         buffer_free(&self.losses)
         buffer_free(&self.rich_starts)
@@ -127,7 +138,34 @@ cdef class DualAscent(OnlineTrainer):
         dual.node += self.data.c.seq_ptr[s] * self.layout.c.P
         dual.pair += s * dual.n_pairs
         dual.rich += self.rich_start[s]
+        dual.overlap = self.overlap[s]
         return dual
+
+    cdef int find_overlaps(self) except -1:
+        """What two positions of a sequence have in common: the product of their attributes, on average over all pairs."""
+        cdef:
+            const DatasetC* data = &self.data.c
+            BufferC so_far              # the sum of an attribute's values
+            float* sum
+            double common
+            int64_t s, t, u, first, last
+        memset(&so_far, 0, sizeof(BufferC))
+        sum = zeros(&so_far, self.layout.c.A)
+        with nogil:
+            for s in range(data.n_seq):
+                first, last = data.seq_ptr[s], data.seq_ptr[s + 1]
+                common = 0
+                for t in range(first, last):
+                    for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
+                        common += sum[data.u_id[u]] * (data.u_val[u] if data.u_val != NULL else 1.0)
+                    for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
+                        sum[data.u_id[u]] += data.u_val[u] if data.u_val != NULL else 1
+                for u in range(data.u_ptr[first], data.u_ptr[last]):
+                    sum[data.u_id[u]] = 0
+                if last - first > 1:
+                    self.overlap[s] = <float>fmax(2 * common / ((last - first) * (last - first - 1.0)), 0.0)
+        buffer_free(&so_far)
+        return 0
 
     cdef double remaining(self) noexcept nogil:
         """The squared ways of all sequences, as far as is known. They go to zero as, roughly, the distance from the
@@ -150,8 +188,9 @@ cdef class DualAscent(OnlineTrainer):
             LatticeC* lat = &self.lattice.c
             int64_t s = self.sequence
             DualC dual = self.dual_of(s)
-            bint known = self.part[s] > 0
-            double part = self.part[s] if known else self.usual, way, change
+            bint known = self.curvature[s] > 0
+            double curvature = self.curvature[s] if known else self.usual, stretch, part
+            WayC way
         if self.left[s] < self.enough:
             self.left[s] *= GROWTH
             loss[0] += self.told[s]
@@ -161,17 +200,21 @@ cdef class DualAscent(OnlineTrainer):
         loss[0] += self.told[s]
         K.add_pairs(lat, 1.0)
         K.finish_pairs(lat)
-        way = K.dual_way(sent, lat, &dual, &change)
-        way *= sent.weight
-        self.left[s] = <float>way
-        self.ways += way
+        way = K.dual_way(sent, lat, &dual)
+        self.left[s] = <float>(sent.weight * way.squared)
+        self.ways += self.left[s]
         self.visited += 1
-        if part * change > TRUST * self.l2:
-            part = TRUST * self.l2 / change
+        stretch = sent.weight * way.stretched / (self.l2 * fmax(way.squared, 1e-100))
+        part = min(SAFETY / (1 + curvature * stretch), LARGEST)
+        if part * sent.weight * way.reach > TRUST * self.l2:
+            part = TRUST * self.l2 / (sent.weight * way.reach)
         K.update_dual(&self.layout.c, sent, lat, &dual, part, sent.weight * part / self.l2, self.w)
-        if not known or (self.passes + s) % PASSES_BETWEEN_SECANTS == 0:
-            self.part[s] = <float>self.better_part(sent, &dual, part)
-            self.usual += 0.05 * (self.part[s] - self.usual)
+        if stretch > SHORT and (not known or (self.passes + s) % PASSES_BETWEEN_SECANTS == 0):
+            part = self.best_part(sent, &dual, part)
+            if part > 0:
+                curvature = fmin(fmax((1 / part - 1) / stretch, 0.5 * curvature), 2 * curvature)
+                self.curvature[s] = <float>fmin(fmax(curvature, LEAST_CURVATURE), LARGEST_CURVATURE)
+                self.usual += 0.05 * (self.curvature[s] - self.usual)
         return 0
 
     cdef int expect(self, const SentenceC* sent) except -1 nogil:
@@ -179,13 +222,14 @@ cdef class DualAscent(OnlineTrainer):
         K.score(&self.layout.c, self.w, 1.0, sent, &self.lattice.c)
         return lattice_expect(&self.lattice.c)
 
-    cdef double better_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil:
-        """The secant: from the way that was left before the step, still in the lattice, and the one after it."""
+    cdef double best_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil:
+        """The secant: from the way that was left before the step, still in the lattice, and the one after it. 0: too short
+        to tell."""
         cdef:
             LatticeC* lat = &self.lattice.c
             int64_t t, k, n = <int64_t>sent.T * lat.P
             double* before
-            double length = 0, left = 0, better
+            double length = 0, left = 0
         buffer_reserve(&self.way, n, sizeof(double))
         before = <double*>self.way.data
         memcpy(before, lat.node, n * sizeof(double))
@@ -196,9 +240,8 @@ cdef class DualAscent(OnlineTrainer):
             length += before[k] * before[k]
             left += before[k] * (lat.node[k] - dual.node[k])
         if not length > 1e-8:           # dual variables are stored in single precision
-            return part
-        better = SAFETY * part * length / max(length - left, 0.1 * length)
-        return min(max(better, 0.5 * part), 2 * part, LARGEST)
+            return 0
+        return part * length / max(length - left, 0.1 * length)
 
 
 cdef float* zeros(BufferC* buffer, int64_t n) except NULL:

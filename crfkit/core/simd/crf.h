@@ -126,7 +126,16 @@ typedef struct {
     float *rich;
     const int32_t *pair_cell; /* [n_pairs] the label pairs, as cells of L x P */
     int32_t n_pairs;
+    double overlap; /* attributes that two of its positions share, on average */
+    double *sum;    /* [P] scratch */
 } DualC;
+
+/* The way that a sequence's dual variables still have to go. */
+typedef struct {
+    double squared;   /* the sum of its squares */
+    double stretched; /* the squared change of the weights, if it is gone with a gain of 1; about */
+    double reach;     /* how much it would change a score of its own at most, with a gain of 1; about */
+} WayC;
 
 /* The loops. Every entry is the same C compiled for another instruction set; all give the same bits. */
 typedef struct {
@@ -159,9 +168,8 @@ typedef struct {
     /* w += gain * (observed - expected), where features exist, label pairs included; needs the marginals of one
      * sequence, finish_pairs included; pair = 0 */
     void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
-    /* node = node - truth - dual, the way that a sequence still has to go: the sum of its squares. *change: how much it
-     * would change a score of its own at most, gone with a gain of 1 */
-    double (*dual_way)(const SentenceC *, LatticeC *, const DualC *, double *change);
+    /* node = node - truth - dual, the way that a sequence still has to go */
+    WayC (*dual_way)(const SentenceC *, LatticeC *, const DualC *);
     /* a step of dual coordinate ascent; needs the marginals of one sequence, finish_pairs included, and dual_way;
      * pair = 0 */
     void (*update_dual)(const LayoutC *, const SentenceC *, LatticeC *, const DualC *, double rate, double gain,
