@@ -119,7 +119,7 @@ class Lbfgs(_QuasiNewton):
 class Owlqn(_QuasiNewton):
     """Batch quasi-Newton training with an L1 penalty: sparse models, the reference for what minimises it."""
 
-    l1: float = _l1(1.0)
+    l1: float = _l1(0.3)
     l2: float = _l2(0.0)
     path: tuple[float, ...] | None = _path()
 
@@ -132,7 +132,7 @@ class Owlqn(_QuasiNewton):
 class Sbcd(_Batch):
     """Sparse block coordinate descent: an elastic-net CRF, the weights of one attribute at a time."""
 
-    l1: float = _l1(1.0)
+    l1: float = _l1(0.3)
     l2: float = _l2(0.0)
     path: tuple[float, ...] | None = _path()
     kappa: float = option(2.0, "First stability factor: a block's second derivatives are taken as so many times larger; it adapts.", above=0.0)
@@ -254,7 +254,7 @@ class Arow:
 class Cw:
     """Confidence-weighted learning: each weight has a variance; every sequence must be right with confidence."""
 
-    passes: int = _passes(20)
+    passes: int = _passes(10)
     confidence: float = option(0.52, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
     average: bool = _average(True)
 

@@ -395,8 +395,8 @@ cdef class OnlineTrainer(Trainer):
 
     # ------------------------------------------------------------------------------------------ measures
 
-    cdef double nll(self, const weight_t* w, double scale, int64_t n) except? -1:
-        """Negative log-likelihood of n sequences, evenly spread over the data, under the weights scale * w."""
+    cdef double nll(self, const weight_t* w, double scale, const int32_t* which, int64_t n) except? -1:
+        """Negative log-likelihood of n sequences under the weights scale * w."""
         cdef:
             int64_t k
             double total = 0
@@ -406,7 +406,7 @@ cdef class OnlineTrainer(Trainer):
         lattice_load_weights(lat, &self.layout.c, w, scale)
         with nogil:
             for k in range(n):
-                sent = dataset_sentence(&self.data.c, self.data.c.n_seq * k // n)
+                sent = dataset_sentence(&self.data.c, which[k])
                 self.lattice.reserve(&sent)
                 K.score(&self.layout.c, w, scale, &sent, lat)
                 lattice_expect(lat)
@@ -416,7 +416,7 @@ cdef class OnlineTrainer(Trainer):
     def crf_loss(self) -> float:
         """Negative log-likelihood of all data under the weights as they stand."""
         cdef const float[::1] cells = self.weights()
-        return self.nll(&cells[0], 1.0, self.data.c.n_seq)
+        return self.nll(&cells[0], 1.0, self.sequences, self.data.c.n_seq)
 
     def measures(self) -> dict:
         """The loss of a CRF, where asked for."""
