@@ -98,7 +98,7 @@ def _judge(result: Result, task: Any, model: Path, test: Path, folder: Path) -> 
         output = folder / "output"
         pairs = ("".join(f"{g}\t{p}\n" for g, p in zip(*sentence, strict=True)) for sentence in zip(gold, predicted, strict=True))
         output.write_text("\n".join(pairs) + "\n", encoding="utf-8")
-        count = Outputs([str(output)], scheme="none", segments=True).scores[0].words
+        count = Outputs([str(output)], segments=True).scores[0].words
     else:
         scores = evaluate(gold, predicted, scheme="auto" if task.metric == "F1" else "none")
         count = scores.chunks
