@@ -32,11 +32,14 @@ COPIES = 10  # of the training part, for tagging
 BEFORE = 5  # passes that are not measured
 PASSES = 3  # of each trainer in a round
 L1 = 1.0
+OBSERVED = ", observed"
 TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
     "sbcd": ("sbcd", {"l1": L1}),
     "sbcd, dense": ("sbcd", {"l1": L1, "recursions": "dense"}),
     "owlqn": ("owlqn", {"l1": L1}),
     "lbfgs": ("lbfgs", {"l2": 1.0}),
+    f"owlqn{OBSERVED}": ("owlqn", {"l1": L1}),
+    f"lbfgs{OBSERVED}": ("lbfgs", {"l2": 1.0}),
     "adf": ("adf", {}),
     "sapo": ("sapo", {}),
     "perceptron": ("perceptron", {}),
@@ -92,9 +95,9 @@ def tasks(folder: Path, sentences: int | None) -> list[Task]:
     return found
 
 
-def numbered(path: Path) -> Corpus:
-    """A corpus with all features."""
-    return read_corpus([path], Template.parse(RULES), learning.Run(features="all"))
+def numbered(path: Path, features: str = "all") -> Corpus:
+    """A corpus with all features, or those observed."""
+    return read_corpus([path], Template.parse(RULES), learning.Run(features=features))
 
 
 def trained(numbers: Corpus, name: str, initial: Any = None) -> Any:
@@ -114,12 +117,12 @@ def passes(trainer: Any) -> Callable[[], list[float]]:
 def pairs(numbers: Corpus, trainer: Any) -> int:
     """How many label pairs have a weight."""
     weights, cell, labels = trainer.weights(), numbers.layout.pair_cell, range(numbers.layout.labels)
-    return sum(weights[cell(i, j)] != 0 for i in labels for j in labels)
+    return sum(weights[cell(i, j)] != 0 for i in labels for j in labels if cell(i, j) >= 0)
 
 
 def tagging(numbers: Corpus, trainer: Any, task: Task) -> Callable[[], float]:
     """Tags the training part, several times over, with the trainer's weights."""
-    model = task.path.with_suffix(f".{type(trainer).__name__}")
+    model = task.path.with_suffix(f".{type(trainer).__name__}-{numbers.layout.n_features}")
     header = {"algorithm": "benchmark", "columns": numbers.n_columns, "column_names": None, "format": "columns", "label_column": None}
     header |= {"labels": numbers.dataset.labels, "options": {}, "sequences": 0, "template": RULES, "tokens": 0}
     build(numbers.layout, trainer.weights(), numbers.builder, header).save(model)
@@ -130,16 +133,17 @@ def tagging(numbers: Corpus, trainer: Any, task: Task) -> Callable[[], float]:
 
 def measure(task: Task, rounds: int) -> Found:
     """Everything on one task in turn."""
-    numbers, half = numbered(task.path), numbered(task.half)
-    trainers = {name: trained(numbers, name) for name in TRAINERS if name != "sbcd, dense"}
+    numbers, half, observed = numbered(task.path), numbered(task.half), numbered(task.path, "observed")
+    corpora = {name: observed if name.endswith(OBSERVED) else numbers for name in TRAINERS}
+    trainers = {name: trained(corpora[name], name) for name in TRAINERS if name != "sbcd, dense"}
     trainers["sbcd, dense"] = trained(numbers, "sbcd, dense", trainers["sbcd"].weights())
     works: dict[str, Callable[[], Any]] = {name: passes(trainer) for name, trainer in trainers.items()}
     for name in ("adf", "sapo", "perceptron"):
         works[f"{name}, half"] = passes(trained(half, name))
-    for name in ("owlqn", "lbfgs"):
-        works[f"tagging, {name}"] = tagging(numbers, trainers[name], task)
+    for name in ("owlqn", "lbfgs", f"lbfgs{OBSERVED}"):
+        works[f"tagging, {name}"] = tagging(corpora[name], trainers[name], task)
     seconds = common.in_turn(works, rounds)
-    weighted = {name: pairs(numbers, trainer) for name, trainer in trainers.items()}
+    weighted = {name: pairs(corpora[name], trainer) for name, trainer in trainers.items()}
     return Found(numbers.layout.labels, numbers.summary["tokens"], weighted, seconds)
 
 

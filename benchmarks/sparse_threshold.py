@@ -1,5 +1,5 @@
-"""Up to which share of active label pairs the sparse loops are faster than the dense ones: the numbers behind
-sparse_is_better and sparse_viterbi_is_better.
+"""Up to which share of active label pairs the sparse loops are faster than the dense ones: the number behind `most_pairs`
+in core/sparse.pyx.
 
     python benchmarks/sparse_threshold.py
 
@@ -29,7 +29,7 @@ def seconds(verb):
 
 
 def compare(labels, share):
-    """Time of the sparse loops relative to the dense ones: forward-backward, Viterbi; and what the rules say."""
+    """Time of the sparse loops relative to the dense ones: forward-backward, Viterbi; and what the rule says."""
     rng = random.Random(labels)
     tau = [[rng.gauss(0, 1) if rng.random() < share else 0.0 for _ in range(labels)] for _ in range(labels)]
     lattice, sparse = Lattice(labels), SparseEdges()
@@ -54,8 +54,8 @@ def main():
     for labels in (16, 32, 48, 64, 100, 150, 250, 400):
         line = f"{labels:>6}  "
         for share in SHARES:
-            expect, viterbi, (rule, viterbi_rule) = compare(labels, share)
-            line += f"{expect:>6.2f}{' *'[rule]}|{viterbi:>5.2f}{' *'[viterbi_rule]} "
+            expect, viterbi, rule = compare(labels, share)
+            line += f"{expect:>7.2f} |{viterbi:>5.2f}{' *'[rule]} "
         print(line, flush=True)
 
 

@@ -138,12 +138,12 @@ def labels(bench: Bench) -> Iterable[Row]:
     for name in dict.fromkeys([next(iter(found)), last]):
         one = found[name]
         yield against(f"{name}: a pass of sbcd", one.seconds["sbcd"], "dense recursions", one.seconds["sbcd, dense"], None)
-        for trainer in ("owlqn", "adf", "sapo", "perceptron"):
+        for trainer in ("owlqn", "owlqn, observed", "lbfgs, observed", "adf", "sapo", "perceptron"):
             yield Row(f"{name}: a pass of {trainer}", shown(one.seconds[trainer], "s"))
         sparse, dense = (one.tokens * bench_labels.COPIES / one.seconds[f"tagging, {trainer}"] for trainer in ("owlqn", "lbfgs"))
         yield rate(f"{name}: tagging with owlqn's model", sparse, "lbfgs's, all pairs", dense, None)
     few, many = found[before], found[last]
-    for name in ("sbcd", "owlqn", "tagging, owlqn"):
+    for name in ("sbcd", "owlqn", "owlqn, observed", "tagging, owlqn"):
         yield growth(f"{name}, {many.labels} labels", many.seconds[name], f"{few.labels} labels", few.seconds[name], LINEAR)
     for name in ("adf", "sapo"):
         half = many.seconds[f"{name}, half"]

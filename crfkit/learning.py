@@ -185,9 +185,8 @@ def learn_path(
     dev = None if run.dev is None else DevSet(run.dev, corpus, header, run.threads)
     if checkpoint is not None:
         checkpoint.identify(corpus, initial, None if dev is None else dev.contents())
-    trainer = make_trainer(algorithm, corpus, options, run, initial)
+    passes = _Passes(make_trainer(algorithm, corpus, options, run, initial), corpus, run, dev, checkpoint, progress, stop)
     stop.arm()
-    passes = _Passes(trainer, corpus, run, dev, checkpoint, progress, stop)
     for l1, weights in passes.all(getattr(options, "path", None)):
         if run.prune is not None:
             _prune(weights, run.prune)
@@ -261,15 +260,20 @@ class _Passes:
     ):
         self.trainer, self.corpus, self.run, self.dev, self.checkpoint = trainer, corpus, run, dev, checkpoint
         self.progress, self.stop = progress, stop
-        self.limit = getattr(trainer.options, "passes", None) or trainer.options.max_iter
+        self.options = trainer.options
+        self.limit = getattr(self.options, "passes", None) or self.options.max_iter
         self.standing = Standing() if checkpoint is None else checkpoint.resume(trainer)
-        self.divergence = Divergence(trainer.options, corpus.dataset.n_tokens, len(corpus.dataset.labels))
+        self.divergence = Divergence(self.options, corpus.dataset.n_tokens, len(corpus.dataset.labels))
         self.log: PassLog | None = None
         self.whole = True  # nothing was cut short so far: a resumed run would do the same
         self.started = time.perf_counter() - self.standing.seconds
 
     def all(self, path: Sequence[float] | None) -> Iterator[tuple[float | None, array.array]]:
-        """The weights to keep: the last ones for each value of l1 on the path, or the best on the development data."""
+        """The weights to keep: the last ones for each value of l1 on the path, or the best on the development data.
+
+        The trainer is gone before the last of them: its memory is wanted for building a model.
+        """
+        values = path or (None,)
         done = self.standing.passes
         if self.run.resume:
             self.progress.note(f"resuming after pass {done}" if done else "no checkpoint to resume from: starting with the first pass")
@@ -279,20 +283,26 @@ class _Passes:
             if not done:
                 self._prepare()
             self.whole = not self.stop.requested()
-            for l1 in path or (None,):
+            for l1 in values:
                 if l1 is not None:
                     self.trainer.set_l1(l1)
                     self.progress.note(f"l1 {l1:g}")
                 self._until_done(l1)
-                if self.dev is None:
-                    yield l1, self._checked(self.trainer.weights(), l1)
-                if self.stop.requested():
+                over = l1 == values[-1] or self.stop.requested()
+                if over:
+                    self.trainer.finish()
+                weights = None if self.dev is not None else self._checked(self.trainer.weights(), l1)
+                if over:
+                    del self.trainer
+                if weights is not None:
+                    yield l1, weights
+                if over:
                     break
         if self.standing.best is not None:
             yield self.standing.best_l1, self._checked(self.standing.best, self.standing.best_l1)
 
     def _checked(self, weights: array.array, l1: float | None) -> array.array:
-        own = getattr(self.trainer.options, "l1", None) if l1 is None else l1
+        own = getattr(self.options, "l1", None) if l1 is None else l1
         self.divergence.finish(weights, self.standing.last_loss, own, self.progress)
         return weights
 

@@ -98,12 +98,11 @@ class _QuasiNewton(_Batch):
     """What lbfgs and owlqn have in common."""
 
     l2: float = _l2(1.0)
-    memory: int = option(6, "Steps that the quasi-Newton method remembers.", low=1, high=64)
+    memory: int = option(4, "Steps that the quasi-Newton method remembers.", low=1, high=64)
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: five vectors, the history in single precision, a gradient for each further thread,
-        and the weights as the model stores them, twice."""
-        return 5 * 8 + 2 * self.memory * 4 + (threads - 1) * 8 + 2 * 4
+        """Memory for a weight: itself, before and after a step, the history, and a gradient for each thread."""
+        return 2 * 4 + 2 * self.memory * 4 + threads * 8
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ class Lbfgs(_QuasiNewton):
 class Owlqn(_QuasiNewton):
     """Batch quasi-Newton training with an L1 penalty: sparse models, the reference for what minimises it."""
 
-    l1: float = _l1(1.0)
+    l1: float = _l1(0.3)
     l2: float = _l2(0.0)
     path: tuple[float, ...] | None = _path()
 
@@ -133,7 +132,7 @@ class Owlqn(_QuasiNewton):
 class Sbcd(_Batch):
     """Sparse block coordinate descent: an elastic-net CRF, the weights of one attribute at a time."""
 
-    l1: float = _l1(1.0)
+    l1: float = _l1(0.3)
     l2: float = _l2(0.0)
     path: tuple[float, ...] | None = _path()
     kappa: float = option(2.0, "First stability factor: a block's second derivatives are taken as so many times larger; it adapts.", above=0.0)
@@ -255,7 +254,7 @@ class Arow:
 class Cw:
     """Confidence-weighted learning: each weight has a variance; every sequence must be right with confidence."""
 
-    passes: int = _passes(20)
+    passes: int = _passes(10)
     confidence: float = option(0.52, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
     average: bool = _average(True)
 

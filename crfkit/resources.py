@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 DOUBLE = 8
+WEIGHT = 4
 TOKENS, SEQUENCES = 2048, 16  # what a thread takes at once, of batch trainers and others: with fewer there are fewer threads
 INDEX = 32  # bytes for each attribute when the model is made, about: its tables and its string
 
@@ -66,8 +67,8 @@ def expected_memory(corpus: Corpus, options: Any, threads: int, taggers: int = 0
     if isinstance(options, trainer_options.Lbfgs):
         from .trainers.lbfgs import warm_up_bytes
 
-        # Its history is not in use before the warm-up is over.
-        own = max(own, corpus.layout.n_cells * 6 * DOUBLE + warm_up_bytes(corpus.dataset, corpus.layout, options))
+        # It has weights of its own; no other vector is in use before it is over.
+        own = max(own, corpus.layout.n_cells * 2 * WEIGHT + warm_up_bytes(corpus.dataset, corpus.layout, options))
     if isinstance(options, (trainer_options.Lbfgs, trainer_options.Owlqn)):
         from .trainers.visits import bytes_of_visits
 

@@ -26,6 +26,7 @@ def run(script, *arguments):
         ("dbl_crf", "conll2000-np-plain", "sgd"),
         ("sbcd", "nettalk-letter", "lbfgs"),
         ("lookahead", "conll2000-all-plain", "averaged perceptron"),
+        ("lookahead", "jnlpba-pos", "depth 1"),
     ],
 )
 def test_a_script(script, task, row):

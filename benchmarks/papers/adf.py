@@ -53,6 +53,7 @@ fewer passes, on chunking, biomedical names, word segmentation and sentiment.
         Table(tasks.SENTIMENT, [*rows(SENTIMENT, (0.1, 0.5, 2.0), (0.005, 0.01, 0.05)), *OTHERS], claims=CLAIMS),
         Table(tasks.CWS, rows(WORDS, (0.5, 2.0), (0.1,)), passes=12, claims=CLAIMS),
         Table(tasks.JNLPBA, rows(NAMES), passes=15, claims=CLAIMS),
+        Table(tasks.JNLPBA_POS, rows(NAMES), passes=15, claims=CLAIMS),
     ],
 )
 

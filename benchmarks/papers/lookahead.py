@@ -77,6 +77,10 @@ dynamic programming, so that its cost does not explode with the depth.
             tasks.JNLPBA, rows(BIO, direction="backward"), passes=15, claims=(above_by(1, "depth 1", "depth 0"), RIVAL, COST),
             note="As in the paper, lookahead tags from right to left here.",
         ),
+        Table(
+            tasks.JNLPBA_POS, rows(BIO, direction="backward"), passes=15, claims=(above_by(1, "depth 1", "depth 0"), RIVAL, COST),
+            note="As in the paper, lookahead tags from right to left here.",
+        ),
     ],
 )  # fmt: skip
 

@@ -13,6 +13,7 @@ NEAR = 0.3  # points of error
 
 COLUMNS = ("development", "score", "paper", "node", "pair", "passes", "cpu_a_pass", "cpu")
 ELASTIC = {"l2": 0.001}  # beside every l1, as in the paper
+EARLY = {**ELASTIC, "delta": 0.001}  # where a pass of sbcd is long
 L2 = (0.1, 0.5, 2.0)
 
 
@@ -47,7 +48,7 @@ def same_optimum(found: Outcomes) -> tuple[bool, str]:
 
 LETTER_L1 = (1.0, 5.0, 20.0)
 GRAM_L1 = (0.3, 1.0, 3.0)
-NER_L1 = (0.3, 1.0, 3.0, 10.0)
+NER_L1 = (1.0, 3.0, 10.0)
 HMM_L1 = (0.1, 0.5, 1.0, 2.5)
 
 NETTALK = Table(
@@ -84,18 +85,19 @@ def grams(task: tasks.Task, error: float) -> Table:
 CONLL2003 = Table(
     tasks.CONLL2003,
     [
-        *sweep("sbcd", "sbcd", NER_L1, **ELASTIC),
-        *sweep("owlqn", "owlqn", (1.0,), **ELASTIC),
-        *(Row(f"frequency cut-off, {n}", "lbfgs", {"l2": 1.0, "min_freq": n}) for n in (2, 5, 20)),
-        *(Row(f"mutual information, {n}", "lbfgs", {"l2": 1.0, "select": f"mi:{n}"}) for n in (1000, 5000)),
-        *(Row(f"threshold, {value:g}", "lbfgs", {"l2": 1.0, "prune": value}) for value in (0.1, 0.5, 1.0)),
         Row("sgd", "sgd", grid={"l2": L2}),
         Row("lbfgs", "lbfgs", like="sgd"),
+        *sweep("owlqn", "owlqn", NER_L1, **EARLY),
+        *(Row(f"frequency cut-off, {n}", "lbfgs", {"l2": 1.0, "min_freq": n}) for n in (2, 5)),
+        *(Row(f"mutual information, {n}", "lbfgs", {"l2": 1.0, "select": f"mi:{n}"}) for n in (2000,)),
+        *(Row(f"threshold, {value:g}", "lbfgs", {"l2": 1.0, "prune": value}) for value in (0.1, 0.5)),
+        *sweep("sbcd", "sbcd", NER_L1[-1:], **EARLY),
     ],
     columns=COLUMNS,
     plots=("sparsity",),
     note="The paper's figure 6 compares ways to select features: L1 penalties, frequency cut-off, mutual information with the label, "
-    "and a threshold on the weights of a dense model. It finds SBCD slower than OWL-QN here, where labels are few.",
+    "and a threshold on the weights of a dense model. It finds SBCD slower than OWL-QN here, where labels are few. "
+    "Both ended here when ten passes had improved the objective by less than a thousandth.",
 )  # fmt: skip
 
 HMM = Table(

@@ -9,6 +9,7 @@ from .layout cimport Layout
 from .lookahead cimport Lookahead
 from .memory cimport BufferC
 from .search cimport Search
+from .sparse cimport SparseEdges
 from .strings cimport StringTable
 from .structs cimport weight_t
 
@@ -30,6 +31,7 @@ cdef class Decoder:
     cdef BufferC copy
     cdef bint verified, constrained
     cdef int32_t depth                  # of the search with history, or -1
+    cdef str recursions                 # which loops its paths and marginals are made by
     cdef bint backward                  # sentences and constraints are turned around
     cdef object constraints
     cdef bytes follow, starts, ends     # what the three point into
@@ -45,6 +47,7 @@ cdef class Scratch:
     cdef readonly Decoder decoder
     cdef Extractor extractor
     cdef Lattice lattice
+    cdef SparseEdges few                # the label pairs with a weight, if these are few
     cdef Search search
     cdef Lookahead history              # or None
     cdef Lattice voting                 # marginals as scores, where transitions are constrained

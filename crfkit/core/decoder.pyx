@@ -17,6 +17,7 @@ from .layout cimport layout_fits
 from .lookahead cimport Lookahead
 from .memory cimport buffer_free, buffer_reserve
 from .search cimport Search, search_nbest
+from .sparse cimport SparseEdges, recursions_of
 from .strings cimport StringTable, StringTableC, string_hash, strings_find
 from .structs cimport LatticeC, SentenceC, weight_t
 
@@ -31,11 +32,12 @@ cdef class Decoder:
 
     `depth` and `backward` are those of a model with history (lookahead.pyx); depth -1: the labels are found together.
     With verified=False the features of each sentence are checked before they are scored. `constraints` has the
-    bytes transitions[L*L], starts[L] and ends[L], 1 for what is allowed (crfkit.constraints).
+    bytes transitions[L*L], starts[L] and ends[L], 1 for what is allowed (crfkit.constraints). `recursions` is "sparse" or
+    "dense" to have one kind of loops (sparse.pyx) whatever it costs: paths are the same, marginals but for rounding.
     """
 
     def __init__(self, Index index not None, Layout layout not None, const float[::1] weights not None, labels, *,
-                 bint verified=True, constraints=None, int32_t depth=-1, bint backward=False):
+                 bint verified=True, constraints=None, int32_t depth=-1, bint backward=False, str recursions="auto"):
         cdef int32_t j, L = layout.c.L
         if self.index is not None:
             raise TypeError("a Decoder is set up once")
@@ -47,6 +49,7 @@ cdef class Decoder:
             raise ValueError("features with history, and no way to search with them")
         self.layout, self.weights, self.verified = layout, weights, verified
         self.depth, self.backward = depth, backward
+        self.recursions = recursions if depth < 0 else "dense"
         if weights.shape[0]:
             self.w = &weights[0]
             if <uintptr_t>self.w % ALIGNMENT:  # from a file they never are
@@ -89,7 +92,8 @@ cdef class Decoder:
         for i in range(index.n_columns):
             (<int32_t*>index.column_number.data)[i] = numbers[index.plan.columns[i]]
         return Decoder(index, self.layout, self.weights, self.labels, verified=self.verified,
-                       constraints=self.constraints, depth=self.depth, backward=self.backward)
+                       constraints=self.constraints, depth=self.depth, backward=self.backward,
+                       recursions=self.recursions)
 
     def label_ids(self, labels):
         """The numbers of labels; DataError for one that the model does not have."""
@@ -127,6 +131,8 @@ cdef class Scratch:
             self.history = Lookahead(decoder.layout, self.lattice, decoder.depth, decoder.index.shared())
             self.history.w = decoder.w
         buffer_reserve(&self.flags, decoder.layout.c.L, 1)
+        self.few = SparseEdges()
+        self.few.choose(&self.lattice.c, recursions_of(decoder.recursions))
         self.decoder = decoder
 
     def __dealloc__(self):
@@ -147,7 +153,7 @@ cdef class Scratch:
             nodes = sent[0]
             nodes.b_ptr = NULL
             sent = &nodes
-        self.lattice.reserve(sent)
+        self.lattice.reserve_lists(&self.decoder.layout.c, sent)
         K.score(&self.decoder.layout.c, self.decoder.w, 1.0, sent, &self.lattice.c)
         if not self.decoder.verified:
             self.check_scores()
@@ -287,7 +293,12 @@ cdef class Scratch:
     cdef int check_scores(self) except -1 nogil:
         """That the weights of an unverified model have led to numbers."""
         cdef LatticeC* lat = &self.lattice.c
-        if not (all_numbers(lat.score, lat.T, lat) and all_numbers(lat.edge, <int64_t>lat.n_slots * lat.L, lat)):
+        cdef bint good = all_numbers(lat.score, lat.T, lat) and all_numbers(lat.edge, <int64_t>lat.n_slots * lat.L, lat)
+        cdef int32_t k, n
+        for k in range(lat.n_own):
+            for n in range(lat.own[k].n):
+                good = good and is_number(lat.own[k].pair[n].score, lat)
+        if not good:
             raise ModelFileError("the model is damaged: a weight is not a finite number")
         return 0
 
@@ -437,12 +448,17 @@ cdef void close_dead_ends(LatticeC* lat) noexcept nogil:
                 node[i] = -INFINITY
 
 
+cdef inline bint is_number(double score, const LatticeC* lat) noexcept nogil:
+    """Whether a score is finite, or -inf in a lattice that forbids steps."""
+    return isfinite(score) or (lat.forbidden and score == -INFINITY)
+
+
 cdef bint all_numbers(const double* rows, int64_t n, const LatticeC* lat) noexcept nogil:
-    """Whether the n rows of L cells are finite."""
+    """The same of n rows of L cells."""
     cdef int64_t r, j
     for r in range(n):
         for j in range(lat.L):
-            if not isfinite(rows[r * lat.P + j]):
+            if not is_number(rows[r * lat.P + j], lat):
                 return False
     return True
 

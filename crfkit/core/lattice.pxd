@@ -26,9 +26,10 @@ cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nog
 
 cdef class Lattice:
     cdef LatticeC c
-    cdef BufferC matrices, rows, slots, path
+    cdef BufferC matrices, rows, slots, lists, list_pairs, list_indices, path
     cdef int stage
     cdef int reserve(self, const SentenceC* sent) except -1 nogil
+    cdef int reserve_lists(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil
     cdef int reserve_positions(self, int64_t positions, int64_t matrices) except -1 nogil
     cdef uint16_t* path_buffer(self) except NULL
     cdef tuple take_path(self, double score)

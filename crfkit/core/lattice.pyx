@@ -15,6 +15,7 @@ from libc.string cimport memset
 
 from .kernels cimport K
 from .memory cimport buffer_free, buffer_reserve
+from .structs cimport PairC, PairsC, crfkit_list_of_step
 from ..errors import ImpossibleError
 
 cdef int64_t MOST_POSITIONS = (1 << 31) - 64
@@ -39,14 +40,11 @@ cdef int lattice_expect(LatticeC* lat) except -1 nogil:
 cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noexcept nogil:
     """Score of one path of a scored sequence."""
     cdef:
-        int64_t matrix = <int64_t>lat.L * lat.P
         double total = lat.score[labels[0]]
-        const double* edge
         int32_t t
     for t in range(1, lat.T):
-        edge = lat.tau if lat.slot[t] < 0 else lat.edge + lat.slot[t] * matrix
         # in the order of Viterbi's additions, so that its path gets the very same score
-        total += edge[<int64_t>labels[t - 1] * lat.P + labels[t]]
+        total += K.step_score(lat, t, labels[t - 1], labels[t])
         total += lat.score[<int64_t>t * lat.P + labels[t]]
     return total
 
@@ -120,18 +118,22 @@ cdef class Lattice:
         self.c.L = labels
         self.c.P = (labels + 7) // 8 * 8
         matrix = <int64_t>self.c.L * self.c.P
-        buffer_reserve(&self.matrices, 5 * matrix, sizeof(double))
+        buffer_reserve(&self.matrices, 6 * matrix, sizeof(double))
         self.c.tau = <double*>self.matrices.data
         self.c.etau = self.c.tau + matrix
         self.c.etauT = self.c.etau + matrix
         self.c.outer = self.c.etauT + matrix
         self.c.pair = self.c.outer + matrix
+        self.c.unfolded = self.c.pair + matrix
         memset(self.c.outer, 0, 2 * matrix * sizeof(double))
 
     def __dealloc__(self):
         buffer_free(&self.matrices)
         buffer_free(&self.rows)
         buffer_free(&self.slots)
+        buffer_free(&self.lists)
+        buffer_free(&self.list_pairs)
+        buffer_free(&self.list_indices)
         buffer_free(&self.path)
 
     cdef int reserve(self, const SentenceC* sent) except -1 nogil:
@@ -141,6 +143,28 @@ cdef class Lattice:
         if sent.b_ptr != NULL:
             for t in range(1, sent.T):
                 matrices += sent.b_ptr[t + 1] > sent.b_ptr[t]
+        return self.reserve_positions(sent.T, matrices)
+
+    cdef int reserve_lists(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
+        """`reserve` for a lattice that may keep the edge scores of positions as lists."""
+        cdef int64_t matrices = 0, lists = 0, pairs = 0, longest = 0, n
+        cdef int32_t t
+        if self.c.sparse == NULL:
+            return self.reserve(sent)
+        if sent.b_ptr != NULL:
+            for t in range(1, sent.T):
+                if sent.b_ptr[t + 1] > sent.b_ptr[t]:
+                    n = crfkit_list_of_step(layout, sent, t, self.c.sparse)
+                    matrices += n < 0
+                    lists += n >= 0
+                    pairs += max(n, 0)
+                    longest = max(longest, n)
+        if lists:
+            buffer_reserve(&self.lists, lists, sizeof(PairsC))
+            buffer_reserve(&self.list_pairs, pairs + 2 * longest, sizeof(PairC))
+            buffer_reserve(&self.list_indices, lists * 2 * (<int64_t>self.c.L + 1) + pairs, sizeof(int32_t))
+            self.c.own = <PairsC*>self.lists.data
+            self.c.own_pair, self.c.own_index = <PairC*>self.list_pairs.data, <int32_t*>self.list_indices.data
         return self.reserve_positions(sent.T, matrices)
 
     cdef int reserve_positions(self, int64_t positions, int64_t matrices) except -1 nogil:
@@ -191,7 +215,7 @@ cdef class Lattice:
             if not 1 <= t < len(nodes):
                 raise ValueError(f"edges: no step leads into position {t} of a sequence of {len(nodes)}")
         self.reserve_positions(len(nodes), len(edges))
-        lat.T, lat.n_slots = <int32_t>len(nodes), <int32_t>len(edges)
+        lat.T, lat.n_slots, lat.n_own = <int32_t>len(nodes), <int32_t>len(edges), 0
         copy_scores(lat, nodes, lat.score, lat.T, "nodes")
         copy_scores(lat, tau, lat.tau, lat.L, "tau")
         for k in range(lat.T):

@@ -60,11 +60,6 @@ cdef int64_t NONE = -1
 
 # ---------------------------------------------------------------------------------------------- exact search
 
-cdef inline const double* step_scores(const LatticeC* lat, int64_t t) noexcept nogil:
-    """Scores of the steps into position t."""
-    return lat.tau if lat.slot[t] < 0 else lat.edge + <int64_t>lat.slot[t] * lat.L * lat.P
-
-
 cdef inline StateC* state_of(Search s, int64_t cell) noexcept nogil:
     """Links hold, for a cell: 0 nothing known yet; n > 0 it has state n-1; n < 0 its best path comes from -n-1."""
     cdef int32_t link = (<int32_t*>s.links.data)[cell]
@@ -88,18 +83,10 @@ cdef int32_t first_label(Search s, const LatticeC* lat, int64_t t, int64_t j) no
     """Where the best path into cell (t, j) comes from: what Viterbi would say."""
     cdef:
         int32_t* link = (<int32_t*>s.links.data) + t * lat.P + j
-        const double* before = lat.alpha + (t - 1) * lat.P
-        const double* step
-        double way
-        int32_t i = 0
     if link[0] > 0:
         return (<StateC*>s.states.data)[link[0] - 1].first_label
     if link[0] == 0:
-        way = lat.beta[t * lat.P + j]
-        step = step_scores(lat, t) + j
-        while i < lat.L - 1 and before[i] + step[<int64_t>i * lat.P] != way:
-            i += 1
-        link[0] = -i - 1
+        link[0] = -K.came_from(lat, <int32_t>t, <int32_t>j) - 1
     return -link[0] - 1
 
 
@@ -118,12 +105,11 @@ cdef inline int64_t path_before(Search s, const LatticeC* lat, int64_t t, int64_
 cdef int add_state(Search s, const LatticeC* lat, int64_t t, int64_t j) except -1 nogil:
     """Prepare cell (t, j) for its second rank: the best way into it from each label before that may count."""
     cdef:
-        int64_t row = (t - 1) * lat.P, P = lat.P, L = lat.L, i
+        int64_t row = (t - 1) * lat.P, P = lat.P, L = lat.L, stride = 0, i
         int32_t n = 0
         const double* before = lat.alpha + row
         double nothing = 0                      # is added on the way to the end
-        const double* step = step_scores(lat, t) + j if t < lat.T else &nothing
-        int64_t stride = P if t < lat.T else 0
+        const double* step = K.step_column(lat, <int32_t>t, <int32_t>j, &stride) if t < lat.T else &nothing
         double best = lat.beta[t * P + j] if t < lat.T else s.scores[0]
         double floor = best - s.slack, score
         WayC* ways
@@ -164,7 +150,7 @@ cdef int advance(Search s, const LatticeC* lat, int64_t t, int64_t j) except -1 
     if successor != NONE:
         used.score, used.path = entry(s, successor).score, successor
         if t < lat.T:
-            used.score += step_scores(lat, t)[<int64_t>state.last_label * lat.P + j]
+            used.score += K.step_score(lat, <int32_t>t, state.last_label, <int32_t>j)
     for k in range(1, state.n_ways):
         if ways[k].score > ways[best].score:
             best = k
@@ -343,11 +329,12 @@ cdef int64_t extend_beam(const LatticeC* lat, int64_t t, const BeamC* before, in
     """Every partial path with every next label; the best stay."""
     cdef:
         const double* node = lat.score + t * lat.P
+        const double* steps = lat.tau if lat.slot[t] < 0 else lat.edge + <int64_t>lat.slot[t] * lat.L * lat.P
         const double* step
         int64_t size = 0, r, j
         BeamC item
     for r in range(n_before):
-        step = step_scores(lat, t) + <int64_t>before[r].label * lat.P
+        step = steps + <int64_t>before[r].label * lat.P
         item.before, item.label_before = <int32_t>r, before[r].label
         for j in range(lat.L):
             item.way = before[r].score + step[j]

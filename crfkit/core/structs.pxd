@@ -48,6 +48,22 @@ cdef extern from "crf.h" nogil:
         const uint16_t* label
         double weight
 
+    ctypedef struct PairC:
+        int32_t source "from"
+        int32_t to
+        double score, e
+
+    ctypedef struct PairsC:
+        int32_t L, P, n
+        int64_t most
+        double max, base
+        const PairC* pair
+        const int32_t* row_ptr
+        const int32_t* column_ptr
+        const int32_t* column
+
+    int64_t crfkit_list_of_step(const LayoutC*, const SentenceC*, int32_t, const PairsC*)
+
     ctypedef struct LatticeC:
         int32_t L, P, T
         int32_t cap_T, cap_slots
@@ -72,6 +88,14 @@ cdef extern from "crf.h" nogil:
         real_t* outer
         real_t* pair
         double taumax, taurange
+        const PairsC* sparse
+        PairsC* own
+        int32_t n_own
+        PairC* own_pair
+        int32_t* own_index
+        real_t* unfolded
+        const uint16_t* counted
+        int64_t n_counted
         double logz
         double quantum
         const double* quanta
@@ -124,6 +148,9 @@ cdef extern from "crf.h" nogil:
                             weight_t*) noexcept nogil
         void (*clip)(int64_t, double, weight_t*, double*) noexcept nogil
         double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
+        double (*step_score)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
+        const double* (*step_column)(const LatticeC*, int32_t, int32_t, int64_t*) noexcept nogil
+        int32_t (*came_from)(const LatticeC*, int32_t, int32_t) noexcept nogil
         double (*trace_back)(const LatticeC*, uint16_t*) noexcept nogil
         void (*max_plus)(int32_t, int32_t, const double*, const double*, double*) noexcept nogil
         double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
@@ -134,14 +161,22 @@ cdef extern from "crf.h" nogil:
         double (*chain_nodes)(int32_t, const double*, const double*, double, double, double*, double*) noexcept nogil
         void (*chain_pairs)(int32_t, int32_t, const double*, const double*, const double*, double, double, double*,
                             double*) noexcept nogil
+        void (*add_outers)(int32_t, int32_t, int64_t, int64_t, const double*, const double*, double, const double*,
+                           double*) noexcept nogil
+        int64_t (*find_pairs)(const LatticeC*, const uint8_t*, PairsC*, PairC*, int32_t*) noexcept nogil
+        void (*load_pairs)(const LayoutC*, const weight_t*, double, PairsC*, LatticeC*) noexcept nogil
+        void (*sparse_forward)(const PairsC*, const double*, double*) noexcept nogil
+        void (*sparse_backward)(const PairsC*, const double*, double*) noexcept nogil
         double (*dot_row)(int32_t, const double*, const double*) noexcept nogil
         void (*multiply)(int32_t, const double*, double*) noexcept nogil
         void (*exp_row)(int64_t, const double*, double, double*) noexcept nogil
-        double (*dot)(int64_t, const double*, const double*) noexcept nogil
+        double (*dot)(int64_t, const double*, const float*) noexcept nogil
+        double (*dot_doubles)(int64_t, const double*, const double*) noexcept nogil
+        double (*dot_floats)(int64_t, const float*, const float*) noexcept nogil
         void (*dots)(int64_t, int64_t, int32_t, const float**, const float*, const float*, const double*,
                      double*) noexcept nogil
         void (*combine)(int64_t, int64_t, int32_t, const float**, const double*, double, const double*,
-                        double*) noexcept nogil
+                        float*) noexcept nogil
         double (*exp)(double) noexcept nogil
         double (*log)(double) noexcept nogil
 

@@ -60,7 +60,7 @@ cdef class OnlineTrainer(Trainer):
     cdef int update(self, const int32_t* which, int64_t n, double* loss) except -1 nogil
     cdef int64_t run_steps(self, int64_t first, int64_t last, double* loss) except -1 nogil
     cdef int64_t updates_a_pass(self) noexcept nogil
-    cdef double nll(self, const weight_t* w, double scale, int64_t n) except? -1
+    cdef double nll(self, const weight_t* w, double scale, const int32_t* which, int64_t n) except? -1
     cdef int64_t skip(self, int64_t n) noexcept nogil
     cdef int64_t undisturbed(self, int64_t n) noexcept nogil
     cdef void follow(self, OnlineTrainer leader) noexcept

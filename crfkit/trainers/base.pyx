@@ -127,9 +127,12 @@ cdef class Trainer:
         """One pass over the data; `should_stop()` is asked now and then, to end it early."""
         raise TypeError(f"{type(self).__name__} does not say what a pass is")
 
+    def finish(self) -> None:
+        """No further pass will be asked for: free what only passes need."""
+
     def weights(self) -> array.array:
         """A copy of the weights, as they would be stored."""
-        cells = array.array("f", bytes(4 * self.layout.c.n_cells))
+        cells = array.array("f", [0.0]) * self.layout.c.n_cells
         cdef float[::1] view = cells if len(cells) else None
         if len(cells):
             memcpy(&view[0], self.w, self.layout.c.n_cells * sizeof(weight_t))
@@ -260,7 +263,7 @@ cdef class OnlineTrainer(Trainer):
         for k in range(n):
             self.sequence = which[k]
             sent = dataset_sentence(&self.data.c, self.sequence)
-            self.lattice.reserve(&sent)
+            self.lattice.reserve_lists(&self.layout.c, &sent)
             self.step(&sent, loss)
             if not isfinite(loss[0]):
                 with gil:
@@ -394,8 +397,8 @@ cdef class OnlineTrainer(Trainer):
 
     # ------------------------------------------------------------------------------------------ measures
 
-    cdef double nll(self, const weight_t* w, double scale, int64_t n) except? -1:
-        """Negative log-likelihood of n sequences, evenly spread over the data, under the weights scale * w."""
+    cdef double nll(self, const weight_t* w, double scale, const int32_t* which, int64_t n) except? -1:
+        """Negative log-likelihood of n sequences under the weights scale * w."""
         cdef:
             int64_t k
             double total = 0
@@ -405,7 +408,7 @@ cdef class OnlineTrainer(Trainer):
         lattice_load_weights(lat, &self.layout.c, w, scale)
         with nogil:
             for k in range(n):
-                sent = dataset_sentence(&self.data.c, self.data.c.n_seq * k // n)
+                sent = dataset_sentence(&self.data.c, which[k])
                 self.lattice.reserve(&sent)
                 K.score(&self.layout.c, w, scale, &sent, lat)
                 lattice_expect(lat)
@@ -415,7 +418,7 @@ cdef class OnlineTrainer(Trainer):
     def crf_loss(self) -> float:
         """Negative log-likelihood of all data under the weights as they stand."""
         cdef const float[::1] cells = self.weights()
-        return self.nll(&cells[0], 1.0, self.data.c.n_seq)
+        return self.nll(&cells[0], 1.0, self.sequences, self.data.c.n_seq)
 
     def measures(self) -> dict:
         """The loss of a CRF, where asked for."""

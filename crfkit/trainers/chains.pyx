@@ -19,7 +19,6 @@ from crfkit.core.kernels cimport K
 from crfkit.core.lattice cimport Lattice, lattice_expect, lattice_load_weights
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport buffer_free, buffer_reserve
-from crfkit.core.sparse cimport sparse_backward_step, sparse_forward_step
 from crfkit.core.structs cimport SentenceC, dataset_sentence, weight_t
 
 from .edges cimport Edges
@@ -196,7 +195,7 @@ cdef class Chains:
             return
         E = self.edges.open(k)
         if self.edges.shared and self.edges.sparse[kind] != NULL:
-            sparse_forward_step(self.edges.sparse[kind], E, alpha - self.row, alpha)
+            K.sparse_forward(self.edges.sparse[kind], alpha - self.row, alpha)
             self.scale[k] = K.chain_times(P, self.pot + k * self.row, alpha)
         else:
             self.scale[k] = K.chain_forward(L, P, alpha - self.row, E, self.pot + k * self.row, alpha)
@@ -217,7 +216,7 @@ cdef class Chains:
         if self.edges.shared and self.edges.sparse[kind] != NULL:
             memcpy(self.right, pot, P * sizeof(double))
             K.multiply(P, next, self.right)
-            sparse_backward_step(self.edges.sparse[kind], E, self.right, beta)
+            K.sparse_backward(self.edges.sparse[kind], self.right, beta)
             K.chain_times(P, self.ones, beta)
         else:
             if self.edges.shared or kind == 0:

@@ -33,6 +33,7 @@ from crfkit.core.kernels cimport K
 from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.core.sparse cimport SparseEdges, recursions_of
 from crfkit.core.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC
 from crfkit.trainers.base cimport OnlineTrainer
 
@@ -80,14 +81,16 @@ def dual_bytes(Dataset data not None, Layout layout not None) -> int:
 
 
 cdef class DualAscent(OnlineTrainer):
-    """Options: l2, more than zero. The loss is the negative log-likelihood met on the way."""
+    """Options: l2, more than zero. The loss is the negative log-likelihood met on the way. `recursions` as in Objective."""
 
-    def __init__(self, Dataset data, Layout layout, options, **unused):
+    def __init__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
         cdef:
             int64_t s, k
             int64_t n = data.c.n_seq
         self.l2 = options.l2
         self.usual = CURVATURE
+        self.few = SparseEdges()
+        self.listed = self.few.follow(&self.lattice.c, &layout.c, self.w, recursions_of(recursions))
         self.first.n_pairs = weighted_pairs(&layout.c)
         self.curvature, self.overlap = zeros(&self.curvatures, n), zeros(&self.overlaps, n)
         buffer_reserve(&self.sums, layout.c.P, sizeof(double))
@@ -218,7 +221,10 @@ cdef class DualAscent(OnlineTrainer):
         return 0
 
     cdef int expect(self, const SentenceC* sent) except -1 nogil:
-        lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, 1.0)
+        if self.listed:
+            K.load_pairs(&self.layout.c, self.w, 1.0, &self.few.c, &self.lattice.c)
+        else:
+            lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, 1.0)
         K.score(&self.layout.c, self.w, 1.0, sent, &self.lattice.c)
         return lattice_expect(&self.lattice.c)
 

@@ -5,8 +5,8 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.core.dataset cimport Dataset
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport BufferC
-from crfkit.core.sparse cimport SparseEdgesC
-from crfkit.core.structs cimport weight_t
+from crfkit.core.sparse cimport Recursions
+from crfkit.core.structs cimport PairsC, weight_t
 
 
 cdef class Edges:
@@ -15,7 +15,7 @@ cdef class Edges:
     cdef const weight_t* w
     cdef readonly int32_t n_kinds       # kinds of steps with a matrix of their own; kind 0 is that of plain label pairs
     cdef readonly bint shared           # all kinds have matrices; otherwise those of rich steps are made when needed
-    cdef str recursions                 # "auto", "sparse" or "dense"
+    cdef Recursions recursions
     cdef int32_t* kind                  # [n_tok] of the step into each token
     cdef const int64_t* users           # [B+1] kinds that rich attribute b is part of: users[b] .. users[b+1]
     cdef const int32_t* user
@@ -24,7 +24,7 @@ cdef class Edges:
     cdef double* score                  # [kinds][L][P] scores, but only one matrix where they are not shared
     cdef double* E                      # [kinds][L][P] exp(score); padding 0
     cdef double* ET                     # [kinds][L][P] its transpose
-    cdef SparseEdgesC** sparse          # [kinds] active pairs, or NULL where the dense loops are faster
+    cdef const PairsC** sparse           # [kinds] active pairs, or NULL where the dense loops are faster
     cdef list lists                     # owners of what `sparse` points to
     cdef int64_t* touched               # cells of E that a rich step has changed
     cdef double* before                 # and what stood there

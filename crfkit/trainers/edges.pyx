@@ -14,15 +14,15 @@ from crfkit.core.dataset cimport Dataset
 from crfkit.core.kernels cimport K
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport buffer_free, buffer_reserve
-from crfkit.core.sparse cimport SparseEdges, SparseEdgesC, sparse_is_better, sparse_load
-from crfkit.core.structs cimport LatticeC, weight_t
+from crfkit.core.sparse cimport DENSE, SparseEdges, recursions_of
+from crfkit.core.structs cimport LatticeC, PairsC, weight_t
 
 
 cdef class Edges:
     """For the weights at `w`, which `load...` read; scores must lie within the range of exp."""
 
     def __cinit__(self, Dataset data not None, Layout layout not None, str recursions="auto"):
-        self.data, self.layout, self.recursions = data, layout, recursions
+        self.data, self.layout, self.recursions = data, layout, recursions_of(recursions)
         self.matrix = <int64_t>layout.c.L * layout.c.P
 
     def __init__(self, Dataset data not None, Layout layout not None, str recursions="auto"):
@@ -42,8 +42,8 @@ cdef class Edges:
         self.score = <double*>self.tables.data
         self.E, self.ET = self.score + n * self.matrix, self.score + 2 * n * self.matrix
         memset(self.tables.data, 0, 3 * n * self.matrix * sizeof(double))
-        buffer_reserve(&self.pointers, n, sizeof(SparseEdgesC*))
-        self.sparse = <SparseEdgesC**>self.pointers.data
+        buffer_reserve(&self.pointers, n, sizeof(PairsC*))
+        self.sparse = <const PairsC**>self.pointers.data
         self.lists = [None] * n
         for k in range(n):
             self.sparse[k] = NULL
@@ -148,15 +148,13 @@ cdef class Edges:
             for j in range(L):
                 ET[j * P + i] = E[i * P + j]
         self.sparse[kind] = NULL
-        if self.recursions == "dense" or (self.recursions == "auto" and L < 48):
+        if self.recursions == DENSE:
             return 0
         found = self.lists[kind]
         if found is None:
             found = self.lists[kind] = SparseEdges()
-        lat.L, lat.P, lat.taumax = <int32_t>L, <int32_t>P, 0
-        lat.tau, lat.etau = score, E
-        sparse_load(found, &lat)
-        if self.recursions == "sparse" or sparse_is_better(&found.c):
+        lat.L, lat.P, lat.taumax, lat.tau = <int32_t>L, <int32_t>P, 0, score
+        if found.find(&lat, NULL, self.recursions):
             self.sparse[kind] = &found.c
         return 0
 

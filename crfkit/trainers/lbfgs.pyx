@@ -7,13 +7,13 @@ Most iterations are spent on the way to the neighbourhood of the optimum. Dual c
 passes, but has no certain end; so it makes the start (`prepare`), and L-BFGS goes on from there to its own criteria.
 """
 
-from libc.math cimport INFINITY, fabs, fmax, isfinite, log
+from libc.math cimport INFINITY, fabs, fmax, isfinite, log, sqrt
 from libc.stdint cimport int64_t
 
 from crfkit.core.dataset cimport Dataset
 from crfkit.core.kernels cimport K
 from crfkit.core.layout cimport Layout
-from crfkit.core.structs cimport DatasetC
+from crfkit.core.structs cimport DatasetC, weight_t
 from crfkit.trainers.dual cimport DualAscent
 from crfkit.trainers.quasinewton cimport QuasiNewton
 
@@ -22,10 +22,9 @@ from .dual import dual_bytes
 
 cdef enum:
     MAX_TRIALS = 60
-
-cdef enum:
     PATIENCE = 32               # passes of the warm-up within which the ways that remain must be halved
 
+cdef double LEAST_STEP = 1e-9   # part of the size of the point: points are in single precision
 cdef double WARM = 3e-5         # part of the objective below which the ways that remain are short enough
 
 
@@ -35,7 +34,7 @@ def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int
     if not options.warm_up or not options.l2:
         return 0
     needed = dual_bytes(data, layout)
-    return needed if needed <= 4 * layout.n_cells * options.bytes_per_cell(1) else 0
+    return needed if needed <= 8 * layout.n_cells * options.bytes_per_cell(1) else 0
 
 
 cdef class Lbfgs(QuasiNewton):
@@ -88,15 +87,15 @@ cdef class Lbfgs(QuasiNewton):
     cdef int move_to(self, DualAscent ascent) except -1:
         cdef int64_t k
         for k in range(self.n):
-            self.x[k] = ascent.w[k] if ascent is not None else 0
+            self.w[k] = ascent.w[k] if ascent is not None else 0
         return 0
 
     cdef double trial(self, double step) except? -1:
-        """Moves to x_old + step d; the slope along d there."""
+        """Moves to w_old + step d; the slope along d there."""
         cdef int64_t k
         with nogil:
             for k in range(self.n):
-                self.x[k] = self.x_old[k] + step * self.d[k]
+                self.w[k] = <weight_t>(self.w_old[k] + step * self.d[k])
         self.evaluate()
         return K.dot(self.n, self.g, self.d)
 
@@ -105,6 +104,8 @@ cdef class Lbfgs(QuasiNewton):
             double f0 = self.f, slope
             double low = 0, f_low = f0, slope_low = slope0
             double high = 0, f_high = 0
+            double size = sqrt(K.dot_floats(self.n, self.d, self.d))
+            double least = LEAST_STEP * fmax(1.0, sqrt(K.dot_floats(self.n, self.w_old, self.w_old)))
             bint bracketed = False
             int k
         for k in range(MAX_TRIALS):
@@ -125,7 +126,7 @@ cdef class Lbfgs(QuasiNewton):
                 step *= 4
                 continue
             step = self.between(low, f_low, slope_low, high, f_high)
-            if fabs(high - low) * self.norm(self.d) <= 1e-14 * fmax(1.0, self.norm(self.x_old)):
+            if fabs(high - low) * size <= least:
                 break
         if low > 0:
             # Armijo's condition holds there, only the curvature is missing: progress all the same.

@@ -10,13 +10,14 @@ sums are exact (simd/scatter.inc), the likelihoods of chunks are added in order 
 import array
 from concurrent.futures import ThreadPoolExecutor
 
-from libc.math cimport ceil, fabs, fmax, log2
-from libc.string cimport memcpy, memset
+from libc.math cimport INFINITY, ceil, fabs, fmax, log2
+from libc.string cimport memset
 
 
 from crfkit.core.kernels cimport K
 from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.core.layout cimport layout_clear_absent
+from crfkit.core.sparse cimport SparseEdges, recursions_of
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
 from crfkit.trainers.atomic cimport crfkit_fetch_add
 from crfkit.core.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence
@@ -86,18 +87,20 @@ cdef class Worker:
 
 
 cdef class Objective:
-    """Evaluates f and its gradient at a point given as cells (see Layout)."""
+    """Evaluates f and its gradient at a point given as cells (see Layout). `recursions` is "sparse" or "dense" to have one
+    kind of loops (core/sparse.pyx) whatever it costs: the results are the same but for rounding."""
 
-    def __init__(self, Dataset data, Layout layout, double l2, int threads):
+    def __init__(self, Dataset data, Layout layout, double l2, int threads, str recursions="auto"):
         cdef:
             Worker worker
             double quantum
             int64_t s, tokens = 0, n = 0
             int64_t* chunk
         self.data, self.layout, self.l2 = data, layout, l2
+        self.recursions = recursions_of(recursions)
+        self.bound = INFINITY
         self.visits = Visits(data, layout)
         self.nests = self.visits.nests
-        buffer_reserve(&self.weights, layout.c.n_cells, sizeof(weight_t))
         buffer_reserve(&self.chunks, data.c.n_seq + 1, sizeof(int64_t))
         chunk = <int64_t*>self.chunks.data
         for s in range(data.c.n_seq):
@@ -118,6 +121,8 @@ cdef class Objective:
         for k in range(threads):
             worker = Worker()
             worker.lattice = Lattice(layout.c.L)
+            worker.few = SparseEdges()
+            worker.listed = worker.few.follow(&worker.lattice.c, &layout.c, self.recursions)
             worker.lattice.c.quantum = quantum
             worker.lattice.c.quanta = <const double*>self.quanta.data
             worker.lattice.c.cold_quanta = <const double*>self.cold_quanta.data
@@ -131,30 +136,24 @@ cdef class Objective:
         self.pool = ThreadPoolExecutor(threads - 1, "crfkit") if threads > 1 else None
 
     def __dealloc__(self):
-        buffer_free(&self.weights)
         buffer_free(&self.chunks)
         buffer_free(&self.nll)
         buffer_free(&self.gradients)
         buffer_free(&self.quanta)
         buffer_free(&self.cold_quanta)
 
-    cdef weight_t* w(self) noexcept nogil:
-        """The point of the last evaluation, as stored in models."""
-        return <weight_t*>self.weights.data
-
-    cdef double evaluate(self, const double* x, double* g) except? -1:
-        """f(x); its gradient goes to g."""
+    cdef double evaluate(self, const weight_t* w, double* g) except? -1:
+        """f(w); its gradient goes to g. Where f(w) is above `bound` it may be INFINITY instead, with no gradient."""
         cdef:
             int64_t k, n = self.layout.c.n_cells, n_sums = self.nests.n * <int64_t>self.layout.c.P
             double* g_sums = (<Worker>self.workers[0]).g_sums
             Worker worker
             double total = 0
             int i
-        self.x, self.g = x, g
-        self.share(CONVERT)
+        self.w, self.g = w, g
         with nogil:
-            self.nests.add_up(&self.layout.c, self.w())
-        self.next_chunk = 0
+            self.nests.add_up(&self.layout.c, w)
+        self.next_chunk = self.given_up = 0
         (<Worker>self.workers[0]).g = g
         if self.pool is not None:
             others = [self.pool.submit(run_worker, self, worker) for worker in self.workers[1:]]
@@ -168,72 +167,64 @@ cdef class Objective:
                     raise error
         else:
             run_worker(self, self.workers[0])
+        if self.given_up:
+            return INFINITY
         for i in range(1, len(self.workers)):
             worker = self.workers[i]
             with nogil:
                 for k in range(n_sums):
                     g_sums[k] += worker.g_sums[k]
         if self.pool is not None:
-            self.share(GATHER)
+            in_halves(self.pool, take_share, self, GATHER, n)
         with nogil:
             self.nests.hand_down(&self.layout.c, g_sums, g)
             layout_clear_absent(&self.layout.c, g)
             for k in range(self.n_chunks):
                 total += (<double*>self.nll.data)[k]
         if self.l2 != 0:
-            self.share(PENALISE)
-            total += 0.5 * self.l2 * K.dot(n, x, x)
+            in_halves(self.pool, take_share, self, PENALISE, n)
+            total += 0.5 * self.l2 * K.dot_floats(n, w, w)
         return total
-
-    cdef int share(self, Share what) except -1:
-        """Work on all cells, one half of them for another thread if there is one."""
-        cdef int64_t n = self.layout.c.n_cells
-        if self.pool is None:
-            take_share(self, what, 0, n)
-            return 0
-        other = self.pool.submit(take_share, self, what, n // 2, n)
-        try:
-            take_share(self, what, 0, n // 2)
-        finally:
-            other.result()          # never leave while it runs: it writes into our buffers
-        return 0
 
     cdef void take_share(self, Share what, int64_t first, int64_t last) noexcept nogil:
         cdef:
             int64_t k
-            weight_t* w = self.w()
             double* g = self.g
             const double* other
             int i
-        if what == CONVERT:
+        if what == PENALISE:
             for k in range(first, last):
-                w[k] = <weight_t>self.x[k]
-        elif what == PENALISE:
-            for k in range(first, last):
-                g[k] += self.l2 * self.x[k]
+                g[k] += self.l2 * self.w[k]
         else:
             for i in range(1, self.n_workers):
                 other = (<double**>self.gradients.data)[i]
                 for k in range(first, last):
                     g[k] += other[k]
 
-    def at(self, const double[::1] cells not None) -> tuple[float, array.array]:
-        """f and its gradient at a point."""
+    def at(self, const double[::1] cells not None, double bound=INFINITY) -> tuple[float, array.array]:
+        """f and its gradient at a point, in single precision. Where f is above the bound, it may be infinite and its gradient
+        anything."""
         if cells.shape[0] != self.layout.c.n_cells:
             raise ValueError("a point of another layout")
         cdef:
-            int64_t n = self.layout.c.n_cells, stride = (n + 7) // 8 * 8
+            int64_t k, n = self.layout.c.n_cells, stride = (n + 15) // 16 * 16
             BufferC vectors         # the loops want vectors on boundaries
+            double* g
+            weight_t* w
             double f
         memset(&vectors, 0, sizeof(BufferC))
         buffer_reserve(&vectors, 2 * stride, sizeof(double))
-        x, g = <double*>vectors.data, <double*>vectors.data + stride
+        g = <double*>vectors.data
+        w = <weight_t*>(g + stride)
         gradient = array.array("d")
+        self.bound = bound
         try:
-            memcpy(x, &cells[0], n * sizeof(double))
-            f = self.evaluate(x, g)
+            for k in range(n):
+                w[k] = <weight_t>cells[k]
+            f = self.evaluate(w, g)
             gradient.frombytes((<const char*>g)[: n * sizeof(double)])
         finally:
+            self.bound = INFINITY
             buffer_free(&vectors)
         return f, gradient
 
@@ -246,10 +237,13 @@ cdef class Objective:
             SentenceC sent
             VisitsC visits
             int64_t c, s
-            double nll
+            double nll, lost = 0
         memset(worker.g, 0, layout.n_cells * sizeof(double))
         memset(worker.g_sums, 0, self.nests.n * layout.P * sizeof(double))
-        lattice_load_weights(lat, layout, self.w(), 1.0)
+        if worker.listed:
+            K.load_pairs(layout, self.w, 1.0, &worker.few.c, lat)
+        else:
+            lattice_load_weights(lat, layout, self.w, 1.0)
         while True:
             c = crfkit_fetch_add(&self.next_chunk, 1)
             if c >= self.n_chunks:
@@ -258,15 +252,37 @@ cdef class Objective:
             for s in range(chunk[c], chunk[c + 1]):
                 sent = dataset_sentence(&self.data.c, s)
                 visits = self.visits.of(self.data.c.seq_ptr[s])
-                worker.lattice.reserve(&sent)
-                K.score_visits(layout, &visits, self.w(), self.nests.sums, &sent, lat)
+                worker.lattice.reserve_lists(layout, &sent)
+                K.score_visits(layout, &visits, self.w, self.nests.sums, &sent, lat)
                 lattice_expect(lat)
                 nll += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
                 K.add_pairs(lat, sent.weight)
                 K.scatter_visits(layout, &visits, &sent, lat, worker.g, worker.g_sums)
+                # No sequence takes away from what others lose, so there is no need to look at the rest.
+                if lost + nll > self.bound:
+                    self.given_up = 1
+                if self.given_up:
+                    break
             K.finish_pairs(lat)
             K.scatter_pairs(layout, lat, worker.g)
+            if self.given_up:
+                return 0
             (<double*>self.nll.data)[c] = nll
+            lost += nll
+
+
+cdef int in_halves(object pool, object work, object owner, int what, int64_t n) except -1:
+    """work(owner, what, first, last) for the halves of 0 .. n, one of them by another thread if there is one. What comes
+    out must not depend on who does which."""
+    if pool is None:
+        work(owner, what, 0, n)
+        return 0
+    other = pool.submit(work, owner, what, n // 2, n)
+    try:
+        work(owner, what, 0, n // 2)
+    finally:
+        other.result()          # never leave while it runs: it writes into the owner's buffers
+    return 0
 
 
 def take_share(Objective objective not None, Share what, int64_t first, int64_t last):

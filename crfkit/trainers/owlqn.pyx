@@ -8,21 +8,26 @@ orthant on the way is set to zero, exactly. The pseudo-gradient takes the place 
 slope of F to the side where F falls, or zero where F falls to neither side. The history is that of f alone, since
 the penalty has no curvature.
 
-The line search halves the step until F falls by Armijo's condition along the bent way that was really gone. Without
-an L1 penalty there are no orthants, and this is L-BFGS with that line search.
+The line search halves the step until F falls by Armijo's condition along the bent way that was really gone. Early
+directions may be hundreds of times too long, so that a trial is given up as soon as the sequences looked at lose more than
+F was. Without an L1 penalty there are no orthants, and this is L-BFGS with that line search.
 """
 
-from libc.math cimport fabs, isfinite
+from libc.math cimport INFINITY, fabs, isfinite
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from crfkit.core.dataset cimport Dataset
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.core.structs cimport weight_t
 from crfkit.trainers.quasinewton cimport QuasiNewton
 
 cdef enum:
     MAX_TRIALS = 60
+
+# Relative to F: what is rounding of its sums.
+cdef double ROUNDING = 1e-12
 
 
 cdef class Owlqn(QuasiNewton):
@@ -51,7 +56,7 @@ cdef class Owlqn(QuasiNewton):
         QuasiNewton.evaluate(self)
         with nogil:
             for k in range(self.n):
-                size += fabs(self.x[k])
+                size += fabs(self.w[k])
         self.f += self.l1 * size
         return 0
 
@@ -60,7 +65,7 @@ cdef class Owlqn(QuasiNewton):
         cdef int64_t k
         cdef double g, x
         for k in range(self.n):
-            x, g = self.x[k], self.g[k]
+            x, g = self.w[k], self.g[k]
             if x > 0 or (x == 0 and g < -self.l1):
                 self.steep[k] = g + self.l1
             elif x < 0 or g > self.l1:
@@ -76,17 +81,17 @@ cdef class Owlqn(QuasiNewton):
                     self.d[k] = 0
 
     cdef double move(self, double step) noexcept nogil:
-        """x = x_old + step d, but for weights that would leave the orthant; the slope at x_old times the way gone."""
+        """w = w_old + step d, but for weights that would leave the orthant; the slope at w_old times the way gone."""
         cdef:
             int64_t k
             double slope = 0, side
         for k in range(self.n):
-            self.x[k] = self.x_old[k] + step * self.d[k]
+            self.w[k] = <weight_t>(self.w_old[k] + step * self.d[k])
             if self.l1 > 0:
-                side = self.x_old[k] if self.x_old[k] != 0 else -self.steep[k]
-                if (self.x[k] <= 0) if side > 0 else (self.x[k] >= 0):
-                    self.x[k] = 0
-            slope += self.steep[k] * (self.x[k] - self.x_old[k])
+                side = self.w_old[k] if self.w_old[k] != 0 else -self.steep[k]
+                if (self.w[k] <= 0) if side > 0 else (self.w[k] >= 0):
+                    self.w[k] = 0
+            slope += self.steep[k] * (<double>self.w[k] - self.w_old[k])
         return slope
 
     cdef bint search(self, double step, double slope0) except -1:
@@ -97,7 +102,9 @@ cdef class Owlqn(QuasiNewton):
             slope = self.move(step)
             if -slope <= 1e-16 * fabs(f0):
                 break           # beyond what f resolves
+            self.objective.bound = f0 * (1 + ROUNDING)
             self.evaluate()
+            self.objective.bound = INFINITY
             if isfinite(self.f) and self.f < f0 and self.f <= f0 + 1e-4 * slope:
                 return True
             step /= 2

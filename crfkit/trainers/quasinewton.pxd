@@ -3,8 +3,14 @@
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.core.memory cimport BufferC
+from crfkit.core.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer
 from crfkit.trainers.objective cimport Objective
+
+
+cdef enum Work:                 # of the history
+    ADD                         # a pair, and its products with all
+    COMBINE                     # them to a direction
 
 
 cdef class History:
@@ -17,35 +23,30 @@ cdef class History:
         double by_g[128]
         object pool                         # threads to share the work with, or None
         double sums[16][384]                # products with the newest pair, of each part
-        const double* x                     # what the parts of `add` and of `direction` are about
-        const double* x_old
+        const weight_t* w                   # what the parts of `add` and of `direction` are about
+        const weight_t* w_old
         const double* g
-        const double* g_old
         const double* steep
-        double* d
         double c[128]
         double c_g
 
     cdef void forget(self) noexcept nogil
-    cdef void add(self, const double* x, const double* x_old, const double* g, const double* g_old,
-                  const double* steep) except *
-    cdef int share(self, bint adding) except -1
-    cdef void add_part(self, int part) noexcept nogil
+    cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* steep) except *
+    cdef int32_t next_slot(self) noexcept nogil
+    cdef void do_part(self, Work what, int part) noexcept nogil
     cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil
-    cdef void direction(self, const double* steep, double* d) except *
+    cdef float* direction(self, const double* steep, const double* g) except *
 
 
 cdef class QuasiNewton(Trainer):
     cdef:
         Objective objective
         History history
-        BufferC vectors
+        BufferC old, gradient
         int64_t n
-        double* x               # the point
-        double* g               # the gradient there, of the smooth part of what is minimised
-        double* d               # the direction
-        double* x_old           # the point and the gradient that an iteration started from
-        double* g_old
+        double* g               # the gradient at w, of the smooth part of what is minimised
+        float* d                # the direction
+        weight_t* w_old         # the point that an iteration started from
         double* steep           # the direction in which what is minimised rises most
         double f                # what is minimised
         bint started

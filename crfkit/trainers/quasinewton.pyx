@@ -3,8 +3,13 @@
 The direction is a linear combination of the m last steps s, the m last changes y of the gradient, and the gradient
 g. So the two loops of Nocedal & Wright (algorithm 7.4) run on coefficients, given the inner products of those
 2m + 1 vectors (as Chen, Wang & Zhou, 2014, do for clusters): one pass over memory brings the new products, another
-one forms the direction, instead of 4m passes. The history is stored in single precision: it steers the search and
-does not enter the result.
+one forms the direction, instead of 4m passes.
+
+All of these vectors are as long as the model, so memory is what limits its size. The points are those that models can
+store, in single precision, and so is the history, which steers the search and does not enter the result: s is the
+difference of two such points to the last bit, and y belongs to it. Once the direction is known, the oldest pair has
+done its work: the direction takes the place of its s, the gradient at the start of the step that of its y, until the
+new pair does.
 """
 
 from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
@@ -15,8 +20,9 @@ from crfkit.core.dataset cimport Dataset
 from crfkit.core.kernels cimport K
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport buffer_free, buffer_reserve
+from crfkit.core.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer, take, vector
-from crfkit.trainers.objective cimport Objective
+from crfkit.trainers.objective cimport Objective, in_halves
 
 from collections import deque
 
@@ -46,15 +52,14 @@ cdef class History:
     cdef void forget(self) noexcept nogil:
         self.used, self.newest = 0, -1
 
-    cdef void add(self, const double* x, const double* x_old, const double* g, const double* g_old,
-                  const double* steep) except *:
-        """A new pair s = x - x_old, y = g - g_old, and all products that change. The direction asked for next will
-        be that of the gradient `steep`."""
-        cdef int32_t slot = (self.newest + 1) % self.m, k, part
-        self.x, self.x_old, self.g, self.g_old, self.steep = x, x_old, g, g_old, steep
+    cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* steep) except *:
+        """The step from w_old, where `direction` was asked for, to w; with it all products that change. The direction
+        asked for next will be that of the gradient `steep`."""
+        cdef int32_t slot = self.next_slot(), k, part
+        self.w, self.w_old, self.g, self.steep = w, w_old, g, steep
         self.newest = slot
         self.used = min(self.used + 1, self.m)
-        self.share(adding=True)
+        in_halves(self.pool, do_parts, self, ADD, PARTS)
         for k in range(2 * self.used):
             self.gram[k][2 * slot] = self.gram[k][2 * slot + 1] = self.by_g[k] = 0
         for part in range(PARTS):
@@ -68,28 +73,24 @@ cdef class History:
         if self.gram[2 * slot][2 * slot + 1] <= 1e-12 * self.gram[2 * slot + 1][2 * slot + 1]:
             self.forget()       # no curvature: the model of the function is of no use here
 
-    cdef void add_part(self, int part) noexcept nogil:
+    cdef int32_t next_slot(self) noexcept nogil:
+        return (self.newest + 1) % self.m
+
+    cdef void do_part(self, Work what, int part) noexcept nogil:
         cdef:
             int64_t first = self.n * part // PARTS, last = self.n * (part + 1) // PARTS, i
-            float* s = <float*>self.row[2 * self.newest]
-            float* y = <float*>self.row[2 * self.newest + 1]
-        for i in range(first, last):
-            s[i] = <float>(self.x[i] - self.x_old[i])
-            y[i] = <float>(self.g[i] - self.g_old[i])
-        K.dots(first, last, 2 * self.used, self.row, s, y, self.steep, self.sums[part])
-
-    cdef int share(self, bint adding) except -1:
-        """All parts of `add` or of `direction`, with another thread if there is one. What comes out does not depend on
-        who does which."""
-        if self.pool is None:
-            do_parts(self, adding, 0, PARTS)
-            return 0
-        others = self.pool.submit(do_parts, self, adding, PARTS // 2, PARTS)
-        try:
-            do_parts(self, adding, 0, PARTS // 2)
-        finally:
-            others.result()         # never leave while it runs: it writes into our buffers
-        return 0
+            int32_t slot = self.newest if what == ADD else self.next_slot()
+            float* s = <float*>self.row[2 * slot]
+            float* y = <float*>self.row[2 * slot + 1]
+        if what == ADD:
+            for i in range(first, last):
+                s[i] = self.w[i] - self.w_old[i]
+                y[i] = <float>(self.g[i] - y[i])
+            K.dots(first, last, 2 * self.used, self.row, s, y, self.steep, self.sums[part])
+        else:
+            K.combine(first, last, 2 * self.used, self.row, self.c, self.c_g, self.steep, s)
+            for i in range(first, last):
+                y[i] = <float>self.g[i]
 
     cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil:
         cdef double sum = c_g * self.by_g[k]
@@ -98,8 +99,8 @@ cdef class History:
             sum += c[j] * self.gram[j][k]
         return sum
 
-    cdef void direction(self, const double* steep, double* d) except *:
-        """d = -H steep."""
+    cdef float* direction(self, const double* steep, const double* g) except *:
+        """-H steep. It lies, with the gradient g there, where the next pair will: until `add` or `forget`."""
         cdef:
             double* c = self.c
             double alpha[64]
@@ -119,8 +120,9 @@ cdef class History:
         for k in range(self.used - 1, -1, -1):
             slot = (self.newest - k + self.m) % self.m
             c[2 * slot] += alpha[slot] - self.product(c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
-        self.c_g, self.steep, self.d = c_g, steep, d
-        self.share(adding=False)
+        self.c_g, self.steep, self.g = c_g, steep, g
+        in_halves(self.pool, do_parts, self, COMBINE, PARTS)
+        return <float*>self.row[2 * self.next_slot()]
 
     def state(self):
         """As for trainers; see there."""
@@ -144,16 +146,12 @@ cdef class History:
         take(state, "by_g", "d", &self.by_g[0], 128)
 
 
-def do_parts(History history not None, bint adding, int first, int last) -> None:
+def do_parts(History history not None, Work what, int first, int last) -> None:
     """Parts first .. last - 1 of what a history is asked to do."""
     cdef int part
     with nogil:
         for part in range(first, last):
-            if adding:
-                history.add_part(part)
-            else:
-                K.combine(history.n * part // PARTS, history.n * (part + 1) // PARTS, 2 * history.used, history.row,
-                          history.c, history.c_g, history.steep, history.d)
+            history.do_part(what, part)
 
 
 cdef class QuasiNewton(Trainer):
@@ -164,59 +162,56 @@ cdef class QuasiNewton(Trainer):
     threaded = True
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, int threads=1, **unused):
-        cdef int64_t k, stride
         self.n = layout.c.n_cells
         self.objective = Objective(data, layout, options.l2, threads)
         self.history = History(self.n, options.memory, self.objective.pool)
-        stride = (self.n + 7) // 8 * 8
-        buffer_reserve(&self.vectors, 5 * stride, sizeof(double))
-        memset(self.vectors.data, 0, 5 * stride * sizeof(double))
-        self.x = <double*>self.vectors.data
-        self.g, self.d = self.x + stride, self.x + 2 * stride
-        self.x_old, self.g_old = self.x + 3 * stride, self.x + 4 * stride
-        for k in range(self.n):
-            self.x[k] = self.w[k]
+        buffer_reserve(&self.old, self.n + 1, sizeof(weight_t))
+        self.w_old = <weight_t*>self.old.data
+        buffer_reserve(&self.gradient, self.n + 1, sizeof(double))
+        self.g = <double*>self.gradient.data
         self.recent = deque(maxlen=options.period + 1)
         self.started = False
 
     def __dealloc__(self):
-        buffer_free(&self.vectors)
+        buffer_free(&self.old)
+        buffer_free(&self.gradient)
 
     cdef double norm(self, const double* v) noexcept nogil:
-        return sqrt(K.dot(self.n, v, v))
+        return sqrt(K.dot_doubles(self.n, v, v))
 
     cdef int evaluate(self) except -1:
-        """f and g at x."""
-        self.f = self.objective.evaluate(self.x, self.g)
+        """f and g at w."""
+        self.f = self.objective.evaluate(self.w, self.g)
         return 0
 
     cdef void look_around(self) noexcept nogil:
-        """`steep` at x, from g."""
+        """`steep` at w, from g."""
         self.steep = self.g
 
     cdef void restrict_direction(self) noexcept nogil:
         """Take out of d what cannot be followed."""
 
     cdef bint search(self, double step, double slope0) except -1:
-        """A lower point on the way from x_old along d, first at this step; whether there is one (x, g, f are then
-        there). slope0 is the slope of f at x_old."""
+        """A lower point on the way from w_old along d, first at this step; whether there is one (w, g, f are then
+        there). slope0 is the slope of f at w_old."""
         raise TypeError("a quasi-Newton trainer without a line search")
 
     def run_pass(self, should_stop=None) -> dict:
         """One iteration: a direction, and a step along it."""
         cdef:
-            double slope, step, before, steepness
+            double slope, step, steepness
             bint fresh
+        if self.history is None:
+            raise TypeError("a pass after the end")
         if not self.started:
             self.evaluate()
             self.look_around()
             self.check()
             self.recent.append(self.f)
             self.started = True
-        before = self.f
         while True:
             fresh = self.history.used == 0
-            self.history.direction(self.steep, self.d)
+            self.d = self.history.direction(self.steep, self.g)
             with nogil:
                 self.restrict_direction()
                 slope = K.dot(self.n, self.steep, self.d)
@@ -228,18 +223,21 @@ cdef class QuasiNewton(Trainer):
             if slope < 0 and self.search(step, slope):
                 break
             self.exchange()
-            self.f = before
+            self.history.forget()
+            self.evaluate()
+            self.look_around()
             if fresh:
                 # Steepest descent finds nothing lower: the limit of the arithmetic.
                 self.converged = "no step lowers the objective any more"
                 return self.report(self.norm(self.steep))
-            with nogil:
-                self.history.forget()
         self.look_around()
-        self.history.add(self.x, self.x_old, self.g, self.g_old, self.steep)
+        self.history.add(self.w, self.w_old, self.g, self.steep)
         steepness = self.norm(self.steep)
         self.check_convergence(steepness)
         return self.report(steepness)
+
+    def finish(self):
+        self.history = None
 
     cdef int restart(self) except -1:
         """What is minimised has changed: begin again at x."""
@@ -249,25 +247,14 @@ cdef class QuasiNewton(Trainer):
         return 0
 
     cdef void exchange(self) noexcept nogil:
-        """The point and the gradient become the old ones, and the other way round."""
-        cdef double* x = self.x
-        cdef double* g = self.g
-        self.x, self.x_old = self.x_old, x
-        self.g, self.g_old = self.g_old, g
-
-    def weights(self):
-        cells = Trainer.weights(self)
-        cdef float[::1] view = cells if len(cells) else None
-        cdef int64_t k
-        for k in range(self.n):
-            view[k] = <float>self.x[k]
-        return cells
+        """The point becomes the old one, and the other way round."""
+        cdef weight_t* w = self.w
+        self.w, self.w_old = self.w_old, w
 
     def state(self):
-        state = self.history.state()
+        state = Trainer.state(self)
         state.update(
-            converged=self.converged,
-            point=vector(self, "d", self.x, self.n),
+            self.history.state(),
             gradient=vector(self, "d", self.g, self.n),
             objective=self.f if self.started else None,
             recent=list(self.recent),
@@ -275,9 +262,8 @@ cdef class QuasiNewton(Trainer):
         return state
 
     def restore(self, dict state):
-        self.converged = state["converged"]
+        Trainer.restore(self, state)
         self.history.restore(state)
-        take(state, "point", "d", self.x, self.n)
         take(state, "gradient", "d", self.g, self.n)
         self.started = state["objective"] is not None
         self.f = state["objective"] or 0.0
@@ -299,7 +285,7 @@ cdef class QuasiNewton(Trainer):
     cdef int check_convergence(self, double steepness) except -1:
         cdef double improvement
         self.recent.append(self.f)
-        if steepness <= self.options.epsilon * fmax(1.0, self.norm(self.x)):
+        if steepness <= self.options.epsilon * fmax(1.0, sqrt(K.dot_floats(self.n, self.w, self.w))):
             self.converged = "the gradient is small (--epsilon)"
         elif len(self.recent) > self.options.period:
             improvement = (self.recent[0] - self.f) / fmax(fabs(self.f), 1e-300)

@@ -46,6 +46,7 @@ cdef enum:
     STEPS_BETWEEN_SIGNALS = 100_000
     # Plain label pairs occur everywhere and go with everything: visited more often, they halve the number of passes.
     VISITS_OF_PAIRS = 4
+    HELD = 64           # steps whose pair marginals a sweep adds up at once
 
 # No score changes by more than this in one visit: h says nothing about what lies farther away.
 cdef double RADIUS = 4
@@ -90,8 +91,12 @@ cdef class Sbcd(Trainer):
         double norm_g, norm_w           # of the gradient, as far as it can be followed, and of the weights
         bint started
         bint sweeps                     # second derivatives are not asked for
+        double* lefts                   # [HELD][P] alpha of the steps held back,
+        double* rights                  # [HELD][P] and what it is to be multiplied by beside the potentials of their kind
+        int64_t held
+        int32_t held_kind
         object recent
-        BufferC kappas, active_blocks, tables, lists, copies
+        BufferC kappas, active_blocks, tables, lists, copies, steps_held
         float* kappa                    # [n_blocks]
         int32_t* active                 # blocks to be visited
         int64_t n_active
@@ -104,6 +109,7 @@ cdef class Sbcd(Trainer):
         int32_t n
         int64_t* cell
         int32_t* at
+        int32_t* row                    # label before, of a pair
         double* expected
         double* observed
         double* h
@@ -133,9 +139,13 @@ cdef class Sbcd(Trainer):
         self.expected, self.observed = self.first + 5 * most, self.first + 6 * most
         self.h, self.old = self.first + 7 * most, self.first + 8 * most
         memset(self.tables.data, 0, 9 * most * sizeof(double))
-        buffer_reserve(&self.lists, most + 1, sizeof(int64_t) + sizeof(int32_t))
+        buffer_reserve(&self.lists, most + 1, sizeof(int64_t) + 2 * sizeof(int32_t))
         self.cell = <int64_t*>self.lists.data
         self.at = <int32_t*>(self.cell + most + 1)   # one more: `take` writes before it looks
+        self.row = self.at + most + 1
+        buffer_reserve(&self.steps_held, 2 * HELD * <int64_t>layout.c.P, sizeof(double))
+        self.lefts = <double*>self.steps_held.data
+        self.rights = self.lefts + HELD * <int64_t>layout.c.P
         buffer_reserve(&self.copies, layout.c.n_cells, sizeof(double) + 2 * sizeof(weight_t) + 1)
         self.count = <double*>self.copies.data
         self.end = <weight_t*>(self.count + layout.c.n_cells)
@@ -152,29 +162,32 @@ cdef class Sbcd(Trainer):
         buffer_free(&self.tables)
         buffer_free(&self.lists)
         buffer_free(&self.copies)
+        buffer_free(&self.steps_held)
 
     # --- one block ------------------------------------------------------------------------------------------------
 
     cdef void choose(self, int32_t block) noexcept nogil:
         """The features of a block that are to be visited."""
         cdef:
-            int64_t f, k, cold0 = self.layout.c.cold0 - self.layout.c.u_ptr[self.layout.c.H], P = self.layout.c.P
+            int64_t f, k, i, cold0 = self.layout.c.cold0 - self.layout.c.u_ptr[self.layout.c.H], P = self.layout.c.P
             int32_t b = block - self.layout.c.A
         self.n = 0
         if b < 0:
             for f in range(self.layout.c.u_ptr[block], self.layout.c.u_ptr[block + 1]):
                 k = self.layout.c.u_label[f]
-                self.take(k, block * P + k if block < self.layout.c.H else cold0 + f)
+                self.take(0, k, block * P + k if block < self.layout.c.H else cold0 + f)
         elif b < self.layout.c.B:
             for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
-                self.take(self.layout.c.b_prev[f] * P + self.layout.c.b_label[f], self.layout.c.rich0 + f)
+                i = self.layout.c.b_prev[f]
+                self.take(i, i * P + self.layout.c.b_label[f], self.layout.c.rich0 + f)
         else:
-            for k in range(self.layout.c.L * P):
-                if self.layout.c.tau_mask[k]:
-                    self.take(k, self.layout.c.tau0 + k)
+            for i in range(self.layout.c.L):
+                for k in range(i * P, i * P + self.layout.c.L):
+                    if self.layout.c.tau_mask[k]:
+                        self.take(i, k, self.layout.c.tau0 + k)
 
-    cdef inline void take(self, int64_t at, int64_t cell) noexcept nogil:
-        self.at[self.n], self.cell[self.n] = <int32_t>at, cell
+    cdef inline void take(self, int64_t row, int64_t at, int64_t cell) noexcept nogil:
+        self.row[self.n], self.at[self.n], self.cell[self.n] = <int32_t>row, <int32_t>at, cell
         self.n += self.awake[cell]
 
     cdef int gather(self, int32_t block, double* log_z) except -1 nogil:
@@ -187,6 +200,7 @@ cdef class Sbcd(Trainer):
         self.largest = 0
         log_z[0] = 0
         self.visit(block, True, log_z)
+        self.add_held()
         for k in range(self.n):
             self.expected[k] = self.first[self.at[k]]
             self.h[k] = self.second[self.at[k]]
@@ -287,25 +301,47 @@ cdef class Sbcd(Trainer):
             double p, scale
         if self.chains.wide[s]:
             for k in range(self.n):
-                p = K.pair_marginal(&self.chains.lattice.c, where, self.at[k] // P, self.at[k] % P)
+                p = K.pair_marginal(&self.chains.lattice.c, where, self.row[k], self.at[k] - self.row[k] * P)
                 self.first[self.at[k]] += weight * v * p
                 self.second[self.at[k]] += weight * v * v * (p - p * p)
         else:
             scale = 1 / (self.chains.scale[t] * K.dot_row(P, self.chains.alpha + row, self.chains.beta + row))
             for j in range(P):
                 right[j] = self.chains.pot[row + j] * self.chains.beta[row + j] * scale
-            E = self.chains.edges.open(t)
-            if 4 * self.n > self.layout.c.L * P:
-                K.chain_pairs(self.layout.c.L, P, left, E, right, weight * v, weight * v * v, self.first,
-                              NULL if self.sweeps else self.second)
+            k = self.chains.edges.kind[t]
+            if self.sweeps and 16 * self.n > self.layout.c.L * P and (k == 0 or self.chains.edges.shared):
+                self.hold(k, left, right, weight * v)
             else:
-                for k in range(self.n):
-                    i = self.at[k] // P
-                    p = left[i] * E[self.at[k]] * right[self.at[k] - i * P]
-                    self.first[self.at[k]] += weight * v * p
-                    self.second[self.at[k]] += weight * v * v * (p - p * p)
-            self.chains.edges.close()
+                E = self.chains.edges.open(t)
+                if 4 * self.n > self.layout.c.L * P:
+                    K.chain_pairs(self.layout.c.L, P, left, E, right, weight * v, weight * v * v, self.first,
+                                  NULL if self.sweeps else self.second)
+                else:
+                    for k in range(self.n):
+                        i = self.row[k]
+                        p = left[i] * E[self.at[k]] * right[self.at[k] - i * P]
+                        self.first[self.at[k]] += weight * v * p
+                        self.second[self.at[k]] += weight * v * v * (p - p * p)
+                self.chains.edges.close()
         self.seen[<int64_t>self.data.c.label[t - 1] * P + self.data.c.label[t]] += weight * v
+
+    cdef void hold(self, int32_t kind, const double* left, const double* right, double gain) noexcept nogil:
+        """A step of a sweep, until there are many of its kind: the matrix of sums is then gone through once for all."""
+        cdef int64_t P = self.layout.c.P, j
+        if self.held == HELD or kind != self.held_kind:
+            self.add_held()
+            self.held_kind = kind
+        memcpy(self.lefts + self.held * P, left, P * sizeof(double))
+        for j in range(P):
+            self.rights[self.held * P + j] = gain * right[j]
+        self.held += 1
+
+    cdef void add_held(self) noexcept nogil:
+        """The pair marginals of the steps held back."""
+        if self.held:
+            K.add_outers(self.layout.c.L, self.layout.c.P, self.held, self.layout.c.P, self.lefts, self.rights, 1,
+                         self.chains.edges.E + self.held_kind * self.chains.edges.matrix, self.first)
+        self.held = 0
 
     cdef double step(self, double kappa, double* smooth, double* curvature) noexcept nogil:
         """The block's new weights, from the gradient at the old ones. Returns by how much the penalties rise; the terms

@@ -16,5 +16,6 @@ cdef class ScaledTrainer(OnlineTrainer):
     cdef void fold_scale(self) noexcept nogil
     cdef void settle(self) noexcept nogil
     cdef double calibrate(self) except -1
+    cdef double search(self, start, bint foreseen) except -1
     cdef int start_from(self, const float[::1] start) except -1
-    cdef double sample_loss(self, start, double rate) except? -1
+    cdef double sample_loss(self, start, double rate, bint foreseen) except? -1

@@ -116,19 +116,24 @@ cdef class ScaledTrainer(OnlineTrainer):
         self.scale, self.age, self.rate0 = state["scale"], state["age"], state["rate0"]
 
     cdef double calibrate(self) except -1:
-        """The rate that lowers the objective most in one round over a sample, among powers of two.
+        """The rate with the lowest loss on a sample, among powers of two: that of each sequence before it is learned from,
+        as what is left afterwards would be lowest at a rate that learns the sample by heart. Still, that decides
+        where nothing can be foreseen."""
+        cdef object start = OnlineTrainer.weights(self)
+        cdef double rate = self.search(start, True) or self.search(start, False) or 1e-3
+        self.start_from(start)
+        return rate
 
-        A new start is made for each candidate. As in Bottou's sgd, the search goes up from 1/8 while it helps,
-        then down.
-        """
+    cdef double search(self, start, bint foreseen) except -1:
+        """A new start is made for each candidate. As in Bottou's sgd, the search goes up from 1/8 while it helps, then
+        down. 0: nothing helps."""
         cdef:
             double best = 0, best_loss, rate = 0.125, loss
             bint up = True
-            object start = OnlineTrainer.weights(self)
-        best_loss = self.sample_loss(start, 0)
+        best_loss = self.sample_loss(start, 0, foreseen)
         while 1e-8 < rate <= 64:
             try:
-                loss = self.sample_loss(start, rate)
+                loss = self.sample_loss(start, rate, foreseen)
             except TrainingError:
                 loss = INFINITY         # weights without bounds
             if loss < best_loss:
@@ -138,8 +143,7 @@ cdef class ScaledTrainer(OnlineTrainer):
             elif best > 0:
                 break
             rate = rate * 2 if up else rate / 2
-        self.start_from(start)
-        return best or 1e-3
+        return best
 
     cdef int start_from(self, const float[::1] start) except -1:
         cdef int64_t k
@@ -148,20 +152,24 @@ cdef class ScaledTrainer(OnlineTrainer):
         self.scale, self.age, self.steps, self.pairs_known = 1, 0, 0, False
         return 0
 
-    cdef double sample_loss(self, start, double rate) except? -1:
-        """The mean loss of the sample after one round over it at this rate; the decay plays no role here."""
+    cdef double sample_loss(self, start, double rate, bint foreseen) except? -1:
+        """The mean loss of one round over the sample at this rate: that of each sequence just before its update, or after
+        the last one. The decay plays no role here."""
         cdef:
             int64_t n = min(self.data.c.n_seq, SAMPLES), k, size
             int32_t[SAMPLES] which
-            double loss = 0
+            double loss = 0, own = 0
         self.start_from(start)
         self.rate0 = self.rate = rate
         for k in range(n):
             which[k] = <int32_t>(self.data.c.n_seq * k // n)
         k = 0
-        while rate > 0 and k < n:
+        while k < n:
             size = min(self.batch, n - k)
-            self.update(which + k, size, &loss)
+            if foreseen:
+                loss += self.nll(self.w, self.scale, which + k, size)
+            if rate > 0:
+                self.update(which + k, size, &own)
             k += size
         self.settle()
-        return self.nll(self.w, self.scale, n) / n
+        return (loss if foreseen else self.nll(self.w, self.scale, which, n)) / n

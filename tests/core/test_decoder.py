@@ -1,16 +1,24 @@
 """Decoders, scratches and printers where Python touches them: what does not fit is refused."""
 
 import array
+from functools import cache
+from itertools import product
+from math import exp, fsum, inf, log
+from random import Random
 from types import SimpleNamespace
 
 import numpy
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from models import model, sentences
 
+from crfkit import learn
 from crfkit.core.columns import Rows
 from crfkit.core.decoder import Decoder, Scratch, gold_labels
 from crfkit.core.printing import Printer
 from crfkit.errors import DataError
+from crfkit.template import Template
 
 
 def decoder(name="segmentation", **options):
@@ -118,3 +126,94 @@ def test_layouts_that_exclude_each_other():
     ):
         with pytest.raises(ValueError, match="exclude each other"):
             Printer(**options)
+
+
+# --- label pairs as lists -----------------------------------------------------------------------------------------
+
+RICH = "U:%x[0,0]\nB\nB1:%x[0,0]\nB2:%x[-1,0]\n"
+
+
+@cache
+def with_all_features(labels):
+    """A model of that many labels, every feature of which has a weight."""
+    names = [f"l{k:02d}" for k in range(labels)]
+    rows = [[[letter, name] for letter, name in zip("abba", (one, other, other, one), strict=True)] for one in names[:5] for other in names]
+    return learn(rows, Template.parse(RICH), "sgd", features="all", passes=1)
+
+
+def scratches(trained, weights, **chosen):
+    """With lists, and with matrices."""
+    return [Scratch(Decoder(trained.index, trained.layout, weights, trained.labels, recursions=kind, **chosen)) for kind in ("sparse", "dense")]
+
+
+def everything(scratch, rows, length, mask=None, n=5):
+    """All that a scratch says of a sentence: paths, and numbers; None if no path is possible."""
+    labels = len(scratch.decoder.labels)
+    nodes, edges = numpy.empty((length, labels)), numpy.empty((length - 1, labels, labels))
+    scratch.take(rows, mask)
+    try:
+        log_z = scratch.log_z(rows)
+    except DataError:
+        with pytest.raises(DataError):
+            scratch.best_labels(rows, False)
+        return None
+    scratch.fill_nodes(nodes)
+    if length > 1:
+        scratch.fill_edges(edges)
+    scratch.take(rows, mask)
+    return scratch.best_labels(rows, False), scratch.best_paths(rows, n), log_z, nodes, edges
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_lists_say_what_matrices_and_enumeration_say(data):
+    labels = data.draw(st.integers(2, 4))
+    trained = with_all_features(labels)
+    weight = st.one_of(*[st.just(0.0)] * 3, data.draw(st.sampled_from([st.integers(-2, 2), st.floats(-5, 5, width=32), st.sampled_from([-300, -20, 9, 400])])))
+    weights = array.array("f", [data.draw(weight) if w else 0.0 for w in trained.weights])
+    letters = data.draw(st.lists(st.sampled_from("abz"), min_size=1, max_size=5))
+    rows = filled([[[letter] for letter in letters]])
+    flags = st.binary(min_size=1, max_size=1).map(lambda b: bytes([b[0] % 4 > 0]))
+    mask = constraints = None
+    if data.draw(st.booleans()):
+        mask = b"".join(data.draw(st.lists(flags, min_size=len(letters) * labels, max_size=len(letters) * labels)))
+    if data.draw(st.booleans()):
+        follow = b"".join(data.draw(st.lists(flags, min_size=labels * labels, max_size=labels * labels)))
+        constraints = SimpleNamespace(transitions=follow, starts=b"\1" * labels, ends=b"\1" * labels)
+    lists, matrices = scratches(trained, weights, constraints=constraints)
+    found, expected = everything(lists, rows, len(letters), mask), everything(matrices, rows, len(letters), mask)
+    assert (found is None) == (expected is None)
+    if found is None:
+        return
+    assert found[:2] == expected[:2]
+    for ours, theirs in zip(found[2:], expected[2:], strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)
+    # by the scores of all paths
+    matrices.take(rows, mask)
+    scores = {path: matrices.score_of(path) for path in product(range(labels), repeat=len(letters))}
+    lists.take(rows, mask)
+    assert {path: lists.score_of(path) for path in scores} == scores
+    top = max(scores.values())
+    assert found[2] == pytest.approx(top + log(fsum(exp(score - top) for score in scores.values())), rel=1e-9, abs=1e-9)
+    ranked = sorted(scores.values(), reverse=True)
+    assert [score for score, _ in found[1]] == pytest.approx([score for score in ranked[:5] if score > -inf], rel=1e-12)
+    for (t, j), p in numpy.ndenumerate(found[3]):
+        assert p == pytest.approx(fsum(exp(score - found[2]) for path, score in scores.items() if path[t] == j), abs=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5])
+def test_many_labels_as_lists(share):
+    """By itself a decoder chooses for each position; nothing tells that."""
+    trained, rng = with_all_features(60), Random(1)
+    weights = array.array("f", [rng.gauss(0, 3) if w and rng.random() < (share if k >= trained.layout.pair_cell(0, 0) else 1) else 0.0
+                                for k, w in enumerate(trained.weights)])  # fmt: skip
+    lists, matrices = scratches(trained, weights)
+    chosen = Scratch(Decoder(trained.index, trained.layout, weights, trained.labels))
+    for length in (1, 2, 30):
+        rows = filled([[[letter] for letter in rng.choices("abz", k=length)]])
+        expected = everything(matrices, rows, length)
+        for scratch in (lists, chosen):
+            found = everything(scratch, rows, length)
+            assert found[:2] == expected[:2]
+            for ours, theirs in zip(found[2:], expected[2:], strict=True):
+                assert ours == pytest.approx(theirs, rel=1e-10, abs=1e-12)

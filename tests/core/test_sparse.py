@@ -51,8 +51,6 @@ def test_agrees_with_enumeration(problem):
     for t in range(1, problem.length):
         for row, wanted in zip(lattice.pair(t), problem.pair_marginals(t), strict=True):
             assert row == close(wanted)
-    ours, wanted = edges.pair_sums(lattice), problem.pair_sums()
-    assert [ours[i][j] for i, j in active] == close([wanted[i][j] for i, j in active])
 
 
 @settings(max_examples=150)
@@ -140,7 +138,7 @@ def test_two_hundred_thousand_positions():
 
 @pytest.mark.parametrize(
     ("labels", "active", "wanted"),
-    [(47, 1, (False, False)), (64, 100, (True, False)), (64, 400, (False, False)), (128, 500, (True, True))],
+    [(47, 1, False), (48, 72, True), (48, 73, False), (87, 236, True), (87, 237, False), (88, 704, True), (88, 705, False)],
 )
 def test_the_choice_between_sparse_and_dense(labels, active, wanted):
     lattice = Lattice(labels)
@@ -159,8 +157,6 @@ def test_faulty_calls():
         edges.expect(lattice)
     edges.load(lattice)
     assert edges.active == 2
-    with pytest.raises(RuntimeError, match="expect"):
-        edges.pair_sums(lattice)
     other = Lattice(3)
     other.load([[0.0] * 3], [[0.0] * 3] * 3)
     with pytest.raises(RuntimeError, match="load"):

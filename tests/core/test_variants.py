@@ -16,6 +16,7 @@ from crfkit.core.kernels import variant
 from crfkit.core.lattice import Lattice
 from crfkit.core.search import Search
 from crfkit.core.sparse import SparseEdges
+from crfkit.tagging import Tagger
 from crfkit.template import Template
 
 digest = hashlib.sha256()
@@ -42,6 +43,7 @@ for labels in (1, 2, 7, 8, 9, 15, 16, 17, 22, 24, 30, 33, 40, 47, 65):
         add([lattice.nodes(), lattice.pair_sums(), [lattice.pair(t) for t in range(1, min(length, 3))]])
         sparse = SparseEdges()
         sparse.load(lattice)
+        add(sparse.viterbi(lattice))
         add(sparse.expect(lattice))
         add(lattice.nodes())
 
@@ -50,6 +52,18 @@ rows = [[[rng.choice("abcdef"), rng.choice("XYZ")] for _ in range(rng.randint(1,
 rules = Template.parse("U0:%x[0,0]\\nU1:%x[-1,0]/%x[0,0]\\nB\\nB1:%x[0,0]\\n")
 for algorithm, chosen in (("sgd", {"l1": 0.5, "passes": 2}), ("owlqn", {"max_iter": 5})):
     add([weight for *_, weight in crfkit.learn(rows, rules, algorithm, **chosen).features()])
+
+# where the label pairs with a weight are kept as lists
+names = [f"l{k:02d}" for k in range(60)]
+rows = [[[rng.choice("abc"), name] for name in rng.choices(names, k=8)] for _ in range(40)] + [[["a", name]] for name in names]
+for chosen in ({"max_iter": 3}, {"max_iter": 3, "warm_up": 0}):
+    model = crfkit.learn(rows, rules, "lbfgs", **chosen)
+    add([weight for *_, weight in model.features()])
+    tagger = Tagger(model)
+    sentence = [[rng.choice("abcd")] for _ in range(9)]
+    add([names.index(label) for label in tagger.tag(sentence)])
+    add([[probability, *map(names.index, labels)] for probability, labels in tagger.nbest(sentence, 4)])
+    add(tagger.marginals(sentence).tolist())
 print(variant(), digest.hexdigest())
 """
 

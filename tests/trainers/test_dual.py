@@ -117,10 +117,10 @@ def common(one, other):
 
 
 @settings(max_examples=40)
-@given(corpora(), st.sampled_from([0.5, 2.0, 10.0]), st.integers(0, 5))
-def test_every_pass_is_that_of_the_twin(corpus, l2, seed):
+@given(corpora(), st.sampled_from([0.5, 2.0, 10.0]), st.integers(0, 5), st.sampled_from(["dense", "sparse"]))
+def test_every_pass_is_that_of_the_twin(corpus, l2, seed, recursions):
     built = Built(corpus)
-    trainer = DualAscent(built.dataset, built.layout, options.Lbfgs(l2=l2), seed=seed)
+    trainer = DualAscent(built.dataset, built.layout, options.Lbfgs(l2=l2), seed=seed, recursions=recursions)
     twin = Twin(corpus, l2)
     for _ in range(6):
         trainer.run_pass()
@@ -129,10 +129,10 @@ def test_every_pass_is_that_of_the_twin(corpus, l2, seed):
 
 
 @pytest.mark.parametrize("l2", [0.3, 1.0, 10.0])
-@pytest.mark.parametrize("rules", ["chunking", "chunking-rich"])
-def test_it_ends_at_the_optimum_of_lbfgs(rules, l2):
+@pytest.mark.parametrize(("rules", "recursions"), [("chunking", "dense"), ("chunking-rich", "dense"), ("chunking-rich", "sparse")])
+def test_it_ends_at_the_optimum_of_lbfgs(rules, recursions, l2):
     corpus = read("chunking", sentences=150, rules=rules)
-    trainer = DualAscent(corpus.dataset, corpus.layout, options.Lbfgs(l2=l2))
+    trainer = DualAscent(corpus.dataset, corpus.layout, options.Lbfgs(l2=l2), recursions=recursions)
     for _ in range(150):
         trainer.run_pass()
     reached = corpus.objective(l2).at(corpus.doubles(trainer.weights()))[0]

@@ -1,6 +1,7 @@
 """The objective of the batch trainers and its gradient, against a slow twin, finite differences, and itself."""
 
 import array
+import math
 import os
 import subprocess
 import sys
@@ -40,11 +41,13 @@ def test_the_twin_agrees_with_enumeration(corpus, data):
         assert viterbi(p) == p.best()[1]
 
 
-@given(corpora(), L2, st.data())
-def test_value_and_gradient_are_those_of_the_twin(corpus, l2, data):
+@given(corpora(), L2, st.sampled_from(["dense", "sparse"]), st.data())
+def test_value_and_gradient_are_those_of_the_twin(corpus, l2, recursions, data):
     built = Built(corpus)
     weights = weighted(data.draw, corpus.features())
-    f, gradient = Objective(built.dataset, built.layout, l2, 1).at(built.to_cells(weights, "d"))
+    if data.draw(st.booleans()):
+        weights = {feature: w if data.draw(st.booleans()) else 0.0 for feature, w in weights.items()}
+    f, gradient = Objective(built.dataset, built.layout, l2, 1, recursions).at(built.to_cells(weights, "d"))
     expected_f, expected = objective(weights, corpus, l2)
     assert f == pytest.approx(expected_f, rel=1e-10, abs=1e-10)
     assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -71,11 +74,12 @@ def test_a_point_of_another_layout_is_refused():
         Objective(built.dataset, built.layout, 0.0, 1).at(built.to_cells({}, "d")[:-1])
 
 
-def test_extreme_weights_stay_finite():
+@pytest.mark.parametrize("recursions", ["dense", "sparse"])
+def test_extreme_weights_stay_finite(recursions):
     corpus = Corpus([Sample([0, 1, 0], [[(0, 1.0)]] * 3, [[], [(0, 1.0)], []])], 2, 1, 1, tau_all=True, u_all={0})
     built = Built(corpus)
     weights = {feature: 1000.0 * (-1) ** sum(feature[1:]) for feature in corpus.features()}
-    f, gradient = Objective(built.dataset, built.layout, 0.0, 1).at(built.to_cells(weights, "d"))
+    f, gradient = Objective(built.dataset, built.layout, 0.0, 1, recursions).at(built.to_cells(weights, "d"))
     expected_f, expected = objective(weights, corpus, 0.0)
     assert f == pytest.approx(expected_f, rel=1e-12)
     assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -101,6 +105,19 @@ def test_large_values_do_not_blur_small_ones(size):
         assert found[feature] == pytest.approx(slope, abs=1e-6 * (size if feature[0] != "T" and feature[1] == 0 else 1))
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_evaluation_given_up_leaves_nothing_behind(threads):
+    built = Built(large())
+    random = Random(4)
+    point = built.to_cells({feature: random.gauss(0, 1) for feature in sorted(large().features(), key=str)}, "d")
+    for recursions in ("dense", "sparse"):
+        objective = Objective(built.dataset, built.layout, 1.0, threads, recursions)
+        expected = objective.at(point)
+        assert objective.at(point, expected[0]) == expected
+        assert objective.at(point, 0.3 * expected[0])[0] == math.inf
+        assert objective.at(point) == expected
+
+
 # --- the same bits ------------------------------------------------------------------------------------------------
 
 
@@ -124,13 +141,16 @@ def large() -> Corpus:
 
 
 def bits(threads: int) -> str:
-    """Value and gradient at a random point, to the last bit."""
+    """Values and gradients at random points, to the last bit, by both kinds of recursions."""
     corpus = large()
     built = Built(corpus)
-    random = Random(2)
-    point = built.to_cells({feature: random.gauss(0, 1) for feature in sorted(corpus.features(), key=str)}, "d")
-    f, gradient = Objective(built.dataset, built.layout, 1.0, threads).at(point)
-    return f"{f.hex()} {gradient.tobytes().hex()}"
+    found = []
+    for recursions, share in (("dense", 1.0), ("sparse", 0.2)):
+        random = Random(2)
+        weights = {f: random.gauss(0, 1) * (f[0] == "U" or random.random() < share) for f in sorted(corpus.features(), key=str)}
+        f, gradient = Objective(built.dataset, built.layout, 1.0, threads, recursions).at(built.to_cells(weights, "d"))
+        found.append(f"{f.hex()}-{gradient.tobytes().hex()}")
+    return "-".join(found)
 
 
 @pytest.fixture(scope="module")

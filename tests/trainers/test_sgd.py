@@ -130,26 +130,37 @@ def test_it_comes_near_the_optimum_of_owlqn(l2):
 # --- the first rate -----------------------------------------------------------------------------------------------
 
 
-def sample_loss(corpus, rate):
-    """The mean loss after one round over the sample in its own order."""
+def sample_losses(corpus, rate):
+    """In one round over the sample in its own order: the losses of sequences before they are learned from, and after all."""
     twin = Sgd(corpus, dict.fromkeys(corpus.features(), 0.0), 1.0, rate)
-    twin.run_pass(range(len(corpus.samples)))
-    losses = [s.weight * likelihood(twin.weights, s, corpus.n_labels)[0] for s in corpus.samples]
-    return sum(losses) / len(losses)
+    before = twin.run_pass(range(len(corpus.samples)))
+    return before, sum(s.weight * likelihood(twin.weights, s, corpus.n_labels)[0] for s in corpus.samples)
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 20.0, 1000.0])
 def test_the_first_rate_is_better_than_twice_and_half_of_it(scale):
-    """Whatever the magnitude of the values, also where the usual rates overflow."""
+    """Whatever the magnitude of the values, also where the usual rates overflow. The labels cannot be foreseen, so what is left
+    after the round decides."""
     values = [(0, 1, 0), (1, 2, 1), (0, 3, 1), (1, 1, 0), (0, 1, 1)]
     samples = [Sample([i, j], [[(0, v * scale)], [(1, scale)]], [[], []]) for i, v, j in values]
     corpus = Corpus(samples, 2, 2, u_all={0, 1}, tau_all=True)
     built = Built(corpus)
     trainer = Trainer(built.dataset, built.layout, options.Sgd())
     assert not any(trainer.weights())
-    chosen = sample_loss(corpus, trainer.rate0)
-    assert chosen < sample_loss(corpus, 0)
-    assert chosen <= min(sample_loss(corpus, trainer.rate0 * 2), sample_loss(corpus, trainer.rate0 / 2)) + 1e-6
+    chosen = sample_losses(corpus, trainer.rate0)[1]
+    assert chosen < sample_losses(corpus, 0)[1]
+    assert chosen <= min(sample_losses(corpus, trainer.rate0 * factor)[1] for factor in (0.5, 2)) + 1e-6
+
+
+def test_the_first_rate_does_not_learn_by_heart():
+    """Attributes that occur once take whatever rate is highest; what the other attribute says of new sequences does not."""
+    samples = [Sample([s % 2 if s % 5 else 1 - s % 2], [[(s % 2, 1.0), *((2 + 20 * s + k, 1.0) for k in range(20))]], [[]]) for s in range(30)]
+    corpus = Corpus(samples, 2, 602, u_all=set(range(602)))
+    built = Built(corpus)
+    rate = Trainer(built.dataset, built.layout, options.Sgd()).rate0
+    chosen, twice = sample_losses(corpus, rate), sample_losses(corpus, 2 * rate)
+    assert chosen[0] <= min(twice[0], sample_losses(corpus, rate / 2)[0]) + 1e-6
+    assert twice[1] < chosen[1]
 
 
 def test_a_rate_that_overflows_is_said_to():

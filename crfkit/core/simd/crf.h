@@ -67,6 +67,36 @@ typedef struct {
     double weight;           /* of the instance, 1 unless the input says otherwise */
 } SentenceC;
 
+/* A label pair that has a weight: the label before and the label, the score, and the potential exp(score - max). */
+typedef struct {
+    int32_t from, to;
+    double score, e;
+} PairC;
+
+/* The label pairs that have a weight, where most have none: see sparse.inc. Sorted by the label before and then by the label;
+ * `column` has their places in the other order. */
+typedef struct {
+    int32_t L, P, n;
+    int64_t most;              /* pairs, up to which lists are better than matrices */
+    double max, base;          /* the largest score of all pairs, 0 among them; exp(0 - max): the potential of all others */
+    const PairC *pair;         /* [n] */
+    const int32_t *row_ptr;    /* [L+1] pairs from label i: row_ptr[i] .. row_ptr[i+1] */
+    const int32_t *column_ptr; /* [L+1] places of the pairs to label j: column_ptr[j] .. column_ptr[j+1] */
+    const int32_t *column;     /* [n] */
+} PairsC;
+
+/* How many pairs at most the list of the step into position t has, or -1 if a matrix is better for it, or if there are no
+ * lists (`shared` is NULL). */
+static inline int64_t crfkit_list_of_step(const LayoutC *layout, const SentenceC *sent, int32_t t, const PairsC *shared)
+{
+    if (shared == NULL)
+        return -1;
+    int64_t pairs = shared->n;
+    for (int64_t u = sent->b_ptr[t]; u < sent->b_ptr[t + 1]; u++)
+        pairs += layout->b_ptr[sent->b_id[u] + 1] - layout->b_ptr[sent->b_id[u]];
+    return pairs <= shared->most ? pairs : -1;
+}
+
 #define CRFKIT_AHEAD 24 /* visits: so far ahead rows and cells are asked for */
 
 /* Which sums, rows and cells the tokens of a sequence visit; see trainers/visits.pyx. The lists go on CRFKIT_AHEAD
@@ -83,8 +113,8 @@ typedef struct {
     const float *cell_val;   /* or NULL */
 } VisitsC;
 
-/* Scratch of one thread. Edges into a position with rich attributes have a matrix of their own (a slot); all
- * others share one. The scaled recursion keeps
+/* Scratch of one thread. Edges into a position with rich attributes have a matrix of their own (a slot), or a list of pairs
+ * where these are few; all others share one. The scaled recursion keeps
  *     alpha[t] = (alpha[t-1] E_t) * pot[t] * inv[t],      right[t] = pot[t] * beta[t] * inv[t],
  * so that P(y[t] = j) = alpha[t][j] beta[t][j] and P(y[t-1] = i, y[t] = j) = alpha[t-1][i] E_t[i][j] right[t][j].
  * When scores lie too far apart for that (see forward_backward), alpha and beta hold logarithms instead. */
@@ -102,7 +132,7 @@ typedef struct {
     real_t *node;       /* [T][P] node marginals; padding 0 */
     double *rowmax;     /* [T] */
     double *inv;        /* [T] */
-    int32_t *slot;      /* [T] own matrix of the edge into t, or -1 */
+    int32_t *slot;      /* [T] own matrix of the edge into t, or -1; or -2 - k: own list k */
     real_t *tau;        /* [L][P] shared edge scores; padding -inf */
     real_t *etau;       /* [L][P] exp(tau - taumax); padding 0 */
     real_t *etauT;      /* [L][P] its transpose */
@@ -112,6 +142,14 @@ typedef struct {
     real_t *outer;      /* [L][P] sum of alpha[t-1]' right[t] over shared edges, still to be multiplied by etau */
     real_t *pair;       /* [L][P] sum of all other pair marginals */
     double taumax, taurange;
+    const PairsC *sparse; /* the pairs of tau that are not 0, or NULL: the recursions look at all pairs */
+    PairsC *own;        /* [lists]; there are none where `sparse` is NULL */
+    int32_t n_own;
+    PairC *own_pair;    /* room for the pairs of all lists, and behind them for twice the longest one */
+    int32_t *own_index; /* room for their rows and columns */
+    real_t *unfolded;   /* [L][P] a list as a matrix, for those who need one */
+    const uint16_t *counted; /* [n_counted][2] shared pairs whose expectations are wanted, in order, or NULL: of all */
+    int64_t n_counted;
     double logz;
     double quantum;     /* expectations are rounded to multiples of this: their sums are exact in any order */
     const double *quanta; /* [A+B] the same for each attribute, and */
@@ -179,6 +217,11 @@ typedef struct {
     void (*clip)(int64_t n, double due, weight_t *w, double *received);
     /* best path; its score. Ties go to the smaller label */
     double (*viterbi)(LatticeC *, uint16_t *labels);
+    /* the score of the step from label i to label j at position t; of all steps to label j, the next one `stride` numbers on:
+     * column may be used until the next call; the first label from which the best way leads there, after viterbi */
+    double (*step_score)(const LatticeC *, int32_t t, int32_t i, int32_t j);
+    const double *(*step_column)(const LatticeC *, int32_t t, int32_t j, int64_t *stride);
+    int32_t (*came_from)(const LatticeC *, int32_t t, int32_t j);
     /* its second half: the path from alpha[t][j] (best score of a beginning that ends in j) and beta[t][j] (the same
      * without the score of the node) */
     double (*trace_back)(const LatticeC *, uint16_t *labels);
@@ -195,17 +238,30 @@ typedef struct {
                           double *second);
     void (*chain_pairs)(int32_t L, int32_t P, const double *left, const double *E, const double *right, double gain,
                         double gain2, double *first, double *second);
+    /* out += E o alpha' right, or gain * alpha' right where E is NULL, summed up over n pairs of rows so far apart */
+    void (*add_outers)(int32_t L, int32_t P, int64_t n, int64_t apart, const double *alpha, const double *right, double gain,
+                       const double *E, double *out);
+    /* the list of the pairs whose shared edge score is not 0, or of those that are features where these are given: room for
+     * `most` of them and for 2 (L + 1) + `most` numbers, or no list if there are more; how many there are */
+    int64_t (*find_pairs)(const LatticeC *, const uint8_t *features, PairsC *, PairC *, int32_t *);
+    /* load_tau and exp_tau where a lattice looks at listed features only; tau was loaded before with weights of zero */
+    void (*load_pairs)(const LayoutC *, const weight_t *w, double scale, PairsC *, LatticeC *);
+    /* out = x E and out = E x, where most potentials are those of pairs without a weight: simd/sparse.inc */
+    void (*sparse_forward)(const PairsC *, const double *x, double *out);
+    void (*sparse_backward)(const PairsC *, const double *x, double *out);
     double (*dot_row)(int32_t P, const double *x, const double *y);
     void (*multiply)(int32_t P, const double *by, double *row);
     void (*exp_row)(int64_t n, const double *x, double scale, double *out);
     /* products and sums of long vectors; the order of summation depends on nothing but the lengths */
-    double (*dot)(int64_t n, const double *x, const double *y);
+    double (*dot)(int64_t n, const double *x, const float *y);
+    double (*dot_doubles)(int64_t n, const double *x, const double *y);
+    double (*dot_floats)(int64_t n, const float *x, const float *y);
     /* over elements first .. last: out[3 k + 0, 1, 2] = rows[k] . s, rows[k] . y, rows[k] . g */
     void (*dots)(int64_t first, int64_t last, int32_t n_rows, const float **rows, const float *s, const float *y,
                  const double *g, double *out);
-    /* over elements first .. last: out = a g + sum_k c[k] rows[k] */
+    /* over elements first .. last: out = a g + sum_k c[k] rows[k]; out may be one of the rows */
     void (*combine)(int64_t first, int64_t last, int32_t n_rows, const float **rows, const double *c, double a,
-                    const double *g, double *out);
+                    const double *g, float *out);
     double (*exp)(double);
     double (*log)(double);
 } KernelsC;
