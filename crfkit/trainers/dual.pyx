@@ -90,7 +90,7 @@ cdef class DualAscent(OnlineTrainer):
         self.l2 = options.l2
         self.usual = CURVATURE
         self.few = SparseEdges()
-        self.listed = self.few.follow(&self.lattice.c, &layout.c, self.w, recursions_of(recursions))
+        self.listed = self.few.follow(&self.lattice.c, &layout.c, recursions_of(recursions))
         self.first.n_pairs = weighted_pairs(&layout.c)
         self.curvature, self.overlap = zeros(&self.curvatures, n), zeros(&self.overlaps, n)
         buffer_reserve(&self.sums, layout.c.P, sizeof(double))

@@ -7,7 +7,7 @@ Most iterations are spent on the way to the neighbourhood of the optimum. Dual c
 passes, but has no certain end; so it makes the start (`prepare`), and L-BFGS goes on from there to its own criteria.
 """
 
-from libc.math cimport INFINITY, fabs, fmax, isfinite, log, sqrt
+from libc.math cimport INFINITY, fabs, isfinite, log, sqrt
 from libc.stdint cimport int64_t
 
 from crfkit.core.dataset cimport Dataset
@@ -105,7 +105,7 @@ cdef class Lbfgs(QuasiNewton):
             double low = 0, f_low = f0, slope_low = slope0
             double high = 0, f_high = 0
             double size = sqrt(K.dot_floats(self.n, self.d, self.d))
-            double least = LEAST_STEP * fmax(1.0, sqrt(K.dot_floats(self.n, self.w_old, self.w_old)))
+            double least = LEAST_STEP * sqrt(K.dot_floats(self.n, self.w_old, self.w_old))
             bint bracketed = False
             int k
         for k in range(MAX_TRIALS):
