@@ -158,6 +158,8 @@ class Checkpoint:
         try:
             trainer.restore({**header["trainer"], **vectors})
             standing = _standing(header["standing"])
+            if getattr(trainer, "passes", standing.passes) != standing.passes:
+                raise ValueError("passes: others than those of the trainer")
             if standing.best_score is not None:
                 standing.best = array.array("f", file.section("best", "float32", (trainer.layout.n_cells,)))
         except (KeyError, OverflowError, TypeError, ValueError) as error:

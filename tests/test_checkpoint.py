@@ -213,6 +213,9 @@ def test_damaged_checkpoints_are_refused():
         ("trainer", "steps", 2**63),
         ("trainer", "passes", {}),
         ("trainer", "steps", 0),  # rows are ahead
+        ("trainer", "steps", 2**31 - 1),  # rows would be brought there window by window
+        ("trainer", "passes", 7),
+        ("standing", "passes", 7),
     ):
         modelfile.write("state", {**file.header, part: {**file.header[part], name: value}}, sections)
         with pytest.raises(ModelFileError, match="state: damaged: not the state of such a run"):

@@ -147,12 +147,18 @@ cdef class Adf(OnlineTrainer):
     cdef void catch_up(self, RowC* row) noexcept nogil:
         """What windows and penalty did to a row before this step."""
         cdef int64_t end
+        cdef double rate, scale
+        cdef bint met
         while row.window < self.window:
+            rate, scale = row.rate, row.scale
             end = (row.window + 1) * self.q
+            met = row.count > 0 or end - row.step < self.q
             row.scale *= shrunk(row.rate * self.penalty, end - row.step)
             row.rate *= self.alpha - <double>row.count / (self.q * self.batch) * (self.alpha - self.beta)
             row.step, row.count = end, 0
             row.window += 1
+            if not met and row.rate == rate and row.scale == scale:     # nor will it change in the windows that are left
+                row.window, row.step = self.window, self.window * self.q
         if row.step < self.steps:
             row.scale *= shrunk(row.rate * self.penalty, self.steps - row.step)
             row.step = self.steps

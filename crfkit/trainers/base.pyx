@@ -334,6 +334,8 @@ cdef class OnlineTrainer(Trainer):
     def restore(self, dict state) -> None:
         Trainer.restore(self, state)
         self.passes, self.steps = state["passes"], state["steps"]
+        if not 0 <= self.passes <= 0x7FFFFFFF or self.steps != self.passes * self.updates_a_pass():
+            raise ValueError("steps: not those of the passes")
         take(state, "rng", "Q", &self.rng, 4)
         take(state, "order", "i", self.order.data, self.data.c.n_seq)
         if sorted(self.sequence_order()) != list(range(self.data.c.n_seq)):
