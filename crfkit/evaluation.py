@@ -230,6 +230,8 @@ class Outputs:
     ):
         self.strict = strict
         self._names = _candidates(scheme, strict)
+        if segments and scheme == "none":
+            raise OptionError("words are found by the prefixes of labels, which scheme 'none' takes as they are")
         separator, pattern = _separator(delimiter)
         self._tallies = []
         for entry in inputs:

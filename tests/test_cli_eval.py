@@ -184,6 +184,7 @@ def test_segments(run):
         "crfkit: error: <stdin>:9: the label 'X' is not one of a word segmentation: "
         "expected the prefix O, B, I, E, S, L, U, M, W\n"
     )
+    assert "--segments needs a scheme that knows prefixes" in run("--segments", "--raw", stdin=text, code=2).stderr
     error = run("--segments", "--lexicon", "words", stdin=b"B B\n", code=1).stderr
     assert error == (
         "crfkit: error: <stdin>:1: 2 columns; expected at least 3, the last of them a token, a gold and a predicted label\n"

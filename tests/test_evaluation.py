@@ -181,6 +181,8 @@ def test_unknown_options():
         evaluate([], [], "iob2")
     with pytest.raises(OptionError, match="strict counting needs a scheme"):
         evaluate([], [], "none", strict=True)
+    with pytest.raises(OptionError, match="words are found by the prefixes of labels"):
+        Outputs([], "none", segments=True)
 
 
 def outputs(*texts, **options):

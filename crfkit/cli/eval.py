@@ -110,6 +110,8 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
         refuse("--latex is for the report on chunks alone")
     if options["strict"] and (options["raw"] or options["scheme"] == "none"):
         refuse("--strict needs a scheme with chunks")
+    if options["segments"] and (options["raw"] or options["scheme"] == "none"):
+        refuse("--segments needs a scheme that knows prefixes")
     if not options["outside"]:
         refuse("--outside needs a label")
 
