@@ -190,11 +190,13 @@ NP_RICH = Task(
 )  # fmt: skip
 NP_PAPER = Task(
     "conll2000-np-paper", "Base noun phrases, the paper's features", "conll2000", OWN / "chunking-sun.txt", "chunking", columns=base_np,
-    source=_NP + " Features: those of the paper's table 3, `benchmarks/papers/templates/chunking-sun.txt`.",
+    source=_NP + " Features: those of the paper's table 3, `benchmarks/papers/templates/chunking-sun.txt`. Options were chosen with the last tenth of the "
+    "training sentences held out.",
 )  # fmt: skip
 NP_PLAIN = Task(
     "conll2000-np-plain", "Base noun phrases, without rich edges", "conll2000", SHIPPED / "chunking.txt", "chunking", columns=base_np,
-    source=_NP + " Features: `templates/chunking.txt`, that of CRF++'s example: label pairs see nothing but themselves.",
+    source=_NP + " Features: `templates/chunking.txt`, that of CRF++'s example: label pairs see nothing but themselves. Options were chosen with "
+    "the last tenth of the training sentences held out.",
 )  # fmt: skip
 CHUNKS = Task(
     "conll2000-all", "All chunk types", "conll2000", SHIPPED / "chunking-best.txt", "chunking",
