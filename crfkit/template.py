@@ -144,6 +144,8 @@ class Template:
 
     def resolve(self, columns: Mapping[str, int]) -> Template:
         """The same template with columns by name replaced by their numbers."""
+        if not self.column_names:
+            return self
         return replace(self, lines=tuple(self._resolve_line(line, columns) for line in self.lines))
 
     def _resolve_line(self, line: Line, columns: Mapping[str, int]) -> Line:

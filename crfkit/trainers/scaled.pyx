@@ -20,6 +20,7 @@ cdef enum:
     SAMPLES = 1000          # sequences on which the first rate is chosen
 
 cdef double SMALLEST = 1e-4     # scale; below, v would grow beyond what single precision resolves
+cdef double WORTH_FORESEEING = 0.02     # part of the loss of no learning at all
 
 
 cdef class ScaledTrainer(OnlineTrainer):
@@ -118,7 +119,8 @@ cdef class ScaledTrainer(OnlineTrainer):
     cdef double calibrate(self) except -1:
         """The rate with the lowest loss on a sample, among powers of two: that of each sequence before it is learned from,
         as what is left afterwards would be lowest at a rate that learns the sample by heart. Still, that decides
-        where nothing can be foreseen."""
+        where next to nothing can be foreseen: labels without a pattern, or values of so different magnitudes that losses jump
+        about at first, whatever the rate."""
         cdef object start = OnlineTrainer.weights(self)
         cdef double rate = self.search(start, True) or self.search(start, False) or 1e-3
         self.start_from(start)
@@ -126,11 +128,11 @@ cdef class ScaledTrainer(OnlineTrainer):
 
     cdef double search(self, start, bint foreseen) except -1:
         """A new start is made for each candidate. As in Bottou's sgd, the search goes up from 1/8 while it helps, then
-        down. 0: nothing helps."""
+        down. 0: nothing helps, or hardly."""
         cdef:
-            double best = 0, best_loss, rate = 0.125, loss
+            double best = 0, best_loss, rate = 0.125, loss, nothing
             bint up = True
-        best_loss = self.sample_loss(start, 0, foreseen)
+        best_loss = nothing = self.sample_loss(start, 0, foreseen)
         while 1e-8 < rate <= 64:
             try:
                 loss = self.sample_loss(start, rate, foreseen)
@@ -143,7 +145,7 @@ cdef class ScaledTrainer(OnlineTrainer):
             elif best > 0:
                 break
             rate = rate * 2 if up else rate / 2
-        return best
+        return 0 if foreseen and best_loss > (1 - WORTH_FORESEEING) * nothing else best
 
     cdef int start_from(self, const float[::1] start) except -1:
         cdef int64_t k

@@ -175,7 +175,7 @@ def test_each_reason_to_stop(corpus):
 
     assert "--epsilon" in reason(epsilon=0.1, delta=0.0)
     assert "--delta" in reason(epsilon=0.0, delta=1e-3)
-    assert "no step" in reason(epsilon=0.0, delta=0.0, period=3000)
+    assert "no step" in reason(l1=1.0, epsilon=0.0, delta=0.0, period=3000)
     assert "is zero" in reason(l1=1e6)
 
 
