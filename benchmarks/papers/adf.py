@@ -51,7 +51,7 @@ fewer passes, on chunking, biomedical names, word segmentation and sentiment.
         Table(tasks.NP_PLAIN, [*rows({}), *OTHERS], claims=CLAIMS, note="The paper compares with CW and AROW in figures only."),
         Table(tasks.CHUNKS, rows({}), passes=20, claims=CLAIMS, note="The paper chunks base noun phrases only."),
         Table(tasks.SENTIMENT, [*rows(SENTIMENT, (0.1, 0.5, 2.0), (0.005, 0.01, 0.05)), *OTHERS], claims=CLAIMS),
-        Table(tasks.CWS, rows(WORDS, (0.5, 2.0), (0.1,)), passes=12, claims=CLAIMS),
+        Table(tasks.CWS, rows(WORDS), passes=20, claims=CLAIMS),
         Table(tasks.JNLPBA, rows(NAMES), passes=15, claims=CLAIMS),
         Table(tasks.JNLPBA_POS, rows(NAMES), passes=15, claims=CLAIMS),
     ],

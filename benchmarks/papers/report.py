@@ -26,10 +26,11 @@ METHOD = """\
 features. Options were chosen from the grids below on the training data alone: trained on one part of it, scored on
 another after every pass; the best pass is the number of passes of online trainers, while batch trainers ran until they
 converged. "As sgd" is a penalty taken over from that row, as the objective is the same or nearly so. Then one model was
-trained on all training data with one thread and seed 0, and the test part was tagged once, with that model. "dev." is the score that the choice was made by (token accuracy where the table's score is not F1 of chunks), "dev., defaults" the
-same after the last pass of the trainer's own defaults. Times
-are processor seconds, which on a shared machine are nearer to the truth than those of the clock, but not exact: "in
-all" includes reading the data and saving the model. Numbers in the column "paper" are the paper's own, on its data.
+trained on all training data with one thread and seed 0, and the test part was tagged once, with that model. "dev." is
+the score that the choice was made by (token accuracy where the table's score is not F1 of chunks), "dev., defaults" the
+same after the last pass of the trainer's own defaults. Times are processor seconds, which on a shared machine are nearer
+to the truth than those of the clock, but not exact: "in all" includes reading the data, saving the model, and the
+passes of `lbfgs` before its first iteration, which early commits lack. Numbers in the column "paper" are the paper's own, on its data.
 
 Kind of machine: {machines}. Commits: {commits}.
 

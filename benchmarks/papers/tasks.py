@@ -190,11 +190,13 @@ NP_RICH = Task(
 )  # fmt: skip
 NP_PAPER = Task(
     "conll2000-np-paper", "Base noun phrases, the paper's features", "conll2000", OWN / "chunking-sun.txt", "chunking", columns=base_np,
-    source=_NP + " Features: those of the paper's table 3, `benchmarks/papers/templates/chunking-sun.txt`.",
+    source=_NP + " Features: those of the paper's table 3, `benchmarks/papers/templates/chunking-sun.txt`. Options were chosen with the last tenth of the "
+    "training sentences held out.",
 )  # fmt: skip
 NP_PLAIN = Task(
     "conll2000-np-plain", "Base noun phrases, without rich edges", "conll2000", SHIPPED / "chunking.txt", "chunking", columns=base_np,
-    source=_NP + " Features: `templates/chunking.txt`, that of CRF++'s example: label pairs see nothing but themselves.",
+    source=_NP + " Features: `templates/chunking.txt`, that of CRF++'s example: label pairs see nothing but themselves. Options were chosen with "
+    "the last tenth of the training sentences held out.",
 )  # fmt: skip
 CHUNKS = Task(
     "conll2000-all", "All chunk types", "conll2000", SHIPPED / "chunking-best.txt", "chunking",
@@ -243,7 +245,10 @@ CWS = Task(
     source="SXU of the SIGHAN bakeoff, 17,115 training and 3,654 test sentences, labels B, M, E, S: it stands in for MSR (the "
     "paper's), whose training part is not public. Features: those of the paper, with label pairs too "
     "(`benchmarks/papers/templates/segmentation-sun.txt`); of several known pairs of words that meet in one place only the longest "
-    "counts, where the paper takes all, and only those of other sentences are known in the training part. Options were chosen on the first 4,000 training sentences, the last tenth of them held out.",
+    "counts, where the paper takes all, and only those of other sentences are known in the training part. Options were chosen on the first 4,000 training sentences, the "
+    "last tenth of them held out. (Four rows had been tested once before, with fewer points in the grid and at most 12 passes, 20 for `adf`: `sgd` "
+    "93.21, `naive perceptron` 93.62, `averaged perceptron` 93.99, `adf` 94.51. There were more of both after `adf` by default "
+    "had been better than what was chosen on the held-out part.)",
 )  # fmt: skip
 SENTIMENT = Task(
     "sentiment", "Sentiment of product reviews", "sentiment", None, "reals", metric="accuracy", features="all",
