@@ -26,11 +26,16 @@ def test_nbest_agrees_with_enumeration(problem, n):
 @settings(max_examples=150)
 @given(problems(scores=("ties", "mixed")))
 def test_all_paths_in_order(problem):
-    """More paths than there are: each exactly once, ties by the smaller last label, then the last but one, ..."""
+    """More paths than there are: each exactly once."""
+    assert SEARCH.nbest(loaded(problem), 2 * MOST_PATHS) == problem.paths
+
+
+@settings(max_examples=150)
+@given(problems(scores=("ties",)))
+def test_order_of_ties(problem):
+    """By the smaller last label, then the last but one, ... Sums of these scores are exact, those of tiny ones would not be."""
     found = SEARCH.nbest(loaded(problem), 2 * MOST_PATHS)
-    assert found == problem.paths
-    if all(float(score).is_integer() for score, _ in found):
-        assert found == sorted(found, key=lambda path: (-path[0], path[1][::-1]))
+    assert found == sorted(found, key=lambda path: (-path[0], path[1][::-1]))
 
 
 @settings(max_examples=100)
