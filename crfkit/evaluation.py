@@ -13,12 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
-from .core.chunks import Tally, plural
+from .core.chunks import Tally
+from .core.columns import plural
 from .core.significance import check_same_gold, shuffle
 from .errors import DataError, OptionError
-from .reading import Source
+from .reading import Block, Layout, Source, conllu_names
 from .schemes import OTHER, PREFIXES, SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect
 
 __all__ = ["Comparison", "Count", "Outputs", "Scores", "evaluate", "read_lexicon"]
@@ -211,8 +213,9 @@ def evaluate(
 class Outputs:
     """Labelled files, read and counted; if there are several, all by one scheme.
 
-    A file is a path, '-' or an open binary file; gold and predicted labels are the last two columns. delimiter is
-    a character or a regular expression; without it, columns end at tabs, or at blanks where a line has no tab.
+    A file is a path, '-' or an open binary file; gold and predicted labels are the last two columns. With format
+    "crfsuite" the gold label is the first column, with "conllu" that of the name `label`. delimiter is a
+    character or a regular expression; without it, columns end at tabs, or at blanks where a line has no tab.
     segments counts words too, and lexicon tells which of them are known. keep makes `compare` possible.
     """
 
@@ -223,6 +226,8 @@ class Outputs:
         strict: bool = False,
         *,
         outside: str = "O",
+        format: str = "columns",
+        label: str | None = None,
         delimiter: str | None = None,
         segments: bool = False,
         lexicon: Set[bytes] | None = None,
@@ -232,9 +237,11 @@ class Outputs:
         self._names = _candidates(scheme, strict)
         if segments and scheme == "none":
             raise OptionError("words are found by the prefixes of labels, which scheme 'none' takes as they are")
-        separator, pattern = _separator(delimiter)
+        separator, pattern = _separator("\t" if format == "crfsuite" else delimiter)
         self._tallies = []
         for entry in inputs:
+            blocks = iter(Source(entry, allow_empty=True))
+            first = next(blocks, None) or Block(b"")
             tally = Tally(
                 _tables(self._names, strict),
                 word_starts=WORD_STARTS if segments else None,
@@ -244,8 +251,10 @@ class Outputs:
                 outside=outside.encode(),
                 separator=separator,
                 path=_name(entry),
+                form=format,
+                **_places(format, label, first),
             )
-            for block in Source(entry, allow_empty=True):
+            for block in chain([first], blocks):
                 tally.feed(block.data if pattern is None else _resplit(block.data, pattern), block.first_line)
             tally.finish()
             self._tallies.append(tally)
@@ -285,6 +294,19 @@ def _name(entry: Any) -> str:
     if hasattr(entry, "read"):
         return str(getattr(entry, "name", "<stream>"))
     return "<stdin>" if entry == "-" else str(entry)
+
+
+def _places(form: str, label: str | None, first: Block) -> dict[str, int]:
+    """Where the labels stand in a file of this form, by its first block."""
+    if form == "crfsuite":
+        return {"gold_column": 0}
+    if form == "columns":
+        return {}
+    from .corpus import label_column
+
+    names = conllu_names(first.data)
+    column = label_column(label, Layout(names=names, path=first.path), form)
+    return {} if column is None else {"gold_column": column, "before": len(names)}
 
 
 def _candidates(scheme: str, strict: bool) -> list[str]:

@@ -29,12 +29,11 @@ from .model import Model, build, load
 from .modelfile import check_writable
 from .passlog import PassLog
 from .progress import Progress, StopRequest
-from .reading import open_file
+from .reading import FORMATS, open_file
 from .resources import check_memory, expected_memory, size
 from .schemes import marks_chunks
 from .template import Template
 
-FORMATS = ("columns", "conllu", "crfsuite")
 FEATURES = ("observed", "all")
 _SELECT = re.compile("mi:0*[1-9][0-9]{0,17}")
 

@@ -20,6 +20,7 @@ from .core.columns import first_row, last_cut
 from .errors import DataError, FileError
 
 BLOCK_SIZE = 1 << 20
+FORMATS = ("columns", "conllu", "crfsuite")
 
 _HEADER = re.compile(rb"# *columns *=([^\r\n]*)[\r\n]*")
 _CONLLU_HEADER = re.compile(rb"# *(?:global\.)?columns *=([^\r\n]*)[\r\n]*")
@@ -130,6 +131,12 @@ class Source:
         if names is not None and (n_cols < len(names) or (n_cols > len(names) and self.form == "conllu")):
             raise DataError(f"found {n_cols} columns, expected {len(names)}: {' '.join(names)}", path, line)
         return Layout(n_cols, names, path, line)
+
+
+def conllu_names(data: bytes) -> tuple[str, ...]:
+    """The names of the columns of a CoNLL-U file that begins like this."""
+    match = _CONLLU_HEADER.match(data)
+    return CONLLU if match is None else tuple(match[1].decode(errors="replace").lower().split())
 
 
 @contextmanager

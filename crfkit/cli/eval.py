@@ -10,6 +10,7 @@ import click
 from .. import reports
 from ..errors import OptionError
 from ..evaluation import SCHEME_NAMES, Comparison, Outputs, Scores, read_lexicon
+from ..reading import FORMATS
 from .common import HELP_FLAGS, debug_option, note, write_output
 
 
@@ -40,6 +41,14 @@ from .common import HELP_FLAGS, debug_option, note, write_output
     "--shuffles", type=click.IntRange(1), default=10000, show_default=True, help="With --compare: how many."
 )
 @click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True, help="With --compare.")
+@click.option(
+    "--format",
+    type=click.Choice(FORMATS),
+    default="columns",
+    show_default=True,
+    help="Of the data that were labelled. In CRFsuite's format the gold label is the first column.",
+)
+@click.option("--label", metavar="COLUMN", help="With --format conllu: the name of the column of gold labels.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
 @click.option("-l", "--latex", is_flag=True, help="A LaTeX table, as conlleval -l prints it.")
 @click.option("-r", "--raw", is_flag=True, help="The same as --scheme none.")
@@ -56,6 +65,10 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
     The gold and the predicted label are the last two columns of each FILE; without a FILE or for `-`, standard
     input is read. Several files are set side by side. Lines before a sentence such as `# 0.97` and `# 1 0.02` are not
     tokens, and of several analyses of a sentence only the best counts.
+
+    \b
+    crfkit tag chunking.model test.txt | crfkit eval
+    crfkit tag pos.model test.conllu | crfkit eval --format conllu --label upos --tokens
     """
     inputs = list(files) or ["-"]
     _check_options(ctx, inputs, options)
@@ -66,6 +79,8 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
             "none" if options["raw"] else options["scheme"],
             options["strict"],
             outside=options["outside"],
+            format=options["format"],
+            label=options["label"],
             delimiter=options["delimiter"],
             segments=options["segments"],
             lexicon=lexicon,
@@ -112,6 +127,10 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
         refuse("--strict needs a scheme with chunks")
     if options["segments"] and (options["raw"] or options["scheme"] == "none"):
         refuse("--segments needs a scheme that knows prefixes")
+    if options["format"] != "columns" and (options["delimiter"] or options["lexicon"]):
+        refuse("--delimiter and --lexicon are for --format columns")
+    if options["label"] is not None and options["format"] != "conllu":
+        refuse("--label is of use with --format conllu only")
     if not options["outside"]:
         refuse("--outside needs a label")
 

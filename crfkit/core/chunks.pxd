@@ -55,6 +55,8 @@ cdef struct CutC:
     const char* first_end
     const char* gold            # the last cell but one
     const char* gold_end
+    const char* before          # the last cell but one, which may be the same
+    const char* before_end
     const char* found           # the last cell
     const char* found_end
 
@@ -81,6 +83,9 @@ cdef class Tally:
     cdef bint probabilities             # a header has told that labels may have /0.97 after them
     cdef bint skipping                  # the sentence is a further analysis of the last one
     cdef int separator                  # a byte or one of the codes above
+    cdef int form                       # of the lines, as columns.pxd numbers them
+    cdef int64_t gold_column            # -1: the last but one
+    cdef int64_t least                  # columns that a row has
     cdef int64_t n_cols, first_row      # of all rows, and the line where that was seen
     cdef int64_t n_labels, n_spellings, n_counted, n_rows, n_tokens, right
     cdef int64_t sentence_tokens, sentence_correct
@@ -99,6 +104,7 @@ cdef class Tally:
     cdef void cut(self, const char* at, const char* stop, CutC* cut) noexcept nogil
     cdef int check(self, CutC* cut, int64_t line) except -1 nogil
     cdef bint is_header(self, const char* at, const char* stop, int64_t line) noexcept nogil
+    cdef bint is_aside(self, const char* at, const char* stop) noexcept nogil
     cdef int add_token(self, const CutC* cut, int64_t m, int64_t line) except -1 nogil
     cdef int begin_row(self, int64_t line) except -1 nogil
     cdef int32_t label(self, const char* s, int64_t n, int64_t line) except -1 nogil

@@ -8,16 +8,21 @@ Only totals outlive a block (and one row a sentence where systems are compared),
 with the input.
 """
 
+import re
+
 cimport cython
 
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
 
+from crfkit.core.columns cimport FORM_COLUMNS, FORM_CONLLU, FORM_CRFSUITE
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.core.scan cimport has_probability, is_decimal, is_digit, is_probability, without_probability
 from crfkit.core.strings cimport StringTable, string_hash, strings_find
 
 from crfkit import schemes
+from crfkit.core.columns import plural
 from crfkit.errors import DataError
 
 if schemes.N_PREFIXES != N_PREFIXES:
@@ -32,6 +37,8 @@ cdef enum:
     TABS_OR_BLANKS = -1
     BLANKS = -2
 
+cdef dict FORMS = {"columns": FORM_COLUMNS, "conllu": FORM_CONLLU, "crfsuite": FORM_CRFSUITE}
+cdef object ESCAPE = re.compile(rb"\\([:\\])")
 cdef dict PREFIX_CODES = {name: code for code, name in enumerate(schemes.PREFIXES)}
 
 
@@ -172,17 +179,21 @@ cdef class Tally:
 
     tables: (table, strict) of each Counter. word_starts: the table that tells where words start, to count words;
     with a lexicon (a set of bytes) also those it lacks. keep: note each sentence, to compare with another input.
-    separator: None (tabs or blanks), "blanks", or the byte between cells; raw and outside as in conlleval.
+    separator: None (tabs or blanks), "blanks", or the byte between cells; raw and outside as in conlleval. form:
+    "columns", "conllu" or "crfsuite"; the gold label is in the last column but one, or in gold_column, and the
+    predicted one behind `before` columns or more.
     """
 
     def __cinit__(self, tables=(), *, bytes word_starts=None, lexicon=None, bint keep=False, bint raw=False,
-                  bytes outside=b"O", separator=None, path=None):
+                  bytes outside=b"O", separator=None, path=None, form="columns", int64_t gold_column=-1,
+                  int64_t before=1):
         self.names, self.types, self.type_ids = StringTable(), [], {}
         self.keep, self.raw, self.outside, self.path = keep, raw, outside, path
         self.lexicon, self.words, self.word_table = lexicon, lexicon is not None, word_starts
         if word_starts is not None:
             self.word_starts = <const uint8_t*>PyBytes_AS_STRING(word_starts)
         self.separator = TABS_OR_BLANKS if separator is None else BLANKS if separator == "blanks" else separator[0]
+        self.form, self.gold_column, self.least = FORMS[form], gold_column, before + 1 + self.words
         self.counters = [Counter(table, strict, keep) for table, strict in tables]
         self.misses, self.first_lines = {}, {}
         self.add_label(b"", 0)
@@ -293,9 +304,9 @@ cdef class Tally:
             blank = stop == at
             if blank:
                 self.skipping = False
-            elif not self.skipping and not (between and at[0] == b"#" and self.is_header(at, stop, line)):
+            elif not (self.skipping or (between and at[0] == b"#" and self.is_header(at, stop, line)) or self.is_aside(at, stop)):
                 self.cut(at, stop, &cut)
-                blank = cut.first_end - cut.first == 3 and memcmp(cut.first, b"-X-", 3) == 0  # as in conlleval
+                blank = self.gold_column < 0 and cut.first_end - cut.first == 3 and memcmp(cut.first, b"-X-", 3) == 0  # as in conlleval
                 if not blank:
                     self.check(&cut, line)
                     if between and self.keep:
@@ -324,6 +335,8 @@ cdef class Tally:
     cdef void cut(self, const char* at, const char* stop, CutC* cut) noexcept nogil:
         """Find the last two cells and the first, and count all."""
         cdef const char* q = at
+        cdef const char* gold = NULL
+        cdef const char* gold_end = NULL
         cdef int separator = self.separator
         if separator == TABS_OR_BLANKS and memchr(at, b"\t", <size_t>(stop - at)) != NULL:
             separator = b"\t"
@@ -335,6 +348,8 @@ cdef class Tally:
                     if cut.columns == 1:
                         cut.first_end = q
                     cut.gold, cut.gold_end = cut.found, q
+                    if cut.columns == self.gold_column + 1:
+                        gold, gold_end = cut.found, q
                     cut.found = q + 1
                     cut.columns += 1
                 q += 1
@@ -347,6 +362,8 @@ cdef class Tally:
                     if cut.columns == 1:
                         cut.first_end = q
                     cut.gold, cut.gold_end = cut.found, q
+                    if cut.columns == self.gold_column + 1:
+                        gold, gold_end = cut.found, q
                     while is_blank(q[0]):
                         q += 1
                     cut.found = q
@@ -355,15 +372,19 @@ cdef class Tally:
         cut.found_end = stop
         if cut.columns == 1:
             cut.first_end = stop
+        cut.before, cut.before_end = cut.gold, cut.gold_end
+        if gold != NULL:
+            cut.gold, cut.gold_end = gold, gold_end
 
     cdef int check(self, CutC* cut, int64_t line) except -1 nogil:
         """Refuse a line whose cells cannot be what they should be."""
-        if cut.columns != self.n_cols or cut.columns < 2 + self.words:
-            if cut.columns < 2 + self.words or self.n_cols != 0:
+        if cut.columns != self.n_cols:
+            if cut.columns < self.least or self.n_cols != 0:
                 with gil:
                     self.raise_columns(cut.columns, line)
-            self.n_cols, self.first_row = cut.columns, line
-            if is_probability(cut.gold, cut.gold_end) and is_probability(cut.found, cut.found_end):
+            if self.form != FORM_CRFSUITE:  # its lines are of any length
+                self.n_cols, self.first_row = cut.columns, line
+            if is_probability(cut.found, cut.found_end) and (self.gold_column >= 0 or is_probability(cut.gold, cut.gold_end)):
                 with gil:
                     raise DataError("the last two columns are probabilities, as `--probability` adds them; expected a gold "
                                     "and a predicted label", self.path, line)
@@ -371,7 +392,7 @@ cdef class Tally:
             with gil:
                 raise DataError(f"the {'gold' if cut.gold == cut.gold_end else 'predicted'} label is empty", self.path, line)
         if self.probabilities:
-            if without_probability(cut.gold, cut.gold_end) != cut.gold_end:
+            if has_probability(cut.before, cut.before_end, self.gold_column >= 0):
                 with gil:
                     raise DataError("the last two columns are labels with probabilities, as `-v 2` writes them; "
                                     "expected a gold and a predicted label (`-v 0` or `-v 1`)", self.path, line)
@@ -380,11 +401,21 @@ cdef class Tally:
 
     def raise_columns(self, int64_t found, int64_t line):
         """Say what is wrong with a line of so many columns."""
-        if found >= 2 + self.words and self.n_cols:
+        if found >= self.least and self.n_cols:
             raise DataError(f"{plural(found, 'column')}, but line {self.first_row} has {self.n_cols}", self.path, line)
-        wanted = "a token, a gold and a predicted label" if self.words else "a gold and a predicted label"
-        raise DataError(f"{plural(found, 'column')}; expected at least {2 + self.words}, the last of them {wanted}",
-                        self.path, line)
+        wanted = "the predicted label" if self.gold_column >= 0 else "a token, a gold and a predicted label" if self.words \
+            else "a gold and a predicted label"
+        raise DataError(f"{plural(found, 'column')}; expected at least {self.least}, the last of them {wanted}", self.path, line)
+
+    cdef bint is_aside(self, const char* at, const char* stop) noexcept nogil:
+        """Is the line no token in its form: a comment of CoNLL-U, or a number like 1-2 or 1.1; a weight of CRFsuite's?"""
+        if self.form == FORM_CONLLU:
+            if at[0] == b"#":
+                return True
+            while at < stop and is_digit(at[0]):
+                at += 1
+            return at < stop and (at[0] == b"-" or at[0] == b".")
+        return self.form == FORM_CRFSUITE and at[0] == b"@"
 
     cdef bint is_header(self, const char* at, const char* stop, int64_t line) noexcept nogil:
         """Is the line not a token, but one of those before a sentence: `# 0.97` and `# 1 0.02`, the probability
@@ -458,11 +489,13 @@ cdef class Tally:
             self.types.append(kind.decode())
         if text:
             self.first_lines[text.decode()] = line
-        # "B-" is "B", and another name for O is O: the same token for conlleval.
+        # "B-" is "B", and another name for O is O: the same token for conlleval. CRFsuite's gold labels may have escapes.
         if text and text == self.outside and text != b"O":
             self.alias(i, b"O", line)
         elif prefix and not self.raw and not kind and text.endswith(b"-"):
             self.alias(i, prefix, line)
+        elif self.form == FORM_CRFSUITE and ESCAPE.search(text):
+            self.alias(i, ESCAPE.sub(rb"\1", text), line)
         return i
 
     cdef int alias(self, int32_t i, bytes text, int64_t line) except -1:
@@ -561,40 +594,3 @@ cdef class Tally:
 
 cdef inline bint is_blank(char c) noexcept nogil:
     return c == b" " or c == b"\t"
-
-
-cdef inline bint is_digit(char c) noexcept nogil:
-    return b"0" <= c <= b"9"
-
-
-cdef bint is_decimal(const char* s, const char* stop) noexcept nogil:
-    """Is this a number with a decimal point, perhaps with an exponent?"""
-    cdef bint point = False
-    if s >= stop or not is_digit(s[0]):
-        return False
-    while s < stop and (is_digit(s[0]) or (s[0] == b"." and not point)):
-        point = point or s[0] == b"."
-        s += 1
-    if point and stop - s > 2 and s[0] == b"e" and (s[1] == b"-" or s[1] == b"+"):
-        s += 2
-        while s < stop and is_digit(s[0]):
-            s += 1
-    return point and s == stop
-
-
-cdef const char* without_probability(const char* s, const char* stop) noexcept nogil:
-    """The end of the label in LABEL/0.97, or stop."""
-    cdef const char* slash = stop - 1
-    while slash > s and slash[0] != b"/":
-        slash -= 1
-    return slash if slash > s and is_decimal(slash + 1, stop) else stop
-
-
-cdef bint is_probability(const char* s, const char* stop) noexcept nogil:
-    """Is this one as `crfkit tag` writes it, with six decimals?"""
-    return stop - s == 8 and s[1] == b"." and is_decimal(s, stop)
-
-
-def plural(int64_t n, str noun):
-    """"1 column", "2 columns"."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

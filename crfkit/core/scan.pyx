@@ -118,3 +118,37 @@ cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
             x = float(s[:n])
     value[0] = <float> x
     return isfinite(value[0])
+
+
+cdef bint is_decimal(const char* s, const char* stop) noexcept nogil:
+    """Is this a number with a decimal point, perhaps with an exponent?"""
+    cdef bint point = False
+    if s >= stop or not is_digit(s[0]):
+        return False
+    while s < stop and (is_digit(s[0]) or (s[0] == b"." and not point)):
+        point = point or s[0] == b"."
+        s += 1
+    if point and stop - s > 2 and s[0] == b"e" and (s[1] == b"-" or s[1] == b"+"):
+        s += 2
+        while s < stop and is_digit(s[0]):
+            s += 1
+    return point and s == stop
+
+
+cdef const char* without_probability(const char* s, const char* stop) noexcept nogil:
+    """The end of the label in LABEL/0.97, or stop."""
+    cdef const char* slash = stop - 1
+    while slash > s and slash[0] != b"/":
+        slash -= 1
+    return slash if slash > s and is_decimal(slash + 1, stop) else stop
+
+
+cdef bint is_probability(const char* s, const char* stop) noexcept nogil:
+    """Is this one as `crfkit tag` writes it, with six decimals?"""
+    return stop - s == 8 and s[1] == b"." and is_decimal(s, stop)
+
+
+cdef bint has_probability(const char* s, const char* stop, bint six) noexcept nogil:
+    """Does a label end with its probability? Attributes may look like that: there it has to have six decimals."""
+    cdef const char* end = without_probability(s, stop)
+    return end != stop and (not six or is_probability(end + 1, stop))

@@ -11,7 +11,7 @@ from libc.string cimport memset
 from crfkit.core.chunks cimport Counter, SentenceC, Tally
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
 
-from crfkit.core.chunks import plural
+from crfkit.core.columns import plural
 from crfkit.errors import DataError
 
 
