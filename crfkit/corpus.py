@@ -200,7 +200,7 @@ def fitted(template: Template | None, layout: Any, run: Run) -> Template | None:
     n_features = layout.n_cols - 1 if label is None else layout.n_cols
     if label is None and layout.n_cols < 2:
         raise DataError(f"found {layout.n_cols} column, expected at least two: features, and the label last", layout.path, layout.line)
-    template.check(n_features)
+    template.check(n_features, layout.names)
     if label is not None and label in template.columns:
         raise TemplateError(f"the template uses column {label}, which holds the label", template.path)
     return template

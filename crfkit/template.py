@@ -13,7 +13,7 @@ the strings.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -171,8 +171,9 @@ class Template:
         )
         return replace(line, macros=macros)
 
-    def check(self, n_columns: int) -> None:
-        """Raise TemplateError unless every column is among the `n_columns` feature columns of the data."""
+    def check(self, n_columns: int, names: Sequence[str] | None = None) -> None:
+        """Raise TemplateError unless every column is among the `n_columns` feature columns of the data, and has a name
+        if the data have `names`: they are what it is found by when the model is used."""
         for line in self.lines:
             for macro in line.macros:
                 for name, column in _columns(macro):
@@ -184,6 +185,8 @@ class Template:
                     elif column >= n_columns:
                         has = "1 feature column" if n_columns == 1 else f"{n_columns} feature columns"
                         problem = f"uses column {column}, but the data have {has} (counted from 0)"
+                    elif names is not None and column >= len(names):
+                        problem = f"uses column {column}, but the data name only the first {len(names)}: {' '.join(names)}"
                     else:
                         continue
                     raise TemplateError(f"{macro.text} {problem}", _name(self.path), line.number)

@@ -156,6 +156,17 @@ def test_a_column_by_name(train):
     assert "which holds the label" in error("learn", "--label", "pos", "template", "train", "model")
 
 
+def test_columns_without_a_name_among_those_that_have_one(train):
+    """The label may be one of them, but no feature: it was refused when the model was made, after training."""
+    train.write_text("# columns = word\n" + train.read_text())
+    (train.parent / "template").write_text("U:%x[0,word]\nB\n")
+    learn("-q")
+    assert "B-NP" in crfkit("dump", "--labels", "model").stdout.split()
+    (train.parent / "template").write_text("U:%x[0,word]\nU:%x[0,1]\n")
+    said = error("learn", "template", "train", "model")
+    assert said == "template:2: %x[0,1] uses column 1, but the data name only the first 1: word"
+
+
 @pytest.mark.parametrize("algorithm", options.TRAINERS)
 @pytest.mark.parametrize(("text", "kinds"), [("B\n", {"*"}), ("U:%x[0,1]\n", {"U"}), ("B:%x[0,1]\n", {"B"}), ("*:%x[0,1]\n", {"*"})])
 def test_templates_of_one_kind(train, algorithm, text, kinds):
