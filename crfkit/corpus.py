@@ -122,6 +122,13 @@ def refuse_bare_labels(run: Run, attributes: int, path: str | None) -> None:
         raise DataError("no line has an attribute: expected a label, a tab, and attributes with tabs between", path)
 
 
+def refuse_labels(labels: Iterable[str], path: str | None) -> None:
+    """DataError for a label that cannot stand at the end of a line."""
+    for label in labels:
+        if set(label) & set("\t\r\n\0"):
+            raise DataError(f"the label {label!r} holds a tab or a line end", path)
+
+
 def read_corpus(
     train: Any, template: Template | None, run: Run, progress: Progress | None = None, direction: str | None = None
 ) -> Corpus:
@@ -153,6 +160,7 @@ def read_corpus(
     for path, found in attributes.items():
         refuse_bare_labels(run, found, path)
     dataset = builder.finish(run.min_freq)
+    refuse_labels(dataset.labels, layout.path)
     if not dataset.n_tokens:
         raise DataError("no tokens to learn from", layout.path)
     if len(dataset.labels) < 2:

@@ -31,6 +31,7 @@ from .corpus import (
     plain_bigram,
     refuse_bare_labels,
     refuse_history,
+    refuse_labels,
 )
 from .divergence import Divergence, value_warning
 from .errors import DataError, FileError, OptionError
@@ -144,6 +145,7 @@ class Stream:
             raise DataError(f"only one label, {self.labels[0]!r}: there is nothing to learn", self.columns.path)
         refuse_bare_labels(self.run, self.attributes, self.columns.path)
         dataset = self.builder.finish()
+        refuse_labels(dataset.labels, self.columns.path)
         layout, weights = self.growing.finish(self.labels, dataset.labels)
         if not layout.n_features:
             raise DataError("the template gives no feature", self.columns.path)

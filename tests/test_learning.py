@@ -142,6 +142,7 @@ def test_a_stop_request_ends_after_the_current_pass():
         (ROWS, Template.parse("U:%x[0,0]\n"), {"min_freq": 100}, DataError, "no feature is left: lower --min-freq"),
         ([[["a", "b", "X"]], [["a", "X"]]], TEMPLATE, {}, DataError, "columns"),
         ([[["a", "b", "X"]]], TEMPLATE, {}, DataError, "only one label, 'X'"),
+        ([[["a", "b", "X"], ["a", "b", "Y\tZ"]]], TEMPLATE, {}, DataError, r"^the label 'Y\\tZ' holds a tab or a line end"),
         ("absent", TEMPLATE, {}, FileError, "absent: cannot be read"),
         (ROWS, "absent", {}, FileError, "absent: cannot read the template"),
         (ROWS, TEMPLATE, {"init": "absent"}, FileError, "absent: cannot be read"),
