@@ -69,6 +69,16 @@ class Corpus:
         return weights
 
 
+def listed(data: Any) -> Any:
+    """Data as a path, an open file, or a list of such or of sentences: what an iterator or an array gives is collected."""
+    if isinstance(data, (str, bytes, os.PathLike, list, tuple)) or hasattr(data, "read"):
+        return data
+    try:
+        return list(data)
+    except TypeError:
+        raise DataError(f"found {type(data).__name__}, expected a path, paths, or sentences as lists of rows") from None
+
+
 def is_rows(train: Any) -> bool:
     """Sentences given as lists of rows, rather than files."""
     return isinstance(train, (list, tuple)) and bool(train) and not isinstance(train[0], (str, bytes, os.PathLike)) and not hasattr(train[0], "read")
@@ -79,11 +89,15 @@ def parsed_blocks(data: Any, form: str, label: str | None, last: str | None = No
     what stands in the last column where `label` does not say which is that of the labels; data with names may have it
     elsewhere."""
     from .core.columns import Rows
-    from .reading import Layout, Source
+    from .items import attribute_lines
+    from .reading import Block, Layout, Source
 
     if is_rows(data):
         rows = Rows(form, LAST)
-        rows.fill(data)
+        if form == "crfsuite":
+            rows.parse(Block(attribute_lines(data, labelled=True)))
+        else:
+            rows.fill(data)
         yield rows, Layout(rows.n_columns)
         return
     parsed = None

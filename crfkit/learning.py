@@ -22,9 +22,9 @@ from typing import Any
 from . import options as trainer_options
 from . import streaming
 from .checkpoint import Checkpoint, Standing, interval
-from .corpus import Corpus, is_rows, read_corpus
+from .corpus import Corpus, is_rows, listed, read_corpus
 from .divergence import Divergence, value_warning
-from .errors import FileError, OptionError
+from .errors import DataError, FileError, OptionError
 from .model import Model, build, load
 from .modelfile import check_writable
 from .passlog import PassLog
@@ -99,7 +99,7 @@ class Run:
             interval(self.checkpoint_every)
         if self.max_memory is not None:
             size(self.max_memory)
-        if self.dev == "-":
+        if isinstance(self.dev, str) and self.dev == "-":
             raise OptionError("--dev cannot be standard input: it is read after every pass")
 
     def check_files(self) -> None:
@@ -126,7 +126,7 @@ def learn(
     """Train a model.
 
     `train` is a path, a list of paths, or sentences as lists of rows of columns, the label last. `template` is a
-    path, a Template, or None with format="crfsuite". The other options are those of `crfkit learn`, with
+    path, a Template, or None with format="crfsuite", where rows are pairs (attributes, label), see crfkit.items. The other options are those of `crfkit learn`, with
     underscores; which of them the algorithm uses is described in crfkit.options. With adf and passes=1 standard input,
     pipes and open files are trained on as they come, and not held in memory (crfkit.streaming).
     """
@@ -151,10 +151,12 @@ def learn_path(
     `model.header["options"]["l1"]`. With `dev` there is one model, the best on the development data. All other
     arguments are those of `learn`.
     """
-    algorithm = trainer_options.ALIASES.get(algorithm, algorithm)
+    algorithm = trainer_options.ALIASES.get(algorithm, algorithm) if isinstance(algorithm, str) else algorithm
+    given = {name: trainer_options.plain(value) for name, value in given.items()}
     run = Run(**{name: given.pop(name) for name in RUN_FIELDS if name in given})
     run.check()
     options = trainer_options.make(algorithm, given)
+    train = listed(train)
     progress = progress or Progress.silent()
     stop = stop or StopRequest()
 
@@ -207,6 +209,8 @@ def _template(template: str | os.PathLike[str] | Template | None, form: str) -> 
         return None
     if template is None:
         raise OptionError(f"--format {form} needs a template")
+    if not isinstance(template, (str, os.PathLike, Template)):
+        raise OptionError(f"template: expected a path or a Template, found {trainer_options.shown(template)}")
     return template if isinstance(template, Template) else Template.load(os.fspath(template))
 
 
@@ -392,10 +396,16 @@ class _Held(io.BytesIO):
                 raise FileError(f"{self.name}: cannot be read: {error.strerror}") from None
 
 
+def _listed(value: Any) -> Any:
+    """What JSON does not know among rows: arrays, and numbers of other kinds."""
+    return list(value) if hasattr(value, "__iter__") else float(value)
+
+
 class DevSet:
     """Development data, and the tagger that scores weights on it after each pass."""
 
     def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int):
+        data = listed(data)
         self.data = data if is_rows(data) else [_Held(entry) for entry in (data if isinstance(data, (list, tuple)) else [data])]
         self.corpus, self.header, self.threads = corpus, header, threads
         self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
@@ -403,7 +413,7 @@ class DevSet:
     def contents(self) -> Iterator[bytes]:
         """All of it as bytes."""
         for entry in self.data:
-            yield entry.getvalue() if isinstance(entry, _Held) else json.dumps(entry).encode()
+            yield entry.getvalue() if isinstance(entry, _Held) else json.dumps(entry, default=_listed).encode()
 
     def scores(self, weights: array.array) -> dict[str, float]:
         """Scores of the weights, and under "score" the one to go by: the F-measure where labels form chunks, the accuracy
@@ -417,6 +427,8 @@ class DevSet:
         tagger = Tagger.of_parts(self.header, self.corpus.index, self.corpus.layout, weights)
         gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads)
         scores = evaluate(gold, predicted, self.scheme)
+        if not scores.tokens:
+            raise DataError("no tokens in the development data")
         return {
             "dev_accuracy": scores.accuracy,
             "dev_sentence_accuracy": scores.sentence_accuracy,

@@ -131,7 +131,10 @@ def read(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True) ->
         data = _map(name)
     else:
         name = "model in memory"
-        data = _aligned(path_or_bytes)
+        try:
+            data = _aligned(path_or_bytes)
+        except TypeError:
+            raise ModelFileError(f"found {type(path_or_bytes).__name__}, expected the path of a model or its bytes") from None
     try:
         start, header, sections = _parse(data)
         if verify:

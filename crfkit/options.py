@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import numbers
 import reprlib
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
@@ -317,6 +318,16 @@ def shown(value: Any) -> str:
     return bounded.repr(value)
 
 
+def plain(value: Any) -> Any:
+    """A number of any kind, such as NumPy's, as Python's own; everything else as it is."""
+    if type(value) in (bool, int, float) or not isinstance(value, numbers.Real):
+        return value
+    try:
+        return int(value) if isinstance(value, numbers.Integral) else float(value)
+    except OverflowError:
+        return value
+
+
 def _check(item: Field, value: Any) -> Any:
     meta = item.metadata
     kind = meta["kind"]
@@ -363,7 +374,7 @@ _KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", 
 
 def make(algorithm: str, values: Mapping[str, Any]) -> Any:
     """The options of a trainer from those that were given; OptionError says what is wrong with which."""
-    cls = TRAINERS.get(algorithm)
+    cls = TRAINERS.get(algorithm) if isinstance(algorithm, str) else None
     if cls is None:
         raise OptionError(f"unknown algorithm {shown(algorithm)}; expected one of {', '.join(TRAINERS)}")
     own = {item.name: item for item in fields(cls)}

@@ -150,6 +150,8 @@ def _opened(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
             raise FileError("standard input is closed")
         yield sys.stdin.buffer, "<stdin>"
     else:
+        if not isinstance(entry, (str, bytes, os.PathLike)):
+            raise DataError(f"found {type(entry).__name__}, expected a path or an open file")
         path = os.fsdecode(entry)
         with open_file(path) as file:
             yield file, path
@@ -160,7 +162,7 @@ def open_file(path: str) -> BinaryIO:
     try:
         return open(path, "rb", buffering=0)
     except OSError as error:
-        raise FileError(f"{path}: cannot be read: {error.strerror}") from error
+        raise FileError(f"{path if path.isprintable() else repr(path)}: cannot be read: {error.strerror}") from error
     except ValueError as error:  # a zero byte
         raise FileError(f"{path!r}: not a file name") from error
 

@@ -1,6 +1,6 @@
 """Tagging: a model at work on sentences and files.
 
-A sentence is a list of rows, a row a list of columns (str): those that the model's template reads; further columns
+A sentence is a list of rows (an iterator of them will do), a row a list of columns (str): those that the model's template reads; further columns
 are passed over. For a model trained on attribute lines (format "crfsuite") a row lists attributes: their names, or
 pairs (name, value).
 """
@@ -21,7 +21,7 @@ from .core.decoder import Decoder, Scratch, gold_labels
 from .core.printing import Printer
 from .errors import DataError, OptionError, TemplateError, UnsupportedError
 from .model import Search
-from .options import MOST_THREADS, WITHOUT_PROBABILITIES
+from .options import MOST_THREADS, WITHOUT_PROBABILITIES, plain, shown
 from .template import Template
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ class Tagger:
         """The most probable sequence of labels; with `posterior` the labels of highest marginal probability."""
         if posterior:
             self.need_probabilities("posterior=True")
+        rows = _listed(rows, "a sentence")
         if len(rows) == 0:
             return []
         with self._taken(rows, allowed) as (scratch, parsed):
@@ -127,9 +128,11 @@ class Tagger:
 
     def nbest(self, rows: Sentence, n: int, *, allowed: Allowed | None = None) -> list[tuple[float, list[str]]]:
         """The n best sequences of labels with their probabilities, best first; fewer if there are no more."""
+        n = plain(n)
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n < 2**31:
             raise OptionError(f"n: expected a whole number of at least 1, found {n!r}")
         self.need_probabilities("nbest")
+        rows = _listed(rows, "a sentence")
         if len(rows) == 0:
             return [(1.0, [])]
         with self._taken(rows, allowed) as (scratch, parsed):
@@ -142,6 +145,7 @@ class Tagger:
         import numpy
 
         self.need_probabilities("marginals")
+        rows = _listed(rows, "a sentence")
         array = numpy.empty((len(rows), len(self.labels)))
         if len(rows):
             with self._taken(rows, allowed) as (scratch, parsed):
@@ -154,6 +158,7 @@ class Tagger:
         import numpy
 
         self.need_probabilities("edge_marginals")
+        rows = _listed(rows, "a sentence")
         array = numpy.empty((max(len(rows) - 1, 0), len(self.labels), len(self.labels)))
         if len(rows) > 1:
             with self._taken(rows, allowed) as (scratch, parsed):
@@ -164,6 +169,7 @@ class Tagger:
     def probability(self, rows: Sentence, labels: Sequence[str], *, allowed: Allowed | None = None) -> float:
         """The probability of a sequence of labels."""
         self.need_probabilities("probability")
+        rows = _listed(rows, "a sentence")
         ids = self._ids(rows, labels)
         if len(rows) == 0:
             return 1.0
@@ -173,6 +179,7 @@ class Tagger:
 
     def score(self, rows: Sentence, labels: Sequence[str]) -> float:
         """The score of a sequence of labels: the sum of the weights of its features; -inf if it is forbidden."""
+        rows = _listed(rows, "a sentence")
         ids = self._ids(rows, labels)
         if len(rows) == 0:
             return 0.0
@@ -183,22 +190,24 @@ class Tagger:
 
     def tag_many(self, sentences: Iterable[Sentence], threads: int = 0) -> list[list[str]]:
         """The labels of each sentence. threads 0: one for each processor."""
-        sentences = list(sentences)
+        sentences = [_listed(sentence, "a sentence") for sentence in _listed(sentences, "sentences")]
+        _check_threads(threads)
         rows = self._parsed([sentence for sentence in sentences if len(sentence)])
         found = iter(self._labels_of(rows, self._key(rows.n_columns, None), threads))
         return [next(found) if len(sentence) else [] for sentence in sentences]
 
     def tag_with_gold(self, data: Any, threads: int = 0) -> tuple[list[list[str]], list[list[str]]]:
         """The labels that stand in the data (a path, paths, or sentences with the label last), and the model's."""
-        from .corpus import parsed_blocks
+        from .corpus import listed, parsed_blocks
 
+        _check_threads(threads)
         gold: list[list[str]] = []
         predicted: list[list[str]] = []
         label, names = self.header["label_column"], self.header["column_names"]
         last = names[-1] if names is not None and len(names) == self.header["columns"] else None
-        for rows, layout in parsed_blocks(data, self.header["format"], None if label is None else names[label], last):
+        for rows, layout in parsed_blocks(listed(data), self.header["format"], None if label is None else names[label], last):
             by_place = label is None and (last is None or layout.names is None)
-            if by_place and self.header["format"] == "columns" and layout.n_cols != self.header["columns"]:
+            if by_place and self.header["format"] == "columns" and layout.n_cols not in (0, self.header["columns"]):
                 expected = f"expected {self.header['columns']} as in the training data, the label last"
                 raise DataError(f"found {layout.n_cols} columns, {expected}", layout.path, layout.line)
             gold += gold_labels(rows)
@@ -298,11 +307,13 @@ class Tagger:
         return key
 
     def _ids(self, rows: Sentence, labels: Sequence[str]) -> list[int]:
+        labels = _listed(labels, "labels")
         if len(labels) != len(rows):
             raise DataError(f"found {len(labels)} labels, expected {len(rows)}: one for each row")
         return self._decoders[None].label_ids(labels)
 
     def _mask(self, allowed: Allowed, n: int) -> bytes:
+        allowed = _listed(allowed, "allowed labels for each row")
         if len(allowed) != n:
             raise DataError(f"allowed: found {len(allowed)} entries, expected {n}: one for each row")
         width = len(self.labels)
@@ -311,9 +322,21 @@ class Tagger:
             if labels is None:
                 mask[t * width : (t + 1) * width] = b"\1" * width
             else:
-                for j in self._decoders[None].label_ids([labels] if isinstance(labels, str) else labels):
+                for j in self._decoders[None].label_ids([labels] if isinstance(labels, str) else _listed(labels, "labels")):
                     mask[t * width + j] = 1
         return bytes(mask)
+
+
+def _listed(found: Any, expected: str) -> Any:
+    """A list of what an iterator gives; what has a length is as good as one."""
+    if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
+        raise DataError(f"found {shown(found)}, expected {expected}")
+    return found if hasattr(found, "__len__") else list(found)
+
+
+def _check_threads(threads: Any) -> None:
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
+        raise OptionError(f"threads: expected a whole number of at least 0, found {shown(threads)}")
 
 
 def load(

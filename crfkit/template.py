@@ -129,6 +129,8 @@ class Template:
             with open(path, "rb") as file:
                 data = file.read()
         except OSError as error:
+            if "\n" in path:
+                raise FileError(f"{path!r}: not a file name; Template.parse makes a template of a text") from None
             raise FileError(f"{path}: cannot read the template: {error.strerror}") from None
         except ValueError:  # a zero byte
             raise FileError(f"{path!r}: not a file name") from None

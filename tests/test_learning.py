@@ -4,11 +4,12 @@ import gzip
 import io
 from collections import Counter
 
+import numpy
 import pytest
 from trainers.samples import named_weights, sentences, template
 
 from crfkit.corpus import read_corpus
-from crfkit.errors import CrfkitError, DataError, FileError, OptionError, TemplateError
+from crfkit.errors import CrfkitError, DataError, FileError, ModelFileError, OptionError, TemplateError
 from crfkit.expansion import expand
 from crfkit.learning import Run, learn
 from crfkit.model import load
@@ -145,6 +146,19 @@ def test_a_stop_request_ends_after_the_current_pass():
         ([[["a", "b", "X"], ["a", "b", "Y\tZ"]]], TEMPLATE, {}, DataError, r"^the label 'Y\\tZ' holds a tab or a line end"),
         ("absent", TEMPLATE, {}, FileError, "absent: cannot be read"),
         (ROWS, "absent", {}, FileError, "absent: cannot read the template"),
+        ("a X\nb Y\n", TEMPLATE, {}, FileError, r"^'a X\\nb Y\\n': cannot be read"),
+        (ROWS, "U:%x[0,0]\n", {}, FileError, r"^'U:%x\[0,0\]\\n': not a file name; Template.parse makes a template of a text"),
+        (ROWS, 3, {}, OptionError, "template: expected a path or a Template, found 3"),
+        (None, TEMPLATE, {}, DataError, "found NoneType, expected a path, paths, or sentences"),
+        (["absent", 3], TEMPLATE, {}, FileError, "absent: cannot be read"),
+        ([3], TEMPLATE, {}, DataError, "sentence 1: found int, expected a list of rows"),
+        ([io.BytesIO(b"a b X\n"), 3], TEMPLATE, {}, DataError, "found int, expected a path or an open file"),
+        (ROWS, TEMPLATE, {"algorithm": ["sgd"]}, OptionError, "unknown algorithm"),
+        (ROWS, TEMPLATE, {"dev": []}, DataError, "no tokens in the development data"),
+        (ROWS, TEMPLATE, {"dev": [[]]}, DataError, "no tokens in the development data"),
+        (ROWS, TEMPLATE, {"init": 3}, ModelFileError, "found int, expected the path of a model or its bytes"),
+        ([[["X", "a", "b"]]], None, {"format": "crfsuite"}, DataError, "sentence 1, token 1: found .* a pair .attributes, label."),
+        ([[(["a"], "@X")]], None, {"format": "crfsuite"}, DataError, "sentence 1, token 1: found '@X', expected a label"),
         (ROWS, TEMPLATE, {"init": "absent"}, FileError, "absent: cannot be read"),
     ],
 )
@@ -152,3 +166,20 @@ def test_what_is_refused(train, rules, given, error, message):
     with pytest.raises(error, match=message) as caught:
         learn(train, rules, **given)
     assert "\n" not in str(caught.value)
+
+
+def test_arrays_iterators_and_numbers_of_numpy():
+    expected = learn(ROWS, TEMPLATE, max_iter=5, seed=3, l2=0.5, dev=ROWS).to_bytes()
+    for kinds in (lambda rows: [numpy.array(sentence) for sentence in rows], iter, lambda rows: numpy.array(rows, object)):
+        given = {"max_iter": numpy.int64(5), "seed": numpy.int32(3), "l2": numpy.float32(0.5)}
+        assert learn(kinds(ROWS), TEMPLATE, **given, dev=kinds(ROWS)).to_bytes() == expected
+
+
+def test_attribute_rows(tmp_path):
+    """The same model as from a file: names and values, escapes, and labels that look like a name with a value."""
+    path = tmp_path / "train"
+    path.write_text("X:1\ta\tb\\:c:2\nY\t\n\nY\td\\\\:0.5\ta\n")
+    rows = [[(["a", ("b:c", 2)], "X:1"), ([], "Y")], [({"d\\": numpy.float32(0.5), "a": 1}, "Y")]]
+    model = learn(rows, format="crfsuite", dev=rows)
+    assert model.to_bytes() == learn(path, format="crfsuite", dev=path).to_bytes()
+    assert model.tagger().tag_with_gold(rows)[0] == [["X:1", "Y"], ["Y"]]

@@ -256,6 +256,10 @@ def test_results_in_order_and_errors_in_their_place():
         (["ab"], "sentence 1, token 1: found str 'ab', expected a list of columns"),
         ([[]], "sentence 1, token 1: found 0 columns"),
         ([["a", "\ud800"]], "characters that UTF-8 has"),
+        ([{"word": "the", "pos": "DT"}], "sentence 1, token 1: found dict .*, expected a list of columns"),
+        ([{"the", "DT"}], "sentence 1, token 1: found set .*, expected a list of columns"),
+        (None, "found None, expected a sentence"),
+        ("the dog", "found 'the dog', expected a sentence"),
     ],
 )
 def test_rows_that_do_not_fit(rows, message):
@@ -266,12 +270,38 @@ def test_rows_that_do_not_fit(rows, message):
     assert tagger.tag([["a", "DT"]]) == tagger.tag([["a", "DT", "B-NP", "more"]])
 
 
+def test_arrays_and_iterators_are_as_good_as_lists():
+    tagger = model("chunking").tagger()
+    rows = [["the", "DT"], ["old", "JJ"], ["dog", "NN"]]
+    labels = tagger.tag(rows)
+    for kinds in (numpy.array, lambda found: numpy.array(found, object), iter):
+        assert tagger.tag(kinds(rows)) == labels
+        assert tagger.tag(kinds(rows), posterior=True) == tagger.tag(rows, posterior=True)
+        assert tagger.nbest(kinds(rows), numpy.int64(2)) == tagger.nbest(rows, 2)
+        assert (tagger.marginals(kinds(rows)) == tagger.marginals(rows)).all()
+        assert (tagger.edge_marginals(kinds(rows)) == tagger.edge_marginals(rows)).all()
+        assert tagger.probability(kinds(rows), kinds(labels)) == tagger.probability(rows, labels)
+        assert tagger.score(kinds(rows), kinds(labels)) == tagger.score(rows, labels)
+        assert tagger.tag(kinds(rows), allowed=kinds([None, "O", None])) == tagger.tag(rows, allowed=[None, "O", None])
+        assert tagger.tag_many(iter([kinds(rows), kinds(rows[:2])])) == tagger.tag_many([rows, rows[:2]])
+
+
+@pytest.mark.parametrize("threads", [-1, "2", True, None])
+def test_threads_that_are_no_number(threads):
+    tagger = model("chunking").tagger()
+    for ask in (lambda: tagger.tag_many([], threads), lambda: tagger.tag_with_gold([], threads)):
+        with pytest.raises(OptionError, match="threads: expected a whole number of at least 0"):
+            ask()
+
+
 def test_labels_that_do_not_fit():
     tagger = model("chunking").tagger()
     rows = [["the", "DT"], ["dog", "NN"]]
     for ask in (tagger.probability, tagger.score):
         with pytest.raises(DataError, match="found 1 labels, expected 2"):
             ask(rows, ["B-NP"])
+        with pytest.raises(DataError, match="found 'OO', expected labels"):
+            ask(rows, "OO")
         with pytest.raises(DataError, match="token 2: the model has no label 'B-XX'"):
             ask(rows, ["B-NP", "B-XX"])
         with pytest.raises(DataError, match="token 1: found int 1"):

@@ -404,6 +404,8 @@ cdef class Rows:
             for sentence in sentences:
                 self.lead = self.n_arena
                 t = self.c.n_tok
+                if not hasattr(sentence, "__iter__"):
+                    raise DataError(f"sentence {self.c.n_seq + 1}: found {type(sentence).__name__}, expected a list of rows")
                 for row in sentence:
                     self.add_row(row, self.c.n_seq + 1, self.c.n_tok - t + 1)
                 self.last_end = self.n_arena
@@ -420,12 +422,13 @@ cdef class Rows:
         cdef int64_t cell = self.c.n_tok * self.c.n_cols
         cdef const char* text
         cdef Py_ssize_t n
-        if isinstance(row, (str, bytes)) or not hasattr(row, "__len__"):
+        if isinstance(row, (str, bytes, dict, set, frozenset)) or not hasattr(row, "__len__"):  # those have no order
             raise misfit(sentence, token, f"{type(row).__name__} {row!r}", "a list of columns")
+        n = len(row)
         if self.c.n_cols == 0:
-            self.c.n_cols = len(row)
-        if len(row) != self.c.n_cols or not row:
-            raise misfit(sentence, token, plural(len(row), "column"), self.c.n_cols or "one or more")
+            self.c.n_cols = <int32_t> n
+        if n != self.c.n_cols or n == 0:
+            raise misfit(sentence, token, plural(n, "column"), self.c.n_cols or "one or more")
         if self.c.n_tok >= self.cap_tok or cell + self.c.n_cols > self.cap_cell:
             self.grow_tokens()
         self.c.line_start[self.c.n_tok] = self.n_arena
