@@ -8,8 +8,9 @@ docs/model-format.md describes them all.
 from __future__ import annotations
 
 import array
+import heapq
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -172,6 +173,20 @@ class Model:
                 yield text, (history[previous[0]], history[previous[1]]), names[label], weight
             else:
                 yield text, None if kind == "U" else names[previous], names[label], weight
+
+    def dump(self, *, top: int | None = None, attribute: str | None = None) -> Iterator[str]:
+        """The lines of `crfkit dump`: attribute, previous label, label and weight with tabs between, * for plain pairs of
+        labels and # for any label. All of them, the `top` greatest ones, or those of one attribute."""
+        found: Iterable[tuple[str | None, Previous, str, float]] = self.features()
+        if attribute is not None:
+            wanted = None if attribute == "*" else attribute
+            found = (feature for feature in found if feature[0] == wanted)
+        if top is not None:
+            found = heapq.nlargest(top, found, key=lambda feature: abs(feature[3]))
+        for name, previous, label, weight in found:
+            if isinstance(previous, tuple):
+                previous = " ".join("#" if one is None else one for one in previous)
+            yield f"{'*' if name is None else name}\t{'#' if previous is None else previous}\t{label}\t{weight:.7g}"
 
     @cached_property
     def _attribute_names(self) -> tuple[list[str], list[str]]:

@@ -55,6 +55,12 @@ def test_one_attribute(model):
     assert error("dump", "--attribute", "U01:nonesuch", "model") == "model: no weights for the attribute 'U01:nonesuch'"
 
 
+@pytest.mark.parametrize("chosen", [{}, {"top": 7}, {"attribute": "*"}, {"attribute": "U01:NN", "top": 2}])
+def test_the_same_from_python(model, chosen):
+    flags = [word for name, value in chosen.items() for word in (f"--{name}", value)]
+    assert list(load("model").dump(**chosen)) == crfkit("dump", *flags, "model").stdout.splitlines() != []
+
+
 def test_parts(model):
     header = json.loads(crfkit("dump", "--header", "model").stdout)
     assert header["algorithm"] == "lbfgs"
