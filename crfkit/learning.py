@@ -182,7 +182,7 @@ def learn_path(
     progress.summary({**corpus.summary, "memory": expected})
     progress.warn(value_warning(corpus.dataset.largest_value))
     check_memory(expected, run.max_memory)
-    initial = None if run.init is None else corpus.weights_of(run.init)
+    initial = None if run.init is None else _taken_over(run.init, corpus, progress)
     header = _header(algorithm, options, run, corpus)
     dev = None if run.dev is None else DevSet(run.dev, corpus, header, run.threads)
     if checkpoint is not None:
@@ -194,6 +194,20 @@ def learn_path(
             _prune(weights, run.prune)
         chosen = options if l1 is None else replace(options, l1=l1)
         yield build(corpus.layout, weights, corpus.builder, _header(algorithm, chosen, run, corpus))
+
+
+def _taken_over(model: Model, corpus: Corpus, progress: Progress) -> array.array:
+    """The weights to start from, and a word on how many these are."""
+    from .trainers.base import summarise
+
+    weights = corpus.weights_of(model)
+    taken = summarise(weights)[0]
+    progress.note(f"{taken:,} of the {model.header['features']:,} weights of {model.name} are taken over")
+    if not taken:
+        progress.warn(f"no feature of {model.name} exists here: training starts from zero")
+    elif corpus.backward != (model.search is not None and model.search.backward):
+        progress.warn(f"{model.name} has the other --direction: its weights of pairs of labels mean something else here")
+    return weights
 
 
 def _prune(weights: array.array, threshold: float) -> None:

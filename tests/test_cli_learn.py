@@ -481,11 +481,18 @@ def test_a_warm_start_on_other_data_takes_what_both_have(train):
     assert all(abs(fractions[f] - old[f] % 1) < 1e-5 or abs(abs(fractions[f] - old[f] % 1) - 1) < 1e-5 for f in shared)
 
 
-def test_no_passes_change_nothing(train):
+def test_how_much_a_warm_start_takes_is_said(train):
     learn("-q")
+    count = load("model").header["features"]
     (train.parent / "model").rename(train.parent / "first")
+    said = learn("--init", "first").stderr
+    assert f"\n{count:,} of the {count:,} weights of first are taken over\n" in said and "warning" not in said
+    said = learn("--init", "first", "-a", "lookahead", "--direction", "backward", "--passes", 1).stderr
+    assert "warning: first has the other --direction" in said
     (train.parent / "train").write_text("a b X\na b Y\n\n")
-    learn("-q", "--init", "first")  # other labels: nothing is shared, training starts from zero
+    said = learn("--init", "first").stderr
+    assert f"\n0 of the {count:,} weights of first are taken over\n" in said
+    assert "crfkit: warning: no feature of first exists here: training starts from zero\n" in said
     assert crfkit("dump", "--labels", "model").stdout.split() == ["X", "Y"]
 
 
