@@ -77,12 +77,12 @@ class Run:
             if value is None and name == "patience":
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < low:
-                raise OptionError(f"{trainer_options.flag(name)}: expected a whole number of at least {low}, found {trainer_options.shown(value)}")
+                raise OptionError(f"{trainer_options.flag(name)}: expected a whole number of at least {low}, found {trainer_options.exactly(value)}")
             most = trainer_options.MOST_THREADS if name == "threads" else trainer_options.LARGEST
             if value > most:
                 raise OptionError(f"{trainer_options.flag(name)}: expected at most {most}, found {trainer_options.shown(value)}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not -(2**63) <= self.seed < 2**63:
-            raise OptionError(f"--seed: expected a whole number of 64 bits, found {trainer_options.shown(self.seed)}")
+            raise OptionError(f"--seed: expected a whole number of 64 bits, found {trainer_options.exactly(self.seed)}")
         if self.select is not None and not (isinstance(self.select, str) and _SELECT.fullmatch(self.select)):
             raise OptionError(f"--select: expected mi:N, to keep the N attributes that tell most of the label, found {trainer_options.shown(self.select)}")
         if self.prune is not None and (isinstance(self.prune, bool) or not isinstance(self.prune, (int, float)) or not 0 < self.prune <= 1e30):

@@ -318,6 +318,11 @@ def shown(value: Any) -> str:
     return bounded.repr(value)
 
 
+def exactly(value: Any) -> str:
+    """A value that has the wrong type: 5.0 is not 5."""
+    return repr(value) if isinstance(value, float) else shown(value)
+
+
 def plain(value: Any) -> Any:
     """A number of any kind, such as NumPy's, as Python's own; everything else as it is."""
     if type(value) in (bool, int, float) or not isinstance(value, numbers.Real):
@@ -341,7 +346,7 @@ def _check(item: Field, value: Any) -> Any:
         except OverflowError:
             value = math.inf if value > 0 else -math.inf
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise OptionError(f"{flag(item.name)}: expected {_KIND_NAMES[kind]}, found {shown(value)}")
+        raise OptionError(f"{flag(item.name)}: expected {_KIND_NAMES[kind]}, found {exactly(value)}")
     if meta["choices"] is not None and value not in meta["choices"]:
         raise OptionError(f"{flag(item.name)}: expected {' or '.join(meta['choices'])}, found {shown(value)}")
     if kind is float and not math.isfinite(value):

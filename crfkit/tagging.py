@@ -117,7 +117,8 @@ class Tagger:
     # One sentence
 
     def tag(self, rows: Sentence, *, allowed: Allowed | None = None, posterior: bool = False) -> list[str]:
-        """The most probable sequence of labels; with `posterior` the labels of highest marginal probability."""
+        """The most probable sequence of labels; with `posterior` the labels of highest marginal probability, or, where
+        there are constraints, those of the greatest sum of them."""
         if posterior:
             self.need_probabilities("posterior=True")
         rows = _listed(rows, "a sentence")

@@ -31,7 +31,7 @@ BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
               help="The N best labellings of each sentence and their probabilities, in the layout of CRF++.")  # fmt: skip
 @click.option("--probability", is_flag=True,
               help="Two more columns: the probability of the label at this token, and that of the sentence's labels.")  # fmt: skip
-@click.option("--posterior", is_flag=True, help="Choose the label with the highest probability at each token, not the best sequence.")
+@click.option("--posterior", is_flag=True, help="Choose the label with the highest probability at each token, not the best sequence; with --constraints, those labels that may follow each other and have the greatest sum of these.")  # fmt: skip
 @click.option("--constraints", metavar="SCHEME|FILE",
               help="Forbid impossible sequences of labels: by a scheme (bio, iobes, iob1, ioe1, ioe2, bilou), by that of "
               "the model's labels (auto), or by a file of allowed pairs.")  # fmt: skip
