@@ -373,6 +373,14 @@ def test_starting_does_not_import_what_is_not_needed():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
 
 
+def test_a_note_on_labels_that_mark_no_chunks(run):
+    said = "<stdin>: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels"
+    assert said in run(stdin=b"a NN NN\nb -LRB- NN\n").stderr
+    for options in (["--tokens"], ["--raw"], ["--scheme", "bio"]):
+        assert "mark no chunks" not in run(*options, stdin=b"a NN NN\nb -LRB- NN\n").stderr
+    assert run(stdin=b"a B-X NN\nb O O\n").stderr == ""
+
+
 # Other formats than columns
 
 CONLLU = """\

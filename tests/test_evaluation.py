@@ -14,7 +14,7 @@ def chunks(labels, scheme="auto", strict=False):
     return evaluate([labels.split()], [labels.split()], scheme, strict).chunks
 
 
-@pytest.mark.parametrize("labels", ["B-NP I-NP O", "I-PER O", "E-A I-A", "B M E S", "B I", "S-A B-A", "B-A -X- NN"])
+@pytest.mark.parametrize("labels", ["B-NP I-NP O", "I-PER O", "E-A I-A", "B M E S", "B I", "S-A O", "U-A", "B-A -X- NN"])
 def test_labels_that_mark_chunks(labels):
     assert marks_chunks(labels.split())
 

@@ -11,6 +11,7 @@ from .. import reports
 from ..errors import OptionError
 from ..evaluation import SCHEME_NAMES, Comparison, Outputs, Scores, read_lexicon
 from ..reading import FORMATS
+from ..schemes import marks_chunks
 from .common import HELP_FLAGS, debug_option, note, write_output
 
 
@@ -93,7 +94,7 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
         for other in range(1, len(inputs) * options["compare"])
     ]
     for scores in outputs.scores:
-        _notes(scores)
+        _notes(scores, options)
     write_output(
         _as_json(outputs.scores, comparisons)
         if options["as_json"]
@@ -135,10 +136,13 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
         refuse("--outside needs a label")
 
 
-def _notes(scores: Scores) -> None:
-    """What a user should know who takes the numbers for conlleval's."""
+def _notes(scores: Scores, options: dict[str, Any]) -> None:
+    """What a user should know who takes the numbers for conlleval's, or for more than they are."""
+    of_chunks = options["scheme"] == "auto" and not (options["raw"] or options["tokens"] or options["segments"])
     if scores.tokens == 0:
         note(f"{scores.path}: no tokens")
+    elif of_chunks and not marks_chunks(label for label, count in scores.labels.items() if count.gold):
+        note(f"{scores.path}: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels")
     if scores.merged is not None:
         fb1 = reports.percent(scores.merged)[2]
         note(
