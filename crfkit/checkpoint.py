@@ -40,6 +40,7 @@ class Standing:
     seconds: float = 0.0
     log_size: int = 0
     best_score: float | None = None
+    best_pass: int = 0
     waited: int = 0
     """Passes since the best score."""
     best: array.array | None = field(default=None, repr=False)
@@ -56,7 +57,7 @@ class Standing:
     def offer(self, score: float, weights: array.array, l1: float | None) -> None:
         """Take note of the score of a pass."""
         if self.best_score is None or score > self.best_score:
-            self.best_score, self.best, self.best_l1, self.waited = score, weights, l1, 0
+            self.best_score, self.best, self.best_l1, self.best_pass, self.waited = score, weights, l1, self.passes, 0
         else:
             self.waited += 1
 
@@ -71,7 +72,7 @@ def interval(every: Any) -> tuple[int, float]:
 
 
 def _standing(saved: dict[str, Any]) -> Standing:
-    counts = {name: saved[name] for name in ("passes", "log_size", "waited")}
+    counts = {name: saved[name] for name in ("passes", "log_size", "waited", "best_pass")}
     if not all(type(count) is int and count >= 0 for count in counts.values()):
         raise ValueError("a count is not one")
     best, last, least = (None if saved[name] is None else float(saved[name]) for name in ("best_score", "last_loss", "least_loss"))

@@ -31,6 +31,7 @@ from .passlog import PassLog
 from .progress import Progress, StopRequest
 from .reading import open_file
 from .resources import check_memory, expected_memory, size
+from .schemes import marks_chunks
 from .template import Template
 
 FORMATS = ("columns", "conllu", "crfsuite")
@@ -299,6 +300,7 @@ class _Passes:
                 if over:
                     break
         if self.standing.best is not None:
+            self.progress.note(f"the weights of pass {self.standing.best_pass} are kept, the best on the development data")
             yield self.standing.best_l1, self._checked(self.standing.best, self.standing.best_l1)
 
     def _checked(self, weights: array.array, l1: float | None) -> array.array:
@@ -397,6 +399,7 @@ class DevSet:
     def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int):
         self.data = data if is_rows(data) else [_Held(entry) for entry in (data if isinstance(data, (list, tuple)) else [data])]
         self.corpus, self.header, self.threads = corpus, header, threads
+        self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
 
     def contents(self) -> Iterator[bytes]:
         """All of it as bytes."""
@@ -404,7 +407,8 @@ class DevSet:
             yield entry.getvalue() if isinstance(entry, _Held) else json.dumps(entry).encode()
 
     def scores(self, weights: array.array) -> dict[str, float]:
-        """Scores of the weights, and under "score" the one to go by: the F-measure where labels form chunks."""
+        """Scores of the weights, and under "score" the one to go by: the F-measure where labels form chunks, the accuracy
+        where they do not."""
         from .evaluation import evaluate
         from .tagging import Tagger
 
@@ -413,12 +417,12 @@ class DevSet:
                 entry.seek(0)
         tagger = Tagger.of_parts(self.header, self.corpus.index, self.corpus.layout, weights)
         gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads)
-        scores = evaluate(gold, predicted)
+        scores = evaluate(gold, predicted, self.scheme)
         return {
             "dev_accuracy": scores.accuracy,
             "dev_sentence_accuracy": scores.sentence_accuracy,
             "dev_precision": scores.precision,
             "dev_recall": scores.recall,
             "dev_f1": scores.f1,
-            "score": scores.accuracy if scores.scheme == "none" else scores.f1,
+            "score": scores.accuracy if self.scheme == "none" else scores.f1,
         }

@@ -280,6 +280,13 @@ def test_attribute_lines(tmp_path):
     assert not out.splitlines()[1].endswith("\tmiddle/0.000000")
 
 
+def test_a_line_of_attributes_without_any_gets_a_tab_too(run):
+    model("reals").save("r")
+    label = model("reals").tagger().tag([[]])[0]
+    assert run("r", stdin="early\n") == f"early\t{label}\n\n"
+    assert re.fullmatch(rf"early\t{label}\t0\.\d+\t0\.\d+\n\n", run("--probability", "r", stdin="early\n"))
+
+
 CONLLU = """\
 # sent_id = 1
 1\tthe\tthe\t{}\tDT\t_\t2\tdet\t_\t_

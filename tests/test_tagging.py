@@ -18,6 +18,7 @@ from crfkit.constraints import constraints
 from crfkit.errors import DataError, FileError, ModelFileError, OptionError, UnsupportedError
 from crfkit.model import Model
 from crfkit.tagging import Tagger, in_order
+from crfkit.template import Template
 
 # Few labels and rich edges, or many labels: sentences that enumeration can handle.
 CASES = [("segmentation", 5), ("chunking", 3), ("ner", 3)]
@@ -184,6 +185,29 @@ def test_gold_and_predicted_labels():
     assert crfkit.evaluate(gold, predicted).f1 > 0.8
     with pytest.raises(DataError, match="found 2 columns, expected 3 as in the training data"):
         trained.tagger().tag_with_gold([[row[:-1] for row in sentence] for sentence in rows])
+
+
+def test_gold_labels_are_found_by_the_name_of_their_column(tmp_path):
+    """The last column of the training data has a name, so that is where the labels are, wherever it stands."""
+    rows = sentences("chunking")[:50]
+
+    def write(columns):
+        path = tmp_path / columns.replace(" ", "-")
+        lines = [f"# columns = {columns}"]
+        for sentence in rows:
+            cells = [dict(zip(("word", "pos", "chunk", "no"), [*row, "-"], strict=True)) for row in sentence]
+            lines += [" ".join(cell[name] for name in columns.split()) for cell in cells] + [""]
+        path.write_text("\n".join(lines))
+        return path
+
+    train = write("word pos chunk")
+    tagger = crfkit.learn(train, Template.parse("U:%x[0,word]\nU1:%x[-1,pos]\nB"), max_iter=20).tagger()
+    gold, predicted = tagger.tag_with_gold(train)
+    assert gold == [[row[-1] for row in sentence] for sentence in rows]
+    assert tagger.tag_with_gold(write("chunk no word pos")) == (gold, predicted)
+    assert tagger.tag_with_gold(rows) == (gold, predicted)
+    with pytest.raises(DataError, match="there is no column 'chunk': the columns are word pos"):
+        tagger.tag_with_gold(write("word pos"))
 
 
 def test_labels_that_the_model_has_never_seen_are_gold_all_the_same():
