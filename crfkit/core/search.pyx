@@ -124,6 +124,7 @@ cdef int add_state(Search s, const LatticeC* lat, int64_t t, int64_t j) except -
     buffer_reserve(&s.ways, s.n_ways + lat.L, sizeof(WayC))
     ways = (<WayC*>s.ways.data) + s.n_ways
     state = (<StateC*>s.states.data) + s.n_states
+    ways.path = row                             # where scores are no numbers no way counts, not even the best
     few = K.at_least(lat.L, before, floor - most, which)
     for k in range(few):                        # without a branch: nobody can predict which ways count
         i = which[k]

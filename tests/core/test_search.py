@@ -74,6 +74,15 @@ def test_many_labels(labels, length, own, ratio, seed):
     assert SEARCH.beam(loaded(problem), 5, width=labels ** (length - 1)) == problem.paths[:5]
 
 
+@pytest.mark.parametrize("labels", [2, 9, 40])
+def test_scores_beyond_all_bounds(labels):
+    """What a rate that is far too high leads to, before anybody notices: infinite sums, and differences that are no numbers."""
+    problem = Problem([[1e308] + [0.0] * (labels - 1)] * 4, [[0.0] * labels] * labels)
+    for ratio in (0.0, 0.05):
+        (score, path), *_ = SEARCH.nbest(loaded(problem), 5, ratio)
+        assert (score, path) == (inf, [0, 0, 0, 0])
+
+
 @settings(max_examples=150)
 @given(problems(), st.integers(1, 12))
 def test_a_beam_with_room_for_all_paths_is_exact(problem, n):
