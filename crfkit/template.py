@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .core.regex_syntax import compile_pattern
 from .errors import FileError, TemplateError
 from .macros import Line, Macro
+from .regex_syntax import compile_pattern
 
 _FIELDS = {"r": "row", "c": "column", "R": "row2", "C": "column2", "l": "length", "p": "pattern"}
 
