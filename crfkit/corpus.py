@@ -16,8 +16,8 @@ from .progress import Progress
 from .template import Template
 
 if TYPE_CHECKING:
-    from .learning import Run
     from .model import Model
+    from .run import Run
 
 LAST = -1  # the column of the labels, where they have no name
 

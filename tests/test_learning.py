@@ -11,9 +11,11 @@ from trainers.samples import named_weights, sentences, template
 from crfkit.corpus import read_corpus
 from crfkit.errors import CrfkitError, DataError, FileError, ModelFileError, OptionError, TemplateError
 from crfkit.expansion import expand
-from crfkit.learning import Run, learn
+from crfkit.learning import learn
 from crfkit.model import load
 from crfkit.progress import StopRequest
+from crfkit.run import Run
+from crfkit.tagging import Tagger
 from crfkit.template import Template
 
 ROWS = [[["the", "DT", "B"], ["dog", "NN", "I"]], [["dogs", "NNS", "B"]], [["the", "DT", "B"], ["old", "JJ", "I"], ["dog", "NN", "I"]]]
@@ -185,4 +187,4 @@ def test_attribute_rows(tmp_path):
     rows = [[(["a", ("b:c", 2)], "X:1"), ([], "Y")], [({"d\\": numpy.float32(0.5), "a": 1}, "Y")]]
     model = learn(rows, format="crfsuite", dev=rows)
     assert model.to_bytes() == learn(path, format="crfsuite", dev=path).to_bytes()
-    assert model.tagger().tag_with_gold(rows)[0] == [["X:1", "Y"], ["Y"]]
+    assert Tagger(model).tag_with_gold(rows)[0] == [["X:1", "Y"], ["Y"]]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 
 import click
 
@@ -42,13 +41,6 @@ def dump_command(model: str, header: bool, labels: bool, template: bool, top: in
             raise OptionError(f"{model}: trained on attribute lines, there is no template")
         write_output(opened.template.text)
     else:
-        lines = opened.dump(top=top, attribute=attribute)
-        first = list(islice(lines, 1))
-        if attribute is not None and not first:
-            raise OptionError(f"{model}: no weights for the attribute {attribute!r}")
-        _write_lines(chain(first, lines))
-
-
-def _write_lines(lines: Iterator[str]) -> None:
-    while text := "".join(f"{line}\n" for line in islice(lines, LINES_AT_ONCE)):
-        write_output(text)
+        lines = opened.dump_lines(top, attribute)
+        while some := list(islice(lines, LINES_AT_ONCE)):
+            write_output("".join(some))

@@ -9,9 +9,10 @@ import click
 
 from .. import reports
 from ..errors import OptionError
-from ..evaluation import SCHEME_NAMES, Comparison, Outputs, Scores, read_lexicon
+from ..evaluation import SCHEME_NAMES, Outputs, read_lexicon
 from ..reading import FORMATS
 from ..schemes import marks_chunks
+from ..scores import Comparison, Scores, chunk_report, percent
 from .common import HELP_FLAGS, debug_option, note, write_output
 
 
@@ -144,7 +145,7 @@ def _notes(scores: Scores, options: dict[str, Any]) -> None:
     elif of_chunks and not marks_chunks(label for label, count in scores.labels.items() if count.gold):
         note(f"{scores.path}: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels")
     if scores.merged is not None:
-        fb1 = reports.percent(scores.merged)[2]
+        fb1 = percent(scores.merged)[2]
         note(
             f"{scores.path}: counted as {scores.scheme.upper()}; conlleval.pl does not know it, would merge "
             f"neighbouring chunks of a type and report FB1 {fb1:.2f}"
@@ -179,5 +180,5 @@ def _as_text(all_scores: list[Scores], comparisons: list[Comparison], options: d
         for scores in all_scores:
             if len(all_scores) > 1:
                 text += f"==> {scores.path} <==\n"
-            text += "".join(report(scores) for report in wanted or [reports.chunk_report])
+            text += "".join(report(scores) for report in wanted or [chunk_report])
     return text + "".join("\n" + reports.comparison_report(comparison) for comparison in comparisons)

@@ -14,10 +14,11 @@ import click
 
 from .. import options as trainer_options
 from ..errors import CrfkitError, OptionError
-from ..learning import FEATURES, RUN_FIELDS, Run, learn_path
+from ..learning import learn_path
 from ..modelfile import check_writable
 from ..progress import PROGRESS_MODES, Progress, StopRequest
 from ..reading import FORMATS
+from ..run import FEATURES, RUN_FIELDS, Run
 from .common import HELP_FLAGS, debug_option, refuse_overwriting, write_output
 
 _TYPES = {int: click.INT, float: click.FLOAT}

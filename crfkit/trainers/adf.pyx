@@ -11,7 +11,8 @@ bigram attribute, or all plain label pairs together, whose attribute, `B`, occur
 
 Nothing is done to rows that do not occur. A row has a scale s of its own, w = s v; when it occurs again its scale
 is multiplied by what the penalty did at all steps in between: (1 - rate l2/|S|)^steps for each window, the rate
-having been lowered after each. Scale and rate enter as factors of the attributes' values, so that the loops are
+having been lowered after each. Over n windows in which it did not occur the rates are a geometric series, and so are
+the powers of x = rate l2/|S| in log(1 - x), whose sums for n windows stand in a table. Scale and rate enter as factors of the attributes' values, so that the loops are
 those of SGD.
 
 A stream is trained on window by window (crfkit/streaming.py): each is a data set of its own for a trainer that starts
@@ -41,9 +42,14 @@ cdef enum:
     WINDOWS_A_PASS = 10
     LOCKS = 1024            # rows share them
     AHEAD = 16              # rows are asked for so many attributes before they are needed
+    TOGETHER = 64           # windows that are closed together at most
 
 cdef double USUAL = 0.05    # first rate
 cdef double MANY = 64       # attributes a token, from which on it is less
+
+cdef struct IdleC:      # what n windows do to a row that occurs in none of them
+    double rate         # is multiplied by that
+    double[4] sums      # of the rates in them, of the squares of these, halved, ...: those over the first one's
 
 cdef struct RowC:
     double rate
@@ -86,6 +92,7 @@ cdef class Adf(OnlineTrainer):
     cdef int32_t* locks         # of rows, while several threads are at work; else NULL
     cdef int32_t* stamps        # sample in which a row was last counted; NULL where its step says that
     cdef int32_t sample
+    cdef IdleC[TOGETHER + 1] idle
     cdef LayoutC without_tau    # the layout, but for the plain label pairs
     cdef double penalty, alpha, beta
     cdef readonly double rate0
@@ -101,6 +108,7 @@ cdef class Adf(OnlineTrainer):
         self.penalty = options.l2 / self.updates_a_pass()
         self.rate0 = leader.rate0 if leader is not None else options.rate or usual_rate(data)
         self.alpha, self.beta = options.alpha, options.beta
+        self.sum_idle_windows()
         self.q = max(1, options.window // self.batch if options.window else self.updates_a_pass() // WINDOWS_A_PASS)
         self.without_tau = layout.c
         self.without_tau.has_tau = 0
@@ -144,21 +152,47 @@ cdef class Adf(OnlineTrainer):
 
     # ------------------------------------------------------------------------------------------ rows
 
+    cdef void sum_idle_windows(self) noexcept nogil:
+        cdef int32_t n, k
+        cdef double power
+        self.idle[0].rate = 1
+        memset(self.idle[0].sums, 0, sizeof(self.idle[0].sums))
+        for n in range(TOGETHER):
+            self.idle[n + 1].rate = self.idle[n].rate * self.alpha
+            power = 1
+            for k in range(4):
+                power *= self.idle[n].rate
+                self.idle[n + 1].sums[k] = self.idle[n].sums[k] + power / (k + 1)
+
+    cdef void close_windows(self, RowC* row) noexcept nogil:
+        """What all windows before this one did to a row: first that in which it was met, then those since then."""
+        cdef:
+            const IdleC* idle
+            int64_t end = (row.window + 1) * self.q
+            int32_t n
+            double x, rate, scale
+        row.scale *= shrunk(row.rate * self.penalty, end - row.step)
+        row.rate *= self.alpha - <double>row.count / (self.q * self.batch) * (self.alpha - self.beta)
+        row.count = 0
+        row.window += 1
+        while row.window < self.window:
+            rate, scale, x = row.rate, row.scale, row.rate * self.penalty
+            n = min(self.window - row.window, TOGETHER) if fabs(x) < 1e-4 else 1
+            idle = &self.idle[n]
+            if n == 1:
+                row.scale *= shrunk(x, self.q)
+            else:           # to 1e-16 of the logarithm
+                row.scale *= K.exp(-self.q * x * (idle.sums[0] + x * (idle.sums[1] + x * (idle.sums[2] + x * idle.sums[3]))))
+            row.rate *= idle.rate
+            row.window += n
+            if row.rate == rate and row.scale == scale:     # nor will it change in the windows that are left
+                row.window = self.window
+        row.step = self.window * self.q
+
     cdef void catch_up(self, RowC* row) noexcept nogil:
         """What windows and penalty did to a row before this step."""
-        cdef int64_t end
-        cdef double rate, scale
-        cdef bint met
-        while row.window < self.window:
-            rate, scale = row.rate, row.scale
-            end = (row.window + 1) * self.q
-            met = row.count > 0 or end - row.step < self.q
-            row.scale *= shrunk(row.rate * self.penalty, end - row.step)
-            row.rate *= self.alpha - <double>row.count / (self.q * self.batch) * (self.alpha - self.beta)
-            row.step, row.count = end, 0
-            row.window += 1
-            if not met and row.rate == rate and row.scale == scale:     # nor will it change in the windows that are left
-                row.window, row.step = self.window, self.window * self.q
+        if row.window < self.window:
+            self.close_windows(row)
         if row.step < self.steps:
             row.scale *= shrunk(row.rate * self.penalty, self.steps - row.step)
             row.step = self.steps
