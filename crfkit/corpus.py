@@ -5,7 +5,7 @@ from __future__ import annotations
 import array
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -130,6 +130,17 @@ def refuse_history(template: Template | None) -> None:
     raise TemplateError(f"{what} labels given before, which only the trainer lookahead can use", template.path or "template", line.number)
 
 
+def id_warning(template: Template | None, names: Sequence[str]) -> str | None:
+    """What to say, if anything, of a template that uses column 0 of CoNLL-U, which is not the word as in most other files."""
+    if template is None or names[0] != "id":
+        return None
+    for line in template.lines:
+        for macro in line.macros:
+            if macro.kind != "y" and macro.column == 0 and macro.column_name is None:
+                return f"{template.path or 'template'}:{line.number}: {macro.text} is the number of a token in CoNLL-U; words are in column 1, or form"
+    return None
+
+
 def refuse_bare_labels(run: Run, attributes: int, path: str | None) -> None:
     """DataError where a file of attribute lists, with so many of them, has nothing but labels."""
     if run.format == "crfsuite" and not attributes:
@@ -164,6 +175,7 @@ def read_corpus(
             continue
         if builder is None:
             template = fitted(template, layout, run)
+            report.warn(id_warning(template, layout.names) if run.format == "conllu" else None)
             builder = IndexBuilder(template, crfsuite=run.format == "crfsuite", backward=backward)
         builder.add(rows)
         path = rows.where(0)[0]

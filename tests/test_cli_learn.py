@@ -144,6 +144,10 @@ def test_conllu(tmp_path):
     learn("--format", "conllu", "--label", "upos")
     assert crfkit("dump", "--labels", "model").stdout.split() == ["DET", "NOUN", "VERB"]
     assert {line.split("\t")[0] for line in crfkit("dump", "model").stdout.splitlines()} == {"U:the", "U:dog", "U:barks", "*"}
+    for text, warns in (("U:%x[0,form]\nU:%x[-1,0]\n", True), ("U:%x[0,id]\nU:%x[0,1]\n", False)):
+        (tmp_path / "template").write_text(text)
+        said = learn("--format", "conllu", "--label", "upos").stderr
+        assert ("template:2: %x[-1,0] is the number of a token in CoNLL-U; words are in column 1, or form" in said) == warns
 
 
 def test_a_column_by_name(train):
