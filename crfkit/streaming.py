@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from .corpus import (
     Corpus,
     fitted,
+    id_warning,
     label_column,
     parsed_blocks,
     plain_bigram,
@@ -108,6 +109,7 @@ class Stream:
                 continue
             if self.builder is None:
                 self.template = fitted(template, self.columns, self.run)
+                progress.warn(id_warning(self.template, self.columns.names) if self.run.format == "conllu" else None)
                 _check_rules(self.template)
                 self.builder = IndexBuilder(self.template, crfsuite=self.run.format == "crfsuite")
             first = 0
