@@ -21,6 +21,7 @@ import common
 from crfkit import learning, options
 from crfkit.corpus import Corpus, read_corpus
 from crfkit.model import build
+from crfkit.run import Run
 from crfkit.template import Template
 
 SIZES = (100, 200, 400)
@@ -97,13 +98,13 @@ def tasks(folder: Path, sentences: int | None) -> list[Task]:
 
 def numbered(path: Path, features: str = "all") -> Corpus:
     """A corpus with all features, or those observed."""
-    return read_corpus([path], Template.parse(RULES), learning.Run(features=features))
+    return read_corpus([path], Template.parse(RULES), Run(features=features))
 
 
 def trained(numbers: Corpus, name: str, initial: Any = None) -> Any:
     """A trainer after its first passes, or after one from the initial weights."""
     algorithm, chosen = TRAINERS[name]
-    trainer = learning.make_trainer(algorithm, numbers, options.make(algorithm, chosen), learning.Run(threads=1), initial)
+    trainer = learning.make_trainer(algorithm, numbers, options.make(algorithm, chosen), Run(threads=1), initial)
     for _ in range(BEFORE if initial is None else 1):
         trainer.run_pass()
     return trainer

@@ -22,6 +22,7 @@ import peers
 
 from crfkit import learning, options
 from crfkit.corpus import read_corpus
+from crfkit.run import Run
 from crfkit.template import Template
 
 L2 = 2.0  # CRFsuite: c2 = 1
@@ -41,7 +42,7 @@ PEERS = {"lbfgs, 1 thread": "CRFsuite lbfgs", "lbfgs, 2 threads": "CRFsuite lbfg
 
 def read(corpus: common.Corpus, features: str = "observed") -> Any:
     """The training data as numbers."""
-    return read_corpus([corpus.train], Template.load(str(common.TEMPLATE)), learning.Run(features=features))
+    return read_corpus([corpus.train], Template.load(str(common.TEMPLATE)), Run(features=features))
 
 
 def own_passes(algorithm: str, numbers: Any, threads: int = 1, **chosen: Any) -> Passes:
@@ -49,7 +50,7 @@ def own_passes(algorithm: str, numbers: Any, threads: int = 1, **chosen: Any) ->
     too, and online trainers make most of their mistakes."""
 
     def work() -> list[float]:
-        trainer = learning.make_trainer(algorithm, numbers, options.make(algorithm, chosen), learning.Run(threads=threads))
+        trainer = learning.make_trainer(algorithm, numbers, options.make(algorithm, chosen), Run(threads=threads))
         trainer.run_pass()
         return [common.seconds(trainer.run_pass) for _ in range(PASSES)]
 
@@ -93,7 +94,7 @@ def own_way(numbers: Any, threads: int, goal: float) -> list[Step]:
     they are infinitely far from the goal, only their time counts."""
     start = perf_counter()
     chosen = options.make("lbfgs", {"l2": L2, "epsilon": 0.0, "delta": 0.0})
-    trainer = learning.make_trainer("lbfgs", numbers, chosen, learning.Run(threads=threads))
+    trainer = learning.make_trainer("lbfgs", numbers, chosen, Run(threads=threads))
     way = [Step(perf_counter() - start, float("inf")) for _ in trainer.prepare()]
     while not trainer.converged and len(way) < MOST and (not way or way[-1].objective > goal):
         objective = trainer.run_pass()["objective"]

@@ -21,6 +21,7 @@ import common
 
 from crfkit import learning, options
 from crfkit.corpus import read_corpus
+from crfkit.run import Run
 from crfkit.template import Template
 
 TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -51,12 +52,12 @@ def main() -> None:
     train, template = default_corpus()
     train, template = given.train or train, given.template or template
     text = template.read_text(encoding="utf-8") + (RICH if given.rich else "")
-    corpus = read_corpus(common.rows_of(train)[: given.sentences], Template.parse(text), learning.Run())
+    corpus = read_corpus(common.rows_of(train)[: given.sentences], Template.parse(text), Run())
     print(f"\nPasses of the online trainers\n{common.machine()}")
     print(f"corpus: {train}, {template.name}{' and rich edges' * given.rich}")
     print(", ".join(f"{corpus.summary[name]:,} {name}" for name in ("sequences", "tokens", "labels", "weights")))
 
-    run = learning.Run(threads=1)
+    run = Run(threads=1)
     trainers = {
         name: learning.make_trainer(algorithm, corpus, options.make(algorithm, chosen), run)
         for name, (algorithm, chosen) in TRAINERS.items()

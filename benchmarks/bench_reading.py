@@ -18,8 +18,8 @@ import peers
 
 from crfkit.core.columns import Rows
 from crfkit.corpus import read_corpus
-from crfkit.learning import Run
 from crfkit.reading import Source
+from crfkit.run import Run
 from crfkit.template import Template
 
 STAGES = {

@@ -18,8 +18,9 @@ from typing import Any
 
 import common
 
-from crfkit import learning, options
+from crfkit import options
 from crfkit.corpus import read_corpus
+from crfkit.run import Run
 from crfkit.template import Template
 from crfkit.trainers.base import summarise
 from crfkit.trainers.sbcd import Sbcd
@@ -73,7 +74,7 @@ def measure(numbers: Any, rounds: int) -> list[tuple[Any, ...]]:
 def main() -> None:
     with common.arguments("Block coordinate descent", rounds=3) as (corpus, rounds, given):
         for name, path in corpora(corpus.folder, given.sentences).items():
-            numbers = read_corpus([path], Template.parse(RULES), learning.Run(features="all"))
+            numbers = read_corpus([path], Template.parse(RULES), Run(features="all"))
             print(f"\n{name}: {numbers.dataset.n_sequences:,} words, {numbers.layout.labels} labels; processor seconds a pass")
             common.table(("l1", "weights", "pairs", "auto", "sparse", "dense", "dense / sparse"), measure(numbers, rounds))
 

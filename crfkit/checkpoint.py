@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import array
 import os
-import re
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -21,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import modelfile, options
 from .errors import FileError, ModelFileError, OptionError
+from .run import Run, interval
 from .version import __version__
 
 if TYPE_CHECKING:
     from .corpus import Corpus
-    from .learning import Run
 
-KIND = "checkpoint"
 # Limits only say when to stop; all passes before are the same.
 LIMITS = frozenset({"passes", "max_iter"})
 
@@ -40,6 +38,7 @@ class Standing:
     seconds: float = 0.0
     log_size: int = 0
     best_score: float | None = None
+    best_pass: int = 0
     waited: int = 0
     """Passes since the best score."""
     best: array.array | None = field(default=None, repr=False)
@@ -56,22 +55,13 @@ class Standing:
     def offer(self, score: float, weights: array.array, l1: float | None) -> None:
         """Take note of the score of a pass."""
         if self.best_score is None or score > self.best_score:
-            self.best_score, self.best, self.best_l1, self.waited = score, weights, l1, 0
+            self.best_score, self.best, self.best_l1, self.best_pass, self.waited = score, weights, l1, self.passes, 0
         else:
             self.waited += 1
 
 
-def interval(every: Any) -> tuple[int, float]:
-    """How many passes and how many seconds lie between checkpoints: of N, or Nm for minutes, the other one is 0."""
-    text = every if isinstance(every, str) else options.shown(every)
-    match = re.fullmatch(r"(\d{1,9})|(\d{1,6}(?:\.\d{1,6})?)m", text, re.ASCII)
-    if match is None or isinstance(every, bool) or not float(match[1] or match[2]):
-        raise OptionError(f"--checkpoint-every: expected passes as 5 or minutes as 10m, found {options.shown(every)}")
-    return int(match[1] or 0), 60 * float(match[2] or 0)
-
-
 def _standing(saved: dict[str, Any]) -> Standing:
-    counts = {name: saved[name] for name in ("passes", "log_size", "waited")}
+    counts = {name: saved[name] for name in ("passes", "log_size", "waited", "best_pass")}
     if not all(type(count) is int and count >= 0 for count in counts.values()):
         raise ValueError("a count is not one")
     best, last, least = (None if saved[name] is None else float(saved[name]) for name in ("best_score", "last_loss", "least_loss"))
@@ -117,7 +107,7 @@ class Checkpoint:
     def _checked(self, file: modelfile.ModelFile) -> modelfile.ModelFile:
         header = file.header
         kinds = {"identity": dict, "standing": dict, "trainer": dict, "finished": bool}
-        if header.get("kind") != KIND or not all(isinstance(header.get(name), kind) for name, kind in kinds.items()):
+        if header.get("kind") != modelfile.CHECKPOINT or not all(isinstance(header.get(name), kind) for name, kind in kinds.items()):
             raise ModelFileError(f"{self.path}: not a checkpoint")
         return file
 
@@ -181,6 +171,6 @@ class Checkpoint:
         if standing.best is not None:
             sections["best"] = standing.best
         counts = {name: value for name, value in vars(standing).items() if name != "best"}
-        header = {"kind": KIND, "identity": self.identity, "standing": counts, "trainer": plain, "finished": finished}
+        header = {"kind": modelfile.CHECKPOINT, "identity": self.identity, "standing": counts, "trainer": plain, "finished": finished}
         modelfile.write(self.path, header, sections)
         self.written = time.monotonic()

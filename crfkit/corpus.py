@@ -16,8 +16,8 @@ from .progress import Progress
 from .template import Template
 
 if TYPE_CHECKING:
-    from .learning import Run
     from .model import Model
+    from .run import Run
 
 LAST = -1  # the column of the labels, where they have no name
 
@@ -74,8 +74,10 @@ def is_rows(train: Any) -> bool:
     return isinstance(train, (list, tuple)) and bool(train) and not isinstance(train[0], (str, bytes, os.PathLike)) and not hasattr(train[0], "read")
 
 
-def parsed_blocks(data: Any, form: str, label: str | None) -> Iterable[tuple[Any, Any]]:
-    """Rows of every block of the data, with the layout of its columns. The Rows are the same object each time."""
+def parsed_blocks(data: Any, form: str, label: str | None, last: str | None = None) -> Iterable[tuple[Any, Any]]:
+    """Rows of every block of the data, with the layout of its columns. The Rows are the same object each time. `last` is
+    what stands in the last column where `label` does not say which is that of the labels; data with names may have it
+    elsewhere."""
     from .core.columns import Rows
     from .reading import Layout, Source
 
@@ -87,7 +89,7 @@ def parsed_blocks(data: Any, form: str, label: str | None) -> Iterable[tuple[Any
     parsed = None
     for block in Source(data, form):
         if parsed is None:
-            column = label_column(label, block.layout, form)
+            column = label_column(last if label is None and block.layout.names is not None else label, block.layout, form)
             parsed = Rows(form, LAST if column is None else column)
         parsed.parse(block)
         yield parsed, block.layout

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, field
 from typing import Any
 
 from .core.chunks import Tally, plural
@@ -20,161 +19,11 @@ from .core.significance import check_same_gold, shuffle
 from .errors import DataError, OptionError
 from .reading import Source
 from .schemes import OTHER, PREFIXES, SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect
+from .scores import Comparison, Count, Scores
 
 __all__ = ["Comparison", "Count", "Outputs", "Scores", "evaluate", "read_lexicon"]
 
 SCHEME_NAMES = ("auto", *SCHEMES)
-
-
-@dataclass(frozen=True)
-class Count:
-    """How many there are in the gold labels, how many were predicted, and how many of these are right."""
-
-    gold: int = 0
-    found: int = 0
-    correct: int = 0
-
-    @property
-    def precision(self) -> float:
-        """The share of the predicted ones that are right; 0 if there are none."""
-        return self.correct / self.found if self.found else 0.0
-
-    @property
-    def recall(self) -> float:
-        """The share of the gold ones that were found; 0 if there are none."""
-        return self.correct / self.gold if self.gold else 0.0
-
-    @property
-    def f1(self) -> float:
-        """The harmonic mean of precision and recall."""
-        return 2 * self.correct / (self.gold + self.found) if self.correct else 0.0
-
-    def as_dict(self) -> dict[str, float]:
-        """Everything, for JSON."""
-        return {
-            "gold": self.gold,
-            "found": self.found,
-            "correct": self.correct,
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-        }
-
-
-@dataclass(frozen=True)
-class Scores:
-    """What an evaluation found. Shares are between 0 and 1."""
-
-    tokens: int
-    sentences: int
-    correct_sentences: int
-    scheme: str
-    """The scheme that chunks were counted by."""
-    strict: bool
-    chunks: Count
-    types: dict[str, Count]
-    """Chunks by type."""
-    labels: dict[str, Count]
-    """Tokens by label."""
-    confusion: dict[tuple[str, str], int]
-    """Tokens by gold and predicted label, where these differ."""
-    outside: frozenset[str] = frozenset({"O"})
-    """The labels of tokens outside of chunks."""
-    merged: Count | None = None
-    """What conlleval counts where it does not know the scheme and merges neighbouring chunks."""
-    words: Count | None = None
-    """Words, if the labels were read as a segmentation."""
-    unknown_words: Count | None = None
-    """Gold words that the lexicon lacks (`gold`) and those of them that were segmented right (`correct`)."""
-    path: str | None = field(default=None, compare=False)
-
-    @property
-    def correct_tokens(self) -> int:
-        """Tokens with the right label."""
-        return sum(count.correct for count in self.labels.values())
-
-    @property
-    def accuracy(self) -> float:
-        """The share of tokens with the right label."""
-        return self.correct_tokens / self.tokens if self.tokens else 0.0
-
-    @property
-    def inside_accuracy(self) -> float:
-        """The accuracy on the tokens whose gold label is not O."""
-        inside = [count for label, count in self.labels.items() if label not in self.outside]
-        return Count(sum(c.gold for c in inside), 0, sum(c.correct for c in inside)).recall
-
-    @property
-    def sentence_accuracy(self) -> float:
-        """The share of sentences without a wrong label."""
-        return self.correct_sentences / self.sentences if self.sentences else 0.0
-
-    @property
-    def precision(self) -> float:
-        """Of chunks."""
-        return self.chunks.precision
-
-    @property
-    def recall(self) -> float:
-        """Of chunks."""
-        return self.chunks.recall
-
-    @property
-    def f1(self) -> float:
-        """Of chunks."""
-        return self.chunks.f1
-
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
-        result: dict[str, Any] = {
-            "file": self.path,
-            "scheme": self.scheme,
-            "strict": self.strict,
-            "tokens": self.tokens,
-            "correct_tokens": self.correct_tokens,
-            "accuracy": self.accuracy,
-            "inside_accuracy": self.inside_accuracy,
-            "sentences": self.sentences,
-            "correct_sentences": self.correct_sentences,
-            "sentence_accuracy": self.sentence_accuracy,
-            **self.chunks.as_dict(),
-            "types": {name: count.as_dict() for name, count in self.types.items()},
-            "labels": {name: count.as_dict() for name, count in self.labels.items()},
-            "confusion": [[gold, found, n] for (gold, found), n in self.confusion.items()],
-        }
-        if self.merged is not None:
-            result["conlleval"] = self.merged.as_dict()
-        if self.words is not None:
-            result["words"] = self.words.as_dict()
-        if self.unknown_words is not None:
-            result["unknown_words"] = {
-                "gold": self.unknown_words.gold,
-                "correct": self.unknown_words.correct,
-                "recall": self.unknown_words.recall,
-            }
-        return result
-
-    def __str__(self) -> str:
-        from .reports import chunk_report
-
-        return chunk_report(self).rstrip("\n")
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """By how much a second output is better than a first one, and the probability that chance alone does as much."""
-
-    first: str | None
-    second: str | None
-    sentences: int
-    shuffles: int
-    seed: int
-    differences: dict[str, float]
-    p: dict[str, float]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
-        return dict(vars(self))
 
 
 def evaluate(

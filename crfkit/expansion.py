@@ -12,10 +12,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .template import Line, Macro
+from .macros import Line, Macro
 
 Rows = Sequence[Sequence[str]]
 

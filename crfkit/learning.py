@@ -12,105 +12,27 @@ import array
 import io
 import json
 import os
-import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from . import options as trainer_options
 from . import streaming
-from .checkpoint import Checkpoint, Standing, interval
+from .checkpoint import Checkpoint, Standing
 from .corpus import Corpus, is_rows, read_corpus
 from .divergence import Divergence, value_warning
 from .errors import FileError, OptionError
 from .model import Model, build, load
-from .modelfile import check_writable
 from .passlog import PassLog
 from .progress import Progress, StopRequest
 from .reading import open_file
-from .resources import check_memory, expected_memory, size
+from .resources import check_memory, expected_memory
+from .run import RUN_FIELDS, Run
+from .schemes import marks_chunks
 from .template import Template
 
-FORMATS = ("columns", "conllu", "crfsuite")
-FEATURES = ("observed", "all")
-_SELECT = re.compile("mi:0*[1-9][0-9]{0,17}")
-
-
-@dataclass(frozen=True)
-class Run:
-    """What can be said of a training run whatever the trainer."""
-
-    features: str = "observed"
-    min_freq: int = 1
-    format: str = "columns"
-    label: str | None = None
-    dev: Any = None
-    patience: int | None = None
-    seed: int = 0
-    threads: int = 0
-    log: str | os.PathLike[str] | None = None
-    init: Any = None
-    checkpoint: str | os.PathLike[str] | None = None
-    checkpoint_every: str | int | None = None
-    resume: bool = False
-    max_memory: str | int | None = None
-    select: str | None = None
-    prune: float | None = None
-
-    def __post_init__(self) -> None:
-        if type(self.prune) is int and abs(self.prune) <= 1e30:  # as the header of a model has it
-            object.__setattr__(self, "prune", float(self.prune))
-
-    @property
-    def n_selected(self) -> int | None:
-        """How many attributes --select keeps; None: all."""
-        return None if self.select is None else int(self.select.removeprefix("mi:"))
-
-    def check(self) -> None:
-        """OptionError for what is out of range or makes no sense together."""
-        for name, chosen, allowed in (("features", self.features, FEATURES), ("format", self.format, FORMATS)):
-            if chosen not in allowed:
-                raise OptionError(f"--{name}: expected {' or '.join(allowed)}, found {trainer_options.shown(chosen)}")
-        for name, value, low in (("min_freq", self.min_freq, 1), ("threads", self.threads, 0), ("patience", self.patience, 1)):
-            if value is None and name == "patience":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < low:
-                raise OptionError(f"{trainer_options.flag(name)}: expected a whole number of at least {low}, found {trainer_options.shown(value)}")
-            most = trainer_options.MOST_THREADS if name == "threads" else trainer_options.LARGEST
-            if value > most:
-                raise OptionError(f"{trainer_options.flag(name)}: expected at most {most}, found {trainer_options.shown(value)}")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not -(2**63) <= self.seed < 2**63:
-            raise OptionError(f"--seed: expected a whole number of 64 bits, found {trainer_options.shown(self.seed)}")
-        if self.select is not None and not (isinstance(self.select, str) and _SELECT.fullmatch(self.select)):
-            raise OptionError(f"--select: expected mi:N, to keep the N attributes that tell most of the label, found {trainer_options.shown(self.select)}")
-        if self.prune is not None and (isinstance(self.prune, bool) or not isinstance(self.prune, (int, float)) or not 0 < self.prune <= 1e30):
-            raise OptionError(f"--prune: expected a number above 0 and at most 1e30, found {trainer_options.shown(self.prune)}")
-        if self.patience is not None and self.dev is None:
-            raise OptionError("--patience needs --dev: it counts passes without a better score there")
-        if self.label is not None and self.format == "crfsuite":
-            raise OptionError("--label is of no use with --format crfsuite, where each line begins with its label")
-        if not isinstance(self.resume, bool):
-            raise OptionError(f"--resume: expected true or false, found {trainer_options.shown(self.resume)}")
-        if self.checkpoint is None and (self.resume or self.checkpoint_every is not None):
-            raise OptionError(f"{'--resume' if self.resume else '--checkpoint-every'} needs --checkpoint: the name of the file")
-        if self.checkpoint_every is not None:
-            interval(self.checkpoint_every)
-        if self.max_memory is not None:
-            size(self.max_memory)
-        if self.dev == "-":
-            raise OptionError("--dev cannot be standard input: it is read after every pass")
-
-    def check_files(self) -> None:
-        """FileError for what cannot be opened: better said now than after an hour of reading."""
-        if self.log is not None:
-            check_writable(self.log)
-        if isinstance(self.dev, (str, os.PathLike)):
-            open_file(os.fsdecode(self.dev)).close()
-
-
-RUN_FIELDS = tuple(Run.__dataclass_fields__)
 _IN_HEADER = ("features", "min_freq", "prune", "seed", "select")
 
 
@@ -299,6 +221,7 @@ class _Passes:
                 if over:
                     break
         if self.standing.best is not None:
+            self.progress.note(f"the weights of pass {self.standing.best_pass} are kept, the best on the development data")
             yield self.standing.best_l1, self._checked(self.standing.best, self.standing.best_l1)
 
     def _checked(self, weights: array.array, l1: float | None) -> array.array:
@@ -397,6 +320,7 @@ class DevSet:
     def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int):
         self.data = data if is_rows(data) else [_Held(entry) for entry in (data if isinstance(data, (list, tuple)) else [data])]
         self.corpus, self.header, self.threads = corpus, header, threads
+        self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
 
     def contents(self) -> Iterator[bytes]:
         """All of it as bytes."""
@@ -404,7 +328,8 @@ class DevSet:
             yield entry.getvalue() if isinstance(entry, _Held) else json.dumps(entry).encode()
 
     def scores(self, weights: array.array) -> dict[str, float]:
-        """Scores of the weights, and under "score" the one to go by: the F-measure where labels form chunks."""
+        """Scores of the weights, and under "score" the one to go by: the F-measure where labels form chunks, the accuracy
+        where they do not."""
         from .evaluation import evaluate
         from .tagging import Tagger
 
@@ -413,12 +338,12 @@ class DevSet:
                 entry.seek(0)
         tagger = Tagger.of_parts(self.header, self.corpus.index, self.corpus.layout, weights)
         gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads)
-        scores = evaluate(gold, predicted)
+        scores = evaluate(gold, predicted, self.scheme)
         return {
             "dev_accuracy": scores.accuracy,
             "dev_sentence_accuracy": scores.sentence_accuracy,
             "dev_precision": scores.precision,
             "dev_recall": scores.recall,
             "dev_f1": scores.f1,
-            "score": scores.accuracy if scores.scheme == "none" else scores.f1,
+            "score": scores.accuracy if self.scheme == "none" else scores.f1,
         }

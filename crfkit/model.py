@@ -8,14 +8,14 @@ docs/model-format.md describes them all.
 from __future__ import annotations
 
 import array
+import heapq
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from . import modelfile
-from .checkpoint import KIND as CHECKPOINT
 from .core.history import PADDINGS
 from .errors import ModelFileError, OptionError
 from .options import WITH_HISTORY, WITHOUT_PROBABILITIES, make
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from .core.index import Index
     from .core.layout import Layout
-    from .tagging import Tagger
 
 # The label before that of a feature, or the two before it.
 Previous = str | tuple[str | None, str | None] | None
@@ -149,12 +148,6 @@ class Model:
         """The bytes that `save` writes."""
         return modelfile.dumps(self.header, self.sections)
 
-    def tagger(self, constraints: str | os.PathLike[str] | None = None) -> Tagger:
-        """The model at work on sentences."""
-        from .tagging import Tagger
-
-        return Tagger(self, constraints)
-
     def __reduce__(self):
         return load, (self.to_bytes(),)
 
@@ -173,6 +166,41 @@ class Model:
             else:
                 yield text, None if kind == "U" else names[previous], names[label], weight
 
+    def dump(self, file: str | os.PathLike[str] | IO[str] | None = None, *, top: int | None = None, attribute: str | None = None) -> str | None:
+        """The weights other than zero as text, as `crfkit dump` prints them: attribute, previous label, label and weight
+        between tabs. Written to a path or an open file; returned where none is given.
+
+        `top`: only so many, of greatest absolute value, greatest first. `attribute`: only those of this one ("*": of
+        plain label pairs).
+        """
+        if file is None:
+            return "".join(self.dump_lines(top, attribute))
+        if isinstance(file, (str, os.PathLike)):
+            with modelfile.replacing(file) as output:
+                output.writelines(line.encode() for line in self.dump_lines(top, attribute))
+        else:
+            file.writelines(self.dump_lines(top, attribute))
+        return None
+
+    def dump_lines(self, top: int | None = None, attribute: str | None = None) -> Iterator[str]:
+        """The lines of `dump`."""
+        if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
+            raise OptionError(f"top: expected a whole number of at least 1, found {top!r}")
+        features = self.features()
+        if attribute is not None:
+            wanted = None if attribute == "*" else attribute
+            features = iter([feature for feature in features if feature[0] == wanted])
+        if top is not None:
+            features = iter(heapq.nlargest(top, features, key=lambda feature: abs(feature[3])))
+        found = False
+        for name, previous, label, weight in features:
+            if isinstance(previous, tuple):
+                previous = " ".join("#" if before is None else before for before in previous)
+            found = True
+            yield f"{'*' if name is None else name}\t{'#' if previous is None else previous}\t{label}\t{weight:.7g}\n"
+        if attribute is not None and not found:
+            raise OptionError(f"{self.name}: no weights for the attribute {attribute!r}")
+
     @cached_property
     def _attribute_names(self) -> tuple[list[str], list[str]]:
         of_u, of_b = ([name.decode() for name in self.index.attributes(bigram)] for bigram in (False, True))
@@ -180,7 +208,7 @@ class Model:
 
 
 def _checked(header: dict[str, Any]) -> dict[str, Any]:
-    if header.get("kind") == CHECKPOINT:
+    if header.get("kind") == modelfile.CHECKPOINT:
         raise ModelFileError("is a checkpoint of a training run, not a model; crfkit learn --resume goes on with it")
     for name, kind in _FIELDS.items():
         if name not in header or not isinstance(header[name], kind) or (kind is not bool and isinstance(header[name], bool)):

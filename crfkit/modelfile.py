@@ -35,6 +35,7 @@ if sys.byteorder != "little":
 # Not text, and a transfer that "repairs" text damages it.
 MAGIC = b"\x89crfkit\n"
 VERSION = 1
+CHECKPOINT = "checkpoint"  # the "kind" in the header of a file that is no model
 ALIGNMENT = 64
 PREFIX = struct.Struct("<8sIIQ")  # magic, version, length of the JSON text, its XXH3-64
 MAX_HEADER = 16 << 20  # bytes of JSON text

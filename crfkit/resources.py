@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import options as trainer_options
-from .errors import OptionError, TrainingError
+from .errors import TrainingError
+from .run import size
 
 if TYPE_CHECKING:
     from .corpus import Corpus
 
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 DOUBLE = 8
 WEIGHT = 4
 TOKENS, SEQUENCES = 2048, 16  # what a thread takes at once, of batch trainers and others: with fewer there are fewer threads
 INDEX = 32  # bytes for each attribute when the model is made, about: its tables and its string
-
-
-def size(text: Any) -> int:
-    """Bytes of a size such as 800M or 2G; OptionError if it is none."""
-    match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([KMGT]?)B?", str(text) if isinstance(text, (str, int)) else "", re.ASCII)
-    found = 0 if match is None or isinstance(text, bool) else int(float(match[1]) * UNITS[match[2]])
-    if not found:
-        raise OptionError(f"--max-memory: expected a size such as 800M or 2G, found {trainer_options.shown(text)}")
-    return found
 
 
 def in_use() -> tuple[int, int]:

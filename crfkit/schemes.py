@@ -157,3 +157,9 @@ def detect(gold: Iterable[str], predicted: Iterable[str], strict: bool) -> str:
     if "E" in seen:
         return "ioe2"
     return "bio" if "B" in seen or "I" not in seen else "iob1"
+
+
+def marks_chunks(labels: Iterable[str]) -> bool:
+    """Whether labels mark chunks, rather than name tokens: some are like B-NP, or all like B, M, O."""
+    labels = list(labels)
+    return any(label[:2] in ("B-", "I-", "E-") and label[2:] for label in labels) or set(labels) <= set(SEGMENT_PREFIXES)

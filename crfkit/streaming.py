@@ -38,8 +38,8 @@ from .passlog import PassLog
 from .template import Template
 
 if TYPE_CHECKING:
-    from .learning import Run
     from .progress import Progress, StopRequest
+    from .run import Run
 
 WINDOW = 1000
 

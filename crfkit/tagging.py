@@ -195,8 +195,10 @@ class Tagger:
         gold: list[list[str]] = []
         predicted: list[list[str]] = []
         label, names = self.header["label_column"], self.header["column_names"]
-        for rows, layout in parsed_blocks(data, self.header["format"], None if label is None else names[label]):
-            if label is None and self.header["format"] == "columns" and layout.n_cols != self.header["columns"]:
+        last = names[-1] if names is not None and len(names) == self.header["columns"] else None
+        for rows, layout in parsed_blocks(data, self.header["format"], None if label is None else names[label], last):
+            by_place = label is None and (last is None or layout.names is None)
+            if by_place and self.header["format"] == "columns" and layout.n_cols != self.header["columns"]:
                 expected = f"expected {self.header['columns']} as in the training data, the label last"
                 raise DataError(f"found {layout.n_cols} columns, {expected}", layout.path, layout.line)
             gold += gold_labels(rows)

@@ -13,12 +13,12 @@ from commands import DATA, crfkit, error, start, write_part
 from trainers.samples import sentences, template
 
 from crfkit import modelfile, options
-from crfkit.checkpoint import interval
 from crfkit.corpus import read_corpus
 from crfkit.errors import CrfkitError, FileError, ModelFileError, OptionError
-from crfkit.learning import Run, learn, make_trainer
+from crfkit.learning import learn, make_trainer
 from crfkit.model import load
 from crfkit.progress import StopRequest
+from crfkit.run import Run, interval
 
 LIMIT = {name: "passes" if hasattr(cls, "passes") else "max_iter" for name, cls in options.TRAINERS.items()}
 # What leads a trainer through other code.

@@ -6,6 +6,7 @@ import os
 import pytest
 from commands import crfkit, error, start, write_part
 
+from crfkit.errors import OptionError
 from crfkit.model import load
 
 TEMPLATE = "U00:%x[0,0]\nU01:%x[0,1]\nB\nB:%x[0,1]\n"
@@ -53,6 +54,25 @@ def test_one_attribute(model):
         max((row for row in everything if row[0] == "U01:NN"), key=lambda row: abs(float(row[3])))
     ]
     assert error("dump", "--attribute", "U01:nonesuch", "model") == "model: no weights for the attribute 'U01:nonesuch'"
+
+
+def test_from_python(model, tmp_path):
+    """The same lines, returned or written; names are written as the model has them, whatever the locale."""
+    opened, text = load("model"), crfkit("dump", "model").stdout
+    assert opened.dump() == text
+    assert opened.dump(top=7) == crfkit("dump", "--top", 7, "model").stdout
+    assert opened.dump(attribute="U01:NN", top=2) == crfkit("dump", "--attribute", "U01:NN", "--top", 2, "model").stdout
+    opened.dump("lines")
+    assert (tmp_path / "lines").read_bytes() == text.encode()
+    with open("more", "w", encoding="utf-8", newline="\n") as file:
+        assert opened.dump(file, attribute="*") is None
+    assert (tmp_path / "more").read_text(encoding="utf-8") == crfkit("dump", "--attribute", "*", "model").stdout
+    with pytest.raises(OptionError, match="model: no weights for the attribute 'U01:nonesuch'"):
+        opened.dump("other", attribute="U01:nonesuch")
+    assert not (tmp_path / "other").exists()
+    for top in (0, -1, True, "3"):
+        with pytest.raises(OptionError, match="top: expected a whole number of at least 1, found "):
+            opened.dump(top=top)
 
 
 def test_parts(model):

@@ -245,6 +245,8 @@ def test_misaligned_gold_labels_are_not_compared(run):
         (b"a O O\nb \xe9 O\n", r"in:2: the label b'\xe9' is not valid UTF-8"),
         ("# 0.9\na O/0.9 B/0.1\n", "in:2: the last two columns are labels with probabilities, as `-v 2` writes them; "
          "expected a gold and a predicted label (`-v 0` or `-v 1`)"),
+        ("a O O 0.912345 0.800000\n", "in:1: the last two columns are probabilities, as `--probability` adds them; "
+         "expected a gold and a predicted label"),
         (gzip.compress(b"a O O\n" * 1000)[:-9], "in: the gzip file ends too early"),
     ],
 )  # fmt: skip

@@ -519,13 +519,29 @@ def test_the_best_weights_are_kept(train):
     """Scores of the passes go up and down: what is saved is the first of the best, not the last."""
     write_part(train, "chunking", 30)
     write_part(train.parent / "dev", "chunking", 30, part="dev")
-    learn("-a", "perceptron", "--no-average", "--passes", 12, "--dev", "dev", "--log", "log")
+    said = learn("-a", "perceptron", "--no-average", "--passes", 12, "--dev", "dev", "--log", "log").stderr
     scores = [json.loads(line)["dev_f1"] for line in (train.parent / "log").read_text().splitlines()]
     best = scores.index(max(scores)) + 1
     assert best < 12, "the last pass is the best: choose other data"
+    assert f"\nthe weights of pass {best} are kept, the best on the development data\n" in said
     kept = list(load("model").features())
     learn("-q", "-a", "perceptron", "--no-average", "--passes", best)
     assert list(load("model").features()) == kept
+
+
+def test_labels_that_mark_no_chunks_are_judged_by_accuracy(train):
+    """conlleval finds no chunk among parts of speech, or that of -LRB-: all passes would be equally bad."""
+    (train.parent / "template").write_text("U00:%x[0,0]\nU01:%s[0,0,2]\nB\n")
+    write_part(train, "pos", 60)
+    write_part(train.parent / "dev", "pos", 60, part="dev")
+    for path in (train, train.parent / "dev"):
+        path.write_text(path.read_text().replace(" ,\n", " -LRB-\n"))
+    learn("-q", "-a", "perceptron", "--no-average", "--passes", 12, "--dev", "dev", "--log", "log")
+    records = [json.loads(line) for line in (train.parent / "log").read_text().splitlines()]
+    best = max(records, key=lambda record: record["dev_accuracy"])
+    assert 1 < best["pass"] < 12, "choose other data"
+    assert len(list(load("model").features())) == best["active"]
+    assert best["dev_f1"] == best["dev_accuracy"]
 
 
 def test_patience(train):

@@ -13,6 +13,7 @@ from models import ROOT, model, sentences
 
 import crfkit
 from crfkit.cli import cli
+from crfkit.tagging import Tagger
 
 WORDS = 'the DT\nold JJ\ndog NN\n\nher PRP$\nwork VB\n\n'
 TOKENS = [[["the", "DT"], ["old", "JJ"], ["dog", "NN"]], [["her", "PRP$"], ["work", "VB"]]]
@@ -46,7 +47,7 @@ def with_labels(text, labels, separator=" "):
 
 
 def labels_of(texts, constraints=None, **kwargs):
-    tagger = model("chunking").tagger(constraints)
+    tagger = Tagger(model("chunking"), constraints)
     return [label for rows in texts for label in tagger.tag(rows, **kwargs)]
 
 
@@ -107,7 +108,7 @@ def test_several_files_and_gzip(run, tmp_path):
 def test_test_corpus_by_threads(run, tmp_path):
     text = (ROOT / "data/chunking.test.txt").read_text() * 150  # some blocks
     (tmp_path / "text").write_text(text)
-    tagger = model("chunking").tagger()
+    tagger = Tagger(model("chunking"))
     once = [label for rows in tagger.tag_many([[r[:-1] for r in s] for s in sentences("chunking")]) for label in rows]
     expected = with_labels(text.rstrip("\n") + "\n\n", once * 150)
     for threads in (1, 2, 3, 0):
@@ -134,7 +135,7 @@ def as_crfpp(rows, labels, marginals=None, every=False, header=None):
 
 
 def test_probabilities_in_the_layout_of_crfpp(run):
-    tagger = model("chunking").tagger()
+    tagger = Tagger(model("chunking"))
     expected = {1: "", 2: ""}
     for rows in TOKENS:
         labels = tagger.tag(rows)
@@ -154,7 +155,7 @@ def test_literal_layout(run):
 
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_n_best_in_the_layout_of_crfpp(run, level):
-    tagger = model("chunking").tagger()
+    tagger = Tagger(model("chunking"))
     expected = ""
     for rows in TOKENS:
         nodes = tagger.marginals(rows) if level else None
@@ -169,7 +170,7 @@ def test_fewer_analyses_than_asked_for(run):
 
 
 def test_probabilities_are_rounded_as_printf_does(run):
-    tagger = model("chunking").tagger()
+    tagger = Tagger(model("chunking"))
     rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")]
     text = "".join("".join(" ".join(row) + "\n" for row in sentence) + "\n" for sentence in rows)
     found = [line.split("\t")[3:] for line in run("-v2", "m", stdin=text).splitlines() if "\t" in line]
@@ -184,7 +185,7 @@ def test_probabilities_are_rounded_as_printf_does(run):
 
 
 def test_probability_columns(run):
-    tagger = model("chunking").tagger()
+    tagger = Tagger(model("chunking"))
     expected = ""
     for rows in TOKENS:
         labels = tagger.tag(rows)
@@ -243,7 +244,7 @@ def test_partial(run):
 
 
 def test_models_without_probabilities(run):
-    labels = model("chunking", "perceptron").tagger().tag(TOKENS[0])
+    labels = Tagger(model("chunking", "perceptron")).tag(TOKENS[0])
     assert run("perc", stdin=WORDS).splitlines()[0] == f"the DT {labels[0]}"
     for options in (["-v1"], ["-v", "2"], ["-n", "2"], ["--probability"], ["--posterior"]):
         assert "trained by perceptron does not have" in run(*options, "perc", stdin=WORDS, code=1).stderr
@@ -272,12 +273,19 @@ def test_attribute_lines(tmp_path):
     model("reals").save("r")
     text = "".join(f"{line}\n\n" for line in (ROOT / "data/reals.test.txt").read_text().strip().split("\n\n"))
     out = CliRunner().invoke(cli, ["tag", "r"], input=text).stdout
-    _, predicted = model("reals").tagger().tag_with_gold(ROOT / "data/reals.test.txt")
+    _, predicted = Tagger(model("reals")).tag_with_gold(ROOT / "data/reals.test.txt")
     assert out == with_labels(text, [label for labels in predicted for label in labels], "\t")
     line = "?\twidth:2\n\nearly|late\twidth:2\n\n"
     out = CliRunner().invoke(cli, ["tag", "--partial", "-v2", "r"], input=line).stdout
     assert out.splitlines()[4].startswith("early|late\twidth:2\t") and out.splitlines()[4].endswith("\tmiddle/0.000000")
     assert not out.splitlines()[1].endswith("\tmiddle/0.000000")
+
+
+def test_a_line_of_attributes_without_any_gets_a_tab_too(run):
+    model("reals").save("r")
+    label = Tagger(model("reals")).tag([[]])[0]
+    assert run("r", stdin="early\n") == f"early\t{label}\n\n"
+    assert re.fullmatch(rf"early\t{label}\t0\.\d+\t0\.\d+\n\n", run("--probability", "r", stdin="early\n"))
 
 
 CONLLU = """\

@@ -7,10 +7,21 @@ import pytest
 
 from crfkit.errors import DataError, FileError, OptionError
 from crfkit.evaluation import Count, Outputs, evaluate, read_lexicon
+from crfkit.schemes import marks_chunks
 
 
 def chunks(labels, scheme="auto", strict=False):
     return evaluate([labels.split()], [labels.split()], scheme, strict).chunks
+
+
+@pytest.mark.parametrize("labels", ["B-NP I-NP O", "I-PER O", "E-A I-A", "B M E S", "B I", "S-A B-A", "B-A -X- NN"])
+def test_labels_that_mark_chunks(labels):
+    assert marks_chunks(labels.split())
+
+
+@pytest.mark.parametrize("labels", ["NN VB -LRB-", "PER O", "early late", "b- B-", "N-SG S V", "- B I O"])
+def test_labels_that_mark_none(labels):
+    assert not marks_chunks(labels.split())
 
 
 @pytest.mark.parametrize(

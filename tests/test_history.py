@@ -20,8 +20,9 @@ from crfkit import modelfile
 from crfkit.corpus import read_corpus
 from crfkit.errors import DataError, ModelFileError, TemplateError, UnsupportedError
 from crfkit.expansion import expand
-from crfkit.learning import Run
 from crfkit.model import Model, load
+from crfkit.run import Run
+from crfkit.tagging import Tagger
 from crfkit.template import Template
 
 PLAIN = "U0:%x[0,0]\nU1:%x[-1,1]/%x[0,1]\nU2:%x[1,1]\nB"
@@ -120,7 +121,7 @@ def test_labels_are_those_of_the_whole_tree(name, direction, depth):
 def test_all_features_are_all_that_can_be_seen():
     model = trained("before", features="all")
     rows = short(0, 6)
-    assert model.tagger().tag(rows) == Oracle(model).tag(rows)
+    assert Tagger(model).tag(rows) == Oracle(model).tag(rows)
     train = sentences("chunking", "train")[:60]
     corpus = read_corpus(train, Template.parse("U:%x[0,0] @observed\nT @all\nU1:%y[-2] @all\nU2:%y[-1] @all"), Run(), direction="forward")
     n = len(corpus.dataset.labels)
@@ -166,8 +167,8 @@ def test_backward_is_forward_on_reversed_sentences(name):
     mirror = {(f[0] and f[0].replace("_B+1", "_B-1"), *f[1:3]): f[3] for f in forward.features()}
     assert {(f[0] and f[0].replace("_B+1", "_B-1"), *f[1:3]): f[3] for f in backward.features()} == mirror
     texts = [[row[:-1] for row in rows] for rows in sentences("chunking")[:20]]
-    turned = forward.tagger().tag_many([rows[::-1] for rows in texts])
-    assert backward.tagger().tag_many(texts) == [labels[::-1] for labels in turned]
+    turned = Tagger(forward).tag_many([rows[::-1] for rows in texts])
+    assert Tagger(backward).tag_many(texts) == [labels[::-1] for labels in turned]
 
 
 # Learning
@@ -186,7 +187,7 @@ def second_order(n, seed):
 def accuracy(template, **chosen):
     model = crfkit.learn(list(second_order(150, 1)), template=Template.parse(template), passes=8, **chosen)
     test = list(second_order(60, 2))
-    found = model.tagger().tag_many([[row[:1] for row in rows] for rows in test])
+    found = Tagger(model).tag_many([[row[:1] for row in rows] for rows in test])
     pairs = [(row[-1], label) for rows, labels in zip(test, found, strict=True) for row, label in zip(rows, labels, strict=True)]
     return sum(a == b for a, b in pairs) / len(pairs)
 
@@ -205,7 +206,7 @@ def test_looking_ahead_helps_where_the_next_token_tells():
     right = {}
     for depth in (0, 1):
         model = crfkit.learn(train, template=Template.parse("U:%x[0,0]\nB"), algorithm="lookahead", depth=depth, passes=10)
-        right[depth] = sum(model.tagger().tag([row[:1] for row in rows]) == [row[1] for row in rows] for rows in train[:8])
+        right[depth] = sum(Tagger(model).tag([row[:1] for row in rows]) == [row[1] for row in rows] for rows in train[:8])
     assert right[1] == 8
     assert right[0] <= 4
 
@@ -251,7 +252,7 @@ def feasible(labels, allowed, follow, starts, ends):
 @pytest.mark.parametrize(("name", "direction", "depth"), [("pairs", "forward", 0), ("before", "forward", 2), ("both", "backward", 1)])
 def test_constraints_and_allowed_labels(name, direction, depth):
     model = trained(name, direction, depth)
-    oracle, free, tagger = Oracle(model), model.tagger(), model.tagger(constraints="bio")
+    oracle, free, tagger = Oracle(model), Tagger(model), Tagger(model, constraints="bio")
     assert any("I-NP" in model.labels and free.tag(short(k, 9)) != tagger.tag(short(k, 9)) for k in range(40))
     rng = random.Random(3)
 
@@ -275,9 +276,9 @@ def test_what_cannot_be_finished_is_not_begun(tmp_path):
     train = [[["a", "X"], ["b", "X"], ["c", "X"]], [["d", "Y"], ["e", "Z"]]] * 3
     model = crfkit.learn(train, template=Template.parse("U:%x[0,0]\nB"), algorithm="lookahead", depth=0)
     (tmp_path / "pairs").write_text("X X\nY Y\nY Z\nZ Z\nZ Y\n")
-    tagger = model.tagger(constraints=tmp_path / "pairs")
+    tagger = Tagger(model, constraints=tmp_path / "pairs")
     rows = [["a"], ["b"], ["c"]]
-    assert model.tagger().tag(rows) == ["X", "X", "X"]
+    assert Tagger(model).tag(rows) == ["X", "X", "X"]
     assert "X" not in tagger.tag(rows, allowed=[None, None, ["Y", "Z"]])
     with pytest.raises(DataError, match="leave no labels"):
         tagger.tag(rows, allowed=["X", None, "Y"])
@@ -311,7 +312,7 @@ def test_other_trainers_cannot_use_history(algorithm, line, what, tmp_path):
 
 
 def test_there_are_no_probabilities():
-    tagger, rows = trained("trigrams").tagger(), short(0)
+    tagger, rows = Tagger(trained("trigrams")), short(0)
     for ask in (
         lambda: tagger.marginals(rows),
         lambda: tagger.edge_marginals(rows),

@@ -10,9 +10,10 @@ from trainers.samples import named_weights, sentences, template
 from crfkit.corpus import read_corpus
 from crfkit.errors import CrfkitError, DataError, FileError, OptionError, TemplateError
 from crfkit.expansion import expand
-from crfkit.learning import Run, learn
+from crfkit.learning import learn
 from crfkit.model import load
 from crfkit.progress import StopRequest
+from crfkit.run import Run
 from crfkit.template import Template
 
 ROWS = [[["the", "DT", "B"], ["dog", "NN", "I"]], [["dogs", "NNS", "B"]], [["the", "DT", "B"], ["old", "JJ", "I"], ["dog", "NN", "I"]]]

@@ -15,6 +15,7 @@ from crfkit.errors import DataError, TrainingError
 from crfkit.learning import learn
 from crfkit.model import load
 from crfkit.progress import Progress
+from crfkit.tagging import Tagger
 from crfkit.template import Template
 from crfkit.trainers.base import all_finite
 
@@ -40,7 +41,7 @@ def values(scale, sequences=60):
 
 def right(model, data):
     """The share of tokens with the right label."""
-    gold, predicted = model.tagger().tag_with_gold(io.BytesIO(data))
+    gold, predicted = Tagger(model).tag_with_gold(io.BytesIO(data))
     return sum(a == b for x, y in zip(gold, predicted, strict=True) for a, b in zip(x, y, strict=True)) / sum(map(len, gold))
 
 
@@ -113,7 +114,7 @@ def test_tokens_that_are_all_the_same(algorithm):
     rows = [[["a", "x", "XY"[k % 3 == 0]] for k in range(n)] for n in (1, 2, 50)]
     model = learn(rows, Template.parse("U:%x[0,0]\nU:%x[0,1]\nB\nB:%x[0,0]\n"), algorithm, **limit(algorithm, 10))
     assert all_finite(model.weights)
-    assert set(model.tagger().tag([["a", "x"]] * 5)) <= {"X", "Y"}
+    assert set(Tagger(model).tag([["a", "x"]] * 5)) <= {"X", "Y"}
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def test_many_labels(algorithm, labels):
     quick = {name: value for name, value in quick.items() if hasattr(options.TRAINERS[algorithm], name)}
     model = learn(rows, Template.parse("U:%x[0,0]\nB\n"), algorithm, **quick, **limit(algorithm, 2))
     assert len(model.labels) == labels and all_finite(model.weights)
-    assert model.tagger().tag([["w3"], ["w77"]]) == ["L3", "L77"]
+    assert Tagger(model).tag([["w3"], ["w77"]]) == ["L3", "L77"]
 
 
 @cache
@@ -142,9 +143,9 @@ def test_a_sequence_of_a_million_tokens(algorithm):
     labelled, rows = a_million_tokens()
     model = learn([labelled], Template.parse("U:%x[0,0]\nU:%x[-1,0]/%x[0,0]\nB\n"), algorithm, **rate, **limit(algorithm, 1))
     assert all_finite(model.weights)
-    assert len(model.tagger().tag(rows)) == 10**6
+    assert len(Tagger(model).tag(rows)) == 10**6
     if algorithm == "lbfgs":
-        assert model.tagger().marginals(rows).sum(axis=1) == pytest.approx(1)
+        assert Tagger(model).marginals(rows).sum(axis=1) == pytest.approx(1)
 
 
 # --- rates that diverge -------------------------------------------------------------------------------------------
@@ -213,7 +214,7 @@ def test_impossible_constraints_name_the_sentence(tmp_path):
     (tmp_path / "data").write_text("a\nb\n\n\nc\na\nb\n\n")
     said = error_after_output("tag", "--constraints", "pairs", "model", "data")
     assert said == "crfkit: error: data:5: the constraints leave no labels for the sentence that begins here\n"
-    tagger = load("model").tagger("pairs")
+    tagger = Tagger(load("model"), "pairs")
     with pytest.raises(DataError, match="the constraints leave no labels for a sentence"):
         tagger.tag([["a"], ["b"], ["c"]])
 

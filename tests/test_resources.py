@@ -12,7 +12,8 @@ from commands import crfkit, error, plain_build, write_part
 
 from crfkit import options
 from crfkit.errors import OptionError
-from crfkit.resources import in_use, size
+from crfkit.resources import in_use
+from crfkit.run import size
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = """

@@ -18,6 +18,7 @@ from crfkit.constraints import constraints
 from crfkit.errors import DataError, FileError, ModelFileError, OptionError, UnsupportedError
 from crfkit.model import Model
 from crfkit.tagging import Tagger, in_order
+from crfkit.template import Template
 
 # Few labels and rich edges, or many labels: sentences that enumeration can handle.
 CASES = [("segmentation", 5), ("chunking", 3), ("ner", 3)]
@@ -36,7 +37,7 @@ def names(trained, path):
 @pytest.mark.parametrize(("corpus", "k"), SMALL)
 def test_all_answers_agree_with_enumeration(corpus, k):
     trained, rows = model(corpus), short(corpus, k)
-    tagger, oracle = trained.tagger(), problem(trained, rows)
+    tagger, oracle = Tagger(trained), problem(trained, rows)
     score, path = oracle.best()
     assert tagger.tag(rows) == names(trained, path)
     assert tagger.score(rows, names(trained, path)) == pytest.approx(score)
@@ -54,7 +55,7 @@ def test_all_answers_agree_with_enumeration(corpus, k):
 
 
 def test_n_best_exhausts_all_labellings():
-    tagger, rows = model("segmentation").tagger(), short("segmentation", 3)[:3]
+    tagger, rows = Tagger(model("segmentation")), short("segmentation", 3)[:3]
     found = tagger.nbest(rows, 1000)
     assert {tuple(labels) for _, labels in found} == set(product("BEMS", repeat=3))
     assert sum(p for p, _ in found) == pytest.approx(1)
@@ -68,7 +69,7 @@ def test_allowed_labels_are_a_condition(data):
         data.draw(st.one_of(st.none(), st.sampled_from("BEMS"), st.sets(st.sampled_from("BEMS"), min_size=1))) for _ in rows
     ]
     mask = [[int(choice is None or label in choice) for label in trained.labels] for choice in allowed]
-    tagger, oracle = trained.tagger(), problem(trained, rows, mask)
+    tagger, oracle = Tagger(trained), problem(trained, rows, mask)
     assert tagger.tag(rows, allowed=allowed) == names(trained, oracle.best()[1])
     assert tagger.marginals(rows, allowed=allowed) == pytest.approx(numpy.array(oracle.node_marginals()), abs=1e-9)
     free = tagger.tag(rows)
@@ -78,7 +79,7 @@ def test_allowed_labels_are_a_condition(data):
 
 def test_constraints_forbid_what_enumeration_forbids():
     trained = model("segmentation")
-    tagger = trained.tagger("auto")
+    tagger = Tagger(trained, "auto")
     limits, width = constraints("auto", trained.labels), len(trained.labels)
     assert limits == constraints("iobes", trained.labels)
     transitions = [list(limits.transitions[i * width : (i + 1) * width]) for i in range(width)]
@@ -96,12 +97,12 @@ def test_constraints_forbid_what_enumeration_forbids():
         nodes = oracle.node_marginals()
         gains = {tuple(path): sum(nodes[t][j] for t, j in enumerate(path)) for _, path in oracle.paths}
         assert gains[tuple(trained.labels.index(label) for label in voted)] == pytest.approx(max(gains.values()))
-        changed += tagger.tag(rows) != trained.tagger().tag(rows)
+        changed += tagger.tag(rows) != Tagger(trained).tag(rows)
     assert changed, "the constraints did not make a difference: the test shows nothing"
 
 
 def test_impossible_constraints():
-    tagger = model("chunking").tagger("bio")
+    tagger = Tagger(model("chunking"), "bio")
     with pytest.raises(DataError, match="the constraints leave no labels"):
         tagger.tag([["a", "DT"]], allowed=["I-NP"])
     for ask in (tagger.marginals, lambda rows, **kw: tagger.nbest(rows, 2, **kw)):
@@ -160,7 +161,7 @@ class TestConstraintFiles:
 
 def test_many_sentences_are_tagged_like_one():
     trained = model("chunking")
-    tagger = trained.tagger()
+    tagger = Tagger(trained)
     rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")]
     rows[3:3] = [[]]
     one_by_one = [tagger.tag(sentence) for sentence in rows]
@@ -176,23 +177,46 @@ def test_gold_and_predicted_labels():
     trained = model("chunking")
     path = ROOT / "data/chunking.dev.txt"
     rows = sentences("chunking", "dev")
-    gold, predicted = trained.tagger().tag_with_gold(path)
+    gold, predicted = Tagger(trained).tag_with_gold(path)
     assert gold == [[row[-1] for row in sentence] for sentence in rows]
-    assert predicted == trained.tagger().tag_many(rows)
-    assert trained.tagger().tag_with_gold(rows, threads=1) == (gold, predicted)
-    assert trained.tagger().tag_with_gold([path, path])[0] == gold + gold
+    assert predicted == Tagger(trained).tag_many(rows)
+    assert Tagger(trained).tag_with_gold(rows, threads=1) == (gold, predicted)
+    assert Tagger(trained).tag_with_gold([path, path])[0] == gold + gold
     assert crfkit.evaluate(gold, predicted).f1 > 0.8
     with pytest.raises(DataError, match="found 2 columns, expected 3 as in the training data"):
-        trained.tagger().tag_with_gold([[row[:-1] for row in sentence] for sentence in rows])
+        Tagger(trained).tag_with_gold([[row[:-1] for row in sentence] for sentence in rows])
+
+
+def test_gold_labels_are_found_by_the_name_of_their_column(tmp_path):
+    """The last column of the training data has a name, so that is where the labels are, wherever it stands."""
+    rows = sentences("chunking")[:50]
+
+    def write(columns):
+        path = tmp_path / columns.replace(" ", "-")
+        lines = [f"# columns = {columns}"]
+        for sentence in rows:
+            cells = [dict(zip(("word", "pos", "chunk", "no"), [*row, "-"], strict=True)) for row in sentence]
+            lines += [" ".join(cell[name] for name in columns.split()) for cell in cells] + [""]
+        path.write_text("\n".join(lines))
+        return path
+
+    train = write("word pos chunk")
+    tagger = Tagger(crfkit.learn(train, Template.parse("U:%x[0,word]\nU1:%x[-1,pos]\nB"), max_iter=20))
+    gold, predicted = tagger.tag_with_gold(train)
+    assert gold == [[row[-1] for row in sentence] for sentence in rows]
+    assert tagger.tag_with_gold(write("chunk no word pos")) == (gold, predicted)
+    assert tagger.tag_with_gold(rows) == (gold, predicted)
+    with pytest.raises(DataError, match="there is no column 'chunk': the columns are word pos"):
+        tagger.tag_with_gold(write("word pos"))
 
 
 def test_labels_that_the_model_has_never_seen_are_gold_all_the_same():
-    gold, _ = model("chunking").tagger().tag_with_gold([[["dog", "NN", "B-XX"]]])
+    gold, _ = Tagger(model("chunking")).tag_with_gold([[["dog", "NN", "B-XX"]]])
     assert gold == [["B-XX"]]
 
 
 def test_one_tagger_serves_many_threads():
-    tagger = model("chunking").tagger()
+    tagger = Tagger(model("chunking"))
     rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")[:40]]
     expected = [(tagger.tag(row), tagger.marginals(row).tolist()) for row in rows]
     with ThreadPoolExecutor(8) as pool:
@@ -235,7 +259,7 @@ def test_results_in_order_and_errors_in_their_place():
     ],
 )
 def test_rows_that_do_not_fit(rows, message):
-    tagger = model("chunking").tagger()
+    tagger = Tagger(model("chunking"))
     for ask in (tagger.tag, tagger.marginals, lambda rows: tagger.tag_many([rows]), lambda rows: tagger.nbest(rows, 2)):
         with pytest.raises(DataError, match=message):
             ask(rows)
@@ -243,7 +267,7 @@ def test_rows_that_do_not_fit(rows, message):
 
 
 def test_labels_that_do_not_fit():
-    tagger = model("chunking").tagger()
+    tagger = Tagger(model("chunking"))
     rows = [["the", "DT"], ["dog", "NN"]]
     for ask in (tagger.probability, tagger.score):
         with pytest.raises(DataError, match="found 1 labels, expected 2"):
@@ -260,7 +284,7 @@ def test_labels_that_do_not_fit():
 
 
 def test_empty_sentence():
-    tagger = model("chunking").tagger()
+    tagger = Tagger(model("chunking"))
     labels = len(tagger.labels)
     assert (tagger.tag([]), tagger.nbest([], 3), tagger.probability([], [])) == ([], [(1.0, [])], 1.0)
     assert tagger.marginals([]).shape == (0, labels)
@@ -268,12 +292,12 @@ def test_empty_sentence():
 
 
 def test_cells_may_hold_anything():
-    assert len(model("chunking").tagger().tag([["a\tb\n\0", ""], ["", " "]])) == 2
+    assert len(Tagger(model("chunking")).tag([["a\tb\n\0", ""], ["", " "]])) == 2
 
 
 def test_attribute_lines():
     trained = model("reals")
-    tagger = trained.tagger()
+    tagger = Tagger(trained)
     lines = (ROOT / "data/reals.test.txt").read_text().strip().split("\n\n")
     rows = []
     for line in lines:
@@ -301,7 +325,7 @@ def test_attribute_lines():
 
 def test_models_without_probabilities():
     trained = model("chunking", "perceptron")
-    tagger, rows = trained.tagger(), short("chunking", 0)
+    tagger, rows = Tagger(trained), short("chunking", 0)
     assert tagger.tag(rows) == names(trained, problem(trained, rows).best()[1])
     assert not tagger.has_probabilities
     for ask in (
@@ -319,12 +343,12 @@ def test_saved_loaded_and_pickled(tmp_path):
     trained = model("chunking")
     trained.save(tmp_path / "m")
     rows = short("chunking", 0)
-    expected = trained.tagger("bio").nbest(rows, 3)
+    expected = Tagger(trained, "bio").nbest(rows, 3)
     for tagger in (
         crfkit.load(tmp_path / "m", constraints="bio"),
         crfkit.load((tmp_path / "m").read_bytes(), constraints="bio"),
         crfkit.load(tmp_path / "m", constraints="bio", verify=False),
-        pickle.loads(pickle.dumps(trained.tagger("bio"))),
+        pickle.loads(pickle.dumps(Tagger(trained, "bio"))),
     ):
         assert isinstance(tagger, Tagger)
         assert tagger.nbest(rows, 3) == expected
@@ -372,7 +396,7 @@ def test_infinite_weights_are_found_when_they_are_used(tmp_path):
         for cells in ([bad] * len(weights), [x if x == 0 else bad if k < 8 * 30 else x for k, x in enumerate(weights)]):
             sections = dict(trained.sections, weights=array.array("f", cells))
             with pytest.raises(ModelFileError, match="not a finite number"):
-                Model(trained.header, sections, verify=False).tagger().tag_many([rows] * 1000)
+                Tagger(Model(trained.header, sections, verify=False)).tag_many([rows] * 1000)
 
 
 def test_nothing_heavy_is_imported():

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crfkit.errors import CrfkitError, FileError, TemplateError
-from crfkit.template import MACROS, Template, expand
+from crfkit.expansion import expand
+from crfkit.template import MACROS, Template
 
 PAGE = (Path(__file__).parent.parent / "docs" / "templates.md").read_text(encoding="utf-8")
 

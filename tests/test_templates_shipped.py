@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from crfkit.errors import TemplateError
-from crfkit.template import Template, expand
+from crfkit.expansion import expand
+from crfkit.template import Template
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS_OF = {

@@ -15,6 +15,7 @@ from commands import crfkit, error, start, write_part
 from crfkit import learn
 from crfkit.errors import FileError
 from crfkit.model import load
+from crfkit.tagging import Tagger
 
 CARELESS = """
 import pathlib, sys, time
@@ -177,12 +178,12 @@ def test_a_thread_too_many(train, monkeypatch):
 def test_names_that_cannot_be(train):
     """A zero byte, which only Python can give."""
     crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
-    tagger = load("model").tagger()
+    tagger = Tagger(load("model"))
     for call in (
         lambda: learn("a\0b", "template"), lambda: learn("train", "a\0b"), lambda: learn("train", "template", dev="a\0b"),
         lambda: learn("train", "template", dev=["a\0b"], max_iter=1), lambda: learn("train", "template", log="a\0b"),
         lambda: learn("train", "template", checkpoint="a\0b"), lambda: load("a\0b"), lambda: load("model").save("a\0b"),
-        lambda: load("model").tagger("a\0b"), lambda: tagger.tag_with_gold("a\0b"),
+        lambda: Tagger(load("model"), "a\0b"), lambda: tagger.tag_with_gold("a\0b"),
     ):  # fmt: skip
         with pytest.raises(FileError, match=r"'a.x00b': not a file name"):
             call()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 import json
-from collections.abc import Iterable
-from typing import Any
+from itertools import islice
 
 import click
 
 from ..errors import OptionError
-from ..model import Model, load
+from ..model import load
 from .common import HELP_FLAGS, debug_option, write_output
 
 LINES_AT_ONCE = 10000
@@ -43,28 +41,6 @@ def dump_command(model: str, header: bool, labels: bool, template: bool, top: in
             raise OptionError(f"{model}: trained on attribute lines, there is no template")
         write_output(opened.template.text)
     else:
-        _write_features(_selected(opened, model, top, attribute))
-
-
-def _selected(model: Model, path: str, top: int | None, attribute: str | None) -> Any:
-    features: Iterable[Any] = model.features()
-    if attribute is not None:
-        wanted = None if attribute == "*" else attribute
-        features = [feature for feature in features if feature[0] == wanted]
-        if not features:
-            raise OptionError(f"{path}: no weights for the attribute {attribute!r}")
-    if top is not None:
-        return heapq.nlargest(top, features, key=lambda feature: abs(feature[3]))
-    return features
-
-
-def _write_features(features: Any) -> None:
-    lines: list[str] = []
-    for attribute, previous, label, weight in features:
-        if isinstance(previous, tuple):
-            previous = " ".join("#" if name is None else name for name in previous)
-        lines.append(f"{'*' if attribute is None else attribute}\t{'#' if previous is None else previous}\t{label}\t{weight:.7g}\n")
-        if len(lines) >= LINES_AT_ONCE:
-            write_output("".join(lines))
-            lines.clear()
-    write_output("".join(lines))
+        lines = opened.dump_lines(top, attribute)
+        while some := list(islice(lines, LINES_AT_ONCE)):
+            write_output("".join(some))

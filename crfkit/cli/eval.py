@@ -9,7 +9,8 @@ import click
 
 from .. import reports
 from ..errors import OptionError
-from ..evaluation import SCHEME_NAMES, Comparison, Outputs, Scores, read_lexicon
+from ..evaluation import SCHEME_NAMES, Outputs, read_lexicon
+from ..scores import Comparison, Scores, chunk_report, percent
 from .common import HELP_FLAGS, debug_option, note, write_output
 
 
@@ -121,7 +122,7 @@ def _notes(scores: Scores) -> None:
     if scores.tokens == 0:
         note(f"{scores.path}: no tokens")
     if scores.merged is not None:
-        fb1 = reports.percent(scores.merged)[2]
+        fb1 = percent(scores.merged)[2]
         note(
             f"{scores.path}: counted as {scores.scheme.upper()}; conlleval.pl does not know it, would merge "
             f"neighbouring chunks of a type and report FB1 {fb1:.2f}"
@@ -156,5 +157,5 @@ def _as_text(all_scores: list[Scores], comparisons: list[Comparison], options: d
         for scores in all_scores:
             if len(all_scores) > 1:
                 text += f"==> {scores.path} <==\n"
-            text += "".join(report(scores) for report in wanted or [reports.chunk_report])
+            text += "".join(report(scores) for report in wanted or [chunk_report])
     return text + "".join("\n" + reports.comparison_report(comparison) for comparison in comparisons)

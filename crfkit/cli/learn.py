@@ -14,9 +14,10 @@ import click
 
 from .. import options as trainer_options
 from ..errors import CrfkitError, OptionError
-from ..learning import FEATURES, FORMATS, RUN_FIELDS, Run, learn_path
+from ..learning import learn_path
 from ..modelfile import check_writable
 from ..progress import PROGRESS_MODES, Progress, StopRequest
+from ..run import FEATURES, FORMATS, RUN_FIELDS, Run
 from .common import HELP_FLAGS, debug_option, refuse_overwriting, write_output
 
 _TYPES = {int: click.INT, float: click.FLOAT}
@@ -52,7 +53,7 @@ def _defaults(name: str, users: list[str]) -> str:
 @click.option("--prune", type=click.FLOAT, metavar="THRESHOLD", help="After training, drop weights of a smaller absolute value.")
 @click.option("--format", type=click.Choice(FORMATS), help="Of the data: columns of CoNLL files, CoNLL-U, or the attribute lines of CRFsuite, which take no TEMPLATE.  [default columns]")  # fmt: skip
 @click.option("--label", metavar="COLUMN", help="Name of the column to predict.  [default: the last column]")
-@click.option("--dev", type=click.Path(), metavar="FILE", help="Score the weights on this file after each pass, and keep the best ones.")
+@click.option("--dev", type=click.Path(), metavar="FILE", help="Score the weights on this file after each pass, and keep the best ones: by F1 where labels mark chunks, by accuracy where they do not.")  # fmt: skip
 @click.option("--patience", type=click.INT, metavar="N", help="With --dev: stop after N passes without a better score.")
 @trainer_flags
 @click.option("--init", type=click.Path(), metavar="MODEL", help="Start from the weights of this model, as far as its features exist here.")

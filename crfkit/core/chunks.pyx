@@ -363,6 +363,10 @@ cdef class Tally:
                 with gil:
                     self.raise_columns(cut.columns, line)
             self.n_cols, self.first_row = cut.columns, line
+            if is_probability(cut.gold, cut.gold_end) and is_probability(cut.found, cut.found_end):
+                with gil:
+                    raise DataError("the last two columns are probabilities, as `--probability` adds them; expected a gold "
+                                    "and a predicted label", self.path, line)
         if cut.gold == cut.gold_end or cut.found == cut.found_end:
             with gil:
                 raise DataError(f"the {'gold' if cut.gold == cut.gold_end else 'predicted'} label is empty", self.path, line)
@@ -584,6 +588,11 @@ cdef const char* without_probability(const char* s, const char* stop) noexcept n
     while slash > s and slash[0] != b"/":
         slash -= 1
     return slash if slash > s and is_decimal(slash + 1, stop) else stop
+
+
+cdef bint is_probability(const char* s, const char* stop) noexcept nogil:
+    """Is this one as `crfkit tag` writes it, with six decimals?"""
+    return stop - s == 8 and s[1] == b"." and is_decimal(s, stop)
 
 
 def plural(int64_t n, str noun):

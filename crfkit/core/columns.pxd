@@ -59,8 +59,10 @@ cdef inline const char* rows_attr(const RowsC* rows, int64_t attr, int32_t* n) n
 
 
 cdef inline char rows_separator(const RowsC* rows, int64_t token) noexcept nogil:
-    """What separates the cells of this token's line: a tab if it has one, else a blank."""
+    """What separates the cells of this token's line: a tab if it has one, or if it is CRFsuite's, else a blank."""
     cdef int64_t start = rows.line_start[token]
+    if rows.form == FORM_CRFSUITE:
+        return b"\t"
     return b"\t" if memchr(rows.text + start, b"\t", <size_t> (rows.line_end[token] - start)) else b" "
 
 

@@ -17,14 +17,17 @@ cdef struct BufferC:
 
 cdef inline int buffer_reserve(BufferC* b, int64_t n, int64_t size) except -1 nogil:
     """Make room for n items of `size` bytes; what is there stays. The capacity at least grows by half."""
-    cdef int64_t wanted, old
-    cdef char* block
-    cdef char* data
     if n < 0 or n > (<int64_t>1 << 62) // size:
         raise MemoryError("a table would be larger than the address space")
-    if n * size <= b.capacity:
-        return 0
-    wanted = max(n * size, b.capacity + (b.capacity >> 1), 256)
+    return 0 if n * size <= b.capacity else buffer_grow(b, n * size)
+
+
+cdef inline int buffer_grow(BufferC* b, int64_t wanted) except -1 nogil:
+    """Apart, so that the check alone is compiled into loops."""
+    cdef int64_t old
+    cdef char* block
+    cdef char* data
+    wanted = max(wanted, b.capacity + (b.capacity >> 1), 256)
     old = b.data - b.block if b.data != NULL else 0
     block = <char*>realloc(b.block, <size_t>wanted + 64)
     if block == NULL:

@@ -24,7 +24,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..template import Line, Macro, Template
+from ..macros import Line, Macro
+from ..template import Template
 
 
 @dataclass(frozen=True)

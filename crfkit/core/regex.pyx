@@ -14,8 +14,8 @@ from libc.string cimport memset
 
 from crfkit.core.text cimport text_char
 
-from .regex_syntax import MAX_PROGRAM as LONGEST
-from .regex_syntax import compile_pattern
+from ..regex_syntax import MAX_PROGRAM as LONGEST
+from ..regex_syntax import compile_pattern
 
 cdef extern from "Python.h" nogil:
     bint Py_UNICODE_ISDECIMAL(uint32_t c) noexcept

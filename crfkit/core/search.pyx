@@ -10,7 +10,8 @@ up to a hundred labels that beats a heap.
 
 Where paths below a ratio of the best one are not wanted, few candidates remain: what a path loses against the best one
 is at least what it loses in any cell it goes through, so a way into a cell that loses more than the ratio allows is
-never taken up. In a trained model that leaves one or two of the L, and no next rank in most cells.
+never taken up. In a trained model that leaves one or two of the L, and no next rank in most cells. Most of the others
+would lose too much even with the highest score in the column of label pairs, and need not look up their own.
 
 The textbook form, one queue of partial paths, pushes all L continuations of each path it takes and needs 4 to 100
 times as long. Fed with continuations sorted on demand the queue is as fast as this for up to five paths and up to
@@ -24,8 +25,9 @@ one, and so on. (If rounding made scores equal whose beginnings were not: of pat
 the better score on entering it, before the node's own score is added, comes first.)
 """
 
+from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, fabs
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from .kernels cimport K
 from .lattice cimport SCORED, Lattice
@@ -105,13 +107,15 @@ cdef inline int64_t path_before(Search s, const LatticeC* lat, int64_t t, int64_
 cdef int add_state(Search s, const LatticeC* lat, int64_t t, int64_t j) except -1 nogil:
     """Prepare cell (t, j) for its second rank: the best way into it from each label before that may count."""
     cdef:
-        int64_t row = (t - 1) * lat.P, P = lat.P, L = lat.L, stride = 0, i
-        int32_t n = 0
+        int64_t row = (t - 1) * lat.P, P = lat.P, stride = 0, i
+        int32_t n = 0, k, few
         const double* before = lat.alpha + row
+        int32_t* which = <int32_t*>s.which.data
         double nothing = 0                      # is added on the way to the end
         const double* step = K.step_column(lat, <int32_t>t, <int32_t>j, &stride) if t < lat.T else &nothing
         double best = lat.beta[t * P + j] if t < lat.T else s.scores[0]
         double floor = best - s.slack, score
+        double most = 0 if t == lat.T else (<double*>s.rows.data)[j] if s.bounded and lat.slot[t] == -1 else INFINITY
         WayC* ways
         StateC* state
     if s.n_states >= 0x7FFFFFFF:
@@ -120,7 +124,10 @@ cdef int add_state(Search s, const LatticeC* lat, int64_t t, int64_t j) except -
     buffer_reserve(&s.ways, s.n_ways + lat.L, sizeof(WayC))
     ways = (<WayC*>s.ways.data) + s.n_ways
     state = (<StateC*>s.states.data) + s.n_states
-    for i in range(L):                          # without a branch: nobody can predict which ways count
+    ways.path = row                             # where scores are no numbers no way counts, not even the best
+    few = K.at_least(lat.L, before, floor - most, which)
+    for k in range(few):                        # without a branch: nobody can predict which ways count
+        i = which[k]
         score = before[i] + step[i * stride]
         ways[n].score, ways[n].path = score, row + i
         n += score > floor
@@ -223,6 +230,7 @@ cdef int search_nbest(Search s, LatticeC* lat, int n, double ratio, double unit)
     cdef:
         int64_t t, path
         double score
+        uint16_t* labels
         StateC* state
     s.found, s.length = 0, lat.T
     if n < 1:
@@ -240,6 +248,12 @@ cdef int search_nbest(Search s, LatticeC* lat, int n, double ratio, double unit)
     s.n_states = s.n_ways = s.n_paths = 0
     buffer_reserve(&s.links, s.cells, sizeof(int32_t))
     buffer_reserve(&s.trail, <int64_t>lat.T + 1, sizeof(int32_t))
+    buffer_reserve(&s.which, lat.L, sizeof(int32_t))
+    buffer_reserve(&s.rows, 2 * lat.P, sizeof(double))
+    s.bounded = ratio > 0 and not lat.sparse
+    if s.bounded:
+        memset(s.rows.data, 0, 2 * lat.P * sizeof(double))
+        K.max_plus(lat.L, lat.P, (<double*>s.rows.data) + lat.P, lat.tau, <double*>s.rows.data)
     memset(s.links.data, 0, s.cells * sizeof(int32_t))
     # the best path at the end comes from Viterbi's last label
     (<int32_t*>s.links.data)[<int64_t>lat.T * lat.P] = -<int32_t>s.labels[lat.T - 1] - 1
@@ -248,9 +262,13 @@ cdef int search_nbest(Search s, LatticeC* lat, int n, double ratio, double unit)
         if state.exhausted or is_too_bad(s, entry(s, state.last).score, ratio, unit):
             break
         output(s, lat, entry(s, state.last).score)
+        labels = s.labels + (s.found - 1) * <int64_t>lat.T
         path = state.before
         for t in range(lat.T - 1, -1, -1):
-            s.labels[(s.found - 1) * <int64_t>lat.T + t] = <uint16_t>path_label(s, lat, t, path)
+            labels[t] = <uint16_t>path_label(s, lat, t, path)
+            if path < s.cells and labels[t] == s.labels[t]:         # what is before is that of the best path
+                memcpy(labels, s.labels, t * sizeof(uint16_t))
+                break
             if t > 0:
                 path = path_before(s, lat, t, path)
     return s.found
@@ -324,24 +342,30 @@ cdef void sort_beam(BeamC* heap, int64_t size, int64_t width) noexcept nogil:
         sink(heap, k, 0)
 
 
-cdef int64_t extend_beam(const LatticeC* lat, int64_t t, const BeamC* before, int64_t n_before, BeamC* beam,
+cdef int64_t extend_beam(Search s, const LatticeC* lat, int64_t t, const BeamC* before, int64_t n_before, BeamC* beam,
                          int64_t width) noexcept nogil:
-    """Every partial path with every next label; the best stay."""
+    """Every partial path with every next label; the best stay. Labels that cannot be among them are passed over many at
+    once: the paths before come in order, so soon that is most."""
     cdef:
         const double* node = lat.score + t * lat.P
         const double* steps = lat.tau if lat.slot[t] < 0 else lat.edge + <int64_t>lat.slot[t] * lat.L * lat.P
         const double* step
+        double* way = <double*>s.rows.data
+        double* total = way + lat.P
+        int32_t* which = <int32_t*>s.which.data
         int64_t size = 0, r, j
+        int32_t k, few
         BeamC item
     for r in range(n_before):
         step = steps + <int64_t>before[r].label * lat.P
         item.before, item.label_before = <int32_t>r, before[r].label
-        for j in range(lat.L):
-            item.way = before[r].score + step[j]
-            item.score = item.way + node[j]
-            if item.score > -INFINITY and (size < width or item.score >= beam[0].score):
-                item.label = <int32_t>j
-                size = keep_best(beam, size, width, &item)
+        for j in range(lat.P):
+            way[j] = before[r].score + step[j]
+            total[j] = way[j] + node[j]
+        few = K.at_least(lat.L, total, -DBL_MAX if size < width else beam[0].score, which)
+        for k in range(few):
+            item.label, item.way, item.score = which[k], way[which[k]], total[which[k]]
+            size = keep_best(beam, size, width, &item)
     sort_beam(beam, size, width)
     return size
 
@@ -361,7 +385,8 @@ cdef int search_beam(Search s, LatticeC* lat, int n, int width, double ratio, do
         return 0
     width = max(width, n)
     buffer_reserve(&s.paths, <int64_t>width * lat.T, sizeof(BeamC))
-    buffer_reserve(&s.trail, lat.T, sizeof(int32_t))
+    buffer_reserve(&s.which, lat.L, sizeof(int32_t))
+    buffer_reserve(&s.rows, 2 * lat.P, sizeof(double))
     layers = <BeamC*>s.paths.data
     item.way, item.before, item.label_before = 0, 0, 0
     for k in range(lat.L):
@@ -370,7 +395,7 @@ cdef int search_beam(Search s, LatticeC* lat, int n, int width, double ratio, do
             size = keep_best(layers, size, width, &item)
     sort_beam(layers, size, width)
     for t in range(1, lat.T):
-        size = extend_beam(lat, t, layers + (t - 1) * width, size, layers + t * width, width)
+        size = extend_beam(s, lat, t, layers + (t - 1) * width, size, layers + t * width, width)
         if size == 0:
             return search_nbest(s, lat, n, ratio, unit)
     for k in range(min(size, n)):
@@ -395,6 +420,8 @@ cdef class Search:
         buffer_free(&self.ways)
         buffer_free(&self.paths)
         buffer_free(&self.trail)
+        buffer_free(&self.which)
+        buffer_free(&self.rows)
 
     cdef list results(self):
         cdef int64_t k, t

@@ -151,6 +151,7 @@ cdef extern from "crf.h" nogil:
         double (*step_score)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
         const double* (*step_column)(const LatticeC*, int32_t, int32_t, int64_t*) noexcept nogil
         int32_t (*came_from)(const LatticeC*, int32_t, int32_t) noexcept nogil
+        int32_t (*at_least)(int32_t, const double*, double, int32_t*) noexcept nogil
         double (*trace_back)(const LatticeC*, uint16_t*) noexcept nogil
         void (*max_plus)(int32_t, int32_t, const double*, const double*, double*) noexcept nogil
         double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil

@@ -11,8 +11,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from crfkit.core.regex import Regex
-from crfkit.core.regex_syntax import MAX_DEPTH, MAX_PATTERN, MAX_PROGRAM
 from crfkit.expansion import _python_regex
+from crfkit.regex_syntax import MAX_DEPTH, MAX_PATTERN, MAX_PROGRAM
 
 LETTERS = "abB1.é日 -"
 

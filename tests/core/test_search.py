@@ -55,6 +55,34 @@ def test_early_stop(problem, ratio):
     assert SEARCH.beam(loaded(problem), MOST_PATHS, ratio=ratio) == wanted
 
 
+@settings(max_examples=60)
+@given(st.integers(6, 40), st.integers(2, 3), st.booleans(), st.sampled_from([0.01, 0.3]), st.integers(0, 10**6))
+def test_many_labels(labels, length, own, ratio, seed):
+    """More than a register holds, of which few count. The beam has room for all paths but the last position's, of which
+    it leaves out most. Scores in eighths have exact sums, and ties."""
+    length = min(length, 2 if labels > 20 else 3)
+    draw = random.Random(seed)
+
+    def matrix(rows, widest):
+        return [[draw.randint(-widest, widest) / 8 for _ in range(labels)] for _ in range(rows)]
+
+    problem = Problem(matrix(length, 64), matrix(labels, 40), {1: matrix(labels, 40)} if own else {})
+    best = problem.paths[0][0]
+    wanted = [path for path in problem.paths if exp(path[0] - best) >= ratio]
+    assert SEARCH.nbest(loaded(problem), len(problem.paths), ratio) == wanted
+    assert SEARCH.nbest(loaded(problem), 30) == problem.paths[:30]
+    assert SEARCH.beam(loaded(problem), 5, width=labels ** (length - 1)) == problem.paths[:5]
+
+
+@pytest.mark.parametrize("labels", [2, 9, 40])
+def test_scores_beyond_all_bounds(labels):
+    """What a rate that is far too high leads to, before anybody notices: infinite sums, and differences that are no numbers."""
+    problem = Problem([[1e308] + [0.0] * (labels - 1)] * 4, [[0.0] * labels] * labels)
+    for ratio in (0.0, 0.05):
+        (score, path), *_ = SEARCH.nbest(loaded(problem), 5, ratio)
+        assert (score, path) == (inf, [0, 0, 0, 0])
+
+
 @settings(max_examples=150)
 @given(problems(), st.integers(1, 12))
 def test_a_beam_with_room_for_all_paths_is_exact(problem, n):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crfkit.core import text
 from crfkit.expansion import _PADDING, _lower, _transform
-from crfkit.template import Macro
+from crfkit.macros import Macro
 
 # Letters whose case is odd: dotted and dotless i, final sigma, title case, longer or shorter in lower case.
 ODD = "İıΣσςǅǄǆßẞKÅȺȾⅧⅷⓐª²½٣日\u0301\U0001d400\U00010400'_-.B+1"

@@ -21,9 +21,10 @@ from crfkit.core.printing import Printer
 from crfkit.corpus import read_corpus
 from crfkit.errors import CrfkitError
 from crfkit.evaluation import Outputs
-from crfkit.learning import Run, learn
+from crfkit.learning import learn
 from crfkit.progress import StopRequest
 from crfkit.reading import Source
+from crfkit.run import Run
 from crfkit.tagging import Tagger
 from crfkit.template import Template
 from crfkit.trainers.base import all_finite

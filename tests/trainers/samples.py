@@ -13,6 +13,7 @@ from trainers.twins import Sample, problem, viterbi
 
 import crfkit.corpus
 import crfkit.learning
+import crfkit.run
 from crfkit import options
 from crfkit.expansion import expand
 from crfkit.model import Model
@@ -75,7 +76,7 @@ class Numbers:
 def read(name: str, sentences: int | None = None, rules: str | None = None) -> Numbers:
     """A shipped corpus, or its beginning, under the template of that name or another one."""
     rows = globals()["sentences"](name, limit=sentences)
-    return Numbers(crfkit.corpus.read_corpus(rows, template(rules or name), crfkit.learning.Run()))
+    return Numbers(crfkit.corpus.read_corpus(rows, template(rules or name), crfkit.run.Run()))
 
 
 def tag(model: Model, rows: Rows) -> list[str]:

@@ -8,6 +8,7 @@ from trainers.twins import Adf, Built, Corpus, Sample, corpora, weighted
 
 import crfkit
 from crfkit import options
+from crfkit.tagging import Tagger
 from crfkit.trainers.adf import Adf as Trainer
 from crfkit.trainers.sgd import Sgd
 
@@ -140,7 +141,7 @@ def test_near_the_optimum():
 def test_single_items_with_real_values():
     """Maximum entropy."""
     model = crfkit.learn(ROOT / "data/reals.train.txt", format="crfsuite", algorithm="adf")
-    gold, predicted = model.tagger().tag_with_gold(ROOT / "data/reals.test.txt")
+    gold, predicted = Tagger(model).tag_with_gold(ROOT / "data/reals.test.txt")
     right = sum(a == b for a, b in zip(gold, predicted, strict=True))
     assert right / len(gold) > 0.75  # 0.49 are of the most frequent class
 

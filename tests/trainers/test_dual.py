@@ -11,7 +11,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, expectations, problem
 
 from crfkit import options
 from crfkit.corpus import read_corpus
-from crfkit.learning import Run
+from crfkit.run import Run
 from crfkit.template import Template
 from crfkit.trainers.dual import DualAscent, dual_bytes
 from crfkit.trainers.lbfgs import Lbfgs, warm_up_bytes

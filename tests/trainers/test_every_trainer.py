@@ -21,6 +21,7 @@ from crfkit.errors import DataError, OptionError
 from crfkit.evaluation import evaluate
 from crfkit.learning import learn
 from crfkit.progress import StopRequest
+from crfkit.tagging import Tagger
 from crfkit.trainers import trainer_class
 
 pytestmark = pytest.mark.parametrize("algorithm", options.TRAINERS)
@@ -40,7 +41,7 @@ def small(algorithm):
 
 def accuracy(model, rows):
     """Per token, by the model's own tagger."""
-    pairs = [(row[-1], label) for s in rows for row, label in zip(s, model.tagger().tag([r[:-1] for r in s]), strict=True)]
+    pairs = [(row[-1], label) for s in rows for row, label in zip(s, Tagger(model).tag([r[:-1] for r in s]), strict=True)]
     return sum(a == b for a, b in pairs) / len(pairs)
 
 
@@ -55,7 +56,7 @@ def test_the_tagger_agrees_with_the_features_listed(algorithm):
         pytest.skip("not by Viterbi's algorithm")
     for rows in sentences("chunking", "test", 10):
         tokens = [row[:-1] for row in rows]
-        assert small(algorithm).tagger().tag(tokens) == tag(small(algorithm), tokens)
+        assert Tagger(small(algorithm)).tag(tokens) == tag(small(algorithm), tokens)
 
 
 def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
@@ -70,7 +71,7 @@ def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
     best = scores.index(max(scores))
     assert len(scores) == min(best + 4, 60) or algorithm in BATCH
     gold = [[row[-1] for row in rows] for rows in dev]
-    predicted = [model.tagger().tag([row[:-1] for row in rows]) for rows in dev]
+    predicted = [Tagger(model).tag([row[:-1] for row in rows]) for rows in dev]
     assert evaluate(gold, predicted).f1 == max(scores)
 
 
@@ -137,7 +138,7 @@ def reals():
 def test_single_items_with_real_values(algorithm):
     """Plain classification; 0.49 of the items are of the most frequent class."""
     model = learn(BytesIO(reals()), format="crfsuite", algorithm=algorithm)
-    gold, predicted = model.tagger().tag_with_gold(ROOT / "data/reals.test.txt")
+    gold, predicted = Tagger(model).tag_with_gold(ROOT / "data/reals.test.txt")
     assert sum(a == b for a, b in zip(gold, predicted, strict=True)) / len(gold) > 0.7
 
 
@@ -146,7 +147,7 @@ def test_values_matter(algorithm):
     values = [(k % 7 + 1) / 4 * (-1) ** k for k in range(40)]
     text = "".join(f"{'yes' if v > 0 else 'no'}\ta:{v}\n\n" for v in values)
     model = learn(BytesIO(text.encode()), format="crfsuite", algorithm=algorithm)
-    gold, predicted = model.tagger().tag_with_gold(BytesIO(text.encode()))
+    gold, predicted = Tagger(model).tag_with_gold(BytesIO(text.encode()))
     assert gold == predicted
 
 

@@ -11,6 +11,7 @@ from trainers.twins_lookahead import Lookahead
 
 import crfkit
 from crfkit import options
+from crfkit.tagging import Tagger
 from crfkit.trainers.lookahead import Lookahead as Trainer
 
 FEW_LABELS = st.integers(1, 4)
@@ -101,7 +102,7 @@ def tagged_right(**chosen):
     """The part of the tokens of test sentences that get the right label."""
     model = crfkit.learn(sentences("chunking", limit=300), template("chunking"), "lookahead", **chosen)
     test = sentences("chunking", "test", 60)
-    found = model.tagger().tag_many([[row[:-1] for row in rows] for rows in test])
+    found = Tagger(model).tag_many([[row[:-1] for row in rows] for rows in test])
     right = [row[-1] == label for rows, labels in zip(test, found, strict=True) for row, label in zip(rows, labels, strict=True)]
     return sum(right) / len(right)
 

@@ -11,7 +11,7 @@ from trainers.twins_margin import Mira, difference, dot, wrong
 
 from crfkit import options
 from crfkit.corpus import read_corpus
-from crfkit.learning import Run
+from crfkit.run import Run
 from crfkit.template import Template
 from crfkit.trainers.mira import Mira as Trainer
 from crfkit.trainers.perceptron import Perceptron

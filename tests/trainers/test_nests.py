@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crfkit.corpus import read_corpus
-from crfkit.learning import Run
+from crfkit.run import Run
 from crfkit.template import Template
 from crfkit.trainers.nests import Nests
 from crfkit.trainers.objective import Objective

@@ -11,6 +11,7 @@ from trainers.twins import Built, Sapo, corpora, paths_by_score, problem, weight
 
 import crfkit
 from crfkit import options
+from crfkit.tagging import Tagger
 from crfkit.trainers.perceptron import Perceptron
 from crfkit.trainers.sapo import Sapo as Trainer
 from crfkit.trainers.sgd import Sgd
@@ -111,7 +112,7 @@ def test_the_loss_of_a_crf_on_request(name, tmp_path):
     log, train = tmp_path / "log", sentences("chunking", limit=80)
     model = crfkit.learn(train, template("chunking"), name, passes=3, l2=0.5, crf_loss=True, log=log)
     records = [json.loads(line) for line in log.read_text().splitlines()]
-    tagger = model.tagger()
+    tagger = Tagger(model)
     nll = -sum(log_of(tagger.probability([row[:-1] for row in rows], [row[-1] for row in rows])) for rows in train)
     assert records[-1]["crf_loss"] == pytest.approx(nll, rel=1e-4)
     assert all(record["mean_abs_weight"] > 0 for record in records)

@@ -16,6 +16,7 @@ import crfkit
 from crfkit.errors import DataError
 from crfkit.expansion import expand
 from crfkit.learning import learn
+from crfkit.tagging import Tagger
 from crfkit.template import Template
 
 PRECISION = {"rel": 1e-4, "abs": 2e-6}  # weights are stored in single precision
@@ -154,7 +155,7 @@ def test_a_stream_makes_as_good_a_model_as_a_file():
     figures = []
     for source in (train, io.BytesIO(train.read_bytes())):
         model = crfkit.learn(source, ROOT / "templates/chunking.txt", "adf", passes=1, window=50)
-        figures.append(crfkit.evaluate(*model.tagger().tag_with_gold(test)).f1)
+        figures.append(crfkit.evaluate(*Tagger(model).tag_with_gold(test)).f1)
     assert figures[1] > figures[0] - 0.02 and figures[0] > 0.85
 
 
@@ -162,7 +163,7 @@ def test_attributes_with_values():
     """In CRFsuite's form, single items."""
     with open(ROOT / "data/reals.train.txt", "rb") as stream:
         model = crfkit.learn(stream, format="crfsuite", algorithm="adf", passes=1, window=20)
-    gold, predicted = model.tagger().tag_with_gold(ROOT / "data/reals.test.txt")
+    gold, predicted = Tagger(model).tag_with_gold(ROOT / "data/reals.test.txt")
     assert sum(a == b for a, b in zip(gold, predicted, strict=True)) / len(gold) > 0.7
 
 

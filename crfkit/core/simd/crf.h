@@ -222,6 +222,8 @@ typedef struct {
     double (*step_score)(const LatticeC *, int32_t t, int32_t i, int32_t j);
     const double *(*step_column)(const LatticeC *, int32_t t, int32_t j, int64_t *stride);
     int32_t (*came_from)(const LatticeC *, int32_t t, int32_t j);
+    /* which of n numbers are at least `least`: their places, in order; how many */
+    int32_t (*at_least)(int32_t n, const double *x, double least, int32_t *which);
     /* its second half: the path from alpha[t][j] (best score of a beginning that ends in j) and beta[t][j] (the same
      * without the score of the node) */
     double (*trace_back)(const LatticeC *, uint16_t *labels);

@@ -1,0 +1,208 @@
+"""What an evaluation finds, and as text: conlleval's layout to the byte."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many there are in the gold labels, how many were predicted, and how many of these are right."""
+
+    gold: int = 0
+    found: int = 0
+    correct: int = 0
+
+    @property
+    def precision(self) -> float:
+        """The share of the predicted ones that are right; 0 if there are none."""
+        return self.correct / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the gold ones that were found; 0 if there are none."""
+        return self.correct / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return 2 * self.correct / (self.gold + self.found) if self.correct else 0.0
+
+    def as_dict(self) -> dict[str, float]:
+        """Everything, for JSON."""
+        return {
+            "gold": self.gold,
+            "found": self.found,
+            "correct": self.correct,
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+        }
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What an evaluation found. Shares are between 0 and 1."""
+
+    tokens: int
+    sentences: int
+    correct_sentences: int
+    scheme: str
+    """The scheme that chunks were counted by."""
+    strict: bool
+    chunks: Count
+    types: dict[str, Count]
+    """Chunks by type."""
+    labels: dict[str, Count]
+    """Tokens by label."""
+    confusion: dict[tuple[str, str], int]
+    """Tokens by gold and predicted label, where these differ."""
+    outside: frozenset[str] = frozenset({"O"})
+    """The labels of tokens outside of chunks."""
+    merged: Count | None = None
+    """What conlleval counts where it does not know the scheme and merges neighbouring chunks."""
+    words: Count | None = None
+    """Words, if the labels were read as a segmentation."""
+    unknown_words: Count | None = None
+    """Gold words that the lexicon lacks (`gold`) and those of them that were segmented right (`correct`)."""
+    path: str | None = field(default=None, compare=False)
+
+    @property
+    def correct_tokens(self) -> int:
+        """Tokens with the right label."""
+        return sum(count.correct for count in self.labels.values())
+
+    @property
+    def accuracy(self) -> float:
+        """The share of tokens with the right label."""
+        return self.correct_tokens / self.tokens if self.tokens else 0.0
+
+    @property
+    def inside_accuracy(self) -> float:
+        """The accuracy on the tokens whose gold label is not O."""
+        inside = [count for label, count in self.labels.items() if label not in self.outside]
+        return Count(sum(c.gold for c in inside), 0, sum(c.correct for c in inside)).recall
+
+    @property
+    def sentence_accuracy(self) -> float:
+        """The share of sentences without a wrong label."""
+        return self.correct_sentences / self.sentences if self.sentences else 0.0
+
+    @property
+    def precision(self) -> float:
+        """Of chunks."""
+        return self.chunks.precision
+
+    @property
+    def recall(self) -> float:
+        """Of chunks."""
+        return self.chunks.recall
+
+    @property
+    def f1(self) -> float:
+        """Of chunks."""
+        return self.chunks.f1
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        result: dict[str, Any] = {
+            "file": self.path,
+            "scheme": self.scheme,
+            "strict": self.strict,
+            "tokens": self.tokens,
+            "correct_tokens": self.correct_tokens,
+            "accuracy": self.accuracy,
+            "inside_accuracy": self.inside_accuracy,
+            "sentences": self.sentences,
+            "correct_sentences": self.correct_sentences,
+            "sentence_accuracy": self.sentence_accuracy,
+            **self.chunks.as_dict(),
+            "types": {name: count.as_dict() for name, count in self.types.items()},
+            "labels": {name: count.as_dict() for name, count in self.labels.items()},
+            "confusion": [[gold, found, n] for (gold, found), n in self.confusion.items()],
+        }
+        if self.merged is not None:
+            result["conlleval"] = self.merged.as_dict()
+        if self.words is not None:
+            result["words"] = self.words.as_dict()
+        if self.unknown_words is not None:
+            result["unknown_words"] = {
+                "gold": self.unknown_words.gold,
+                "correct": self.unknown_words.correct,
+                "recall": self.unknown_words.recall,
+            }
+        return result
+
+    def __str__(self) -> str:
+        return chunk_report(self).rstrip("\n")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """By how much a second output is better than a first one, and the probability that chance alone does as much."""
+
+    first: str | None
+    second: str | None
+    sentences: int
+    shuffles: int
+    seed: int
+    differences: dict[str, float]
+    p: dict[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        return dict(vars(self))
+
+
+def percent(count: Count) -> tuple[float, float, float]:
+    """Precision, recall and F1 by conlleval's own arithmetic, so that they are rounded as there."""
+    precision = 100 * count.correct / count.found if count.found else 0.0
+    recall = 100 * count.correct / count.gold if count.gold else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
+    return precision, recall, f1
+
+
+def share(part: int, whole: int) -> float:
+    """In per cent; 0 of nothing."""
+    return 100 * part / whole if whole else 0.0
+
+
+def right(name: str, width: int) -> str:
+    """conlleval counts bytes where it pads."""
+    return " " * (width - len(name.encode())) + name
+
+
+def row(name: str, count: Count) -> str:
+    """The line of a type."""
+    precision, recall, f1 = percent(count)
+    return f"{right(name, 17)}: precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}  {count.found:d}\n"
+
+
+def summary(accuracy: float, count: Count) -> str:
+    """The line of the whole."""
+    precision, recall, f1 = percent(count)
+    return (
+        f"accuracy: {accuracy:6.2f}%; precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}\n"
+    )
+
+
+def listed(types: dict[str, Count]) -> list[tuple[str, Count]]:
+    """The types in conlleval's order. It lists chunks without a type twice if both columns have them."""
+    return [(name, count) for name, count in types.items() for _ in range(_listings(name, count))]
+
+
+def _listings(name: str, count: Count) -> int:
+    return 1 if name else (count.gold > 0) + (count.found > 0)
+
+
+def chunk_report(scores: Scores) -> str:
+    """What conlleval prints."""
+    chunks = scores.chunks
+    text = (
+        f"processed {scores.tokens} tokens with {chunks.gold} phrases; "
+        f"found: {chunks.found} phrases; correct: {chunks.correct}.\n"
+    )
+    if scores.tokens:
+        text += summary(share(scores.correct_tokens, scores.tokens), chunks)
+    return text + "".join(row(name, count) for name, count in listed(scores.types))
