@@ -11,6 +11,7 @@ from trainers.twins import Built, Corpus, Sample, Sgd, corpora, likelihood, weig
 import crfkit
 from crfkit import options
 from crfkit.errors import TrainingError
+from crfkit.tagging import Tagger
 from crfkit.trainers.owlqn import Owlqn
 from crfkit.trainers.sgd import Sgd as Trainer
 
@@ -196,7 +197,7 @@ def test_the_first_rate_suits_few_documents_with_values_of_different_magnitudes(
     train = tmp_path / "train"
     train.write_text("\n\n".join(text[:documents]) + "\n\n")
     model = crfkit.learn(train, format="crfsuite", algorithm=algorithm)
-    gold, predicted = model.tagger().tag_with_gold(ROOT / "data/reals.test.txt")
+    gold, predicted = Tagger(model).tag_with_gold(ROOT / "data/reals.test.txt")
     assert sum(map(list.__eq__, gold, predicted)) > 0.75 * len(gold)
 
 
