@@ -21,6 +21,7 @@ from .dataset cimport Dataset
 from .grams cimport GramTableC, grams_intern, grams_reserve
 from .layout cimport Layout, layout_cell, layout_rich_cell
 from .memory cimport BufferC, buffer_free, buffer_reserve
+from .shrunk cimport shrunk
 from .structs cimport DatasetC, LayoutC
 
 cdef struct FeatureC:
@@ -104,7 +105,7 @@ cdef class Family:
             double scale = 1
             int32_t f = own.first
         while own.window < until:
-            scale *= power(1 - own.rate * windows[own.window].penalty, windows[own.window].n)
+            scale *= shrunk(own.rate * windows[own.window].penalty, windows[own.window].n)
             own.rate *= alpha
             own.window += 1
         while scale != 1 and f >= 0:
@@ -137,16 +138,6 @@ cdef class Family:
             if n - ptr[k] > 1:
                 qsort(&out[ptr[k]], <size_t>(n - ptr[k]), sizeof(uint32_t), by_key)
         return starts, keys[: ptr[self.n_borrowed]]
-
-
-cdef double power(double base, int64_t n) noexcept nogil:
-    cdef double result = 1
-    while n > 0:
-        if n & 1:
-            result *= base
-        base *= base
-        n >>= 1
-    return result
 
 
 cdef class Growing:

@@ -28,6 +28,7 @@ cdef class IndexBuilder(Features):
                                int64_t p) except -1 nogil
     cdef int32_t intern_literal(self, const char* s, int64_t n, bint bigram) except -1 nogil
     cdef int32_t number_attribute(self, bint bigram) except -1 nogil
+    cdef int complete(self, Dataset data, list labels) except -1
     cdef frequent(self, bint bigram, int64_t min_freq)
     cdef spread(self, bint bigram, int64_t of_items, of_slot)
     cdef int replace_ids(self, bint bigram, const int32_t[::1] new_id) except -1

@@ -260,19 +260,24 @@ cdef class IndexBuilder(Features):
         self.space[bigram].n += 1
         return <int32_t>(self.space[bigram].n - 1)
 
-    def drain(self):
-        """Hand out the sequences taken in since the last time, as a Dataset, and go on. In all of them labels and
-        attributes have the numbers in whose order they were first seen."""
-        cdef Dataset data = self.dataset
-        if self.finished:
-            raise TypeError("the corpus is finished")
-        data.labels = [label.decode() for label in self.label_table]
+    cdef int complete(self, Dataset data, list labels) except -1:
+        """What a data set is told when all its sequences are there. Values and weights of one throughout need no room."""
+        data.labels = labels
         data.n_u, data.n_b = <int32_t>self.space[0].n, <int32_t>self.space[1].n
         if not self.valued:
             buffer_free(&data.u_val)
         if not self.weighted:
             buffer_free(&data.seq_weight)
         data.settle()
+        return 0
+
+    def drain(self):
+        """Hand out the sequences taken in since the last time, as a Dataset, and go on. In all of them labels and
+        attributes have the numbers in whose order they were first seen."""
+        cdef Dataset data = self.dataset
+        if self.finished:
+            raise TypeError("the corpus is finished")
+        self.complete(data, [label.decode() for label in self.label_table])
         self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None)
         return data
 
@@ -293,13 +298,7 @@ cdef class IndexBuilder(Features):
             rank[old] = position
         for t in range(data.c.n_tok):
             label[t] = <uint16_t>rank[label[t]]
-        data.labels = [names[old].decode() for old in order]
-        data.n_u, data.n_b = <int32_t>self.space[0].n, <int32_t>self.space[1].n
-        if not self.valued:
-            buffer_free(&data.u_val)
-        if not self.weighted:
-            buffer_free(&data.seq_weight)
-        data.settle()
+        self.complete(data, [names[old].decode() for old in order])
         if min_freq > 1 or any(slot.min_freqs != {None} for slot in self.all_slots()):
             self.renumber(self.frequent(False, min_freq), self.frequent(True, min_freq))
         return data

@@ -32,6 +32,7 @@ from crfkit.core.kernels cimport K
 from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.core.layout cimport Layout
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.core.shrunk cimport shrunk
 from crfkit.core.structs cimport LatticeC, LayoutC, SentenceC, weight_t
 from crfkit.trainers.atomic cimport crfkit_prefetch, crfkit_spin_lock, crfkit_spin_unlock
 from crfkit.trainers.base cimport OnlineTrainer, take, vector
@@ -57,24 +58,6 @@ cdef struct RowC:
     int64_t step        # the penalty of all steps before this one is in the scale
     int32_t window      # the last one in which the row was looked at
     int32_t count       # samples of that window in which it occurred
-
-
-cdef inline double shrunk(double x, int64_t n) noexcept nogil:
-    """(1 - x)^n, without pow(), which differs between machines in its last bit."""
-    cdef double result = 1, base = 1 - x, rest
-    if n == 1:
-        return base
-    if n * fabs(x) < 0.01:      # nearly always; the terms left out of the binomial series are below 1e-14
-        rest = 1 / 6.0 - (n - 3) * x * (1 / 24.0 - (n - 4) * x * (1 / 120.0))
-        return 1 - n * x * (1 - (n - 1) * x * (0.5 - (n - 2) * x * rest))
-    if fabs(x) < 1e-4:          # n log(1 - x), to 1e-16 of it
-        return K.exp(-n * x * (1 + x * (0.5 + x * (1 / 3.0 + x * 0.25))))
-    while n > 0:
-        if n & 1:
-            result *= base
-        base *= base
-        n >>= 1
-    return result
 
 
 def usual_rate(Dataset data):

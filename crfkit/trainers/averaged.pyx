@@ -15,7 +15,7 @@ from crfkit.trainers.base cimport OnlineTrainer, take, vector
 
 cdef class AveragedTrainer(OnlineTrainer):
     """Options: average. A subclass has a `step` that adds to `u`, if there is one, whatever it adds to `w`, times
-    `steps`."""
+    what `instants` says."""
 
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         if options.average:
@@ -25,6 +25,10 @@ cdef class AveragedTrainer(OnlineTrainer):
 
     def __dealloc__(self):
         buffer_free(&self.late)
+
+    cdef int64_t instants(self) noexcept nogil:
+        """How many weights the average is of: those after each step, unless a subclass counts otherwise."""
+        return self.steps
 
     def state(self):
         state = OnlineTrainer.state(self)
@@ -41,8 +45,8 @@ cdef class AveragedTrainer(OnlineTrainer):
         """A copy of the weights as they would be stored: the average, or the last ones."""
         cells = OnlineTrainer.weights(self)
         cdef float[::1] view = cells if len(cells) else None
-        cdef int64_t k
-        if self.u != NULL and self.steps:
+        cdef int64_t k, n = self.instants()
+        if self.u != NULL and n:
             for k in range(self.layout.c.n_cells):
-                view[k] = <float>(self.w[k] - self.u[k] / self.steps)
+                view[k] = <float>(self.w[k] - self.u[k] / n)
         return cells

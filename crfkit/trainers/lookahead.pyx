@@ -9,7 +9,6 @@ The average is that of the weights after each decision, kept as the perceptron k
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
-from libc.string cimport memset
 
 from crfkit.core.dataset cimport Dataset
 from crfkit.core.history cimport ANY, layout_history_cell
@@ -18,16 +17,15 @@ from crfkit.core.layout cimport Layout, layout_cell
 from crfkit.core.lookahead cimport ChoiceC, Lookahead as Search
 from crfkit.core.memory cimport BufferC, buffer_free, buffer_reserve
 from crfkit.core.structs cimport LayoutC, SentenceC
-from crfkit.trainers.base cimport OnlineTrainer, take, vector
+from crfkit.trainers.averaged cimport AveragedTrainer
 from crfkit.trainers.paths cimport change
 
 
-cdef class Lookahead(OnlineTrainer):
+cdef class Lookahead(AveragedTrainer):
     """Options: depth, margin, average (crfkit.options.Lookahead); direction has been seen to by whoever read the data.
     The loss is the sum, over all decisions, of what is missing to the margin."""
     cdef Search search
-    cdef BufferC late, right, wrong
-    cdef double* u          # NULL when there is no averaging
+    cdef BufferC right, wrong
     cdef double margin
     cdef readonly int64_t decisions
 
@@ -37,13 +35,8 @@ cdef class Lookahead(OnlineTrainer):
         self.margin = options.margin
         buffer_reserve(&self.right, options.depth + 1, sizeof(uint16_t))
         buffer_reserve(&self.wrong, options.depth + 1, sizeof(uint16_t))
-        if options.average:
-            buffer_reserve(&self.late, layout.c.n_cells + 1, sizeof(double))
-            self.u = <double*>self.late.data
-            memset(self.u, 0, layout.c.n_cells * sizeof(double))
 
     def __dealloc__(self):
-        buffer_free(&self.late)
         buffer_free(&self.right)
         buffer_free(&self.wrong)
 
@@ -122,23 +115,13 @@ cdef class Lookahead(OnlineTrainer):
         return 0
 
     def state(self):
-        state = OnlineTrainer.state(self)
+        state = AveragedTrainer.state(self)
         state["decisions"] = self.decisions
-        if self.u != NULL:
-            state["late"] = vector(self, "d", self.u, self.layout.c.n_cells)
         return state
 
     def restore(self, dict state):
-        OnlineTrainer.restore(self, state)
+        AveragedTrainer.restore(self, state)
         self.decisions = state["decisions"]
-        if self.u != NULL:
-            take(state, "late", "d", self.u, self.layout.c.n_cells)
 
-    def weights(self):
-        cells = OnlineTrainer.weights(self)
-        cdef float[::1] view = cells if len(cells) else None
-        cdef int64_t k
-        if self.u != NULL and self.decisions:
-            for k in range(self.layout.c.n_cells):
-                view[k] = <float>(self.w[k] - self.u[k] / self.decisions)
-        return cells
+    cdef int64_t instants(self) noexcept nogil:
+        return self.decisions

@@ -1,5 +1,7 @@
 """Trainers whose weights are w = scale * v."""
 
+from libc.stdint cimport int32_t, int64_t
+
 from crfkit.trainers.base cimport OnlineTrainer
 
 
@@ -19,3 +21,5 @@ cdef class ScaledTrainer(OnlineTrainer):
     cdef double search(self, start, bint foreseen) except -1
     cdef int start_from(self, const float[::1] start) except -1
     cdef double sample_loss(self, start, double rate, bint foreseen) except? -1
+    cdef void draw(self, int32_t* sample, int64_t n) noexcept
+    cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1

@@ -8,9 +8,11 @@ updates a pass, and the gradients of a batch are added up: a batch of all data m
 
 from libc.stdint cimport int32_t, int64_t
 from libc.math cimport INFINITY
+from libc.string cimport memcpy
 
 from crfkit.core.dataset cimport Dataset
 from crfkit.core.layout cimport Layout
+from crfkit.core.rng cimport RngC, rng_below, rng_seed, rng_shuffle
 from crfkit.core.structs cimport weight_t
 from crfkit.trainers.base cimport OnlineTrainer
 
@@ -18,9 +20,10 @@ from ..errors import TrainingError
 
 cdef enum:
     SAMPLES = 1000          # sequences on which the first rate is chosen
+    ROUNDS = 3              # over those of them that a rate is tried on, and one in which it falls
+    ENOUGH = 1000           # tokens to judge it by
 
 cdef double SMALLEST = 1e-4     # scale; below, v would grow beyond what single precision resolves
-cdef double WORTH_FORESEEING = 0.02     # part of the loss of no learning at all
 
 
 cdef class ScaledTrainer(OnlineTrainer):
@@ -117,10 +120,9 @@ cdef class ScaledTrainer(OnlineTrainer):
         self.scale, self.age, self.rate0 = state["scale"], state["age"], state["rate0"]
 
     cdef double calibrate(self) except -1:
-        """The rate with the lowest loss on a sample, among powers of two: that of each sequence before it is learned from,
-        as what is left afterwards would be lowest at a rate that learns the sample by heart. Still, that decides
-        where next to nothing can be foreseen: labels without a pattern, or values of so different magnitudes that losses jump
-        about at first, whatever the rate."""
+        """The rate with the lowest loss, among powers of two, on sequences of a sample that it was not tried on: on those it
+        was tried on, a rate that learns them by heart has the lowest. Still, that decides where nothing can be foreseen: a
+        single sequence, labels without a pattern, or sequences that the weights to start from know already."""
         cdef object start = OnlineTrainer.weights(self)
         cdef double rate = self.search(start, True) or self.search(start, False) or 1e-3
         self.start_from(start)
@@ -128,11 +130,10 @@ cdef class ScaledTrainer(OnlineTrainer):
 
     cdef double search(self, start, bint foreseen) except -1:
         """A new start is made for each candidate. As in Bottou's sgd, the search goes up from 1/8 while it helps, then
-        down. 0: nothing helps, or hardly."""
+        down. 0: nothing helps."""
         cdef:
-            double best = 0, best_loss, rate = 0.125, loss, nothing
+            double best = 0, best_loss = self.sample_loss(start, 0, foreseen), rate = 0.125, loss
             bint up = True
-        best_loss = nothing = self.sample_loss(start, 0, foreseen)
         while 1e-8 < rate <= 64:
             try:
                 loss = self.sample_loss(start, rate, foreseen)
@@ -145,7 +146,7 @@ cdef class ScaledTrainer(OnlineTrainer):
             elif best > 0:
                 break
             rate = rate * 2 if up else rate / 2
-        return 0 if foreseen and best_loss > (1 - WORTH_FORESEEING) * nothing else best
+        return best
 
     cdef int start_from(self, const float[::1] start) except -1:
         cdef int64_t k
@@ -155,23 +156,56 @@ cdef class ScaledTrainer(OnlineTrainer):
         return 0
 
     cdef double sample_loss(self, start, double rate, bint foreseen) except? -1:
-        """The mean loss of one round over the sample at this rate: that of each sequence just before its update, or after
-        the last one. The decay plays no role here."""
+        """The mean loss after learning from a sample at this rate. Foreseen: that of one quarter after some rounds over the
+        others and one in which the rate falls to zero, as that of a run does: noise that a high rate leaves in the weights
+        goes away again, and should not count against it. Where a quarter has few tokens, others take their turn. Not
+        foreseen: that of the sample itself after one round."""
         cdef:
-            int64_t n = min(self.data.c.n_seq, SAMPLES), k, size
-            int32_t[SAMPLES] which
-            double loss = 0, own = 0
-        self.start_from(start)
-        self.rate0 = self.rate = rate
+            int64_t n = min(self.data.c.n_seq, SAMPLES), quarter, first, last, k, judged = 0, tokens = 0
+            int32_t[2 * SAMPLES] sample
+            double loss = 0
+        self.draw(sample, n)
+        if not foreseen:
+            self.start_from(start)
+            self.round_over(sample, n, rate, False)
+            self.settle()
+            return self.nll(self.w, self.scale, sample, n) / n
+        for quarter in range(4):
+            first, last = n * quarter // 4, n * (quarter + 1) // 4
+            self.start_from(start)
+            for k in range(ROUNDS):
+                self.round_over(sample + last, n - last + first, rate, False)
+            self.round_over(sample + last, n - last + first, rate, True)
+            self.settle()
+            loss += self.nll(self.w, self.scale, sample + first, last - first)
+            judged += last - first
+            for k in range(first, last):
+                tokens += self.data.c.seq_ptr[sample[k] + 1] - self.data.c.seq_ptr[sample[k]]
+            if tokens >= ENOUGH:
+                break
+        return loss / judged
+
+    cdef void draw(self, int32_t* sample, int64_t n) noexcept:
+        """n sequences from all parts of the data, twice: what follows some of them is all the others. By chance, as every
+        second one of documents whose classes take turns would show but one class; the same chance each time."""
+        cdef:
+            RngC rng
+            int64_t k, first, total = self.data.c.n_seq
+        rng_seed(&rng, 0)
         for k in range(n):
-            which[k] = <int32_t>(self.data.c.n_seq * k // n)
-        k = 0
-        while k < n:
+            first = total * k // n
+            sample[k] = <int32_t>(first + rng_below(&rng, total * (k + 1) // n - first))
+        rng_shuffle(&rng, sample, n)
+        memcpy(sample + n, sample, n * sizeof(int32_t))
+
+    cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1:
+        """One round over some sequences, at this rate all along or from there down. The decay of passes plays no role here."""
+        cdef:
+            int64_t k = 0, size
+            double own = 0
+        while k < n and rate > 0:
             size = min(self.batch, n - k)
-            if foreseen:
-                loss += self.nll(self.w, self.scale, which + k, size)
-            if rate > 0:
-                self.update(which + k, size, &own)
+            self.rate0 = self.rate = rate * (n - k) / n if falling else rate
+            self.update(which + k, size, &own)
             k += size
-        self.settle()
-        return (loss if foreseen else self.nll(self.w, self.scale, which, n)) / n
+        return 0
