@@ -168,7 +168,11 @@ def attributes(data: bytes) -> None:
 
 def scores(data: bytes) -> None:
     """Evaluate labelled text in all the ways there are."""
-    for given in ({}, {"strict": True}, {"scheme": "iobes"}, {"scheme": "none"}, {"segments": True}, {"delimiter": "[ \t|]+"}, {"delimiter": "|"}):
+    ways: tuple[dict[str, Any], ...] = (
+        {}, {"strict": True}, {"scheme": "iobes"}, {"scheme": "none"}, {"segments": True}, {"delimiter": "[ \t|]+"}, {"delimiter": "|"},
+        {"format": "crfsuite"}, {"format": "conllu"}, {"format": "conllu", "label": "upos"},
+    )  # fmt: skip
+    for given in ways:
         anything_but_a_crash(lambda given=given: [str(found) for found in Outputs([io.BytesIO(data)], **given).scores])
     anything_but_a_crash(lambda: Outputs([io.BytesIO(data), io.BytesIO(data)], keep=True).compare(0, 1, shuffles=3))
 
@@ -293,10 +297,12 @@ YAML = [
 ]  # fmt: skip
 
 
+CONLLU = b"# sent_id = 1\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t0\troot\t_\t_\n2.1\tx\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
+
+
 def text_of_columns() -> list[bytes]:
     whole = "".join("\n".join(" ".join(row) for row in rows) + "\n\n" for rows in small_corpus(3)).encode()
-    conllu = b"# sent_id = 1\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t0\troot\t_\t_\n2.1\tx\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
-    return [whole, whole.replace(b" ", b"\t").replace(b"\n", b"\r\n"), b"# columns = word pos chunk\n" + whole, conllu, b"a b c\n"]
+    return [whole, whole.replace(b" ", b"\t").replace(b"\n", b"\r\n"), b"# columns = word pos chunk\n" + whole, CONLLU, b"a b c\n"]
 
 
 def text_of_attributes() -> list[bytes]:
@@ -304,7 +310,8 @@ def text_of_attributes() -> list[bytes]:
 
 
 def text_of_labels() -> list[bytes]:
-    return [b"the DT B-NP B-NP\ndog NN I-NP O\n\nruns VB O O\n", b"a\tS-X\tB-X\nb\tB-X\tE-X\nc\tE-X\tO\n", b"a B B\nb M E\nc E S\n\n"]
+    columns = [b"the DT B-NP B-NP\ndog NN I-NP O\n\nruns VB O O\n", b"a\tS-X\tB-X\nb\tB-X\tE-X\nc\tE-X\tO\n", b"a B B\nb M E\nc E S\n\n"]
+    return [*columns, CONLLU.replace(b"\n", b"\tADP\n"), b"B-NP\tw=the:2\tc\\:d\tB-NP\n@weight:2\tI-NP\tw=dog\tO\n\nO\t\tO\n"]
 
 
 TARGETS: dict[str, Target] = {
