@@ -17,8 +17,8 @@ def rows(paper: dict[str, float], l2: tuple[float, ...] = L2, rates: tuple[float
         Row("sgd", "sgd", grid={"l2": l2}, paper=paper.get("sgd")),
         Row("naive perceptron", "perceptron", {"average": False}, paper=paper.get("naive")),
         Row("averaged perceptron", "perceptron", paper=paper.get("averaged")),
-        Row("adf", "adf", grid={"rate": rates}, like="sgd", passes=20, paper=paper.get("adf")),
-        Row("lbfgs", "lbfgs", like="sgd", paper=paper.get("lbfgs")),
+        Row("adf", "adf", grid={"l2": l2, "rate": rates}, passes=20, paper=paper.get("adf")),
+        Row("lbfgs", "lbfgs", grid={"l2": l2}, paper=paper.get("lbfgs")),
     ]
 
 
