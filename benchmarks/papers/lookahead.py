@@ -21,7 +21,7 @@ def rows(paper: dict[str, float], l2: tuple[float, ...] = L2, **fixed: object) -
         Row("averaged perceptron", "perceptron"),
         *(Row(f"depth {d}", "lookahead", {"depth": d, **fixed}, {"margin": MARGINS}, paper=paper.get(str(d))) for d in (0, 1)),
         *(Row(f"depth {d}", "lookahead", {"depth": d, **fixed}, like="depth 1", paper=paper.get(str(d))) for d in (2, 3)),
-        Row("lbfgs", "lbfgs", like="sgd"),
+        Row("lbfgs", "lbfgs", grid={"l2": l2}),
     ]
 
 
