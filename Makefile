@@ -10,13 +10,13 @@ JOBS   ?= $(shell getconf _NPROCESSORS_ONLN || echo 1)
 
 python  = $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
 # From tests/, as sources that were not compiled in place would hide the crfkit that is installed.
-harness = cd tests && $(if $(wildcard crfkit/core/*.so),PYTHONPATH=$(CURDIR)) $(python) -m
+harness = cd tests && $(if $(wildcard crfkit/loops/*.so),PYTHONPATH=$(CURDIR)) $(python) -m
 runtime = $(shell $(CC) -print-file-name=$(1))
 
 # An instrumented build lives in a copy of the tree, without what was compiled otherwise, so that builds never mix.
 parts = $(wildcard crfkit tests templates data docs benchmarks *.md LICENSE pyproject.toml setup.py)
 copy  = mkdir -p build/$@ && find $(parts) -name __pycache__ -prune -o -type f ! -name '*.so' \
-        \( -path '*/simd/*' -o ! -name '*.c' \) -print | tar -cf - -T - | tar -xf - -C build/$@
+        \( -path '*/loops/simd/*' -o ! -name '*.c' \) -print | tar -cf - -T - | tar -xf - -C build/$@
 
 .PHONY: build demo test bench results lint sanitize debug fuzz kill-test leaks docs wheel clean help
 
@@ -42,7 +42,7 @@ lint: ## style, types, generated documentation, Cython's hints, versions, leftov
 	$(python) -m ruff check .
 	$(python) -m mypy crfkit
 	$(python) .ci/lint.py
-	$(if $(wildcard crfkit/core/*.so),PYTHONPATH=.) $(python) docs/generate.py --check
+	$(if $(wildcard crfkit/loops/*.so),PYTHONPATH=.) $(python) docs/generate.py --check
 
 sanitize: ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(copy)
@@ -66,7 +66,7 @@ leaks: ## CYCLES=10000 lives of models, after which memory is where it was
 	$(harness) leaks --cycles $(CYCLES)
 
 docs: ## write the generated parts of the documentation
-	$(if $(wildcard crfkit/core/*.so),PYTHONPATH=.) $(python) docs/generate.py
+	$(if $(wildcard crfkit/loops/*.so),PYTHONPATH=.) $(python) docs/generate.py
 
 wheel: ## build sdist and wheel, and run the sdist's tests against the installed wheel, without the sources
 	rm -rf dist build/$@ && mkdir -p build/$@
@@ -79,7 +79,7 @@ wheel: ## build sdist and wheel, and run the sdist's tests against the installed
 
 clean: ## remove everything that was built
 	rm -rf build dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
-	find crfkit \( -name '*.so' -o -name '*.c' ! -path '*/simd/*' \) -delete
+	find crfkit \( -name '*.so' -o -name '*.c' ! -path '*/loops/simd/*' \) -delete
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' Makefile

@@ -16,7 +16,10 @@ SANITIZE = bool(os.environ.get("CRFKIT_SANITIZE"))
 MSVC = sys.platform == "win32"
 CORES = os.cpu_count() or 1
 
-compile_args = ["/O2"] if MSVC else ["-O3", "-ffp-contract=off", "-Wno-unused-function", "-Wno-psabi"]
+# What all modules need of Cython's runtime is compiled once, into this one.
+SHARED = "crfkit._cyutility"
+
+compile_args = ["/O2"] if MSVC else ["-O3", "-g0", "-ffp-contract=off", "-Wno-unused-function", "-Wno-psabi"]
 link_args = []
 if DEBUG or SANITIZE:
     compile_args = ["-O1", "-g", "-ffp-contract=off", "-UNDEBUG", "-fno-omit-frame-pointer", "-Wno-unused-function", "-Wno-psabi"]
@@ -25,18 +28,19 @@ if SANITIZE:
     compile_args += flags
     link_args += flags
 
-# Sources in C that belong to one module alone.
-EXTRA_SOURCES = {"crfkit.core.kernels": sorted(glob("crfkit/core/simd/*.c"))}
+# The numeric loops, in C, belong to one module alone: the others call them through its table.
+LOOPS = "crfkit.loops.kernels"
 
 
 def extension(path):
     """The extension that a .pyx file becomes."""
-    name = path[: -len(".pyx")].replace(os.sep, ".").replace("/", ".")
+    name = os.path.splitext(path)[0].replace(os.sep, ".").replace("/", ".")
+    loops = name == LOOPS
     return Extension(
         name,
-        [path, *EXTRA_SOURCES.get(name, [])],
-        include_dirs=["crfkit/core/simd"],
-        depends=glob("crfkit/core/simd/*"),
+        [path, *(sorted(glob("crfkit/loops/simd/*.c")) if loops else [])],
+        include_dirs=["crfkit/loops/simd"],
+        depends=glob("crfkit/loops/simd/*.h") + (glob("crfkit/loops/simd/*.inc") if loops else []),
         extra_compile_args=compile_args,
         extra_link_args=link_args,
     )
@@ -45,8 +49,10 @@ def extension(path):
 setup(
     options={"build_ext": {"parallel": CORES}},
     ext_modules=cythonize(
-        [extension(path) for path in sorted(glob("crfkit/**/*.pyx", recursive=True))],
+        [Extension(SHARED, ["crfkit/_cyutility.c"], extra_compile_args=compile_args, extra_link_args=link_args)]
+        + [extension(path) for path in sorted(glob("crfkit/**/*.pyx", recursive=True))],
         nthreads=0 if MSVC else CORES,
+        shared_utility_qualified_name=SHARED,
         compiler_directives={
             "language_level": 3,
             "boundscheck": True,
@@ -54,7 +60,6 @@ setup(
             "cdivision": True,
             "initializedcheck": False,
             "embedsignature": True,
-            "freethreading_compatible": True,
         },
     )
 )

@@ -1,4 +1,5 @@
-"""The checks of `make lint` that no other tool makes: Cython's hints, versions, leftovers, sizes."""
+"""The checks of `make lint` that no other tool makes: Cython's hints, versions, leftovers, sizes, and which
+room imports which."""
 
 import re
 import subprocess
@@ -6,6 +7,8 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import layers
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("crfkit", "tests", "docs", "benchmarks", "templates", ".ci")
@@ -64,6 +67,6 @@ def text_faults():
             yield f"{name}: {len(lines)} lines, more than {LONGEST}"
 
 
-faults = [*version_faults(), *text_faults(), *cython_hints()]
+faults = [*version_faults(), *layers.faults(), *text_faults(), *cython_hints()]
 print(*faults, sep="\n", end="\n" if faults else "")
 sys.exit(bool(faults))

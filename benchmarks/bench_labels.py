@@ -18,11 +18,12 @@ from typing import Any, NamedTuple
 
 import common
 
-from crfkit import learning, options
-from crfkit.corpus import Corpus, read_corpus
+from crfkit import options
+from crfkit.learning import learn as learning
+from crfkit.learning.corpus import Corpus, read_corpus
+from crfkit.learning.run import Run
 from crfkit.model import build
-from crfkit.run import Run
-from crfkit.template import Template
+from crfkit.template.parsing import Template
 
 SIZES = (100, 200, 400)
 SEQUENCES, LENGTH = 480, 15

@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 import common
 import peers
 
-from crfkit import learning, options
-from crfkit.corpus import read_corpus
-from crfkit.run import Run
-from crfkit.template import Template
+from crfkit import options
+from crfkit.learning import learn as learning
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.run import Run
+from crfkit.template.parsing import Template
 
 L2 = 2.0  # CRFsuite: c2 = 1
 PASSES = 5  # of each trainer in a round

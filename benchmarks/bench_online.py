@@ -19,10 +19,11 @@ from typing import Any
 
 import common
 
-from crfkit import learning, options
-from crfkit.corpus import read_corpus
-from crfkit.run import Run
-from crfkit.template import Template
+from crfkit import options
+from crfkit.learning import learn as learning
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.run import Run
+from crfkit.template.parsing import Template
 
 TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
     "perceptron": ("perceptron", {}),

@@ -16,11 +16,11 @@ from typing import NamedTuple
 import common
 import peers
 
-from crfkit.core.columns import Rows
-from crfkit.corpus import read_corpus
-from crfkit.reading import Source
-from crfkit.run import Run
-from crfkit.template import Template
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.run import Run
+from crfkit.template.parsing import Template
+from crfkit.text.reading import Source
+from crfkit.text.rows import Rows
 
 STAGES = {
     "start, nothing read": "nothing",

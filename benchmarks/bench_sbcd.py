@@ -19,11 +19,11 @@ from typing import Any
 import common
 
 from crfkit import options
-from crfkit.corpus import read_corpus
-from crfkit.run import Run
-from crfkit.template import Template
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.run import Run
+from crfkit.template.parsing import Template
 from crfkit.trainers.base import summarise
-from crfkit.trainers.sbcd import Sbcd
+from crfkit.trainers.batch.sbcd import Sbcd
 
 VALUES = (30.0, 10.0, 3.0, 1.0, 0.3)
 PASSES = 8

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 from process import Used, measured
 
 import crfkit
-from crfkit.core.kernels import variant
-from crfkit.expansion import expand
-from crfkit.template import Template
+from crfkit.loops.kernels import variant
+from crfkit.template.meaning import expand
+from crfkit.template.parsing import Template
 
 ROOT = Path(__file__).resolve().parents[1]
 TREE = Path(crfkit.__file__).parents[1]

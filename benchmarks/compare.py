@@ -191,7 +191,7 @@ def version(given: str, name: str, folder: Path) -> Iterator[Side]:
 def checked(side: Side) -> Side:
     """The same; an error if what it would measure is not there, or another crfkit."""
     try:
-        found = side.run("-c", "import crfkit.core.kernels; print(crfkit.__file__)").output.decode().strip()
+        found = side.run("-c", "import crfkit.loops.kernels; print(crfkit.__file__)").output.decode().strip()
     except subprocess.CalledProcessError:
         raise SystemExit(f"{side.tree}: crfkit has not been compiled there") from None
     if not Path(found).resolve().is_relative_to(side.tree.resolve()):

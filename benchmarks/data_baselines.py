@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import pycrfsuite
 
-from crfkit.expansion import expand
-from crfkit.template import Template
+from crfkit.template.meaning import expand
+from crfkit.template.parsing import Template
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -1,5 +1,5 @@
 """Up to which share of active label pairs the sparse loops are faster than the dense ones: the number behind `most_pairs`
-in core/sparse.pyx.
+in lattice/sparse.pyx.
 
     python benchmarks/sparse_threshold.py
 
@@ -12,9 +12,9 @@ from __future__ import annotations
 import random
 from time import perf_counter
 
-from crfkit.core.kernels import variant
-from crfkit.core.lattice import Lattice
-from crfkit.core.sparse import SparseEdges
+from crfkit.lattice.lattice import Lattice
+from crfkit.lattice.sparse import SparseEdges
+from crfkit.loops.kernels import variant
 
 LENGTH = 2000  # long enough that the calls from Python do not count
 SHARES = [0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.2]

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
+    from crfkit.evaluation.evaluate import evaluate
+    from crfkit.learning.learn import learn, learn_path
+
     from .errors import CrfkitError
-    from .evaluation import evaluate
-    from .learning import learn, learn_path
     from .model import Model
     from .tagging import Tagger, load
 
@@ -28,9 +29,9 @@ _PLACES = {
     "CrfkitError": "errors",
     "Model": "model",
     "Tagger": "tagging",
-    "evaluate": "evaluation",
-    "learn": "learning",
-    "learn_path": "learning",
+    "evaluate": "evaluation.evaluate",
+    "learn": "learning.learn",
+    "learn_path": "learning.learn",
     "load": "tagging",
 }
 

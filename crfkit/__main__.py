@@ -1,3 +1,3 @@
-from .cli import main
+from crfkit.cli import main
 
 main()

@@ -1,7 +1,7 @@
 """A trained model: labels, template, index of attributes, layout and weights, and how they lie in a file.
 
 The header of the file says what the model is (`describe`); its sections are those of the index
-(core/packing.pyx), the arrays of the layout (core/layout.pyx), each with the prefix "layout.", and "weights".
+(features/packing.pyx), the arrays of the layout (weights/layout.pyx), each with the prefix "layout.", and "weights".
 docs/model-format.md describes them all.
 """
 
@@ -15,18 +15,19 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
-from . import modelfile
-from .core.history import PADDINGS
+from crfkit import modelfile
+from crfkit.template.parsing import Template
+from crfkit.weights.history import PADDINGS
+
 from .errors import ModelFileError, OptionError
 from .options import WITH_HISTORY, WITHOUT_PROBABILITIES, make
-from .template import Template
 from .version import __version__
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from .core.index import Index
-    from .core.layout import Layout
+    from crfkit.features.index import Index
+    from crfkit.weights.layout import Layout
 
 # The label before that of a feature, or the two before it.
 Previous = str | tuple[str | None, str | None] | None
@@ -76,8 +77,8 @@ class Model:
     """A model, read-only. `learn` makes one, `load` opens one."""
 
     def __init__(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str = "model", verify: bool = True):
-        from .core.index import Index
-        from .core.layout import Layout
+        from crfkit.features.index import Index
+        from crfkit.weights.layout import Layout
 
         self.name, self.header, self.sections, self.verified = name, _checked(header), sections, verify
         try:
@@ -104,7 +105,7 @@ class Model:
             if self.index.n_attributes != self.layout.n_attributes:
                 raise ModelFileError("the index counts other attributes than the layout")
             if verify:
-                from .trainers.base import all_finite
+                from crfkit.trainers.base import all_finite
 
                 if not all_finite(self.weights):
                     raise ModelFileError("a weight is not a finite number")
@@ -243,7 +244,7 @@ def _template(text: str, column_names: Any) -> Template:
 
 def build(layout: Layout, weights: array.array, builder: Any, header: dict[str, Any]) -> Model:
     """The model of trained weights: features of weight zero, and what only they needed, are left out."""
-    from .core.packing import pack
+    from crfkit.features.packing import pack
 
     layout, weights, u_new, b_new = layout.pruned(weights)
     sections: dict[str, Buffer] = dict(pack(builder, u_new, b_new))

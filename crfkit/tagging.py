@@ -16,22 +16,24 @@ from itertools import chain, islice
 from math import exp
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .core.columns import Rows
-from .core.decoder import Decoder, Scratch, gold_labels
-from .core.printing import Printer
+from crfkit.decode.decoder import Decoder, Scratch, gold_labels
+from crfkit.decode.printing import Printer
+from crfkit.template.parsing import Template
+from crfkit.text.rows import Rows
+
 from .errors import DataError, OptionError, TemplateError, UnsupportedError
 from .model import Search
 from .options import MOST_THREADS, WITHOUT_PROBABILITIES, plain, shown
-from .template import Template
 
 if TYPE_CHECKING:
     import numpy
 
-    from .core.index import Index
-    from .core.layout import Layout
+    from crfkit.features.index import Index
+    from crfkit.text.reading import Block
+    from crfkit.text.reading import Layout as Columns
+    from crfkit.weights.layout import Layout
+
     from .model import Model
-    from .reading import Block
-    from .reading import Layout as Columns
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -67,7 +69,7 @@ class Tagger:
     def _set_up(self, header: Mapping[str, Any], index: Index, layout: Layout, weights: Any, verified: bool) -> None:
         limits = None
         if self.constraints is not None:
-            from .constraints import constraints
+            from crfkit.decode.constraints import constraints
 
             limits = constraints(self.constraints, header["labels"])
         self.header = header
@@ -199,7 +201,7 @@ class Tagger:
 
     def tag_with_gold(self, data: Any, threads: int = 0) -> tuple[list[list[str]], list[list[str]]]:
         """The labels that stand in the data (a path, paths, or sentences with the label last), and the model's."""
-        from .corpus import listed, parsed_blocks
+        from crfkit.text.sources import listed, parsed_blocks
 
         _check_threads(threads)
         gold: list[list[str]] = []
@@ -255,8 +257,8 @@ class Tagger:
     def _parsed(self, sentences: list[Sentence]) -> Rows:
         rows = Rows(self.header["format"])
         if self.header["format"] == "crfsuite":
-            from .items import attribute_lines
-            from .reading import Block
+            from crfkit.text.items import attribute_lines
+            from crfkit.text.reading import Block
 
             rows.parse(Block(attribute_lines(sentences)))
         else:
@@ -345,7 +347,7 @@ def load(
 ) -> Tagger:
     """Open a model file, or the bytes of one, for tagging. With verify=False that takes no time, whatever the
     size; what is used is checked when it is used."""
-    from . import model
+    from crfkit import model
 
     return Tagger(model.load(path_or_bytes, verify), constraints)
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
-BUILT_IN_PLACE = any(ROOT.glob("crfkit/core/*.so")) or any(ROOT.glob("crfkit/core/*.pyd"))
+BUILT_IN_PLACE = any(ROOT.glob("crfkit/loops/*.so")) or any(ROOT.glob("crfkit/loops/*.pyd"))
 
 sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != ROOT]
 if BUILT_IN_PLACE:

@@ -16,8 +16,8 @@ from typing import Any
 import crfkit
 from crfkit import options
 from crfkit.errors import CrfkitError
-from crfkit.resources import in_use
-from crfkit.template import Template
+from crfkit.learning.resources import in_use
+from crfkit.template.parsing import Template
 
 ROWS = [[["the", "DT", "B"], ["dog", "NN", "I"]], [["dogs", "NNS", "B"]], [["the", "DT", "B"], ["old", "JJ", "I"], ["dog", "NN", "I"]]]
 TEMPLATE = Template.parse('U0:%x[0,0]\nU1:%x[-1,1]/%x[0,1]\nU2:%m[0,0,"o+"]%S[0,0]\nB\nB1:%x[0,1]\n')

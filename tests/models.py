@@ -8,7 +8,7 @@ from pathlib import Path
 from reference import Problem
 
 import crfkit
-from crfkit.expansion import expand
+from crfkit.template.meaning import expand
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = {"letters": "letter-to-sound"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from reference import Problem
 
-from crfkit.core.lattice import Lattice
+from crfkit.lattice.lattice import Lattice
 
 MOST_PATHS = 1100
 

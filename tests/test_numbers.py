@@ -10,13 +10,13 @@ import pytest
 from commands import crfkit, error, write_part
 
 from crfkit import options
-from crfkit.divergence import Divergence
 from crfkit.errors import DataError, TrainingError
-from crfkit.learning import learn
+from crfkit.learning.divergence import Divergence
+from crfkit.learning.learn import learn
+from crfkit.learning.progress import Progress
 from crfkit.model import load
-from crfkit.progress import Progress
 from crfkit.tagging import Tagger
-from crfkit.template import Template
+from crfkit.template.parsing import Template
 from crfkit.trainers.base import all_finite
 
 every_trainer = pytest.mark.parametrize("algorithm", options.TRAINERS)

@@ -14,8 +14,8 @@ import pytest
 from models import model, sentences
 
 import crfkit
-from crfkit.core.printing import Printer
-from crfkit.reading import Source
+from crfkit.decode.printing import Printer
+from crfkit.text.reading import Source
 
 
 def questions(tagger, rows):

@@ -7,14 +7,14 @@ import signal
 import pytest
 import yaml
 from commands import crfkit, error, start, write_part
-from core.test_selection import plain
+from data.test_selection import plain
 from trainers.samples import named_weights, sentences, template
 from trainers.twins import Corpus, Sample
 
 from crfkit import learn, learn_path
 from crfkit.errors import OptionError
 from crfkit.model import load
-from crfkit.template import Template
+from crfkit.template.parsing import Template
 
 PATH = (5.0, 1.0, 0.25)
 EXACT = {"delta": 1e-8, "max_iter": 3000}

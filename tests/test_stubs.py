@@ -15,6 +15,7 @@ COMPILED = {
     ".".join(("crfkit", *path.relative_to(PACKAGE).parent.parts, path.name.split(".")[0])): path
     for pattern in ("*.so", "*.pyd")
     for path in sorted(PACKAGE.rglob(pattern))
+    if not path.name.startswith("_")  # Cython's runtime, which nobody imports by name
 }
 Parameters = list[tuple[str, bool]]
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from models import ROOT, model, problem, sentences
 
 import crfkit
-from crfkit.constraints import constraints
+from crfkit.decode.constraints import constraints
 from crfkit.errors import DataError, FileError, ModelFileError, OptionError, UnsupportedError
 from crfkit.model import Model
 from crfkit.tagging import Tagger, in_order
-from crfkit.template import Template
+from crfkit.template.parsing import Template
 
 # Few labels and rich edges, or many labels: sentences that enumeration can handle.
 CASES = [("segmentation", 5), ("chunking", 3), ("ner", 3)]
@@ -430,7 +430,7 @@ def test_infinite_weights_are_found_when_they_are_used(tmp_path):
 
 
 def test_nothing_heavy_is_imported():
-    code = "import sys, crfkit; print([m for m in ('numpy', 'click', 'crfkit.model', 'crfkit.learning') if m in sys.modules])"
+    code = "import sys, crfkit; print([m for m in ('numpy', 'click', 'crfkit.model', 'crfkit.learning.learn') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
     assert {"load", "learn", "evaluate", "Tagger", "CrfkitError"} <= set(dir(crfkit))
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):

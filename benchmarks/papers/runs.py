@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import crfkit
-from crfkit.core.kernels import variant
-from crfkit.evaluation import Outputs, evaluate
+from crfkit.evaluation.evaluate import Outputs, evaluate
+from crfkit.loops.kernels import variant
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tags import PartsOfSpeech
 from words import Words
 
-from crfkit.items import attribute_lines
+from crfkit.text.items import attribute_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "templates"

@@ -10,7 +10,8 @@ from importlib import import_module
 
 import click
 
-from ..version import __version__
+from crfkit.version import __version__
+
 from .common import HELP_FLAGS, debug_option, errors_as_lines
 
 __all__ = ["cli", "main"]

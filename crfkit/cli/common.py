@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import click
 
-from ..errors import CrfkitError, FileError, OptionError
+from crfkit.errors import CrfkitError, FileError, OptionError
 
 DEBUG = "crfkit.debug"
 

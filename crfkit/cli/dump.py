@@ -7,8 +7,9 @@ from itertools import islice
 
 import click
 
-from ..errors import OptionError
-from ..model import load
+from crfkit.errors import OptionError
+from crfkit.model import load
+
 from .common import HELP_FLAGS, debug_option, write_output
 
 LINES_AT_ONCE = 10000

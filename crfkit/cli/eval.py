@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from .. import reports
-from ..errors import OptionError
-from ..evaluation import SCHEME_NAMES, Outputs, read_lexicon
-from ..reading import FORMATS
-from ..schemes import marks_chunks
-from ..scores import Comparison, Scores, chunk_report, percent
+from crfkit.errors import OptionError
+from crfkit.evaluation import reports
+from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs, read_lexicon
+from crfkit.evaluation.schemes import marks_chunks
+from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
+from crfkit.text.reading import FORMATS
+
 from .common import HELP_FLAGS, debug_option, note, write_output
 
 

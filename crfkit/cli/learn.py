@@ -12,13 +12,14 @@ from typing import Any
 
 import click
 
-from .. import options as trainer_options
-from ..errors import CrfkitError, OptionError
-from ..learning import learn_path
-from ..modelfile import check_writable
-from ..progress import PROGRESS_MODES, Progress, StopRequest
-from ..reading import FORMATS
-from ..run import FEATURES, RUN_FIELDS, Run
+from crfkit import options as trainer_options
+from crfkit.errors import CrfkitError, OptionError
+from crfkit.learning.learn import learn_path
+from crfkit.learning.progress import PROGRESS_MODES, Progress, StopRequest
+from crfkit.learning.run import FEATURES, RUN_FIELDS, Run
+from crfkit.modelfile import check_writable
+from crfkit.text.reading import FORMATS
+
 from .common import HELP_FLAGS, debug_option, refuse_overwriting, write_output
 
 _TYPES = {int: click.INT, float: click.FLOAT}

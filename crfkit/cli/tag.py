@@ -10,12 +10,13 @@ from typing import Any, BinaryIO
 
 import click
 
-from ..core.printing import Printer
-from ..errors import OptionError
-from ..modelfile import replacing
-from ..options import MOST_THREADS
-from ..reading import Block, Source
-from ..tagging import load
+from crfkit.decode.printing import Printer
+from crfkit.errors import OptionError
+from crfkit.modelfile import replacing
+from crfkit.options import MOST_THREADS
+from crfkit.tagging import load
+from crfkit.text.reading import Block, Source
+
 from .common import HELP_FLAGS, debug_option, refuse_overwriting, standard_output, write_all
 
 BLOCK_SIZE = 1 << 17  # small enough for the cache of a core

@@ -10,17 +10,17 @@ if TYPE_CHECKING:
 
 # What crfkit.options.TRAINERS names -> (module, class).
 _CLASSES = {
-    "adf": ("adf", "Adf"),
-    "arow": ("arow", "Arow"),
-    "cw": ("cw", "Cw"),
-    "lbfgs": ("lbfgs", "Lbfgs"),
-    "lookahead": ("lookahead", "Lookahead"),
-    "mira": ("mira", "Mira"),
-    "owlqn": ("owlqn", "Owlqn"),
-    "perceptron": ("perceptron", "Perceptron"),
-    "sapo": ("sapo", "Sapo"),
-    "sbcd": ("sbcd", "Sbcd"),
-    "sgd": ("sgd", "Sgd"),
+    "adf": ("online.adf", "Adf"),
+    "arow": ("online.arow", "Arow"),
+    "cw": ("online.cw", "Cw"),
+    "lbfgs": ("batch.lbfgs", "Lbfgs"),
+    "lookahead": ("online.lookahead", "Lookahead"),
+    "mira": ("online.mira", "Mira"),
+    "owlqn": ("batch.owlqn", "Owlqn"),
+    "perceptron": ("online.perceptron", "Perceptron"),
+    "sapo": ("online.sapo", "Sapo"),
+    "sbcd": ("batch.sbcd", "Sbcd"),
+    "sgd": ("online.sgd", "Sgd"),
 }
 
 

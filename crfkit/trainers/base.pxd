@@ -2,12 +2,12 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from crfkit.core.dataset cimport Dataset
-from crfkit.core.lattice cimport Lattice
-from crfkit.core.layout cimport Layout
-from crfkit.core.memory cimport BufferC
-from crfkit.core.rng cimport RngC
-from crfkit.core.structs cimport SentenceC, weight_t
+from crfkit.data.dataset cimport Dataset
+from crfkit.lattice.lattice cimport Lattice
+from crfkit.weights.layout cimport Layout
+from crfkit.memory cimport BufferC
+from crfkit.rng cimport RngC
+from crfkit.loops.structs cimport SentenceC, weight_t
 
 
 cdef class Vector:

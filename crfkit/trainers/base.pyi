@@ -4,9 +4,9 @@ from typing import Any
 
 from typing_extensions import Buffer
 
-from ..core.dataset import Dataset
-from ..core.layout import Layout
-from ..errors import TrainingError
+from crfkit.data.dataset import Dataset
+from crfkit.errors import TrainingError
+from crfkit.weights.layout import Layout
 
 class Vector: ...
 

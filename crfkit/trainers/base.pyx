@@ -32,19 +32,19 @@ from libc.string cimport memcpy, memset
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES
 
-from crfkit.core.memory cimport buffer_free, buffer_reserve
-from crfkit.core.rng cimport rng_seed, rng_shuffle
-from crfkit.core.structs cimport dataset_sentence
+from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.rng cimport rng_seed, rng_shuffle
+from crfkit.loops.structs cimport dataset_sentence
 
 import array
 from concurrent.futures import ThreadPoolExecutor, wait
 
-from crfkit.core.kernels cimport K
-from crfkit.core.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
-from crfkit.core.structs cimport LatticeC, LayoutC
-from crfkit.trainers.atomic cimport crfkit_fetch_add
+from crfkit.loops.kernels cimport K
+from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.loops.structs cimport LatticeC, LayoutC
+from crfkit.loops.atomic cimport crfkit_fetch_add
 
-from ..errors import ImpossibleError, TrainingError
+from crfkit.errors import ImpossibleError, TrainingError
 
 cdef enum:
     STEPS_BETWEEN_SIGNALS = 64

@@ -16,17 +16,17 @@ from typing import Any
 import crfkit
 from crfkit import modelfile, options
 from crfkit.cli.learn import _read_config
-from crfkit.constraints import constraints
-from crfkit.core.printing import Printer
-from crfkit.corpus import read_corpus
+from crfkit.decode.constraints import constraints
+from crfkit.decode.printing import Printer
 from crfkit.errors import CrfkitError
-from crfkit.evaluation import Outputs
-from crfkit.learning import learn
-from crfkit.progress import StopRequest
-from crfkit.reading import Source
-from crfkit.run import Run
+from crfkit.evaluation.evaluate import Outputs
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.learn import learn
+from crfkit.learning.progress import StopRequest
+from crfkit.learning.run import Run
 from crfkit.tagging import Tagger
-from crfkit.template import Template
+from crfkit.template.parsing import Template
+from crfkit.text.reading import Source
 from crfkit.trainers.base import all_finite
 
 from . import mutate, trainings

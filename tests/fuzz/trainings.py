@@ -10,8 +10,8 @@ from typing import Any
 
 import crfkit
 from crfkit import options
-from crfkit.learning import learn_path
-from crfkit.template import Template
+from crfkit.learning.learn import learn_path
+from crfkit.template.parsing import Template
 from crfkit.trainers.base import all_finite
 
 from . import mutate

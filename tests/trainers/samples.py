@@ -11,14 +11,14 @@ from typing import Any
 
 from trainers.twins import Sample, problem, viterbi
 
-import crfkit.corpus
-import crfkit.learning
-import crfkit.run
+import crfkit.learning.corpus
+import crfkit.learning.learn
+import crfkit.learning.run
 from crfkit import options
-from crfkit.expansion import expand
 from crfkit.model import Model
-from crfkit.template import Template
-from crfkit.trainers.objective import Objective
+from crfkit.template.meaning import expand
+from crfkit.template.parsing import Template
+from crfkit.trainers.batch.objective import Objective
 
 ROOT = Path(__file__).parents[2]
 Rows = list[list[str]]
@@ -64,7 +64,7 @@ class Numbers:
 
     def optimum(self, l2: float) -> float:
         """The least value of the objective."""
-        from crfkit.trainers.lbfgs import Lbfgs
+        from crfkit.trainers.batch.lbfgs import Lbfgs
 
         trainer = Lbfgs(self.dataset, self.layout, options.Lbfgs(l2=l2, delta=1e-9))
         while not trainer.converged:
@@ -76,7 +76,7 @@ class Numbers:
 def read(name: str, sentences: int | None = None, rules: str | None = None) -> Numbers:
     """A shipped corpus, or its beginning, under the template of that name or another one."""
     rows = globals()["sentences"](name, limit=sentences)
-    return Numbers(crfkit.corpus.read_corpus(rows, template(rules or name), crfkit.run.Run()))
+    return Numbers(crfkit.learning.corpus.read_corpus(rows, template(rules or name), crfkit.learning.run.Run()))
 
 
 def tag(model: Model, rows: Rows) -> list[str]:
@@ -112,7 +112,7 @@ def named_weights(model: Model) -> dict[tuple[str | None, str | None, str], floa
 
 def accuracy(algorithm: str, rules: str = "chunking", **chosen: Any) -> float:
     """Of a model of the first training sentences on test sentences, per token."""
-    model = crfkit.learning.learn(sentences("chunking", limit=300), template(rules), algorithm, **chosen)
+    model = crfkit.learning.learn.learn(sentences("chunking", limit=300), template(rules), algorithm, **chosen)
     right = total = 0
     for rows in sentences("chunking", "test", 60):
         predicted = tag(model, [row[:-1] for row in rows])

@@ -9,8 +9,8 @@ from trainers.twins import Adf, Built, Corpus, Sample, corpora, weighted
 import crfkit
 from crfkit import options
 from crfkit.tagging import Tagger
-from crfkit.trainers.adf import Adf as Trainer
-from crfkit.trainers.sgd import Sgd
+from crfkit.trainers.online.adf import Adf as Trainer
+from crfkit.trainers.online.sgd import Sgd
 
 PRECISION = {"rel": 1e-5, "abs": 3e-6}  # weights are stored in single precision
 

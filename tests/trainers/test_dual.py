@@ -10,11 +10,11 @@ from trainers.samples import Numbers, read, sentences
 from trainers.twins import Built, Corpus, Sample, corpora, expectations, problem
 
 from crfkit import options
-from crfkit.corpus import read_corpus
-from crfkit.run import Run
-from crfkit.template import Template
-from crfkit.trainers.dual import DualAscent, dual_bytes
-from crfkit.trainers.lbfgs import Lbfgs, warm_up_bytes
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.run import Run
+from crfkit.template.parsing import Template
+from crfkit.trainers.batch.dual import DualAscent, dual_bytes
+from crfkit.trainers.batch.lbfgs import Lbfgs, warm_up_bytes
 
 SAFETY, LARGEST, TRUST, TYPICAL, GROWTH = 0.7, 0.5, 2.0, 2.0, 3.0
 USUAL_CURVATURE, CURVATURES, SHORT = 0.5, (1e-3, 1.0), 0.4

@@ -18,9 +18,9 @@ from trainers.samples import ROOT, read, sentences, tag, template
 
 from crfkit import options
 from crfkit.errors import DataError, OptionError
-from crfkit.evaluation import evaluate
-from crfkit.learning import learn
-from crfkit.progress import StopRequest
+from crfkit.evaluation.evaluate import evaluate
+from crfkit.learning.learn import learn
+from crfkit.learning.progress import StopRequest
 from crfkit.tagging import Tagger
 from crfkit.trainers import trainer_class
 
@@ -177,10 +177,10 @@ def test_the_same_bytes_with_any_number_of_threads(algorithm, threads):
 PROGRAM = """
 import hashlib, sys
 from crfkit import load
-from crfkit.core.kernels import variant
-from crfkit.core.printing import Printer
-from crfkit.learning import learn
-from crfkit.reading import Source
+from crfkit.loops.kernels import variant
+from crfkit.decode.printing import Printer
+from crfkit.learning.learn import learn
+from crfkit.text.reading import Source
 train, rules, algorithm, name, threads = sys.argv[1:]
 form = "columns" if rules else "crfsuite"
 model = learn(train, rules or None, algorithm, format=form, threads=int(threads), **{name: 3}).to_bytes()

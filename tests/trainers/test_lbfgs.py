@@ -12,8 +12,8 @@ from trainers.twins import Built, Corpus, Sample, corpora, objective
 
 from crfkit import options
 from crfkit.errors import TrainingError
-from crfkit.learning import learn
-from crfkit.trainers.lbfgs import Lbfgs
+from crfkit.learning.learn import learn
+from crfkit.trainers.batch.lbfgs import Lbfgs
 
 
 def run(trainer):

@@ -12,7 +12,7 @@ from trainers.twins_lookahead import Lookahead
 import crfkit
 from crfkit import options
 from crfkit.tagging import Tagger
-from crfkit.trainers.lookahead import Lookahead as Trainer
+from crfkit.trainers.online.lookahead import Lookahead as Trainer
 
 FEW_LABELS = st.integers(1, 4)
 

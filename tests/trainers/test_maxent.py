@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from crfkit import options
-from crfkit.core.dataset import Dataset
-from crfkit.core.layout import Layout
+from crfkit.data.dataset import Dataset
 from crfkit.trainers import trainer_class
+from crfkit.weights.layout import Layout
 
 ITEMS, ATTRIBUTES, CLASSES, L2 = 400, 6, 3, 2.0
 

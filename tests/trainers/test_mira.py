@@ -10,11 +10,11 @@ from trainers.twins import Built, Corpus, Sample, corpora, paths_by_score, probl
 from trainers.twins_margin import Mira, difference, dot, wrong
 
 from crfkit import options
-from crfkit.corpus import read_corpus
-from crfkit.run import Run
-from crfkit.template import Template
-from crfkit.trainers.mira import Mira as Trainer
-from crfkit.trainers.perceptron import Perceptron
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.run import Run
+from crfkit.template.parsing import Template
+from crfkit.trainers.online.mira import Mira as Trainer
+from crfkit.trainers.online.perceptron import Perceptron
 
 PRECISION = {"rel": 1e-5, "abs": 1e-5}  # weights are stored in single precision
 CLEAR = 1e-4  # scores that differ less may be ranked otherwise by weights in single precision

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crfkit.corpus import read_corpus
-from crfkit.run import Run
-from crfkit.template import Template
-from crfkit.trainers.nests import Nests
-from crfkit.trainers.objective import Objective
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.run import Run
+from crfkit.template.parsing import Template
+from crfkit.trainers.batch.nests import Nests
+from crfkit.trainers.batch.objective import Objective
 
 CHUNKING = """\
 U00:%x[-1,0]

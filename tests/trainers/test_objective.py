@@ -23,7 +23,7 @@ from trainers.twins import (
     weighted,
 )
 
-from crfkit.trainers.objective import Objective
+from crfkit.trainers.batch.objective import Objective
 
 L2 = st.sampled_from([0.0, 0.5, 2.0])
 
@@ -166,7 +166,7 @@ def test_any_number_of_threads_gives_the_same_bits(on_one_thread, threads):
 
 @pytest.mark.parametrize("variant", ["base", "avx2", "avx512"])
 def test_every_variant_of_the_loops_gives_the_same_bits(on_one_thread, variant):
-    program = "from trainers.test_objective import bits; from crfkit.core.kernels import variant; print(variant(), bits(2))"
+    program = "from trainers.test_objective import bits; from crfkit.loops.kernels import variant; print(variant(), bits(2))"
     tests = str(Path(__file__).parents[1])
     path = os.pathsep.join(filter(None, [tests, os.environ.get("PYTHONPATH")]))
     found = subprocess.run(

@@ -14,8 +14,8 @@ from trainers.twins_owlqn import pseudo_gradient
 
 from crfkit import options
 from crfkit.errors import TrainingError
-from crfkit.learning import learn
-from crfkit.trainers.owlqn import Owlqn
+from crfkit.learning.learn import learn
+from crfkit.trainers.batch.owlqn import Owlqn
 
 EXACT = {"epsilon": 1e-7, "delta": 0.0, "max_iter": 3000}
 

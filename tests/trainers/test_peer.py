@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from trainers.samples import named_weights, read, sentences, tag, template
 
-from crfkit.expansion import expand
-from crfkit.learning import learn
+from crfkit.learning.learn import learn
+from crfkit.template.meaning import expand
 
 TRAINING = 250
 C2 = 0.5  # CRFsuite adds c2 |w|^2, crfkit l2/2 |w|^2

@@ -7,7 +7,7 @@ from trainers.samples import accuracy, read
 from trainers.twins import Built, Corpus, Perceptron, Sample, corpora, weighted
 
 from crfkit import options
-from crfkit.trainers.perceptron import Perceptron as Trainer
+from crfkit.trainers.online.perceptron import Perceptron as Trainer
 
 
 @given(corpora(), st.integers(1, 4), st.booleans(), st.data())

@@ -12,9 +12,9 @@ from trainers.twins import Built, Sapo, corpora, paths_by_score, problem, weight
 import crfkit
 from crfkit import options
 from crfkit.tagging import Tagger
-from crfkit.trainers.perceptron import Perceptron
-from crfkit.trainers.sapo import Sapo as Trainer
-from crfkit.trainers.sgd import Sgd
+from crfkit.trainers.online.perceptron import Perceptron
+from crfkit.trainers.online.sapo import Sapo as Trainer
+from crfkit.trainers.online.sgd import Sgd
 
 PRECISION = {"rel": 1e-5, "abs": 1e-5}  # weights are stored in single precision
 

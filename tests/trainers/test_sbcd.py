@@ -16,14 +16,14 @@ from trainers.twins_sbcd import Sbcd as Twin
 from trainers.twins_sbcd import blocks_of
 
 from crfkit import options
+from crfkit.data.occurrences import Occurrences
 from crfkit.errors import TrainingError
-from crfkit.learning import learn
-from crfkit.trainers.chains import Chains
-from crfkit.trainers.edges import Edges
-from crfkit.trainers.lbfgs import Lbfgs
-from crfkit.trainers.occurrences import Occurrences
-from crfkit.trainers.owlqn import Owlqn
-from crfkit.trainers.sbcd import Sbcd
+from crfkit.learning.learn import learn
+from crfkit.trainers.batch.chains import Chains
+from crfkit.trainers.batch.edges import Edges
+from crfkit.trainers.batch.lbfgs import Lbfgs
+from crfkit.trainers.batch.owlqn import Owlqn
+from crfkit.trainers.batch.sbcd import Sbcd
 
 EXACT = {"epsilon": 1e-7, "delta": 0.0}
 PENALTIES = st.sampled_from([(0.3, 0.0), (1.0, 0.1), (0.0, 1.0)])

@@ -12,8 +12,8 @@ import crfkit
 from crfkit import options
 from crfkit.errors import TrainingError
 from crfkit.tagging import Tagger
-from crfkit.trainers.owlqn import Owlqn
-from crfkit.trainers.sgd import Sgd as Trainer
+from crfkit.trainers.batch.owlqn import Owlqn
+from crfkit.trainers.online.sgd import Sgd as Trainer
 
 PRECISION = {"rel": 1e-5, "abs": 3e-6}  # weights are stored in single precision
 

@@ -18,8 +18,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from reference import Problem
 
-from crfkit.core.dataset import Dataset
-from crfkit.core.layout import Layout
+from crfkit.data.dataset import Dataset
+from crfkit.weights.layout import Layout
 
 Feature = tuple
 Weights = dict[Feature, float]
@@ -53,7 +53,7 @@ class Corpus:
     b_all: set[int] = field(default_factory=set)
     u_min: dict[int, int] = field(default_factory=dict)
     b_min: dict[int, int] = field(default_factory=dict)
-    reach: list[int] | None = None  # of each bigram attribute: core/history.pxd
+    reach: list[int] | None = None  # of each bigram attribute: weights/history.pxd
 
     def features(self) -> set[Feature]:
         """All that exist: seen in the samples, or asked for with all labels; and frequent enough."""

@@ -1,1 +1,0 @@
-"""Columns, features, weights, lattices: everything that runs without the interpreter."""

@@ -1,5 +1,0 @@
-from .seen import SeenPairs
-
-PADDINGS: tuple[str, str]
-
-class SeenHistory(SeenPairs): ...

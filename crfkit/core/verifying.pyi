@@ -1,3 +1,0 @@
-from .features import Features
-
-def verify_index(index: Features) -> None: ...

@@ -1,9 +1,0 @@
-from . import plan as plans
-from .strings import StringTable
-
-class View:
-    plan: plans.View
-    def __init__(
-        self, number: int, plan: plans.View, cells: StringTable, column: int, column2: int = -1
-    ) -> None: ...
-    def find(self, string: bytes) -> int: ...

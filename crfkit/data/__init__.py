@@ -1,0 +1,1 @@
+"""A corpus as attribute numbers, where attributes occur, and which are worth keeping."""

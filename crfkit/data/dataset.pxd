@@ -1,0 +1,21 @@
+"""The sequences of a corpus as attribute numbers; see dataset.pyx."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.memory cimport BufferC
+from crfkit.loops.structs cimport DatasetC
+
+
+cdef void sort_ids(int32_t* id, float* value, int64_t n) noexcept nogil
+
+
+cdef class Dataset:
+    cdef DatasetC c                 # what loops read; valid after `settle`
+    cdef BufferC seq_ptr, seq_weight, label
+    cdef BufferC u_ptr, u_id, u_val
+    cdef BufferC b_ptr, b_id, b_val
+    cdef public int32_t n_u, n_b    # attributes: u_id < n_u, b_id < n_b
+    cdef public list labels         # names, where they are known
+    cdef public object nesting      # which unigram attributes bring others along, or None: IndexBuilder.nesting
+
+    cdef int settle(self) noexcept nogil

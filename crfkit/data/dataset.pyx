@@ -1,0 +1,279 @@
+"""A corpus in compressed rows, as every trainer reads it: the arrays of DatasetC and who owns them.
+
+    seq_ptr   [n_seq+1]   first token of each sequence
+    u_ptr     [n_tok+1]   first unigram attribute of each token in u_id (and u_val); the same for b_*
+    label     [n_tok]
+"""
+
+import array
+
+from libc.math cimport fabs, fmax
+from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.string cimport memcpy
+
+from crfkit.memory cimport buffer_free, buffer_reserve
+
+
+cdef enum:
+    FEW = 64
+
+
+cdef inline void sort_few(int32_t* id, int64_t n) noexcept nogil:
+    """Sort at most FEW ids by counting how many are smaller, since comparing all pairs without a branch takes
+    less time than branches that nobody can predict."""
+    cdef int32_t[FEW] key
+    cdef int32_t[FEW] rank
+    cdef int64_t i, j, padded = (n + 7) & ~7
+    cdef int32_t x
+    for i in range(padded):
+        key[i] = id[i] if i < n else 0
+        rank[i] = 0
+    for j in range(n):
+        x = key[j]
+        for i in range(padded):
+            rank[i] += x < key[i]
+    for i in range(n):
+        id[i] = -1
+    for i in range(n):
+        id[rank[i]] = key[i]
+    for i in range(1, n):
+        if id[i] < 0:  # the same id again
+            id[i] = id[i - 1]
+
+
+cdef void sort_ids(int32_t* id, float* value, int64_t n) noexcept nogil:
+    """Sort the attributes of a token, and their values (or NULL) with them, ascending."""
+    cdef int64_t gap = 1, i, j
+    cdef int32_t moved
+    cdef float its_value = 0
+    if value == NULL and n <= FEW:
+        sort_few(id, n)
+        return
+    while gap * 9 < n * 4:
+        gap = gap * 9 // 4 + 1
+    while gap > 0:  # Shell's sort
+        for i in range(gap, n):
+            moved = id[i]
+            j = i
+            if value != NULL:
+                its_value = value[i]
+            while j >= gap and id[j - gap] > moved:
+                id[j] = id[j - gap]
+                if value != NULL:
+                    value[j] = value[j - gap]
+                j -= gap
+            id[j] = moved
+            if value != NULL:
+                value[j] = its_value
+        gap = gap * 4 // 9
+
+
+cdef void renumber_rows(int64_t n_tok, int64_t* ptr, int32_t* id, float* value, const int32_t* new_id) noexcept nogil:
+    """Replace ids, drop those that become -1, sort what is left; in place, since rows only get shorter."""
+    cdef int64_t t, u, begin, end = 0, start = ptr[0]
+    for t in range(n_tok):
+        begin = end
+        for u in range(start, ptr[t + 1]):
+            if new_id[id[u]] >= 0:
+                id[end] = new_id[id[u]]
+                if value != NULL:
+                    value[end] = value[u]
+                end += 1
+        start = ptr[t + 1]
+        ptr[t + 1] = end
+        sort_ids(id + begin, value + begin if value != NULL else NULL, end - begin)
+
+
+cdef int32_t largest(const int32_t[::1] new_id) noexcept:
+    cdef int64_t i
+    cdef int32_t most = -1
+    for i in range(new_id.shape[0]):
+        most = max(most, new_id[i])
+    return most
+
+
+cdef count_ids(const int64_t* ptr, const int32_t* id, int64_t n_tok, int64_t n):
+    """How often each of n attributes occurs."""
+    cdef int64_t u
+    counts = array.array("q", bytes(8 * n))
+    cdef int64_t[::1] count = counts
+    with nogil:
+        for u in range(ptr[n_tok] if ptr != NULL else 0):
+            count[id[u]] += 1
+    return counts
+
+
+cdef load(BufferC* buffer, source, str form):
+    """Copy anything that array.array takes, or None, into a buffer."""
+    if source is None:
+        return
+    values = array.array(form, source)
+    cdef const unsigned char[::1] data = memoryview(values).cast("B")
+    buffer_reserve(buffer, data.shape[0] + 1, 1)  # an empty array is not the same as none
+    if data.shape[0]:
+        memcpy(buffer.data, &data[0], <size_t>data.shape[0])
+
+
+cdef class Dataset:
+    """The sequences of a corpus. The arrays given are copied; None stands for what DatasetC has as NULL."""
+
+    def __init__(self, seq_ptr=(0,), u_ptr=(0,), u_id=(), u_val=None, b_ptr=None, b_id=None, b_val=None,
+                 label=None, seq_weight=None, *, int32_t n_u=0, int32_t n_b=0, labels=()):
+        load(&self.seq_ptr, seq_ptr, "q")
+        load(&self.u_ptr, u_ptr, "q")
+        load(&self.u_id, u_id, "i")
+        load(&self.u_val, u_val, "f")
+        load(&self.b_ptr, b_ptr, "q")
+        load(&self.b_id, b_id, "i")
+        load(&self.b_val, b_val, "f")
+        load(&self.label, label, "H")
+        load(&self.seq_weight, seq_weight, "f")
+        self.n_u, self.n_b, self.labels = n_u, n_b, list(labels)
+        self.c.n_seq, self.c.n_tok = len(seq_ptr) - 1, seq_ptr[len(seq_ptr) - 1]
+        if len(u_ptr) != self.c.n_tok + 1 or (b_ptr is not None and len(b_ptr) != self.c.n_tok + 1):
+            raise ValueError(f"{self.c.n_tok} tokens need {self.c.n_tok + 1} row offsets")
+        self.settle()
+
+    def __dealloc__(self):
+        buffer_free(&self.seq_ptr)
+        buffer_free(&self.seq_weight)
+        buffer_free(&self.label)
+        buffer_free(&self.u_ptr)
+        buffer_free(&self.u_id)
+        buffer_free(&self.u_val)
+        buffer_free(&self.b_ptr)
+        buffer_free(&self.b_id)
+        buffer_free(&self.b_val)
+
+    cdef int settle(self) noexcept nogil:
+        """Point the struct at the buffers as they stand now and recount what depends on them."""
+        cdef int64_t s, t, rich
+        self.c.seq_ptr = <const int64_t*>self.seq_ptr.data
+        self.c.seq_weight = <const float*>self.seq_weight.data
+        self.c.label = <const uint16_t*>self.label.data
+        self.c.u_ptr = <const int64_t*>self.u_ptr.data
+        self.c.u_id = <const int32_t*>self.u_id.data
+        self.c.u_val = <const float*>self.u_val.data
+        self.c.b_ptr = <const int64_t*>self.b_ptr.data
+        self.c.b_id = <const int32_t*>self.b_id.data
+        self.c.b_val = <const float*>self.b_val.data
+        self.c.longest = self.c.max_rich = 0
+        for s in range(self.c.n_seq):
+            self.c.longest = max(self.c.longest, <int32_t>(self.c.seq_ptr[s + 1] - self.c.seq_ptr[s]))
+            if self.c.b_ptr != NULL:
+                rich = 0
+                for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1]):
+                    rich += self.c.b_ptr[t + 1] > self.c.b_ptr[t]
+                self.c.max_rich = max(self.c.max_rich, <int32_t>rich)
+        return 0
+
+    def renumber(self, const int32_t[::1] u_new not None, const int32_t[::1] b_new=None):
+        """Give every attribute a new id, or drop it (-1); those of a token come out in ascending order."""
+        cdef const int32_t* u_map = &u_new[0] if u_new.shape[0] else NULL
+        cdef const int32_t* b_map = NULL
+        if u_new.shape[0] != self.n_u or (b_new is not None and b_new.shape[0] != self.n_b):
+            raise ValueError(f"new ids for {u_new.shape[0]} attributes, expected {self.n_u}")
+        if b_new is not None and b_new.shape[0]:
+            b_map = &b_new[0]
+        with nogil:
+            renumber_rows(self.c.n_tok, <int64_t*>self.u_ptr.data, <int32_t*>self.u_id.data,
+                          <float*>self.u_val.data, u_map)
+            if self.c.b_ptr != NULL and b_map != NULL:
+                renumber_rows(self.c.n_tok, <int64_t*>self.b_ptr.data, <int32_t*>self.b_id.data,
+                              <float*>self.b_val.data, b_map)
+            self.settle()
+        self.n_u = largest(u_new) + 1
+        if b_new is not None:
+            self.n_b = largest(b_new) + 1
+
+    def u_counts(self):
+        """How often each unigram attribute occurs, as an array of int64."""
+        return count_ids(self.c.u_ptr, self.c.u_id, self.c.n_tok, self.n_u)
+
+    def b_counts(self):
+        """How often each bigram attribute occurs, as an array of int64."""
+        return count_ids(self.c.b_ptr, self.c.b_id, self.c.n_tok, self.n_b)
+
+    @property
+    def n_sequences(self):
+        """Sequences in the corpus."""
+        return self.c.n_seq
+
+    @property
+    def n_tokens(self):
+        """Tokens in the corpus."""
+        return self.c.n_tok
+
+    @property
+    def longest(self):
+        """Tokens of the longest sequence."""
+        return self.c.longest
+
+    @property
+    def n_incidences(self):
+        """Attributes of all tokens together: (unigram, bigram)."""
+        return (self.c.u_ptr[self.c.n_tok], self.c.b_ptr[self.c.n_tok] if self.c.b_ptr != NULL else 0)
+
+    @property
+    def largest_value(self):
+        """The largest absolute value of an attribute; 1 where they have none."""
+        cdef double most = 1
+        cdef int64_t u
+        if self.c.u_val != NULL:
+            for u in range(self.c.u_ptr[self.c.n_tok]):
+                most = fmax(most, fabs(self.c.u_val[u]))
+        if self.c.b_val != NULL:
+            for u in range(self.c.b_ptr[self.c.n_tok]):
+                most = fmax(most, fabs(self.c.b_val[u]))
+        return most
+
+    def checksum(self) -> str:
+        """32 hexadecimal digits that two corpora have in common if all their numbers and labels are the same."""
+        from xxhash import xxh3_128
+
+        cdef int64_t n_u, n_b, n_tok = self.c.n_tok
+        n_u, n_b = self.n_incidences
+        sum = xxh3_128("\0".join(self.labels).encode())
+        digest(sum, self.c.seq_ptr, (self.c.n_seq + 1) * sizeof(int64_t))
+        digest(sum, self.c.seq_weight, self.c.n_seq * sizeof(float))
+        digest(sum, self.c.label, n_tok * sizeof(uint16_t))
+        digest(sum, self.c.u_ptr, (n_tok + 1) * sizeof(int64_t))
+        digest(sum, self.c.u_id, n_u * sizeof(int32_t))
+        digest(sum, self.c.u_val, n_u * sizeof(float))
+        digest(sum, self.c.b_ptr, (n_tok + 1) * sizeof(int64_t))
+        digest(sum, self.c.b_id, n_b * sizeof(int32_t))
+        digest(sum, self.c.b_val, n_b * sizeof(float))
+        return sum.hexdigest()
+
+    def arrays(self):
+        """Copies of all arrays by their names in DatasetC, as array.array, without those that are absent."""
+        cdef int64_t n_tok = self.c.n_tok, n_u, n_b
+        n_u, n_b = self.n_incidences
+        copies = {
+            "seq_ptr": copy("q", self.c.seq_ptr, self.c.n_seq + 1),
+            "u_ptr": copy("q", self.c.u_ptr, n_tok + 1),
+            "u_id": copy("i", self.c.u_id, n_u),
+            "u_val": copy("f", self.c.u_val, n_u),
+            "b_ptr": copy("q", self.c.b_ptr, n_tok + 1),
+            "b_id": copy("i", self.c.b_id, n_b),
+            "b_val": copy("f", self.c.b_val, n_b),
+            "label": copy("H", self.c.label, n_tok),
+            "seq_weight": copy("f", self.c.seq_weight, self.c.n_seq),
+        }
+        return {name: values for name, values in copies.items() if values is not None}
+
+
+cdef digest(sum, const void* data, int64_t n):
+    """Feed an array of n bytes, or NULL, to a checksum."""
+    sum.update((-1 if data == NULL else n).to_bytes(8, "little", signed=True))
+    if data != NULL and n:
+        sum.update(<const char[:n]><char*>data)
+
+
+cdef copy(str form, const void* data, int64_t n):
+    """An array.array of n items, or None for NULL."""
+    if data == NULL:
+        return None
+    values = array.array(form)
+    values.frombytes((<const char*>data)[: n * values.itemsize])
+    return values

@@ -1,0 +1,494 @@
+"""Decoding: sentences of parsed rows to labels.
+
+    rows ── Index.extract ── attributes ── K.score ── lattice ─┬─ K.viterbi ── labels
+                                                               └─ K.forward_backward ── marginals ── labels
+
+A Decoder is what the model gives, read only; any number of threads share it, each with a Scratch of its own.
+"""
+
+from libc.math cimport INFINITY, isfinite
+from libc.stdint cimport uint8_t, uintptr_t
+from libc.string cimport memchr, memcpy, memset
+
+from crfkit.text.rows cimport FORM_CONLLU, rows_label
+from crfkit.loops.kernels cimport K
+from crfkit.lattice.lattice cimport lattice_allow, lattice_forbid, lattice_load_weights, lattice_path_score
+from crfkit.weights.layout cimport layout_fits
+from .lookahead cimport Lookahead
+from crfkit.memory cimport buffer_free, buffer_reserve
+from .nbest cimport Search, search_nbest
+from crfkit.lattice.sparse cimport SparseEdges, recursions_of
+from crfkit.features.strings cimport StringTable, StringTableC, string_hash, strings_find
+from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
+
+from crfkit.errors import DataError, ModelFileError
+
+cdef enum:
+    ALIGNMENT = 64  # of weights, for the compiled loops
+
+
+cdef class Decoder:
+    """The parts of a model that tagging needs.
+
+    `depth` and `backward` are those of a model with history (lookahead.pyx); depth -1: the labels are found together.
+    With verified=False the features of each sentence are checked before they are scored. `constraints` has the
+    bytes transitions[L*L], starts[L] and ends[L], 1 for what is allowed (crfkit.constraints). `recursions` is "sparse" or
+    "dense" to have one kind of loops (sparse.pyx) whatever it costs: paths are the same, marginals but for rounding.
+    """
+
+    def __init__(self, Index index not None, Layout layout not None, const float[::1] weights not None, labels, *,
+                 bint verified=True, constraints=None, int32_t depth=-1, bint backward=False, str recursions="auto"):
+        cdef int32_t j, L = layout.c.L
+        if self.index is not None:
+            raise TypeError("a Decoder is set up once")
+        if weights.shape[0] != layout.c.n_cells or len(labels) != L:
+            raise ValueError("weights or labels of another layout")
+        if index.n_attributes != layout.n_attributes:
+            raise ValueError("an index of another layout")
+        if layout.c.b_prev2 != NULL and depth < 0:
+            raise ValueError("features with history, and no way to search with them")
+        self.layout, self.weights, self.verified = layout, weights, verified
+        self.depth, self.backward = depth, backward
+        self.recursions = recursions if depth < 0 else "dense"
+        if weights.shape[0]:
+            self.w = &weights[0]
+            if <uintptr_t>self.w % ALIGNMENT:  # from a file they never are
+                buffer_reserve(&self.copy, weights.shape[0], sizeof(weight_t))
+                memcpy(self.copy.data, self.w, weights.shape[0] * sizeof(weight_t))
+                self.w = <const weight_t*>self.copy.data
+        self.labels = list(labels)
+        self.encoded = [label.encode() for label in labels]
+        self.label_table = StringTable()
+        buffer_reserve(&self.names, L, sizeof(char*))
+        buffer_reserve(&self.name_lens, L, sizeof(int32_t))
+        self.name, self.name_len = <const char**>self.names.data, <int32_t*>self.name_lens.data
+        for j in range(L):
+            self.name[j], self.name_len[j] = <bytes>self.encoded[j], len(self.encoded[j])
+            if self.label_table.intern(self.name[j], self.name_len[j]) != j:
+                raise ValueError(f"the label {labels[j]!r} comes twice")
+        if constraints is not None:
+            if [len(constraints.transitions), len(constraints.starts), len(constraints.ends)] != [L * L, L, L]:
+                raise ValueError("constraints on other labels")
+            self.follow, self.starts, self.ends = constraints.transitions, constraints.starts, constraints.ends
+            if backward:  # what follows is what stands before
+                self.follow = b"".join([self.follow[j::L] for j in range(L)])
+                self.starts, self.ends = self.ends, self.starts
+            self.may_follow = <const uint8_t*><const char*>self.follow
+            self.may_start = <const uint8_t*><const char*>self.starts
+            self.may_end = <const uint8_t*><const char*>self.ends
+            self.constrained, self.constraints = True, constraints
+        self.index = index
+
+    def __dealloc__(self):
+        buffer_free(&self.names)
+        buffer_free(&self.name_lens)
+        buffer_free(&self.copy)
+
+    def with_columns(self, template, numbers):
+        """The same decoder for data with the columns in another order: numbers[c] is where the template's column
+        c stands."""
+        cdef Index index = Index(template, self.index.sections, verify=False, backward=self.backward)
+        cdef int32_t i
+        for i in range(index.n_columns):
+            (<int32_t*>index.column_number.data)[i] = numbers[index.plan.columns[i]]
+        return Decoder(index, self.layout, self.weights, self.labels, verified=self.verified,
+                       constraints=self.constraints, depth=self.depth, backward=self.backward,
+                       recursions=self.recursions)
+
+    def label_ids(self, labels):
+        """The numbers of labels; DataError for one that the model does not have."""
+        cdef bytes text
+        cdef int32_t j
+        ids = []
+        for t, label in enumerate(labels):
+            if not isinstance(label, str):
+                raise DataError(f"token {t + 1}: found {type(label).__name__} {label!r}, expected a label (str)")
+            text = label.encode("utf-8", "surrogatepass")
+            j = strings_find(&self.label_table.c, text, len(text), string_hash(text, len(text)))
+            if j < 0:
+                raise DataError(f"token {t + 1}: the model has no label {label!r}")
+            ids.append(j)
+        return ids
+
+
+cdef class Scratch:
+    """What one thread needs to decode. It grows with the longest sentence and the largest block.
+
+    The methods for Python look at one sentence: `take` it, then ask. Only `fill_...` have to wait for `log_z`.
+    """
+
+    def __init__(self, Decoder decoder not None):
+        if self.decoder is not None:
+            raise TypeError("a Scratch is set up once")
+        self.extractor, self.lattice, self.search = Extractor(), Lattice(decoder.layout.c.L), Search()
+        lattice_load_weights(&self.lattice.c, &decoder.layout.c, decoder.w, 1.0)
+        if not all_numbers(self.lattice.c.tau, decoder.layout.c.L, &self.lattice.c):
+            raise ModelFileError("the model is damaged: the weight of a pair of labels is not a finite number")
+        if decoder.constrained:
+            lattice_forbid(&self.lattice.c, decoder.may_follow)
+            self.voting = _votes(decoder)
+        if decoder.depth >= 0:
+            self.history = Lookahead(decoder.layout, self.lattice, decoder.depth, decoder.index.shared())
+            self.history.w = decoder.w
+        buffer_reserve(&self.flags, decoder.layout.c.L, 1)
+        self.few = SparseEdges()
+        self.few.choose(&self.lattice.c, recursions_of(decoder.recursions))
+        self.decoder = decoder
+
+    def __dealloc__(self):
+        buffer_free(&self.labels)
+        buffer_free(&self.flags)
+
+    cdef int score(self, Rows rows, int64_t s) except -1 nogil:
+        """Node and edge scores of sentence s. With history: those of nodes; labels stand in the order in which they
+        are chosen."""
+        cdef const SentenceC* sent = &self.extractor.sentence
+        cdef SentenceC nodes
+        if rows.c.seq_ptr[s + 1] == rows.c.seq_ptr[s]:
+            raise ValueError("an empty sentence has no scores")
+        self.decoder.index.extract(self.extractor, &rows.c, rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1])
+        if not self.decoder.verified and not layout_fits(&self.decoder.layout.c, sent):
+            raise ModelFileError("the model is damaged: its tables of features contradict each other")
+        if self.decoder.depth >= 0:
+            nodes = sent[0]
+            nodes.b_ptr = NULL
+            sent = &nodes
+        self.lattice.reserve_lists(&self.decoder.layout.c, sent)
+        K.score(&self.decoder.layout.c, self.decoder.w, 1.0, sent, &self.lattice.c)
+        if not self.decoder.verified:
+            self.check_scores()
+        if self.decoder.constrained:
+            self.bound(self.lattice)
+        return 0
+
+    cdef int bound(self, Lattice lattice) noexcept nogil:
+        """Only labels that may begin and end a sentence stay possible at its ends."""
+        cdef LatticeC* lat = &lattice.c
+        cdef const uint8_t* starts = self.decoder.may_start
+        cdef const uint8_t* ends = self.decoder.may_end
+        cdef int64_t j, last = <int64_t>(lat.T - 1) * lat.P
+        for j in range(lat.L):
+            if not starts[j]:
+                lat.score[j] = -INFINITY
+            if not ends[j]:
+                lat.score[last + j] = -INFINITY
+        return 0
+
+    cdef int allow(self, Rows rows, int64_t s) except -1 nogil:
+        """Only the labels that stand in the rows stay possible: label|label|..., or ? for all of them. In CoNLL-U
+        an empty cell (_) says nothing either."""
+        cdef LatticeC* lat = &self.lattice.c
+        cdef double* node
+        cdef const StringTableC* names = &self.decoder.label_table.c
+        cdef uint8_t* allowed = <uint8_t*>self.flags.data
+        cdef const char* cell
+        cdef const char* bar
+        cdef int64_t t, j, size
+        cdef int32_t n, label
+        for t in range(lat.T):
+            cell = rows_label(&rows.c, rows.c.seq_ptr[s] + t, &n)
+            if n == 1 and cell[0] == b"?":
+                continue
+            label = strings_find(names, cell, n, string_hash(cell, n))
+            if label < 0 and rows.c.form == FORM_CONLLU and n == 1 and cell[0] == b"_":
+                continue
+            memset(allowed, 0, lat.L)
+            if label >= 0:  # first: a label may hold a bar itself
+                allowed[label] = 1
+                n = -1
+            while n >= 0:
+                bar = <const char*>memchr(cell, b"|", n)
+                size = bar - cell if bar != NULL else n
+                label = strings_find(names, cell, size, string_hash(cell, size))
+                if label < 0:
+                    self.unknown_label(rows, rows.c.seq_ptr[s] + t, cell, size)
+                allowed[label] = 1
+                cell += size + 1
+                n -= <int32_t>size + 1
+            node = lat.score + (lat.T - 1 - t if self.decoder.backward else t) * lat.P
+            for j in range(lat.L):
+                if not allowed[j]:
+                    node[j] = -INFINITY
+        return 0
+
+    cdef int best(self, Rows rows, int64_t s, HowC how, uint16_t* labels) except -1 nogil:
+        """The labels of sentence s, which must not be empty, and in path_score their score."""
+        self.score(rows, s)
+        if how.partial:
+            self.allow(rows, s)
+        if how.posterior:
+            self.expect(rows, s)
+            self.vote(rows, s, labels)
+        else:
+            self.find_path(rows, s, labels)
+        return 0
+
+    cdef int find_path(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
+        """The best path of the sentence that is scored."""
+        if self.decoder.depth >= 0:
+            return self.find_history(rows, s, labels)
+        self.path_score = K.viterbi(&self.lattice.c, labels)
+        if self.path_score == -INFINITY:
+            self.impossible(rows, s)
+        return 0
+
+    cdef int find_history(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
+        """The labels of the sentence that is scored, one after the other, each with regard to those before it."""
+        cdef LatticeC* lat = &self.lattice.c
+        close_dead_ends(lat)
+        self.history.watch(&self.extractor.sentence, lat.T)
+        if self.history.tag(labels) != 0:
+            self.impossible(rows, s)
+        if self.decoder.backward:
+            reverse(labels, lat.T)
+        return 0
+
+    cdef int expect(self, Rows rows, int64_t s) except -1 nogil:
+        """Node marginals of the sentence that is scored."""
+        if K.forward_backward(&self.lattice.c) != 0:
+            self.impossible(rows, s)
+        K.node_marginals(&self.lattice.c)
+        return 0
+
+    cdef int vote(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
+        """After expect: the labels with the greatest sum of marginals, so that most tokens are expected to be
+        right. Without constraints on transitions, that is the most probable label of each token."""
+        cdef LatticeC* lat = &self.lattice.c
+        cdef LatticeC* votes
+        cdef int64_t t, j, best
+        cdef const double* node
+        if self.decoder.constrained:
+            votes = &self.voting.c
+            self.voting.reserve_positions(lat.T, 0)
+            votes.T = lat.T
+            memset(votes.slot, -1, lat.T * sizeof(int32_t))
+            memcpy(votes.score, lat.node, <size_t>lat.T * lat.P * sizeof(double))
+            for t in range(lat.T):
+                for j in range(lat.P):
+                    if j >= lat.L or lat.score[t * lat.P + j] == -INFINITY:
+                        votes.score[t * lat.P + j] = -INFINITY
+            if K.viterbi(votes, labels) == -INFINITY:
+                self.impossible(rows, s)
+        else:
+            for t in range(lat.T):
+                node = lat.node + t * lat.P
+                best = 0
+                for j in range(1, lat.L):
+                    if node[j] > node[best]:
+                        best = j
+                labels[t] = <uint16_t>best
+        self.path_score = lattice_path_score(lat, labels)
+        return 0
+
+    cdef int decode(self, Rows rows, int64_t first, int64_t last, HowC how, uint16_t* labels) except -1 nogil:
+        """The labels of sentences first .. last-1, one after the other."""
+        cdef int64_t s, base = rows.c.seq_ptr[first]
+        for s in range(first, last):
+            if rows.c.seq_ptr[s + 1] > rows.c.seq_ptr[s]:
+                self.best(rows, s, how, labels + (rows.c.seq_ptr[s] - base))
+        return 0
+
+    # ------------------------------------------------------------------------- faults
+
+    cdef int check_scores(self) except -1 nogil:
+        """That the weights of an unverified model have led to numbers."""
+        cdef LatticeC* lat = &self.lattice.c
+        cdef bint good = all_numbers(lat.score, lat.T, lat) and all_numbers(lat.edge, <int64_t>lat.n_slots * lat.L, lat)
+        cdef int32_t k, n
+        for k in range(lat.n_own):
+            for n in range(lat.own[k].n):
+                good = good and is_number(lat.own[k].pair[n].score, lat)
+        if not good:
+            raise ModelFileError("the model is damaged: a weight is not a finite number")
+        return 0
+
+    cdef int impossible(self, Rows rows, int64_t s) except -1 nogil:
+        with gil:
+            path, line = rows.where(rows.c.seq_ptr[s])
+            raise DataError("the constraints leave no labels for the sentence that begins here" if path is not None
+                            else "the constraints leave no labels for a sentence", path, line)
+
+    cdef int unknown_label(self, Rows rows, int64_t token, const char* s, int64_t n) except -1 nogil:
+        with gil:
+            path, line = rows.where(token)
+            raise DataError(f"the model has no label '{s[:n].decode()}': expected ? for any label, or labels with | "
+                            f"between them, such as {'|'.join(self.decoder.labels[:2])}", path, line)
+
+    # ------------------------------------------------------------------------- for Python
+
+    cdef uint16_t* room(self, int64_t n) except NULL nogil:
+        """Room for the labels of n tokens."""
+        buffer_reserve(&self.labels, n + 1, sizeof(uint16_t))
+        return <uint16_t*>self.labels.data
+
+    cdef list as_text(self, const uint16_t* labels, int64_t n):
+        cdef int64_t t
+        cdef list names = self.decoder.labels
+        return [names[labels[t]] for t in range(n)]
+
+    def labels_of(self, Rows rows not None, int64_t first, int64_t last):
+        """The best labels of sentences first .. last-1 of parsed rows, which other threads may read too."""
+        cdef int64_t s
+        cdef uint16_t* labels
+        if not 0 <= first <= last <= rows.c.n_seq:
+            raise IndexError(f"sentences {first} to {last} of {rows.c.n_seq}")
+        labels = self.room(rows.c.seq_ptr[last] - rows.c.seq_ptr[first])
+        with nogil:
+            self.decode(rows, first, last, HowC(False, False), labels)
+        return [self.as_text(labels + (rows.c.seq_ptr[s] - rows.c.seq_ptr[first]),
+                             rows.c.seq_ptr[s + 1] - rows.c.seq_ptr[s]) for s in range(first, last)]
+
+    def take(self, Rows rows not None, allowed=None):
+        """Score the only sentence of the rows. `allowed` has flags[T*L] of the labels that are possible."""
+        cdef const uint8_t[::1] mask
+        if rows.c.n_seq != 1 or rows.c.n_tok == 0:
+            raise ValueError("expected rows of one sentence")
+        with nogil:
+            self.score(rows, 0)
+        if allowed is not None:
+            mask = allowed
+            if mask.shape[0] != <int64_t>self.lattice.c.T * self.lattice.c.L:
+                raise ValueError("flags of another sentence")
+            if self.decoder.backward:
+                turned = bytearray()
+                for t in range(self.lattice.c.T - 1, -1, -1):
+                    turned += allowed[t * self.lattice.c.L : (t + 1) * self.lattice.c.L]
+                mask = turned
+            lattice_allow(&self.lattice.c, &mask[0])
+        self.room(self.lattice.c.T)
+
+    def best_labels(self, Rows rows not None, bint posterior):
+        """The labels of the sentence taken, by the best path or by marginals."""
+        cdef uint16_t* labels = <uint16_t*>self.labels.data
+        with nogil:
+            if posterior:
+                self.expect(rows, 0)
+                self.vote(rows, 0, labels)
+            else:
+                self.find_path(rows, 0, labels)
+        return self.as_text(labels, self.lattice.c.T)
+
+    def best_paths(self, Rows rows not None, int n):
+        """The n best paths of the sentence taken: (score, labels)."""
+        cdef int64_t k
+        with nogil:
+            if search_nbest(self.search, &self.lattice.c, n, 0.0, 1.0) == 0:
+                self.impossible(rows, 0)
+        return [(self.search.scores[k], self.as_text(self.search.labels + k * self.lattice.c.T, self.lattice.c.T))
+                for k in range(self.search.found)]
+
+    def score_of(self, labels):
+        """The score of the labels (numbers) of the sentence taken."""
+        cdef int64_t t
+        cdef uint16_t* path = <uint16_t*>self.labels.data
+        if len(labels) != self.lattice.c.T:
+            raise DataError(f"found {len(labels)} labels, expected {self.lattice.c.T}: one for each row")
+        for t in range(self.lattice.c.T):
+            if not 0 <= labels[t] < self.lattice.c.L:
+                raise ValueError(f"label {labels[t]}")
+            path[t] = labels[t]
+        if self.decoder.depth >= 0:
+            if self.decoder.backward:
+                reverse(path, self.lattice.c.T)
+            self.history.watch(&self.extractor.sentence, self.lattice.c.T)
+            return self.history.path_score(path)
+        return lattice_path_score(&self.lattice.c, path)
+
+    def log_z(self, Rows rows not None):
+        """Forward and backward over the sentence taken; the logarithm of the sum over all paths."""
+        with nogil:
+            self.expect(rows, 0)
+        return self.lattice.c.logz
+
+    def fill_nodes(self, double[:, ::1] out not None):
+        """After log_z: marginals [T][L] of labels."""
+        cdef LatticeC* lat = &self.lattice.c
+        cdef int64_t t
+        if out.shape[0] != lat.T or out.shape[1] != lat.L:
+            raise ValueError("an array of another shape")
+        for t in range(lat.T):
+            memcpy(&out[t, 0], lat.node + t * lat.P, lat.L * sizeof(double))
+
+    def fill_edges(self, double[:, :, ::1] out not None):
+        """After log_z: marginals [T-1][L][L] of neighbouring labels."""
+        cdef LatticeC* lat = &self.lattice.c
+        cdef int32_t t, i, j
+        if out.shape[0] != lat.T - 1 or out.shape[1] != lat.L or out.shape[2] != lat.L:
+            raise ValueError("an array of another shape")
+        cdef double* cell = &out[0, 0, 0] if lat.T > 1 else NULL
+        with nogil:
+            for t in range(1, lat.T):
+                for i in range(lat.L):
+                    for j in range(lat.L):
+                        cell[0] = K.pair_marginal(lat, t, i, j)
+                        cell += 1
+
+
+cdef void reverse(uint16_t* labels, int64_t n) noexcept nogil:
+    cdef int64_t t
+    for t in range(n // 2):
+        labels[t], labels[n - 1 - t] = labels[n - 1 - t], labels[t]
+
+
+cdef void close_dead_ends(LatticeC* lat) noexcept nogil:
+    """Where some labels or steps are forbidden, forbid labels after which the sentence cannot be finished too: who
+    chooses one label after the other must not find that out too late."""
+    cdef int64_t t, i, j, P = lat.P
+    cdef bint open
+    cdef double* node
+    for t in range(lat.T - 2, -1, -1):
+        node = lat.score + t * P
+        for i in range(lat.L):
+            open = False
+            for j in range(lat.L):
+                if lat.tau[i * P + j] > -INFINITY and node[P + j] > -INFINITY:
+                    open = True
+                    break
+            if not open:
+                node[i] = -INFINITY
+
+
+cdef inline bint is_number(double score, const LatticeC* lat) noexcept nogil:
+    """Whether a score is finite, or -inf in a lattice that forbids steps."""
+    return isfinite(score) or (lat.forbidden and score == -INFINITY)
+
+
+cdef bint all_numbers(const double* rows, int64_t n, const LatticeC* lat) noexcept nogil:
+    """The same of n rows of L cells."""
+    cdef int64_t r, j
+    for r in range(n):
+        for j in range(lat.L):
+            if not is_number(rows[r * lat.P + j], lat):
+                return False
+    return True
+
+
+def gold_labels(Rows rows not None):
+    """The labels that stand in the rows themselves, sentence by sentence."""
+    cdef int64_t s, t
+    cdef int32_t n
+    cdef const char* cell
+    cdef dict known = {}
+    sentences = []
+    for s in range(rows.c.n_seq):
+        labels = []
+        for t in range(rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1]):
+            cell = rows_label(&rows.c, t, &n)
+            name = cell[:n]
+            label = known.get(name)
+            if label is None:
+                label = known[name] = name.decode()
+            labels.append(label)
+        sentences.append(labels)
+    return sentences
+
+
+cdef Lattice _votes(Decoder decoder):
+    """A lattice whose steps score nothing, or -inf if they are forbidden."""
+    cdef Lattice lattice = Lattice(decoder.layout.c.L)
+    cdef LatticeC* lat = &lattice.c
+    cdef int64_t k
+    for k in range(<int64_t>lat.L * lat.P):
+        lat.tau[k] = 0 if k % lat.P < lat.L else -INFINITY
+    lattice_forbid(lat, decoder.may_follow)
+    return lattice

@@ -1,0 +1,62 @@
+"""The search of history-based taggers: the best label now, as judged by the best that can follow; see lookahead.pyx."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+
+from crfkit.lattice.lattice cimport Lattice
+from crfkit.weights.layout cimport Layout
+from crfkit.memory cimport BufferC
+from crfkit.loops.structs cimport SentenceC, weight_t
+
+
+# A decision: the label of one token, and what was found about it.
+cdef struct ChoiceC:
+    int32_t t                   # the token
+    int32_t before, previous    # labels of the two tokens before it, L and L+1 for those before the sentence
+    int32_t last                # the furthest token that the search looked at
+    int32_t label               # the best label
+    double value                # its value, less the margin if it is the correct one
+    double correct              # value of the correct label, without the margin
+
+
+cdef class Lookahead:
+    cdef Layout layout
+    cdef const weight_t* w
+    cdef Lattice lattice            # node scores, and plain label pairs
+    cdef const SentenceC* sent
+    cdef int32_t depth
+    cdef bint second                # some feature looks two labels back
+    cdef bint stale                 # label-pair weights have changed since bounds were made from them
+    cdef BufferC pairs              # [L][P] best score of the step from label i, column, to label j, row
+    cdef BufferC own                # the same [ring][L][P] of tokens with bigram attributes
+    cdef BufferC has_own            # uint8 [T]
+    cdef BufferC most               # [L+1][P]: scratch of add_bounds, zeros between uses
+    cdef BufferC touched            # int64: its cells in use
+    cdef BufferC reach              # [T][P] best score of the tokens from t on, by the label before
+    cdef BufferC rows               # [levels][2][P]
+    cdef BufferC sums               # [P]
+    cdef BufferC memo               # [levels][L+2][L] of MemoC
+    cdef BufferC shared             # int32: bigram attributes of every token
+    cdef int64_t n_shared
+    cdef int32_t ring, scored, bounded, complete
+    cdef int64_t stamp
+
+    cdef int watch(self, const SentenceC* sent, int32_t scored) except -1 nogil
+    cdef int choose(self, int32_t t, const uint16_t* labels, int32_t correct, double margin, ChoiceC* out) except -1 nogil
+    cdef int leaf(self, const ChoiceC* choice, int32_t label, uint16_t* labels) except -1 nogil
+    cdef int forget(self, int32_t t) noexcept nogil
+    cdef int note_pair(self, int32_t i, int32_t j, double by) noexcept nogil
+    cdef int note_history(self, int32_t b, int32_t before, int32_t previous, int32_t label, double by) noexcept nogil
+    cdef int tag(self, uint16_t* labels) except -1 nogil
+    cdef double path_score(self, const uint16_t* labels) except? -1 nogil
+
+    cdef int refresh(self) except -1 nogil
+    cdef bint is_shared(self, int32_t b) noexcept nogil
+    cdef int add_bounds(self, int32_t b, double value, double* matrix) noexcept nogil
+    cdef int score_to(self, int32_t last) except -1 nogil
+    cdef int bound_to(self, int32_t last) except -1 nogil
+    cdef const double* steps(self, int32_t t) noexcept nogil
+    cdef int fill_reach(self, int32_t first, int32_t last) noexcept nogil
+    cdef int fill_row(self, int32_t t, int32_t before, int32_t previous, double* row) noexcept nogil
+    cdef int best_of(self, int32_t t, int32_t level, int32_t last, int32_t previous) noexcept nogil
+    cdef double solve(self, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous,
+                      int32_t* label) noexcept nogil

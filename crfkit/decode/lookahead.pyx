@@ -1,0 +1,391 @@
+"""The search of history-based taggers: the best label now, as judged by the best that can follow.
+
+The value of a label at token t, after the labels chosen so far, is the best score of that label and the `depth`
+labels behind it (fewer where the sentence ends). It is found without walking the tree of all label sequences:
+
+    reach[s][i]     the best score of tokens s .. last when the label before them is i: one step of Viterbi,
+                    backwards, for each token of the window
+
+Where no feature looks two labels back that is the value itself. Where some do, a step is given the best that any
+label before could make of it, so reach is a bound from above; labels are then tried in the order of their bounds and
+each is replaced by its exact value, until the best one is exact (`best_of`, `solve`). What was solved is kept by the two
+labels before it, so that nothing is solved twice.
+
+Scores are made when the window gets to a token, a few tokens at a time, and again when the weights have changed
+(`forget`); weights of label pairs are kept up to date by whoever changes them (`note_pair`, `note_history`).
+"""
+
+from libc.math cimport INFINITY
+from libc.string cimport memcpy, memset
+
+from crfkit.weights.history cimport ANY, history_begin, key_of
+from crfkit.loops.kernels cimport K
+from crfkit.weights.layout cimport rich_row_fits
+from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.loops.structs cimport LatticeC, LayoutC
+
+from crfkit.errors import ModelFileError
+
+cdef enum:
+    AHEAD = 8           # tokens scored at a time: their weights are fetched while others are summed
+
+
+cdef struct MemoC:
+    int64_t stamp       # of the decision it belongs to
+    double value
+    int32_t label
+
+
+cdef inline void add_features(const LayoutC* layout, const weight_t* w, int32_t b, double value, int64_t before,
+                              int64_t previous, double* row) noexcept nogil:
+    """row[label] += value * weight of the features of attribute b after these labels."""
+    cdef int64_t f = history_begin(layout, b, key_of(before, previous, 0)), last = layout.b_ptr[b + 1]
+    while f < last and layout.b_prev[f] == previous and (layout.b_prev2 == NULL or layout.b_prev2[f] == before):
+        row[layout.b_label[f]] += value * w[layout.rich0 + f]
+        f += 1
+
+
+cdef class Lookahead:
+    """The scratch of one thread, for weights that it reads and others may change."""
+
+    def __init__(self, Layout layout not None, Lattice lattice not None, int32_t depth, shared):
+        """`shared`: bigram attributes that every token has."""
+        cdef int64_t k, L = layout.c.L, P = layout.c.P
+        if self.layout is not None:
+            raise TypeError("a Lookahead is set up once")
+        self.layout, self.lattice, self.depth = layout, lattice, depth
+        if layout.c.b_prev2 != NULL:
+            for k in range(layout.c.b_ptr[layout.c.B]):
+                self.second |= layout.c.b_prev2[k] != ANY
+        self.ring = depth + 1
+        buffer_reserve(&self.pairs, L * P, sizeof(double))
+        buffer_reserve(&self.most, (L + 1) * P, sizeof(double))
+        memset(self.most.data, 0, (L + 1) * P * sizeof(double))
+        buffer_reserve(&self.touched, L * P + L, sizeof(int64_t))
+        buffer_reserve(&self.rows, 2 * P * (depth + 1), sizeof(double))
+        buffer_reserve(&self.sums, P, sizeof(double))
+        if self.second:
+            buffer_reserve(&self.memo, (depth + 1) * (L + 2) * L, sizeof(MemoC))
+            memset(self.memo.data, 0, (depth + 1) * (L + 2) * L * sizeof(MemoC))
+        shared = sorted({b for b in shared if b >= 0})
+        self.n_shared = len(shared)
+        buffer_reserve(&self.shared, self.n_shared + 1, sizeof(int32_t))
+        for k in range(self.n_shared):
+            if shared[k] >= layout.c.B:
+                raise ValueError("attributes of another layout")
+            (<int32_t*>self.shared.data)[k] = shared[k]
+            if not rich_row_fits(&layout.c, shared[k]):
+                raise ModelFileError("the model is damaged: its tables of features contradict each other")
+        self.stale = True
+
+    def __dealloc__(self):
+        buffer_free(&self.pairs)
+        buffer_free(&self.own)
+        buffer_free(&self.has_own)
+        buffer_free(&self.most)
+        buffer_free(&self.touched)
+        buffer_free(&self.reach)
+        buffer_free(&self.rows)
+        buffer_free(&self.sums)
+        buffer_free(&self.memo)
+        buffer_free(&self.shared)
+
+    # ------------------------------------------------------------------------------- one sentence
+
+    cdef int watch(self, const SentenceC* sent, int32_t scored) except -1 nogil:
+        """Look at this sentence, whose first `scored` tokens have scores in the lattice. There must be room for all."""
+        self.sent, self.scored, self.bounded, self.complete = sent, scored, 0, sent.T
+        buffer_reserve(&self.reach, <int64_t>sent.T * self.layout.c.P, sizeof(double))
+        buffer_reserve(&self.has_own, sent.T, 1)
+        if self.stale:
+            self.refresh()
+        return 0
+
+    cdef int choose(self, int32_t t, const uint16_t* labels, int32_t correct, double margin, ChoiceC* out) except -1 nogil:
+        """The best label of token t after labels[0 .. t-1]; of equally good ones the smallest. The correct one, if not
+        -1, has to be better than the others by the margin."""
+        cdef:
+            int32_t L = self.layout.c.L, unused
+            int64_t P = self.layout.c.P, j
+            double* row = <double*>self.rows.data
+            double* base = row + P
+            const double* reach
+        out.t, out.last = t, min(t + self.depth, self.sent.T - 1)
+        out.previous = labels[t - 1] if t > 0 else L
+        out.before = labels[t - 2] if t > 1 else L + 1 - t
+        self.stamp += 1
+        self.score_to(out.last)
+        self.bound_to(out.last)
+        self.fill_reach(t + 1, out.last)
+        self.fill_row(t, out.before, out.previous, row)
+        memcpy(base, row, P * sizeof(double))
+        if t < out.last:
+            reach = <double*>self.reach.data + (t + 1) * P
+            for j in range(L):
+                row[j] += reach[j]
+            if self.second and correct >= 0:
+                row[correct] = base[correct] + self.solve(t + 1, 1, out.last, out.previous, correct, &unused)
+        if correct >= 0:
+            out.correct = row[correct]
+            row[correct] -= margin
+            base[correct] -= margin
+        out.label = self.best_of(t, 0, out.last, out.previous)
+        out.value = row[out.label]
+        return 0
+
+    cdef int leaf(self, const ChoiceC* choice, int32_t label, uint16_t* labels) except -1 nogil:
+        """The best labels of tokens t .. last that begin with this one. Only for a label whose exact value was
+        found, as those of the best and of the correct one are."""
+        cdef:
+            int64_t P = self.layout.c.P, j
+            int32_t L = self.layout.c.L, t, best = label, before = choice.before, previous = choice.previous
+            double value, highest
+            const double* node
+            const double* step
+            const double* reach
+        for t in range(choice.t, choice.last + 1):
+            if t > choice.t and self.second:
+                self.solve(t, t - choice.t, choice.last, before, previous, &best)
+            elif t > choice.t:
+                node, step = self.lattice.c.score + t * P, self.steps(t)
+                reach = <double*>self.reach.data + (t + 1) * P
+                highest, best = -INFINITY, 0
+                for j in range(L):
+                    value = node[j] + (reach[j] if t < choice.last else 0) + step[j * P + previous]
+                    if value > highest:
+                        highest, best = value, <int32_t>j
+            labels[t - choice.t] = <uint16_t>best
+            before, previous = previous, best
+        return 0
+
+    cdef int forget(self, int32_t t) noexcept nogil:
+        """The weights have changed: scores from token t on are to be made again."""
+        self.scored = self.bounded = t
+        self.complete = self.sent.T
+        return 0
+
+    cdef int note_pair(self, int32_t i, int32_t j, double by) noexcept nogil:
+        """The weight of a plain label pair has changed."""
+        cdef int64_t P = self.layout.c.P
+        cdef double* tau = self.lattice.c.tau
+        tau[i * P + j] += by
+        (<double*>self.pairs.data)[j * P + i] += by
+        self.stale = True
+        return 0
+
+    cdef int note_history(self, int32_t b, int32_t before, int32_t previous, int32_t label, double by) noexcept nogil:
+        """The weight of a feature of an attribute has changed. What bounds it may stay too high until the next
+        sentence."""
+        cdef int64_t i, L = self.layout.c.L, P = self.layout.c.P
+        cdef double* row = <double*>self.pairs.data + label * P
+        if not self.is_shared(b):
+            return 0
+        self.stale = True
+        if previous == ANY:
+            for i in range(L):
+                row[i] += max(by, 0.0)
+        elif previous < L:
+            row[previous] += by if before == ANY else max(by, 0.0)
+        return 0
+
+    cdef int tag(self, uint16_t* labels) except -1 nogil:
+        """The labels of the whole sentence, each chosen after those before it; -1 as soon as none is possible."""
+        cdef ChoiceC choice
+        cdef int32_t t
+        for t in range(self.sent.T):
+            self.choose(t, labels, -1, 0, &choice)
+            if choice.value == -INFINITY:
+                return 1
+            labels[t] = <uint16_t>choice.label
+        return 0
+
+    cdef double path_score(self, const uint16_t* labels) except? -1 nogil:
+        """The sum of the weights of the features of a labelling."""
+        cdef int32_t t, L = self.layout.c.L
+        cdef double total = 0
+        cdef double* row = <double*>self.rows.data
+        self.score_to(self.sent.T - 1)
+        for t in range(self.sent.T):
+            self.fill_row(t, labels[t - 2] if t > 1 else L + 1 - t, labels[t - 1] if t > 0 else L, row)
+            total += row[labels[t]]
+        return total
+
+    # ------------------------------------------------------------------------------- scores
+
+    cdef int refresh(self) except -1 nogil:
+        """Bounds of the steps between labels from the weights as they are."""
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            int64_t i, j, k, P = lat.P
+            double* pairs = <double*>self.pairs.data
+        for j in range(lat.L):
+            for i in range(P):
+                pairs[j * P + i] = lat.tau[i * P + j] if i < lat.L else 0
+        for k in range(self.n_shared):
+            self.add_bounds((<int32_t*>self.shared.data)[k], 1.0, pairs)
+        self.stale = False
+        return 0
+
+    cdef bint is_shared(self, int32_t b) noexcept nogil:
+        cdef int64_t k
+        for k in range(self.n_shared):
+            if (<int32_t*>self.shared.data)[k] == b:
+                return True
+        return False
+
+    cdef int add_bounds(self, int32_t b, double value, double* matrix) noexcept nogil:
+        """matrix[j][i] += the most that the features of attribute b give to the step from i to j."""
+        cdef:
+            const LayoutC* layout = &self.layout.c
+            int64_t f, k, cell, n = 0, i, j, L = layout.L, P = layout.P
+            double* most = <double*>self.most.data
+            int64_t* touched = <int64_t*>self.touched.data
+            double x
+        for f in range(layout.b_ptr[b], layout.b_ptr[b + 1]):
+            x = value * self.w[layout.rich0 + f]
+            i, j = layout.b_prev[f], layout.b_label[f]
+            if layout.b_prev2 == NULL or layout.b_prev2[f] == ANY:
+                if i < L:
+                    matrix[j * P + i] += x
+            elif x > 0 and i != L:
+                # the best of all labels before; with any label i, in the last row of `most`
+                cell = L * P + j if i == ANY else j * P + i
+                if most[cell] == 0:
+                    touched[n] = cell
+                    n += 1
+                most[cell] = max(most[cell], x)
+        for k in range(n):
+            cell = touched[k]
+            if cell < L * P:
+                matrix[cell] += most[cell]
+            else:
+                for i in range(L):
+                    matrix[(cell - L * P) * P + i] += most[cell]
+            most[cell] = 0
+        return 0
+
+    cdef int score_to(self, int32_t last) except -1 nogil:
+        """Node scores up to token `last`, and of some more."""
+        cdef:
+            LatticeC part
+            SentenceC some
+            int64_t P = self.layout.c.P
+        while self.scored <= last:
+            some, part = self.sent[0], self.lattice.c
+            some.T = min(max(last + 1 - self.scored, AHEAD), self.sent.T - self.scored)
+            some.u_ptr += self.scored
+            some.b_ptr = NULL
+            part.score += self.scored * P
+            part.slot += self.scored
+            K.score(&self.layout.c, self.w, 1.0, &some, &part)
+            self.scored += some.T
+        return 0
+
+    cdef int bound_to(self, int32_t last) except -1 nogil:
+        """Steps into the tokens up to `last`, where they have bigram attributes that not all tokens have."""
+        cdef:
+            const SentenceC* sent = self.sent
+            int64_t u, size = <int64_t>self.layout.c.L * self.layout.c.P
+            int32_t t
+            bint own
+            double* matrix
+        for t in range(self.bounded, last + 1):
+            own = False
+            if sent.b_ptr != NULL and self.depth:
+                for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+                    own = own or not self.is_shared(sent.b_id[u])
+            (<uint8_t*>self.has_own.data)[t] = own
+            if own:
+                buffer_reserve(&self.own, self.ring * size, sizeof(double))
+                matrix = <double*>self.own.data + (t % self.ring) * size
+                memcpy(matrix, self.pairs.data, size * sizeof(double))
+                for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+                    if not self.is_shared(sent.b_id[u]):
+                        self.add_bounds(sent.b_id[u], sent.b_val[u] if sent.b_val != NULL else 1.0, matrix)
+        self.bounded = max(self.bounded, last + 1)
+        return 0
+
+    cdef const double* steps(self, int32_t t) noexcept nogil:
+        """The steps into token t, [label][label before]."""
+        if (<uint8_t*>self.has_own.data)[t]:
+            return <double*>self.own.data + <int64_t>(t % self.ring) * self.layout.c.L * self.layout.c.P
+        return <double*>self.pairs.data
+
+    cdef int fill_reach(self, int32_t first, int32_t last) noexcept nogil:
+        """reach[first .. last]; those that end with the sentence serve the decisions after this one, too."""
+        cdef:
+            int64_t P = self.layout.c.P, j
+            int32_t s, L = self.layout.c.L
+            double* x = <double*>self.sums.data
+            const double* node
+            double* reach
+        for s in range(last if last < self.sent.T - 1 else min(last, self.complete - 1), first - 1, -1):
+            node, reach = self.lattice.c.score + s * P, <double*>self.reach.data + s * P
+            for j in range(L):
+                x[j] = node[j] + (reach[P + j] if s < last else 0)
+            K.max_plus(L, <int32_t>P, x, self.steps(s), reach)
+        if last == self.sent.T - 1:
+            self.complete = min(self.complete, first)
+        return 0
+
+    cdef int fill_row(self, int32_t t, int32_t before, int32_t previous, double* row) noexcept nogil:
+        """row[j] = the score of label j at token t after two labels."""
+        cdef:
+            const LayoutC* layout = &self.layout.c
+            const SentenceC* sent = self.sent
+            int64_t P = layout.P, j, u
+            const double* tau = self.lattice.c.tau + previous * P
+            double value
+        memcpy(row, self.lattice.c.score + t * P, P * sizeof(double))
+        if previous < layout.L:
+            for j in range(layout.L):
+                row[j] += tau[j]
+        if sent.b_ptr != NULL:
+            for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+                value = sent.b_val[u] if sent.b_val != NULL else 1.0
+                add_features(layout, self.w, sent.b_id[u], value, ANY, previous, row)
+                if self.second:
+                    add_features(layout, self.w, sent.b_id[u], value, before, previous, row)
+                    add_features(layout, self.w, sent.b_id[u], value, before, ANY, row)
+        return 0
+
+    # ------------------------------------------------------------------------------- two labels back
+
+    cdef int best_of(self, int32_t t, int32_t level, int32_t last, int32_t previous) noexcept nogil:
+        """The best label in the row of a level, which holds values or, before the last token, their bounds; these are
+        made exact as far as needed. The row without what follows stands behind it."""
+        cdef:
+            int64_t P = self.layout.c.P, j, exact = -1
+            double* row = <double*>self.rows.data + 2 * P * level
+            const double* base = row + P
+            int32_t best, unused
+            uint8_t* solved
+        while True:
+            best = 0
+            for j in range(1, self.layout.c.L):
+                if row[j] > row[best]:
+                    best = <int32_t>j
+            if not self.second or t == last or row[best] == -INFINITY or best == exact:
+                return best
+            row[best] = base[best] + self.solve(t + 1, level + 1, last, previous, best, &unused)
+            exact = best
+
+    cdef double solve(self, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous,
+                      int32_t* label) noexcept nogil:
+        """The best score of tokens t .. last after two labels, and the first of their labels."""
+        cdef:
+            int64_t L = self.layout.c.L, P = self.layout.c.P, j
+            MemoC* memo = <MemoC*>self.memo.data + ((level * (L + 2) + before) * L + previous)
+            double* row = <double*>self.rows.data + 2 * P * level
+            const double* reach
+        if memo.stamp != self.stamp:
+            self.fill_row(t, before, previous, row)
+            memcpy(row + P, row, P * sizeof(double))
+            if t < last:
+                reach = <double*>self.reach.data + (t + 1) * P
+                for j in range(L):
+                    row[j] += reach[j]
+            memo.label = self.best_of(t, level, last, previous)
+            memo.value, memo.stamp = row[memo.label], self.stamp
+        label[0] = memo.label
+        return memo.value

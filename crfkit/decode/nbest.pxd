@@ -1,0 +1,24 @@
+"""The n best paths of a scored sequence."""
+
+from libc.stdint cimport int32_t, int64_t, uint16_t
+
+from crfkit.memory cimport BufferC
+from crfkit.loops.structs cimport LatticeC
+
+
+cdef class Search:
+    """Scratch of one thread, and the paths that the last search found: path k has score `scores[k]` and the labels
+    `labels[k * T]` to `labels[k * T + T - 1]`. Both stay valid until the next search."""
+    cdef int32_t found
+    cdef int32_t length                 # T of the sequence searched
+    cdef double* scores
+    cdef uint16_t* labels
+    cdef BufferC score_buffer, label_buffer, links, states, ways, paths, trail, which, rows
+    cdef int64_t n_states, n_ways, n_paths, cells
+    cdef double slack                   # how much a path may lose against the best one
+    cdef bint bounded                   # whether rows hold the highest score of a shared step to each label
+    cdef list results(self)
+
+
+cdef int search_nbest(Search s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil
+cdef int search_beam(Search s, LatticeC* lat, int n, int width, double ratio, double unit) except -1 nogil

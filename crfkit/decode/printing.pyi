@@ -1,0 +1,16 @@
+from crfkit.text.rows import Rows
+
+from .decoder import Scratch
+
+class Printer:
+    def __init__(
+        self,
+        *,
+        verbose: int = 0,
+        nbest: int = 0,
+        posterior: bool = False,
+        probability: bool = False,
+        partial: bool = False,
+        separator: bytes | None = None,
+    ) -> None: ...
+    def text(self, x: Scratch, rows: Rows) -> bytes: ...

@@ -1,0 +1,162 @@
+"""Labelled text. Two families of layouts:
+
+lines   each line as it came with its label at the end, and with --probability two more columns;
+cells   those of CRF++: cells with tabs between them, headers `# probability` or `# rank probability`, and with
+        -v 1 and -v 2 marginal probabilities behind the labels:
+
+            # 0 0.407045                                            -n: rank and probability; -v 1 alone: probability
+            Rockwell  NNP  B-NP/0.975037  B-ADJP/0.000122 ...       -v 1: of the label; -v 2: of all labels too
+"""
+
+from libc.math cimport exp, fabs, floor
+from libc.stdio cimport snprintf
+
+from crfkit.text.rows cimport FORM_COLUMNS, rows_separator
+from crfkit.text.output cimport Output, out_bytes, out_char, out_reserve
+from .nbest cimport search_nbest
+from crfkit.text.writing cimport out_empty_line, out_lines, out_token_cells, write_tagged
+
+
+cdef int out_probability(OutC* out, double p) except -1 nogil:
+    """With six decimals, rounded as printf rounds: exactly. Where the sixth decimal is not in doubt, without it."""
+    cdef double scaled = p * 1e6, whole = floor(scaled)
+    cdef int64_t digits, k
+    out_reserve(out, 400)
+    if not 0 <= p <= 1 or fabs(scaled - whole - 0.5) < 1e-3:
+        out.n += snprintf(out.data + out.n, 400, b"%.6f", p)
+        return 0
+    digits = <int64_t>whole + (scaled - whole > 0.5)
+    out.data[out.n] = b"1" if digits >= 1000000 else b"0"
+    out.data[out.n + 1] = b"."
+    for k in range(7, 1, -1):
+        out.data[out.n + k] = <char>(48 + digits % 10)
+        digits //= 10
+    out.n += 8
+    return 0
+
+
+cdef int out_number(OutC* out, int64_t n) except -1 nogil:
+    out_reserve(out, 24)
+    out.n += snprintf(out.data + out.n, 24, b"%lld", <long long>n)
+    return 0
+
+
+cdef class Printer:
+    """A layout.
+
+    verbose (0, 1, 2) and nbest (0: none) are -v and -n of CRF++. With posterior, labels are decoded by marginals. With
+    probability, a line gets the marginal probability of its label and the probability of the sentence's labels. With
+    partial, the input says in an extra column which labels are possible. separator (bytes) stands between the columns
+    added to a line.
+    """
+
+    def __init__(self, *, int verbose=0, int nbest=0, bint posterior=False, bint probability=False,
+                 bint partial=False, bytes separator=None):
+        if (verbose or nbest) and (probability or separator is not None) or (nbest and posterior):
+            raise ValueError("layouts that exclude each other")
+        self.verbose, self.nbest, self.probability = verbose, nbest, probability
+        self.how = HowC(posterior, partial)
+        self.separator = separator
+        self.between = <const char*>self.separator if separator is not None else NULL
+        self.between_len = len(separator or b"")
+
+    def text(self, Scratch x not None, Rows rows not None):
+        """A parsed block, labelled."""
+        cdef Output out = Output()
+        with nogil:
+            if self.verbose or self.nbest:
+                self.print_cells(x, rows, &out.c)
+            else:
+                self.print_lines(x, rows, &out.c)
+        return out.getvalue()
+
+    cdef int print_lines(self, Scratch x, Rows rows, OutC* out) except -1 nogil:
+        cdef uint16_t* labels = x.room(rows.c.n_tok)
+        cdef int64_t s, t, j, pos
+        cdef double p
+        if not self.probability:
+            x.decode(rows, 0, rows.c.n_seq, self.how, labels)
+            return write_tagged(&rows.c, 0, rows.c.n_seq, labels, x.decoder.name, x.decoder.name_len, self.between,
+                                self.between_len, out)
+        for s in range(rows.c.n_seq):
+            x.best(rows, s, self.how, labels)
+            x.expect(rows, s)
+            p = exp(x.path_score - x.lattice.c.logz)
+            pos = rows.c.line_start[rows.c.seq_ptr[s]]
+            out_lines(&rows.c, rows.c.seq_start[s], pos, False, out)
+            for t in range(rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1]):
+                j = labels[t - rows.c.seq_ptr[s]]
+                out_bytes(out, rows.c.text + pos, rows.c.line_end[t] - pos)
+                self.separate(rows, t, out)
+                out_bytes(out, x.decoder.name[j], x.decoder.name_len[j])
+                self.separate(rows, t, out)
+                out_probability(out, marginal(x, t - rows.c.seq_ptr[s], j))
+                self.separate(rows, t, out)
+                out_probability(out, p)
+                pos = rows.c.line_end[t]
+            out_bytes(out, rows.c.text + pos, rows.c.seq_end[s] - pos)
+            out_empty_line(&rows.c, rows.c.seq_end[s], out)
+        return out_lines(&rows.c, rows.c.tail_start, rows.c.n_text, True, out)
+
+    cdef int separate(self, Rows rows, int64_t t, OutC* out) except -1 nogil:
+        if self.between == NULL:
+            return out_char(out, rows_separator(&rows.c, t))
+        return out_bytes(out, self.between, self.between_len)
+
+    cdef int print_cells(self, Scratch x, Rows rows, OutC* out) except -1 nogil:
+        cdef uint16_t* labels = x.room(rows.c.n_tok)
+        cdef int64_t s, k
+        for s in range(rows.c.n_seq):
+            if self.nbest:
+                x.score(rows, s)
+                if self.how.partial:
+                    x.allow(rows, s)
+                if search_nbest(x.search, &x.lattice.c, self.nbest, 0.0, 1.0) == 0:
+                    x.impossible(rows, s)
+            else:
+                x.best(rows, s, self.how, labels)
+            x.expect(rows, s)
+            if not self.nbest:
+                self.print_path(x, rows, s, -1, x.path_score, labels, out)
+            for k in range(x.search.found if self.nbest else 0):
+                self.print_path(x, rows, s, k, x.search.scores[k], x.search.labels + k * x.search.length, out)
+        return 0
+
+    cdef int print_path(self, Scratch x, Rows rows, int64_t s, int64_t rank, double score, const uint16_t* labels,
+                        OutC* out) except -1 nogil:
+        """One analysis of a sentence; rank -1: the only one."""
+        cdef int64_t t, j, label, first = rows.c.seq_ptr[s], pos = rows.c.seq_start[s]
+        cdef bint other_lines = rows.c.form != FORM_COLUMNS  # there, only the names of the columns
+        out_bytes(out, b"# ", 2)
+        if rank >= 0:
+            out_number(out, rank)
+            out_char(out, b" ")
+        out_probability(out, exp(score - x.lattice.c.logz))
+        out_char(out, b"\n")
+        for t in range(first, rows.c.seq_ptr[s + 1]):
+            label = labels[t - first]
+            if other_lines:
+                out_lines(&rows.c, pos, rows.c.line_start[t], False, out)
+                pos = rows.c.line_end[t] + (rows.c.text[rows.c.line_end[t]] == b"\r") + 1
+            out_token_cells(&rows.c, t, out)
+            self.print_label(x, t - first, label, out)
+            if self.verbose == 2:
+                for j in range(x.lattice.c.L):
+                    self.print_label(x, t - first, j, out)
+            out_char(out, b"\n")
+        if other_lines:
+            out_lines(&rows.c, pos, rows.c.seq_end[s], False, out)
+        return out_char(out, b"\n")
+
+    cdef int print_label(self, Scratch x, int64_t t, int64_t j, OutC* out) except -1 nogil:
+        out_char(out, b"\t")
+        out_bytes(out, x.decoder.name[j], x.decoder.name_len[j])
+        if self.verbose:
+            out_char(out, b"/")
+            out_probability(out, marginal(x, t, j))
+        return 0
+
+
+cdef inline double marginal(Scratch x, int64_t t, int64_t j) noexcept nogil:
+    """Probability of label j at position t."""
+    return x.lattice.c.node[t * x.lattice.c.P + j]

@@ -1,0 +1,1 @@
+"""Counting chunks, tokens and words; what labels mean; scores and reports."""

@@ -1,0 +1,256 @@
+"""Scores of predicted labels against gold labels: chunks as conlleval counts them, tokens, words.
+
+    crfkit.evaluate(gold, predicted)                      two lists of sentences, each a list of labels
+    Outputs(["a.out", "b.out"]).scores                    files, gold and predicted label in the last two columns
+    Outputs(["a.out", "b.out"], keep=True).compare(0, 1)  is the difference more than chance?
+
+Labels are interned and counted block by block (core.chunks), so that memory does not grow with the input. The
+scheme `auto` is decided when all labels are known: until then the counts of every candidate are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence, Set
+from itertools import chain
+from typing import Any
+
+from crfkit.errors import DataError, OptionError
+from crfkit.text.reading import Block, Layout, Source, conllu_names
+from crfkit.text.rows import plural
+
+from .counting import Tally
+from .schemes import OTHER, PREFIXES, SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect
+from .scores import Comparison, Count, Scores
+from .significance import check_same_gold, shuffle
+
+__all__ = ["Comparison", "Count", "Outputs", "Scores", "evaluate", "read_lexicon"]
+
+SCHEME_NAMES = ("auto", *SCHEMES)
+
+
+def evaluate(
+    gold: Iterable[Sequence[str]],
+    predicted: Iterable[Sequence[str]],
+    scheme: str = "auto",
+    strict: bool = False,
+    *,
+    outside: str = "O",
+) -> Scores:
+    """Score sentences of predicted labels against sentences of gold labels.
+
+    scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none; see `crfkit.schemes`. With strict only
+    well-formed chunks count, and a label that the scheme does not have is an error.
+    """
+    names = _candidates(scheme, strict)
+    tally = Tally(_tables(names, strict), raw=scheme == "none", outside=outside.encode())
+    golds, predictions = iter(gold), iter(predicted)
+    n = 0
+    for n, sentence in enumerate(golds, 1):
+        guess = next(predictions, None)
+        if guess is None:
+            raise DataError(f"{plural(n - 1, 'predicted sentence')}, but more gold ones")
+        if isinstance(sentence, str) or isinstance(guess, str):
+            raise DataError("labels where sentences were expected: pass lists of lists of labels")
+        tally.add(list(sentence), list(guess))
+    if next(predictions, None) is not None:
+        raise DataError(f"{plural(n, 'gold sentence')}, but more predicted ones")
+    tally.finish()
+    chosen = _chosen([tally], scheme, strict)
+    return _scores(tally, names, chosen, strict)
+
+
+class Outputs:
+    """Labelled files, read and counted; if there are several, all by one scheme.
+
+    A file is a path, '-' or an open binary file; gold and predicted labels are the last two columns. With format
+    "crfsuite" the gold label is the first column, with "conllu" that of the name `label`. delimiter is a
+    character or a regular expression; without it, columns end at tabs, or at blanks where a line has no tab.
+    segments counts words too, and lexicon tells which of them are known. keep makes `compare` possible.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Any],
+        scheme: str = "auto",
+        strict: bool = False,
+        *,
+        outside: str = "O",
+        format: str = "columns",
+        label: str | None = None,
+        delimiter: str | None = None,
+        segments: bool = False,
+        lexicon: Set[bytes] | None = None,
+        keep: bool = False,
+    ):
+        self.strict = strict
+        self._names = _candidates(scheme, strict)
+        if segments and scheme == "none":
+            raise OptionError("words are found by the prefixes of labels, which scheme 'none' takes as they are")
+        separator, pattern = _separator("\t" if format == "crfsuite" else delimiter)
+        self._tallies = []
+        for entry in inputs:
+            blocks = iter(Source(entry, allow_empty=True))
+            first = next(blocks, None) or Block(b"")
+            tally = Tally(
+                _tables(self._names, strict),
+                word_starts=WORD_STARTS if segments else None,
+                lexicon=lexicon,
+                keep=keep,
+                raw=scheme == "none",
+                outside=outside.encode(),
+                separator=separator,
+                path=_name(entry),
+                form=format,
+                **_places(format, label, first),
+            )
+            for block in chain([first], blocks):
+                tally.feed(block.data if pattern is None else _resplit(block.data, pattern), block.first_line)
+            tally.finish()
+            self._tallies.append(tally)
+        if segments:
+            for tally in self._tallies:
+                _check_labels(tally, SEGMENT_PREFIXES, "a word segmentation")
+        self.scheme = _chosen(self._tallies, scheme, strict)
+        self.scores = [_scores(tally, self._names, self.scheme, strict) for tally in self._tallies]
+
+    def compare(self, first: int, second: int, *, shuffles: int = 10000, seed: int = 1) -> Comparison:
+        """Approximate randomisation (two-sided) between two of the files, whose gold labels must be the same."""
+        a, b = self._tallies[first], self._tallies[second]
+        check_same_gold(a, b)
+        extreme = shuffle(a, b, _counter(self._names, self.scheme, self.strict), shuffles, seed)
+        x, y = self.scores[first], self.scores[second]
+        names = ("precision", "recall", "f1", "accuracy")
+        return Comparison(
+            first=x.path,
+            second=y.path,
+            sentences=x.sentences,
+            shuffles=shuffles,
+            seed=seed,
+            differences={name: getattr(y, name) - getattr(x, name) for name in names},
+            p={name: (n + 1) / (shuffles + 1) for name, n in zip(names, extreme, strict=True)},
+        )
+
+
+def read_lexicon(path: Any) -> frozenset[bytes]:
+    """The words of a file: the first field of each line."""
+    words = (
+        line.split(maxsplit=1) for block in Source(path, allow_empty=True) for line in block.data.splitlines()
+    )
+    return frozenset(fields[0] for fields in words if fields)
+
+
+def _name(entry: Any) -> str:
+    if hasattr(entry, "read"):
+        return str(getattr(entry, "name", "<stream>"))
+    return "<stdin>" if entry == "-" else str(entry)
+
+
+def _places(form: str, label: str | None, first: Block) -> dict[str, int]:
+    """Where the labels stand in a file of this form, by its first block."""
+    if form == "crfsuite":
+        return {"gold_column": 0}
+    if form == "columns":
+        return {}
+    from crfkit.text.sources import label_column
+
+    names = conllu_names(first.data)
+    column = label_column(label, Layout(names=names, path=first.path), form)
+    return {} if column is None else {"gold_column": column, "before": len(names)}
+
+
+def _candidates(scheme: str, strict: bool) -> list[str]:
+    if scheme not in SCHEME_NAMES:
+        raise OptionError(f"unknown scheme '{scheme}'; expected one of {', '.join(SCHEME_NAMES)}")
+    if strict and scheme == "none":
+        raise OptionError("strict counting needs a scheme with chunks; 'none' has none")
+    return candidates(scheme, strict)
+
+
+def _tables(names: Iterable[str], strict: bool) -> list[tuple[bytes, bool]]:
+    return [(SCHEMES[name].strict if strict else SCHEMES[name].lenient, strict) for name in names]
+
+
+def _prefix(code: int) -> str:
+    return "?" if code == OTHER else PREFIXES[code]
+
+
+def _chosen(tallies: Iterable[Tally], scheme: str, strict: bool) -> str:
+    """The scheme to report; with strict, the labels have to be of it."""
+    tallies = list(tallies)
+    if scheme == "auto":
+        gold: set[str] = set()
+        predicted: set[str] = set()
+        for tally in tallies:
+            prefixes = tally.prefixes()
+            for label, (in_gold, in_predicted, _) in tally.label_counts().items():
+                gold.update(_prefix(prefixes[label]) * bool(in_gold))
+                predicted.update(_prefix(prefixes[label]) * bool(in_predicted))
+        scheme = detect(gold, predicted, strict)
+    if strict:
+        for tally in tallies:
+            _check_labels(tally, SCHEMES[scheme].prefixes, f"the scheme {scheme}")
+    return scheme
+
+
+def _check_labels(tally: Tally, allowed: str, what: str) -> None:
+    for label, code in tally.prefixes().items():
+        if _prefix(code) not in allowed:
+            raise DataError(
+                f"the label '{label}' is not one of {what}: expected the prefix {', '.join(allowed)}",
+                tally.path,
+                tally.first_lines[label] if tally.path is not None else None,
+            )
+
+
+def _counter(names: list[str], scheme: str, strict: bool) -> int:
+    """Which of the counters is that of the scheme; by its table, since iobes and bilou are one if lenient."""
+    (table,) = _tables([scheme], strict)
+    return _tables(names, strict).index(table)
+
+
+def _scores(tally: Tally, names: list[str], scheme: str, strict: bool) -> Scores:
+    which = _counter(names, scheme, strict)
+    counter = tally.counters[which]
+    labels = {label: Count(*counts) for label, counts in sorted(tally.label_counts().items())}
+    prefixes = tally.prefixes()
+    gold, found, correct, unknown, unknown_correct = tally.word_counts
+    return Scores(
+        tokens=tally.tokens,
+        sentences=tally.sentences,
+        correct_sentences=tally.sentences_correct,
+        scheme=scheme,
+        strict=strict,
+        chunks=Count(*counter.totals),
+        types={name: Count(*counts) for name, counts in sorted(counter.counts(tally.types).items())},
+        labels=labels,
+        confusion=dict(sorted(tally.confusion.items(), key=lambda item: (-item[1], item[0]))),
+        outside=frozenset(label for label in labels if _prefix(prefixes[label]) == "O"),
+        merged=Count(*tally.counters[0].totals) if which > 0 and not strict else None,
+        words=Count(gold, found, correct) if tally.counts_words else None,
+        unknown_words=Count(unknown, 0, unknown_correct) if tally.has_lexicon else None,
+        path=tally.path,
+    )
+
+
+def _separator(delimiter: str | None) -> tuple[str | bytes | None, re.Pattern[bytes] | None]:
+    """How the compiled scan splits lines, and the pattern for what it cannot do itself."""
+    if delimiter is None:
+        return None, None
+    if delimiter in ("\\s+", " +", "[ \\t]+", "[ \t]+"):
+        return "blanks", None
+    literal = {"\\t": "\t", "\\|": "|", "\\.": "."}.get(delimiter, delimiter).encode()
+    if len(literal) == 1:
+        return literal, None
+    try:
+        pattern = re.compile(delimiter.encode())
+    except re.error as error:
+        raise OptionError(f"the delimiter '{delimiter}' is no regular expression: {error}") from None
+    if pattern.match(b""):
+        raise OptionError(f"the delimiter '{delimiter}' matches the empty string")
+    return b"\x1f", pattern
+
+
+def _resplit(block: bytes, pattern: re.Pattern[bytes]) -> bytes:
+    """The block with the unit separator wherever the pattern matches."""
+    return b"\n".join(pattern.sub(b"\x1f", line.removesuffix(b"\r")) for line in block.split(b"\n"))

@@ -1,0 +1,248 @@
+"""What a template asks of the data, in the form the index computes it: the plan.
+
+    columns   of the data that any macro reads
+    views     what a macro makes of a cell: (column, transform), shared by all macros that do the same
+    nodes     the sequences of views in lines, as a tree: a node is its parent's cells and one further cell
+    slots     the different strings made from one node: literals around its cells, unigram or bigram
+    uses      one for each line (two for `*`): (node, where its first cell stands relative to the token, slot)
+
+    U05:%x[-1,0]/%x[0,0]     node (word, next word), base -1, slot "U05:" "/" ""
+    U06:%x[0,0]/%x[1,0]      the same node,          base  0, slot "U06:" "/" ""
+
+So the pair of words at a position is looked up once for both lines. Feature identity is CRF++'s: the expanded
+string. (node, cells, slot) stands for the string wherever that is the same thing; where two different cell
+tuples, or two slots, can give one string, attributes are identified `by_string`:
+
+ * no literal between two cells, or another slot whose leading literal begins this one's or is begun by it;
+ * a cell that contains a byte of the literals between cells: only such a tuple (it is *flagged*). Without such
+   bytes in the cells, the literals can be found in the string from the left, in one way only.
+
+The plan is part of the model format: an index on disk has one table for each column, view and node, in this order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from crfkit.template.macros import Line, Macro
+from crfkit.template.parsing import Template
+
+
+@dataclass(frozen=True)
+class View:
+    """A transform of the cells of one column; equality looks at a second cell, `delta` positions further on."""
+
+    kind: str
+    column: int
+    lower: bool = False
+    collapse: bool = False
+    length: int = 0
+    pattern: str = ""
+    column2: int = -1
+    delta: int = 0
+
+    @classmethod
+    def of(cls, macro: Macro) -> View:
+        if macro.kind == "=":
+            return cls("=", macro.column, column2=macro.column2, delta=macro.row2 - macro.row)
+        return cls(macro.kind, macro.column, macro.lower, macro.collapse, macro.length, macro.pattern)
+
+
+@dataclass
+class Slot:
+    """One string form of a node."""
+
+    literals: tuple[bytes, ...]
+    bigram: bool
+    rules: set[str | None]  # of the lines that make it, None where a line leaves it to the options
+    min_freqs: set[int | None]
+    reach: int = 0  # which labels before its own a bigram looks at: see history.pxd
+    by_string: bool = False
+
+    def split(self, string: bytes) -> list[bytes] | None:
+        """The cells that a string was made of, or None if the literals are not there. The first place where a
+        literal fits is the right one for cells without separators."""
+        head, *inner, tail = self.literals
+        if not string.startswith(head) or not string.endswith(tail) or len(string) < len(head) + len(tail):
+            return None
+        rest = string[len(head) : len(string) - len(tail)]
+        cells = []
+        for literal in inner:
+            cell, found, rest = rest.partition(literal)
+            if not found:
+                return None
+            cells.append(cell)
+        return [*cells, rest]
+
+
+class Node:
+    """Cells that stand at fixed distances from the first of them."""
+
+    def __init__(self, index: int, parent: Node | None, view: int, distance: int):
+        self.index, self.parent, self.view, self.distance = index, parent, view, distance
+        self.path: tuple[Node, ...] = (*(parent.path if parent else ()), self)
+        self.children: dict[tuple[int, int], Node] = {}
+        self.slots: list[Slot] = []
+        self.first, self.last = 0, 0  # range of bases, its children's included
+        self.used = False
+
+    def cover(self, base: int) -> None:
+        """Make sure that the node is computed for lines whose first cell stands at `base`."""
+        self.first = min(self.first, base) if self.used else base
+        self.last = max(self.last, base) if self.used else base
+        self.used = True
+
+
+@dataclass(frozen=True)
+class Use:
+    """A line at a token: the slot of a node, or for a line without macros (node -1) one of the constants."""
+
+    node: int
+    base: int
+    slot: int
+    bigram: bool
+    edge: bool  # a bigram that the first token does not have
+
+
+class Plan:
+    """A template compiled as far as that goes without data."""
+
+    def __init__(self, template: Template | None):
+        self.columns: list[int] = []
+        self.views: list[View] = []
+        self.nodes: list[Node] = []
+        self.constants: list[Slot] = []
+        self.uses: list[Use] = []
+        self.has_plain_bigram = False
+        self.padding = 0  # the furthest that any macro looks beyond a sentence
+        self._roots: dict[tuple[int, int], Node] = {}
+        self._view_numbers: dict[View, int] = {}
+        if template is None:  # data that name their attributes themselves
+            self.has_plain_bigram = True
+        else:
+            self.columns = sorted(template.columns)
+            self._add_lines(template)
+        self.separators = self._separators()
+        self._mark_by_string()
+
+    def _add_lines(self, template: Template) -> None:
+        for line in template.lines:
+            if line.reach:
+                self._add(_without_history(line), True)
+                continue
+            for bigram in (False, True):
+                if "UB"[bigram] in line.kinds:
+                    self._add(line, bigram)
+
+    def _add(self, line: Line, bigram: bool) -> None:
+        edge = bigram and not line.reach
+        if not line.macros:
+            if edge and not self.has_plain_bigram:
+                self.has_plain_bigram = True  # the label-pair weights themselves: no attribute
+                return
+            slot = Slot(line.literals, bigram, {line.rule}, {line.min_freq}, line.reach, by_string=True)
+            self.uses.append(Use(-1, 0, len(self.constants), bigram, edge))
+            self.constants.append(slot)
+            return
+        base = line.macros[0].row
+        node = None
+        for macro in line.macros:
+            node = self._node(node, macro, base)
+        assert node is not None
+        self.uses.append(Use(node.index, base, self._slot(node, line, bigram), bigram, edge))
+
+    def _node(self, parent: Node | None, macro: Macro, base: int) -> Node:
+        """The node of a macro in a line that has begun with `parent`, whose first macro looks at `base`."""
+        self.padding = max(self.padding, abs(macro.row), abs(macro.row2))
+        children = self._roots if parent is None else parent.children
+        key = (self._view(View.of(macro)), macro.row - base)
+        if key not in children:
+            children[key] = Node(len(self.nodes), parent, *key)
+            self.nodes.append(children[key])
+        children[key].cover(base)
+        return children[key]
+
+    def _view(self, view: View) -> int:
+        if view not in self._view_numbers:
+            self._view_numbers[view] = len(self.views)
+            self.views.append(view)
+        return self._view_numbers[view]
+
+    def _slot(self, node: Node, line: Line, bigram: bool) -> int:
+        """The slot of a line. Lines that differ only in where they look share their features."""
+        for number, slot in enumerate(node.slots):
+            if (slot.literals, slot.bigram, slot.reach) == (line.literals, bigram, line.reach):
+                slot.rules.add(line.rule)
+                slot.min_freqs.add(line.min_freq)
+                return number
+        node.slots.append(Slot(line.literals, bigram, {line.rule}, {line.min_freq}, line.reach))
+        return len(node.slots) - 1
+
+    def containers(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Slots of unigram lines -> the slot of a line whose cells decide theirs: where the attribute of the second
+        one occurs, the same attribute of the first one does. Of several, the one with the fewest cells."""
+        made: dict[tuple[int, int], list[Use]] = {}
+        for use in self.uses:
+            if use.node >= 0 and not use.bigram:
+                made.setdefault((use.node, use.slot), []).append(use)
+        # A slot that several lines share does not tell which of them made an attribute.
+        cells = {slot: self._cells(uses[0]) for slot, uses in made.items() if len(uses) == 1}
+        plain: dict[frozenset[tuple[int, int]], tuple[int, int]] = {}
+        for slot, (found, whole) in cells.items():
+            if whole:
+                plain.setdefault(found, slot)
+        containers = {}
+        for slot, (found, _) in cells.items():
+            wider = [all_cells for all_cells in plain if found <= all_cells and plain[all_cells] != slot]
+            if wider:
+                containers[slot] = plain[min(wider, key=len)]
+        return containers
+
+    def _cells(self, use: Use) -> tuple[frozenset[tuple[int, int]], bool]:
+        """The cells that a line looks at, as columns and distances from the token; whether it takes them as they are."""
+        found, whole = set(), True
+        for node in self.nodes[use.node].path:
+            view, row = self.views[node.view], use.base + node.distance
+            found.add((view.column, row))
+            if view.column2 >= 0:
+                found.add((view.column2, row + view.delta))
+            whole &= view == View("x", view.column)
+        return frozenset(found), whole
+
+    def _separators(self) -> bytes:
+        inner = {byte for node in self.nodes for slot in node.slots for byte in b"".join(slot.literals[1:-1])}
+        return bytes(sorted(inner))
+
+    def _mark_by_string(self) -> None:
+        """Find the slots whose strings other cells or another slot could give too."""
+        for bigram in (False, True):
+            slots = [slot for node in self.nodes for slot in node.slots if slot.bigram == bigram]
+            for slot in slots:
+                slot.by_string = not all(slot.literals[1:-1])
+            # In sorted order, all that begin with a literal follow it without a gap.
+            begun: list[Slot] = []
+            for slot in sorted(slots, key=lambda slot: slot.literals[0]):
+                while begun and not slot.literals[0].startswith(begun[-1].literals[0]):
+                    begun.pop()
+                begun.append(slot)
+                if len(begun) > 1:
+                    for either in begun:
+                        either.by_string = True
+            for constant in self.constants:
+                for slot in slots:
+                    if constant.bigram == bigram and constant.literals[0].startswith(slot.literals[0]):
+                        slot.by_string = True
+
+
+def _without_history(line: Line) -> Line:
+    """The line with its %y macros as text: an attribute of a pair or three of labels. Percent signs that are text are
+    doubled, so that no other line can have the same literals."""
+    literals, macros = [line.literals[0].replace(b"%", b"%%")], []
+    for macro, literal in zip(line.macros, line.literals[1:], strict=True):
+        escaped = literal.replace(b"%", b"%%")
+        if macro.kind == "y":
+            literals[-1] += b"%%y[%d]" % macro.row + escaped
+        else:
+            macros.append(macro)
+            literals.append(escaped)
+    return replace(line, literals=tuple(literals), macros=tuple(macros))

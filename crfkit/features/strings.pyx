@@ -1,0 +1,186 @@
+"""Interned strings: bytes <-> ids 0, 1, 2.. in order of first occurrence, compared byte by byte.
+
+    slot   [power of two]   (tag, id + 1)      probed linearly from the low half of the hash
+    offset [n+1]            where each string starts in the arena
+    arena                   all strings, one after the other
+
+A table grows while a corpus is read. Packed, it is those three arrays as they are, so a model file
+is searched where it lies in memory.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from crfkit.memory cimport buffer_free, buffer_reserve
+
+from crfkit.errors import ModelFileError
+
+cdef enum:
+    FEWEST_SLOTS = 16
+    MOST_STRINGS = 0x7FFFFFFE
+
+
+cdef class StringTable:
+    """A growable table of distinct byte strings, or a read-only one over the arrays of `pack`."""
+
+    def __cinit__(self):
+        self.mapped = None
+        self.reserve_slots(0)
+        buffer_reserve(&self.offsets, 1, sizeof(int64_t))
+        buffer_reserve(&self.bytes, 1, 1)
+        (<int64_t*>self.offsets.data)[0] = 0
+        self.c.offset = <const int64_t*>self.offsets.data
+        self.c.arena = self.bytes.data
+
+    def __dealloc__(self):
+        buffer_free(&self.slots)
+        buffer_free(&self.offsets)
+        buffer_free(&self.bytes)
+
+    cdef int reserve_slots(self, int64_t n) except -1 nogil:
+        """Enlarge the slots until n strings fill at most two thirds of them, and insert all strings again."""
+        cdef int64_t size = FEWEST_SLOTS
+        cdef int64_t i
+        cdef uint64_t at, h
+        cdef StringSlotC* slot
+        while n * 3 > size * 2:
+            size *= 2
+        if self.c.slot != NULL and <uint64_t>size <= self.c.mask + 1:
+            return 0
+        buffer_reserve(&self.slots, size, sizeof(StringSlotC))
+        slot = <StringSlotC*>self.slots.data
+        memset(slot, 0, <size_t>size * sizeof(StringSlotC))
+        self.c.slot = slot
+        self.c.mask = <uint64_t>size - 1
+        for i in range(self.c.n):
+            h = string_hash(self.c.arena + self.c.offset[i], self.c.offset[i + 1] - self.c.offset[i])
+            at = h & self.c.mask
+            while slot[at].ref != 0:
+                at = (at + 1) & self.c.mask
+            slot[at].tag = <uint32_t>(h >> 32)
+            slot[at].ref = <uint32_t>i + 1
+        return 0
+
+    cdef int32_t intern(self, const char* s, int64_t n) except -1 nogil:
+        """The id of the string, a new one if it was never seen."""
+        cdef uint64_t h = string_hash(s, n)
+        cdef int32_t found = strings_find(&self.c, s, n, h)
+        return found if found >= 0 else self.add(s, n, h)
+
+    cdef int32_t add(self, const char* s, int64_t n, uint64_t h) except -1 nogil:
+        """Append a string that is not there yet."""
+        cdef int64_t i = self.c.n
+        cdef uint64_t at
+        cdef StringSlotC* slot
+        if self.mapped is not None:
+            raise TypeError("a table mapped from a model cannot grow")
+        if i >= MOST_STRINGS:
+            raise OverflowError("more than two thousand million different strings")
+        if (i + 1) * 3 > <int64_t>(self.c.mask + 1) * 2:
+            self.reserve_slots((i + 1) * 2)
+        buffer_reserve(&self.offsets, i + 2, sizeof(int64_t))
+        buffer_reserve(&self.bytes, self.c.n_bytes + n, 1)
+        memcpy(self.bytes.data + self.c.n_bytes, s, <size_t>n)
+        self.c.n_bytes += n
+        (<int64_t*>self.offsets.data)[i + 1] = self.c.n_bytes
+        self.c.offset = <const int64_t*>self.offsets.data
+        self.c.arena = self.bytes.data
+        slot = <StringSlotC*>self.slots.data
+        at = h & self.c.mask
+        while slot[at].ref != 0:
+            at = (at + 1) & self.c.mask
+        slot[at].tag = <uint32_t>(h >> 32)
+        slot[at].ref = <uint32_t>i + 1
+        self.c.n = i + 1
+        return <int32_t>i
+
+    def __len__(self):
+        return self.c.n
+
+    def __getitem__(self, int64_t i):
+        cdef const char* s
+        cdef int64_t n
+        if i < 0 or i >= self.c.n:
+            raise IndexError(f"string {i} of {self.c.n}")
+        n = strings_get(&self.c, <int32_t>i, &s)
+        return s[:n]
+
+    def __iter__(self):
+        for i in range(self.c.n):
+            yield self[i]
+
+    def find(self, bytes string not None):
+        """The id of a string, or -1."""
+        cdef const char* s = string
+        return strings_find(&self.c, s, len(string), string_hash(s, len(string)))
+
+    def intern_bytes(self, bytes string not None):
+        """The id of a string, a new one if it was never seen."""
+        return self.intern(string, len(string))
+
+    def select(self, const int32_t[::1] keep not None):
+        """A new table of the strings with these ids, numbered in this order."""
+        cdef StringTable chosen = StringTable()
+        cdef const char* s
+        cdef int64_t n, i
+        chosen.reserve_slots(keep.shape[0])
+        for i in range(keep.shape[0]):
+            n = strings_get(&self.c, keep[i], &s)
+            chosen.intern(s, n)
+        return chosen
+
+    def pack(self):
+        """(slots, offsets, arena) as bytes; equal tables give equal bytes."""
+        cdef const char* slots = <const char*>self.c.slot
+        cdef const char* offsets = <const char*>self.c.offset
+        return (slots[: (self.c.mask + 1) * sizeof(StringSlotC)],
+                offsets[: (self.c.n + 1) * sizeof(int64_t)],
+                self.c.arena[: self.c.n_bytes])
+
+    @staticmethod
+    def from_buffers(slots, offsets, arena, bint verify=True):
+        """A read-only table over packed buffers, which must stay unchanged. `verify` checks every slot and
+        offset; without it a damaged table may answer wrongly, but reads nothing outside the buffers."""
+        cdef StringTable table = StringTable()
+        cdef const unsigned char[::1] slot_bytes = memoryview(slots).cast("B")
+        cdef const unsigned char[::1] offset_bytes = memoryview(offsets).cast("B")
+        cdef const unsigned char[::1] arena_bytes = memoryview(arena).cast("B")
+        cdef int64_t n_slots = slot_bytes.shape[0] // <int64_t>sizeof(StringSlotC)
+        cdef int64_t n = offset_bytes.shape[0] // <int64_t>sizeof(int64_t) - 1
+        if (slot_bytes.shape[0] % <int64_t>sizeof(StringSlotC) or n_slots < 1 or n_slots & (n_slots - 1)
+                or n_slots > <int64_t>1 << 32):
+            raise ModelFileError(f"string table: {slot_bytes.shape[0]} bytes are no power of two of slots")
+        if offset_bytes.shape[0] % <int64_t>sizeof(int64_t) or n < 0 or n > MOST_STRINGS or n >= n_slots:
+            raise ModelFileError(f"string table: {offset_bytes.shape[0]} bytes of offsets for {n_slots} slots")
+        table.mapped = (slot_bytes, offset_bytes, arena_bytes)
+        table.c.n = n
+        table.c.mask = <uint64_t>n_slots - 1
+        table.c.n_bytes = arena_bytes.shape[0]
+        table.c.slot = <const StringSlotC*>&slot_bytes[0]
+        table.c.offset = <const int64_t*>&offset_bytes[0]
+        if arena_bytes.shape[0]:
+            table.c.arena = <const char*>&arena_bytes[0]
+        if verify:
+            check_strings(table)
+        return table
+
+
+cdef int check_strings(StringTable table) except -1:
+    """Refuse a mapped table that is not exactly what `pack` writes for its strings."""
+    cdef const StringTableC* t = &table.c
+    cdef int64_t i, used = 0
+    cdef uint64_t at, h
+    if t.offset[0] != 0 or t.offset[t.n] != t.n_bytes:
+        raise ModelFileError("string table: the offsets do not cover the strings")
+    for i in range(t.n):
+        if t.offset[i + 1] < t.offset[i] or t.offset[i + 1] > t.n_bytes:
+            raise ModelFileError(f"string table: offset {i + 1} is out of order")
+    for i in range(<int64_t>t.mask + 1):
+        used += t.slot[i].ref != 0
+    if used != t.n:
+        raise ModelFileError(f"string table: {used} slots in use for {t.n} strings")
+    for i in range(t.n):
+        h = string_hash(t.arena + t.offset[i], t.offset[i + 1] - t.offset[i])
+        if strings_find(t, t.arena + t.offset[i], t.offset[i + 1] - t.offset[i], h) != i:
+            raise ModelFileError(f"string table: string {i} is not found where its hash says")
+    return 0

@@ -1,0 +1,97 @@
+"""Pairs of numbers numbered in order of first occurrence: cell tuples, as (tuple without its last cell, last cell).
+
+While a corpus is read, a table grows and gives ids. Packed, it is read only, and an entry holds the attributes
+of its gram: what identifies the gram is then where its entry stands, and one cache line answers the question.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+
+
+cdef struct GramC:
+    uint32_t a, b
+    uint32_t ref            # id + 1; 0 = empty
+
+
+cdef struct GramTableC:     # starts as zeros
+    int64_t n
+    uint64_t mask           # slots - 1
+    BufferC slots           # of GramC, at most 2/3 full
+
+
+cdef inline uint64_t gram_hash(uint32_t a, uint32_t b) noexcept nogil:
+    """32 mixed bits."""
+    cdef uint64_t h = ((<uint64_t>a << 32) | b) * <uint64_t>0x9E3779B97F4A7C15
+    h = (h ^ (h >> 32)) * <uint64_t>0xD6E8FEB86659FD93
+    return h >> 32
+
+
+cdef inline int grams_grow(GramTableC* t, int64_t n) except -1 nogil:
+    cdef BufferC fresh
+    cdef GramC* was = <GramC*>t.slots.data
+    cdef GramC* slot
+    cdef int64_t size = 16, i, old_size = <int64_t>t.mask + 1 if was != NULL else 0
+    cdef uint64_t at
+    while n * 3 > size * 2:
+        size *= 2
+    fresh.data = fresh.block = NULL
+    fresh.capacity = 0
+    buffer_reserve(&fresh, size, sizeof(GramC))
+    slot = <GramC*>fresh.data
+    memset(slot, 0, <size_t>size * sizeof(GramC))
+    t.mask = <uint64_t>size - 1
+    for i in range(old_size):
+        if was[i].ref:
+            at = gram_hash(was[i].a, was[i].b) & t.mask
+            while slot[at].ref:
+                at = (at + 1) & t.mask
+            slot[at] = was[i]
+    buffer_free(&t.slots)
+    t.slots = fresh
+    return 0
+
+
+cdef inline int grams_reserve(GramTableC* t, int64_t more) except -1 nogil:
+    """Make room for so many more grams. The slots are three halves of them or up to twice that."""
+    if t.slots.data == NULL or (t.n + more) * 3 > <int64_t>(t.mask + 1) * 2:
+        grams_grow(t, t.n + more)
+    return 0
+
+
+cdef inline int32_t grams_intern(GramTableC* t, uint32_t a, uint32_t b) except -1 nogil:
+    """The id of a gram, a new one if it was never seen. There must be room for one more: see grams_reserve."""
+    cdef GramC* slot = <GramC*>t.slots.data
+    cdef uint64_t at = gram_hash(a, b) & t.mask
+    while slot[at].ref:
+        if slot[at].a == a and slot[at].b == b:
+            return <int32_t>(slot[at].ref - 1)
+        at = (at + 1) & t.mask
+    if t.n >= 0x7FFFFFFE:
+        raise OverflowError("more than two thousand million different cell tuples")
+    t.n += 1
+    slot[at].a, slot[at].b, slot[at].ref = a, b, <uint32_t>t.n
+    return <int32_t>(t.n - 1)
+
+
+cdef inline int64_t packed_home(uint32_t a, uint32_t b, int64_t n_entries) noexcept nogil:
+    """Where the search for a gram starts: any number of entries will do, not powers of two alone."""
+    return <int64_t>((gram_hash(a, b) * <uint64_t>n_entries) >> 32)
+
+
+cdef inline int32_t packed_find(const int32_t* entry, int64_t n_entries, int64_t width, int32_t a, int32_t b,
+                                int64_t at) noexcept nogil:
+    """The number of the entry (a, b, attributes...) of a gram, searched from its home, or -1."""
+    cdef int64_t probes
+    cdef const int32_t* e
+    for probes in range(n_entries):
+        e = entry + at * width
+        if e[0] == a and e[1] == b:
+            return <int32_t>at
+        if e[0] < 0:
+            return -1
+        at += 1
+        if at == n_entries:
+            at = 0
+    return -1

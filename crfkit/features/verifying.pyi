@@ -1,0 +1,3 @@
+from .walk import Features
+
+def verify_index(index: Features) -> None: ...

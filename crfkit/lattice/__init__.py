@@ -1,0 +1,1 @@
+"""Scores of one sentence, and the recursions over them."""

@@ -1,0 +1,1 @@
+"""A training run, from files to a model; `learn.py` is the page to read first."""

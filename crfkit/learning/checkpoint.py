@@ -1,0 +1,177 @@
+"""Checkpoints: where a training run stands, in a file from which it goes on to the very same model.
+
+The container is that of models: whole or not at all, and verified when it is read. Its header holds
+
+    identity    of data and options, see below        trainer     the state of the trainer: numbers and texts
+    standing    passes, seconds, best score ...       finished    whether training was over
+
+and its sections the vectors of the trainer ("trainer.NAME") and the best weights so far ("best"). To go on with other
+data or options would give a model that no single run gives, so that is refused; only limits may be raised.
+"""
+
+from __future__ import annotations
+
+import array
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from crfkit import modelfile, options
+from crfkit.errors import FileError, ModelFileError, OptionError
+from crfkit.version import __version__
+
+from .run import Run, interval
+
+if TYPE_CHECKING:
+    from .corpus import Corpus
+
+# Limits only say when to stop; all passes before are the same.
+LIMITS = frozenset({"passes", "max_iter"})
+
+
+@dataclass
+class Standing:
+    """How far a run has come, and the best weights on development data."""
+
+    passes: int = 0
+    seconds: float = 0.0
+    log_size: int = 0
+    best_score: float | None = None
+    best_pass: int = 0
+    waited: int = 0
+    """Passes since the best score."""
+    best: array.array | None = field(default=None, repr=False)
+    best_l1: float | None = None
+    last_loss: float | None = None
+    least_loss: float | None = None
+
+    def note_loss(self, record: dict[str, Any]) -> None:
+        """Take note of what a pass lost."""
+        if "loss" in record:
+            self.last_loss = record["loss"]
+            self.least_loss = min(record["loss"], record["loss"] if self.least_loss is None else self.least_loss)
+
+    def offer(self, score: float, weights: array.array, l1: float | None) -> None:
+        """Take note of the score of a pass."""
+        if self.best_score is None or score > self.best_score:
+            self.best_score, self.best, self.best_l1, self.best_pass, self.waited = score, weights, l1, self.passes, 0
+        else:
+            self.waited += 1
+
+
+def _standing(saved: dict[str, Any]) -> Standing:
+    counts = {name: saved[name] for name in ("passes", "log_size", "waited", "best_pass")}
+    if not all(type(count) is int and count >= 0 for count in counts.values()):
+        raise ValueError("a count is not one")
+    best, last, least = (None if saved[name] is None else float(saved[name]) for name in ("best_score", "last_loss", "least_loss"))
+    return Standing(**counts, seconds=float(saved["seconds"]), best_score=best, last_loss=last, least_loss=least)
+
+
+class Checkpoint:
+    """The checkpoint of one run: read if the run is to be resumed, and written as it goes on."""
+
+    def __init__(self, path: str | os.PathLike[str], run: Run, algorithm: str, chosen: Any):
+        """FileError, ModelFileError or OptionError if it cannot be used: before any data are read."""
+        self.path = os.fspath(path)
+        self.every_passes, self.every_seconds = interval(run.checkpoint_every or 1)
+        self.written = time.monotonic()
+        own = {name: value for name, value in asdict(chosen).items() if name not in LIMITS}
+        own.update(features=run.features, min_freq=run.min_freq, patience=run.patience, seed=run.seed, select=run.select)
+        self.identity: dict[str, Any] = {"crfkit": __version__, "algorithm": algorithm, "options": own}
+        self.file = self._opened(run.resume)
+        modelfile.check_writable(self.path)
+
+    def _opened(self, resume: bool) -> modelfile.ModelFile | None:
+        """The file to resume from, or None if there is none."""
+        if not os.path.lexists(self.path):
+            return None
+        try:
+            file = self._checked(modelfile.read(self.path))
+        except (FileError, ModelFileError) as error:
+            if resume:
+                raise
+            raise FileError(f"{error}; give another name to --checkpoint, or remove this file") from None
+        if not resume:
+            if not file.header["finished"]:
+                raise FileError(f"{self.path}: holds a run that is not finished: add --resume to go on with it, or remove it")
+            return None
+        saved = file.header["identity"]
+        for name in ("crfkit", "algorithm"):
+            self._compare(name, saved.get(name), self.identity[name])
+        theirs = saved.get("options")
+        for name, value in self.identity["options"].items():
+            self._compare(options.flag(name), theirs.get(name) if isinstance(theirs, dict) else None, value)
+        return file
+
+    def _checked(self, file: modelfile.ModelFile) -> modelfile.ModelFile:
+        header = file.header
+        kinds = {"identity": dict, "standing": dict, "trainer": dict, "finished": bool}
+        if header.get("kind") != modelfile.CHECKPOINT or not all(isinstance(header.get(name), kind) for name, kind in kinds.items()):
+            raise ModelFileError(f"{self.path}: not a checkpoint")
+        return file
+
+    def _compare(self, name: str, saved: Any, wanted: Any) -> None:
+        if saved != wanted:
+            raise OptionError(f"{self.path}: was written with {name} {saved}, not {wanted}; resume with what it was written with")
+
+    def identify(self, corpus: Corpus, initial: array.array | None, dev: Iterable[bytes] | None) -> None:
+        """Take note of the data of this run; OptionError if the file is from a run with others."""
+        from xxhash import xxh3_128
+
+        layout = corpus.layout
+        numbers = xxh3_128(f"{layout.n_features} {layout.n_cells} {layout.hot} {layout.has_tau}".encode())
+        for values in layout.arrays().values():
+            numbers.update(values)
+        parts: dict[str, Iterable[Any] | None] = {"--init model": None if initial is None else [initial], "--dev data": dev}
+        found: dict[str, str | None] = {"training data or template": f"{corpus.dataset.checksum()} {numbers.hexdigest()}"}
+        for name, pieces in parts.items():
+            checksum = xxh3_128()
+            for piece in pieces or ():
+                checksum.update(piece)
+            found[name] = None if pieces is None else checksum.hexdigest()
+        self.identity["data"] = found
+        theirs = None if self.file is None else self.file.header["identity"].get("data")
+        for name, value in found.items():
+            if self.file is not None and (theirs.get(name) if isinstance(theirs, dict) else None) != value:
+                raise OptionError(f"{self.path}: was written by a run with another {name}; resume with what it was written with")
+
+    def resume(self, trainer: Any) -> Standing:
+        """Bring a new trainer to where the run was; the start if there is nothing to resume."""
+        if self.file is None:
+            return Standing()
+        header, file = self.file.header, self.file
+        vectors = {
+            name.removeprefix("trainer."): file.section(name, entry.dtype)
+            for name, entry in file.sections.items() if name.startswith("trainer.")
+        }  # fmt: skip
+        try:
+            trainer.restore({**header["trainer"], **vectors})
+            standing = _standing(header["standing"])
+            if getattr(trainer, "passes", standing.passes) != standing.passes:
+                raise ValueError("passes: others than those of the trainer")
+            if standing.best_score is not None:
+                standing.best = array.array("f", file.section("best", "float32", (trainer.layout.n_cells,)))
+        except (KeyError, OverflowError, TypeError, ValueError) as error:
+            raise ModelFileError(f"{self.path}: damaged: not the state of such a run ({' '.join(str(error).split())})") from None
+        self.file = None  # the mapping is not needed any more
+        return standing
+
+    def due(self, passes: int) -> bool:
+        """Whether to write it after this pass."""
+        if self.every_passes:
+            return passes % self.every_passes == 0
+        return time.monotonic() - self.written >= self.every_seconds
+
+    def write(self, trainer: Any, standing: Standing, finished: bool) -> None:
+        """Replace the checkpoint. FileError if that fails; the one before is then still there."""
+        state = trainer.state()
+        plain = {name: value for name, value in state.items() if not isinstance(value, (array.array, memoryview))}
+        sections = {f"trainer.{name}": value for name, value in state.items() if name not in plain}
+        if standing.best is not None:
+            sections["best"] = standing.best
+        counts = {name: value for name, value in vars(standing).items() if name != "best"}
+        header = {"kind": modelfile.CHECKPOINT, "identity": self.identity, "standing": counts, "trainer": plain, "finished": finished}
+        modelfile.write(self.path, header, sections)
+        self.written = time.monotonic()

@@ -1,0 +1,59 @@
+"""Noticing that training goes astray: weights or losses that are not finite, or that grow out of all proportion."""
+
+from __future__ import annotations
+
+import array
+import math
+from typing import TYPE_CHECKING, Any
+
+from crfkit.errors import TrainingError
+
+if TYPE_CHECKING:
+    from .progress import Progress
+
+GROWN = 10.0  # times the least loss of a pass before
+ABSURD = 1000.0  # times the loss of weights of zero: training ends if it has been better
+POOR = 10.0  # times that loss: worth a warning at the end
+LARGEST_VALUE = 1e6  # of a feature, up to which every trainer is tested
+
+
+class Divergence:
+    """Looks at each pass of a run. Only trainers with a rate can have a wrong one."""
+
+    def __init__(self, options: Any, tokens: int, labels: int):
+        self.has_rate = hasattr(options, "rate")
+        self.untrained = tokens * math.log(labels)
+        self.advice = ("lower --rate, or " if self.has_rate else "") + "scale down the values of the features"
+
+    def check(self, record: dict[str, Any], least: float | None) -> None:
+        """TrainingError if a pass shows that training diverges; `least` is the least loss of the passes before."""
+        loss = record.get("loss", record.get("objective", 0.0))
+        if not math.isfinite(loss) or not math.isfinite(record.get("mean_abs_weight", 0.0)):
+            raise TrainingError(f"training diverged in pass {record['pass']}: not all numbers are finite; {self.advice}")
+        if self.has_rate and least is not None and loss > GROWN * least and loss > ABSURD * self.untrained:
+            raise TrainingError(
+                f"training diverged in pass {record['pass']}: the loss is {loss:.3g}, it has been {least:.3g}; {self.advice}"
+            )
+
+    def warning(self, loss: float) -> str | None:
+        """What to say of a loss at the end of training, if anything."""
+        if not self.has_rate or loss <= POOR * self.untrained:
+            return None
+        return f"the loss, {loss:.3g}, is far above that of no training at all, {self.untrained:.3g}: probabilities will mean nothing; {self.advice}"
+
+    def finish(self, weights: array.array, loss: float | None, l1: float | None, progress: Progress) -> None:
+        """Look at what has been learned, the last loss, and the penalty: TrainingError, or warnings."""
+        from crfkit.trainers.base import all_finite, summarise
+
+        if not all_finite(weights):
+            raise TrainingError(f"training diverged: a weight is not finite; {self.advice}")
+        progress.warn(self.warning(loss or 0.0))
+        if not summarise(weights)[0]:
+            progress.warn("all weights are zero: every token will have the same label" + (f"; lower --l1, which is {l1:g}" if l1 else ""))
+
+
+def value_warning(largest: float) -> str | None:
+    """What to say of data whose values reach `largest`, if anything."""
+    if largest <= LARGEST_VALUE:
+        return None
+    return f"values of the features reach {largest:.3g}; beyond {LARGEST_VALUE:g} trainers may learn badly or not at all: scale them down"

@@ -1,0 +1,80 @@
+"""Memory: what a training run will take, and limits on it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crfkit import options as trainer_options
+from crfkit.errors import TrainingError
+
+from .run import size
+
+if TYPE_CHECKING:
+    from .corpus import Corpus
+
+DOUBLE = 8
+WEIGHT = 4
+TOKENS, SEQUENCES = 2048, 16  # what a thread takes at once, of batch trainers and others: with fewer there are fewer threads
+INDEX = 32  # bytes for each attribute when the model is made, about: its tables and its string
+
+
+def in_use() -> tuple[int, int]:
+    """Bytes that this process has in memory now, and had at its peak; zeros where the system does not tell."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        found = {line.split(":")[0]: int(line.split()[1]) << 10 for line in lines if line.startswith(("VmRSS", "VmHWM"))}
+        return found["VmRSS"], found["VmHWM"]
+    except (OSError, KeyError):
+        pass
+    try:
+        import resource
+    except ImportError:
+        return 0, 0
+    # Of a process that was started by a larger one, this is the peak of the larger one.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return peak, peak
+
+
+def lattice_bytes(corpus: Corpus) -> int:
+    """The scratch of one thread for the longest sequence: six numbers a label and token, matrices, and two more of
+    these a token where rich features make edges differ."""
+    width, longest = (len(corpus.dataset.labels) + 7) // 8 * 8, corpus.dataset.longest
+    matrices = 5 + 2 * min(longest, corpus.dataset.n_incidences[1])
+    return DOUBLE * width * (6 * longest + matrices * width)
+
+
+def expected_memory(corpus: Corpus, options: Any, threads: int, taggers: int = 0) -> int:
+    """Bytes at the peak of training with so many threads, and of so many that tag development data: what is in use
+    now, and what the trainer keeps for each cell of the layout. 0 where the system does not tell what is in use."""
+    now, peak = in_use()
+    if not now:
+        return 0
+    batch = hasattr(options, "max_iter")
+    threads = min(threads, 1 + (corpus.dataset.n_tokens // TOKENS if batch else corpus.dataset.n_sequences // SEQUENCES))
+    own = corpus.layout.n_cells * options.bytes_per_cell(threads)
+    own += sum(corpus.layout.n_attributes) * (INDEX + getattr(options, "bytes_per_attribute", 0))
+    if isinstance(options, trainer_options.Lbfgs):
+        from crfkit.trainers.batch.lbfgs import warm_up_bytes
+
+        # It has weights of its own; no other vector is in use before it is over.
+        own = max(own, corpus.layout.n_cells * 2 * WEIGHT + warm_up_bytes(corpus.dataset, corpus.layout, options))
+    if isinstance(options, (trainer_options.Lbfgs, trainer_options.Owlqn)):
+        from crfkit.trainers.batch.visits import bytes_of_visits
+
+        own += bytes_of_visits(corpus.dataset, corpus.layout, threads)
+    if isinstance(options, trainer_options.Sbcd):
+        from crfkit.trainers.batch.sbcd import bytes_of_data
+
+        own += bytes_of_data(corpus.dataset, corpus.layout)
+    return max(peak, now + own + (threads + taggers) * lattice_bytes(corpus))
+
+
+def check_memory(expected: int, limit: Any) -> None:
+    """TrainingError if training would take more than the limit (a size, or None)."""
+    if limit is not None and expected > size(limit):
+        raise TrainingError(
+            f"training would take about {expected / 2**20:,.0f} MB of memory, more than --max-memory {limit}: use an online trainer "
+            "such as sgd or perceptron, raise --min-freq, or take --features observed"
+        )

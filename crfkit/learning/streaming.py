@@ -1,0 +1,197 @@
+"""One pass over a stream that is never held in memory: `crfkit learn -a adf --passes 1 TEMPLATE - MODEL`.
+
+The stream is cut into windows of --window sequences, the last one being what is left. For each window
+
+    the features observed in it are added to those there are, with a weight of zero;
+    ADF makes an update from each of its sequences, in their order;
+    rates fall: rate *= alpha - u (alpha - beta), u the part of the window's sequences in which an attribute occurred;
+    and the window is forgotten.
+
+So the features are those that training on the whole would have observed, but an attribute has no weight for a label
+before the window in which it is first seen with it. A rate starts at --rate when its attribute first appears: what the
+stream has not shown yet has not settled. As nobody knows how many sequences there will be, the penalty
+l2 / |S| of an update counts as |S| those up to the end of its window. Memory grows with distinct features and with
+the strings that identify them, not with tokens.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from crfkit.errors import DataError, FileError, OptionError
+from crfkit.template.parsing import Template
+from crfkit.text.sources import label_column, parsed_blocks
+
+from .corpus import (
+    Corpus,
+    fitted,
+    id_warning,
+    plain_bigram,
+    refuse_bare_labels,
+    refuse_history,
+    refuse_labels,
+)
+from .divergence import Divergence, value_warning
+from .passlog import PassLog
+
+if TYPE_CHECKING:
+    from .progress import Progress, StopRequest
+    from .run import Run
+
+WINDOW = 1000
+
+
+def is_stream(train: Any) -> bool:
+    """Whether some of the training data can be read only once: standard input, a pipe, an open file."""
+    entries = train if isinstance(train, (list, tuple)) else [train]
+    return any(_read_once(entry) for entry in entries)
+
+
+def _read_once(entry: Any) -> bool:
+    if hasattr(entry, "read") or entry == "-":
+        return True
+    try:
+        return isinstance(entry, (str, os.PathLike)) and stat.S_ISFIFO(os.stat(entry).st_mode)
+    except (OSError, ValueError):
+        return False  # whoever opens it says what is wrong
+
+
+def is_wanted(train: Any, algorithm: str, options: Any) -> bool:
+    """Whether the data are to be trained on as they come."""
+    return algorithm == "adf" and options.passes == 1 and is_stream(train)
+
+
+def check(options: Any, run: Run) -> None:
+    """OptionError for what needs all data at once."""
+    held = "a stream that is read once (adf, --passes 1) is not held in memory: give a file instead of it, or leave out"
+    for flag, used in (
+        ("--min-freq", run.min_freq > 1),
+        ("--select", run.select is not None),
+        ("--features all", run.features == "all"),
+        ("--dev", run.dev is not None),
+        ("--init", run.init is not None),
+        ("--threads", run.threads > 1),
+        ("--batch-size", options.batch_size > 1),
+        ("--crf-loss", options.crf_loss),
+        ("--checkpoint", run.checkpoint is not None),
+        ("--max-memory", run.max_memory is not None),
+    ):
+        if used:
+            raise OptionError(f"{held} {flag}")
+
+
+class Stream:
+    """The state of training between two windows."""
+
+    def __init__(self, options: Any, run: Run):
+        self.options, self.run = options, run
+        self.builder: Any = None
+        self.growing: Any = None
+        self.template: Template | None = None
+        self.columns: Any = None
+        self.labels: list[str] = []
+        self.tokens = self.attributes = 0
+        self.loss, self.largest_value = 0.0, 1.0
+
+    def windows(self, train: Any, template: Template | None, progress: Progress) -> Iterator[Any]:
+        """The data of one window after the other."""
+        from crfkit.features.builder import IndexBuilder
+
+        size, held = self.options.window or WINDOW, 0
+        for rows, columns in parsed_blocks(train, self.run.format, self.run.label):
+            self.columns = columns
+            if not rows.n_tokens:
+                continue
+            if self.builder is None:
+                self.template = fitted(template, self.columns, self.run)
+                progress.warn(id_warning(self.template, self.columns.names) if self.run.format == "conllu" else None)
+                _check_rules(self.template)
+                self.builder = IndexBuilder(self.template, crfsuite=self.run.format == "crfsuite")
+            first = 0
+            while taken := self.builder.add(rows, first, size - held):
+                first += taken
+                held += taken
+                if held == size:
+                    held = 0
+                    yield self.builder.drain()
+            self.tokens += rows.n_tokens
+            self.attributes += rows.n_attributes
+            progress.reading(rows.n_tokens)
+        if self.builder is None:
+            raise DataError("no tokens to learn from")
+        if held:
+            yield self.builder.drain()
+
+    def learn(self, data: Any) -> None:
+        """From one window."""
+        from crfkit.trainers.online.adf import Adf, usual_rate
+        from crfkit.weights.growing import Growing
+
+        if self.growing is None:
+            self.options = replace(self.options, rate=self.options.rate or usual_rate(data))
+            self.growing = Growing(self.options, self.template is None or plain_bigram(self.template) is not None)
+        self.labels, self.largest_value = data.labels, max(self.largest_value, data.largest_value)
+        layout, weights, rates = self.growing.borrow(data)
+        trainer = Adf(data, layout, self.options, initial=weights, rates=rates, sequences=self.growing.sequences)
+        self.loss += trainer.run_window()
+        self.growing.give_back(layout, trainer.weights(), trainer.rates())
+
+    def result(self) -> tuple[Corpus, Any]:
+        """The corpus that nobody has held, and the weights of its features."""
+        if len(self.labels) < 2:
+            raise DataError(f"only one label, {self.labels[0]!r}: there is nothing to learn", self.columns.path)
+        refuse_bare_labels(self.run, self.attributes, self.columns.path)
+        dataset = self.builder.finish()
+        refuse_labels(dataset.labels, self.columns.path)
+        layout, weights = self.growing.finish(self.labels, dataset.labels)
+        if not layout.n_features:
+            raise DataError("the template gives no feature", self.columns.path)
+        summary = {"sequences": self.growing.sequences, "tokens": self.tokens}
+        column = label_column(self.run.label, self.columns, self.run.format)
+        corpus = Corpus(dataset, self.builder, layout, self.template, self.columns.n_cols, self.columns.names, column, False, summary)
+        return corpus, weights
+
+
+def _check_rules(template: Template | None) -> None:
+    """OptionError for lines of the template that need all data at once."""
+    for line in template.lines if template is not None else ():
+        if line.rule == "all" or line.min_freq is not None:
+            raise OptionError("@all and @minfreq in a template need all data at once: a stream that is read once has none")
+
+
+def train_stream(
+    train: Any, template: Template | None, options: Any, run: Run, progress: Progress, stop: StopRequest
+) -> tuple[Corpus, Any]:
+    """One pass; the corpus without its data, and the weights."""
+    from crfkit.trainers.base import summarise
+
+    refuse_history(template)
+    check(options, run)
+    stream, started = Stream(options, run), time.perf_counter()
+    for data in stream.windows(train, template, progress):
+        stream.learn(data)
+        stop.arm()
+        if stop.requested():
+            break
+    progress.close()
+    corpus, weights = stream.result()
+    seconds = time.perf_counter() - started
+    active, total = summarise(weights)
+    record = {"pass": 1, "loss": stream.loss, "seconds": seconds, "elapsed": seconds}
+    record.update(mean_abs_weight=total / corpus.layout.n_features, active=active)
+    if run.log is not None:
+        try:
+            with PassLog(run.log) as log:
+                log.write(record)
+        except FileError as error:  # no reason to lose a model
+            progress.warn(str(error))
+    progress.report(record)
+    progress.end(None, stop.requested())
+    progress.warn(value_warning(stream.largest_value))
+    Divergence(options, stream.tokens, len(stream.labels)).finish(weights, stream.loss, None, progress)
+    return corpus, weights

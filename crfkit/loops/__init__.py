@@ -1,0 +1,1 @@
+"""The numeric loops in C, compiled once for each instruction set, and their structures."""

@@ -1,0 +1,282 @@
+/* The structures every loop works on, and the table of loops compiled for each instruction set.
+ *
+ * Separated by lifetime: the layout of the weights (which features exist) and the data set never change
+ * while a trainer runs; the weights change; a lattice is the scratch of one thread.
+ *
+ * Letters used everywhere: T positions, L labels, P labels padded to a multiple of 8 (so that rows are
+ * aligned and loops along labels need no tail), A unigram attributes, t position, i previous label, j label.
+ */
+#ifndef CRFKIT_CRF_H
+#define CRFKIT_CRF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef float weight_t; /* stored weights */
+typedef double real_t;  /* lattices: scores, potentials, marginals */
+
+/* Which features exist, and where the weight of each stands in one flat array of cells:
+ *
+ *   [ hot rows: H x P | cold features, one cell each | label pairs: L x P | rich edge features ]
+ *     0                 cold0                          tau0                 rich0          n_cells
+ *
+ * Attributes are numbered so that the H with the most labels come first. Those have a dense row of P cells,
+ * where the cells of features that do not exist stay zero; the others have a cell for each feature. */
+typedef struct {
+    int32_t L, P;
+    int32_t A, H;
+    int32_t B;               /* rich bigram attributes (templates B with macros) */
+    int32_t has_tau;         /* label-pair weights exist (a plain B template) */
+    const int64_t *u_ptr;    /* [A+1] features of attribute a: u_ptr[a] .. u_ptr[a+1] */
+    const uint16_t *u_label; /* [u_ptr[A]] their labels, ascending within a row */
+    const uint8_t *u_exists; /* [H][P/8] a bit for each cell of the hot rows: whether it is a feature's */
+    const int64_t *b_ptr;    /* [B+1] */
+    const uint16_t *b_prev2; /* [b_ptr[B]] the label before b_prev, or NULL: no feature looks at it (weights/history) */
+    const uint16_t *b_prev;  /* [b_ptr[B]] */
+    const uint16_t *b_label; /* [b_ptr[B]] */
+    const uint8_t *tau_mask; /* [L][P] 1 where a label-pair feature exists */
+    int64_t cold0, tau0, rich0, n_cells;
+} LayoutC;
+
+typedef struct {
+    int64_t n_seq, n_tok;
+    int32_t longest;         /* positions of the longest sequence */
+    int32_t max_rich;        /* most positions with rich attributes in one sequence */
+    const int64_t *seq_ptr;  /* [n_seq+1] first token of each sequence */
+    const int64_t *u_ptr;    /* [n_tok+1] */
+    const int32_t *u_id;     /* attributes of a token, ascending, so that dense rows come first */
+    const float *u_val;      /* their values, or NULL: all 1 */
+    const int64_t *b_ptr;    /* [n_tok+1], or NULL: no rich edges */
+    const int32_t *b_id;
+    const float *b_val;      /* or NULL */
+    const uint16_t *label;   /* [n_tok], or NULL */
+    const float *seq_weight; /* [n_seq], or NULL: all 1 */
+} DatasetC;
+
+/* A view of one sequence; pointers into a data set or into the scratch of a tagger. u_ptr and b_ptr hold
+ * offsets into u_id and b_id as they stand here (no base is subtracted). */
+typedef struct {
+    int32_t T;
+    const int64_t *u_ptr;    /* [T+1] */
+    const int32_t *u_id;
+    const float *u_val;      /* or NULL */
+    const int64_t *b_ptr;    /* [T+1] or NULL */
+    const int32_t *b_id;
+    const float *b_val;      /* or NULL */
+    const uint16_t *label;   /* [T] or NULL */
+    double weight;           /* of the instance, 1 unless the input says otherwise */
+} SentenceC;
+
+/* A label pair that has a weight: the label before and the label, the score, and the potential exp(score - max). */
+typedef struct {
+    int32_t from, to;
+    double score, e;
+} PairC;
+
+/* The label pairs that have a weight, where most have none: see sparse.inc. Sorted by the label before and then by the label;
+ * `column` has their places in the other order. */
+typedef struct {
+    int32_t L, P, n;
+    int64_t most;              /* pairs, up to which lists are better than matrices */
+    double max, base;          /* the largest score of all pairs, 0 among them; exp(0 - max): the potential of all others */
+    const PairC *pair;         /* [n] */
+    const int32_t *row_ptr;    /* [L+1] pairs from label i: row_ptr[i] .. row_ptr[i+1] */
+    const int32_t *column_ptr; /* [L+1] places of the pairs to label j: column_ptr[j] .. column_ptr[j+1] */
+    const int32_t *column;     /* [n] */
+} PairsC;
+
+/* How many pairs at most the list of the step into position t has, or -1 if a matrix is better for it, or if there are no
+ * lists (`shared` is NULL). */
+static inline int64_t crfkit_list_of_step(const LayoutC *layout, const SentenceC *sent, int32_t t, const PairsC *shared)
+{
+    if (shared == NULL)
+        return -1;
+    int64_t pairs = shared->n;
+    for (int64_t u = sent->b_ptr[t]; u < sent->b_ptr[t + 1]; u++)
+        pairs += layout->b_ptr[sent->b_id[u] + 1] - layout->b_ptr[sent->b_id[u]];
+    return pairs <= shared->most ? pairs : -1;
+}
+
+#define CRFKIT_AHEAD 24 /* visits: so far ahead rows and cells are asked for */
+
+/* Which sums, rows and cells the tokens of a sequence visit; see trainers/batch/visits.pyx. The lists go on CRFKIT_AHEAD
+ * numbers behind the last sequence of a data set. */
+typedef struct {
+    const int64_t *sum_ptr;  /* [T+1] */
+    const int32_t *sum;      /* rows of P sums of weights */
+    const int64_t *row_ptr;  /* [T+1] */
+    const int32_t *row;      /* dense rows of weights */
+    const float *row_val;    /* or NULL: all 1 */
+    const int64_t *cell_ptr; /* [T+1] */
+    const uint32_t *cell;    /* cells of cold features, from cold0 on */
+    const uint16_t *label;   /* of these */
+    const float *cell_val;   /* or NULL */
+} VisitsC;
+
+/* Scratch of one thread. Edges into a position with rich attributes have a matrix of their own (a slot), or a list of pairs
+ * where these are few; all others share one. The scaled recursion keeps
+ *     alpha[t] = (alpha[t-1] E_t) * pot[t] * inv[t],      right[t] = pot[t] * beta[t] * inv[t],
+ * so that P(y[t] = j) = alpha[t][j] beta[t][j] and P(y[t-1] = i, y[t] = j) = alpha[t-1][i] E_t[i][j] right[t][j].
+ * When scores lie too far apart for that (see forward_backward), alpha and beta hold logarithms instead. */
+typedef struct {
+    int32_t L, P, T;
+    int32_t cap_T, cap_slots;
+    int32_t n_slots;
+    int32_t forbidden;  /* some shared edge score is -inf: set by whoever forbids transitions */
+    int32_t log_domain; /* forward_backward worked on logarithms */
+    real_t *score;      /* [T][P] node scores; padding -inf */
+    real_t *pot;        /* [T][P] exp(score - rowmax); padding 0 */
+    real_t *alpha;      /* [T][P] */
+    real_t *beta;       /* [T][P] */
+    real_t *right;      /* [T][P] */
+    real_t *node;       /* [T][P] node marginals; padding 0 */
+    double *rowmax;     /* [T] */
+    double *inv;        /* [T] */
+    int32_t *slot;      /* [T] own matrix of the edge into t, or -1; or -2 - k: own list k */
+    real_t *tau;        /* [L][P] shared edge scores; padding -inf */
+    real_t *etau;       /* [L][P] exp(tau - taumax); padding 0 */
+    real_t *etauT;      /* [L][P] its transpose */
+    real_t *edge;       /* [slots][L][P] */
+    real_t *eedge;      /* [slots][L][P] exp(edge - edgemax) */
+    double *edgemax;    /* [slots] */
+    real_t *outer;      /* [L][P] sum of alpha[t-1]' right[t] over shared edges, still to be multiplied by etau */
+    real_t *pair;       /* [L][P] sum of all other pair marginals */
+    double taumax, taurange;
+    const PairsC *sparse; /* the pairs of tau that are not 0, or NULL: the recursions look at all pairs */
+    PairsC *own;        /* [lists]; there are none where `sparse` is NULL */
+    int32_t n_own;
+    PairC *own_pair;    /* room for the pairs of all lists, and behind them for twice the longest one */
+    int32_t *own_index; /* room for their rows and columns */
+    real_t *unfolded;   /* [L][P] a list as a matrix, for those who need one */
+    const uint16_t *counted; /* [n_counted][2] shared pairs whose expectations are wanted, in order, or NULL: of all */
+    int64_t n_counted;
+    double logz;
+    double quantum;     /* expectations are rounded to multiples of this: their sums are exact in any order */
+    const double *quanta; /* [A+B] the same for each attribute, and */
+    const double *cold_quanta; /* for each cell that is not of a dense row; both only where attributes have values */
+} LatticeC;
+
+/* The dual variables of one sequence, expectations minus the truth: of its nodes, of the label pairs that have weights,
+ * and of the rich edge features, in the order in which they are met. */
+typedef struct {
+    float *node;              /* [T][P] */
+    float *pair;              /* [n_pairs] */
+    float *rich;
+    const int32_t *pair_cell; /* [n_pairs] the label pairs, as cells of L x P */
+    int32_t n_pairs;
+    double overlap; /* attributes that two of its positions share, on average */
+    double *sum;    /* [P] scratch */
+} DualC;
+
+/* The way that a sequence's dual variables still have to go. */
+typedef struct {
+    double squared;   /* the sum of its squares */
+    double stretched; /* the squared change of the weights, if it is gone with a gain of 1; about */
+    double reach;     /* how much it would change a score of its own at most, with a gain of 1; about */
+} WayC;
+
+/* The loops. Every entry is the same C compiled for another instruction set; all give the same bits. */
+typedef struct {
+    const char *name;
+    /* shared edge scores from the weights, times scale; call again when label-pair weights change */
+    void (*load_tau)(const LayoutC *, const weight_t *w, double scale, LatticeC *);
+    /* exponentials of the shared edge scores; needs load_tau */
+    void (*exp_tau)(LatticeC *);
+    /* node and rich edge scores; needs room for the sequence, and load_tau */
+    void (*score)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, LatticeC *);
+    /* potentials of nodes and own matrices; how far scores of one position lie apart at most, or -1 when a position
+     * allows no label */
+    double (*potentials)(LatticeC *);
+    /* potentials, forward, backward, logz; needs exp_tau and score. 0, or -1 when no path is possible */
+    int (*forward_backward)(LatticeC *);
+    /* node marginals into node */
+    void (*node_marginals)(LatticeC *);
+    /* adds this sequence's pair marginals, times gain, to outer and pair */
+    void (*add_pairs)(LatticeC *, double gain);
+    /* pair = pair + outer * etau; outer = 0: the expected label pairs of all sequences added so far */
+    void (*finish_pairs)(LatticeC *);
+    /* score, of a sequence whose visits are listed */
+    void (*score_visits)(const LayoutC *, const VisitsC *, const weight_t *w, const double *sums, const SentenceC *,
+                         LatticeC *);
+    /* gradient += weight * (expected - observed) of nodes and rich edges, that of sums apart; needs node_marginals */
+    void (*scatter_visits)(const LayoutC *, const VisitsC *, const SentenceC *, const LatticeC *, double *gradient,
+                           double *of_sums);
+    /* gradient += pair, rounded; pair = 0 */
+    void (*scatter_pairs)(const LayoutC *, LatticeC *, double *gradient);
+    /* w += gain * (observed - expected), where features exist, label pairs included; needs the marginals of one
+     * sequence, finish_pairs included; pair = 0 */
+    void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
+    /* node = node - truth - dual, the way that a sequence still has to go */
+    WayC (*dual_way)(const SentenceC *, LatticeC *, const DualC *);
+    /* a step of dual coordinate ascent; needs the marginals of one sequence, finish_pairs included, and dual_way;
+     * pair = 0 */
+    void (*update_dual)(const LayoutC *, const SentenceC *, LatticeC *, const DualC *, double rate, double gain,
+                        weight_t *w);
+    /* n weights give way to a penalty towards zero, never across it: each one up to what it has not yet received of
+     * `due`. received[k] is the sum of what it did, with its sign */
+    void (*clip)(int64_t n, double due, weight_t *w, double *received);
+    /* best path; its score. Ties go to the smaller label */
+    double (*viterbi)(LatticeC *, uint16_t *labels);
+    /* the score of the step from label i to label j at position t; of all steps to label j, the next one `stride` numbers on:
+     * column may be used until the next call; the first label from which the best way leads there, after viterbi */
+    double (*step_score)(const LatticeC *, int32_t t, int32_t i, int32_t j);
+    const double *(*step_column)(const LatticeC *, int32_t t, int32_t j, int64_t *stride);
+    int32_t (*came_from)(const LatticeC *, int32_t t, int32_t j);
+    /* which of n numbers are at least `least`: their places, in order; how many */
+    int32_t (*at_least)(int32_t n, const double *x, double least, int32_t *which);
+    /* its second half: the path from alpha[t][j] (best score of a beginning that ends in j) and beta[t][j] (the same
+     * without the score of the node) */
+    double (*trace_back)(const LatticeC *, uint16_t *labels);
+    /* out[i] = max over j of x[j] + M[j][i], of rows of P */
+    void (*max_plus)(int32_t L, int32_t P, const double *x, const double *M, double *out);
+    /* P(y[t-1] = i, y[t] = j) after forward_backward */
+    double (*pair_marginal)(const LatticeC *, int32_t t, int32_t i, int32_t j);
+    /* steps of the recursions for single positions: loops/simd/chains.inc */
+    double (*chain_times)(int32_t P, const double *by, double *row);
+    double (*chain_forward)(int32_t L, int32_t P, const double *before, const double *E, const double *pot, double *alpha);
+    void (*chain_backward)(int32_t L, int32_t P, const double *pot, const double *next, const double *E, const double *ET,
+                           double *right, double *beta);
+    double (*chain_nodes)(int32_t P, const double *alpha, const double *beta, double gain, double gain2, double *first,
+                          double *second);
+    void (*chain_pairs)(int32_t L, int32_t P, const double *left, const double *E, const double *right, double gain,
+                        double gain2, double *first, double *second);
+    /* out += E o alpha' right, or gain * alpha' right where E is NULL, summed up over n pairs of rows so far apart */
+    void (*add_outers)(int32_t L, int32_t P, int64_t n, int64_t apart, const double *alpha, const double *right, double gain,
+                       const double *E, double *out);
+    /* the list of the pairs whose shared edge score is not 0, or of those that are features where these are given: room for
+     * `most` of them and for 2 (L + 1) + `most` numbers, or no list if there are more; how many there are */
+    int64_t (*find_pairs)(const LatticeC *, const uint8_t *features, PairsC *, PairC *, int32_t *);
+    /* load_tau and exp_tau where a lattice looks at listed features only; tau was loaded before with weights of zero */
+    void (*load_pairs)(const LayoutC *, const weight_t *w, double scale, PairsC *, LatticeC *);
+    /* out = x E and out = E x, where most potentials are those of pairs without a weight: loops/simd/sparse.inc */
+    void (*sparse_forward)(const PairsC *, const double *x, double *out);
+    void (*sparse_backward)(const PairsC *, const double *x, double *out);
+    double (*dot_row)(int32_t P, const double *x, const double *y);
+    void (*multiply)(int32_t P, const double *by, double *row);
+    void (*exp_row)(int64_t n, const double *x, double scale, double *out);
+    /* products and sums of long vectors; the order of summation depends on nothing but the lengths */
+    double (*dot)(int64_t n, const double *x, const float *y);
+    double (*dot_doubles)(int64_t n, const double *x, const double *y);
+    double (*dot_floats)(int64_t n, const float *x, const float *y);
+    /* over elements first .. last: out[3 k + 0, 1, 2] = rows[k] . s, rows[k] . y, rows[k] . g */
+    void (*dots)(int64_t first, int64_t last, int32_t n_rows, const float **rows, const float *s, const float *y,
+                 const double *g, double *out);
+    /* over elements first .. last: out = a g + sum_k c[k] rows[k]; out may be one of the rows */
+    void (*combine)(int64_t first, int64_t last, int32_t n_rows, const float **rows, const double *c, double a,
+                    const double *g, float *out);
+    double (*exp)(double);
+    double (*log)(double);
+} KernelsC;
+
+extern const KernelsC crfkit_base;
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define CRFKIT_X86 1
+extern const KernelsC crfkit_avx2;
+extern const KernelsC crfkit_avx512;
+#endif
+
+/* The variant asked for by name, or the best this processor runs when name is NULL or empty.
+ * NULL when there is no such variant here. */
+const KernelsC *crfkit_select(const char *name);
+
+#endif

@@ -1,0 +1,198 @@
+"""The structures and the table of loops of loops/simd/crf.h, as Cython sees them. What each field means stands there."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+
+
+cdef extern from "crf.h" nogil:
+    const int CRFKIT_AHEAD
+    ctypedef float weight_t
+    ctypedef double real_t
+
+    ctypedef struct LayoutC:
+        int32_t L, P
+        int32_t A, H
+        int32_t B
+        int32_t has_tau
+        const int64_t* u_ptr
+        const uint16_t* u_label
+        const uint8_t* u_exists
+        const int64_t* b_ptr
+        const uint16_t* b_prev2
+        const uint16_t* b_prev
+        const uint16_t* b_label
+        const uint8_t* tau_mask
+        int64_t cold0, tau0, rich0, n_cells
+
+    ctypedef struct DatasetC:
+        int64_t n_seq, n_tok
+        int32_t longest
+        int32_t max_rich
+        const int64_t* seq_ptr
+        const int64_t* u_ptr
+        const int32_t* u_id
+        const float* u_val
+        const int64_t* b_ptr
+        const int32_t* b_id
+        const float* b_val
+        const uint16_t* label
+        const float* seq_weight
+
+    ctypedef struct SentenceC:
+        int32_t T
+        const int64_t* u_ptr
+        const int32_t* u_id
+        const float* u_val
+        const int64_t* b_ptr
+        const int32_t* b_id
+        const float* b_val
+        const uint16_t* label
+        double weight
+
+    ctypedef struct PairC:
+        int32_t source "from"
+        int32_t to
+        double score, e
+
+    ctypedef struct PairsC:
+        int32_t L, P, n
+        int64_t most
+        double max, base
+        const PairC* pair
+        const int32_t* row_ptr
+        const int32_t* column_ptr
+        const int32_t* column
+
+    int64_t crfkit_list_of_step(const LayoutC*, const SentenceC*, int32_t, const PairsC*)
+
+    ctypedef struct LatticeC:
+        int32_t L, P, T
+        int32_t cap_T, cap_slots
+        int32_t n_slots
+        int32_t forbidden
+        int32_t log_domain
+        real_t* score
+        real_t* pot
+        real_t* alpha
+        real_t* beta
+        real_t* right
+        real_t* node
+        double* rowmax
+        double* inv
+        int32_t* slot
+        real_t* tau
+        real_t* etau
+        real_t* etauT
+        real_t* edge
+        real_t* eedge
+        double* edgemax
+        real_t* outer
+        real_t* pair
+        double taumax, taurange
+        const PairsC* sparse
+        PairsC* own
+        int32_t n_own
+        PairC* own_pair
+        int32_t* own_index
+        real_t* unfolded
+        const uint16_t* counted
+        int64_t n_counted
+        double logz
+        double quantum
+        const double* quanta
+        const double* cold_quanta
+
+    ctypedef struct VisitsC:
+        const int64_t* sum_ptr
+        const int32_t* sum
+        const int64_t* row_ptr
+        const int32_t* row
+        const float* row_val
+        const int64_t* cell_ptr
+        const uint32_t* cell
+        const uint16_t* label
+        const float* cell_val
+
+    ctypedef struct DualC:
+        float* node
+        float* pair
+        float* rich
+        const int32_t* pair_cell
+        int32_t n_pairs
+        double overlap
+        double* sum
+
+    ctypedef struct WayC:
+        double squared
+        double stretched
+        double reach
+
+    # A call through the table cannot raise: without `noexcept` each would take the GIL to look.
+    ctypedef struct KernelsC:
+        const char* name
+        void (*load_tau)(const LayoutC*, const weight_t*, double, LatticeC*) noexcept nogil
+        void (*exp_tau)(LatticeC*) noexcept nogil
+        void (*score)(const LayoutC*, const weight_t*, double, const SentenceC*, LatticeC*) noexcept nogil
+        double (*potentials)(LatticeC*) noexcept nogil
+        int (*forward_backward)(LatticeC*) noexcept nogil
+        void (*node_marginals)(LatticeC*) noexcept nogil
+        void (*add_pairs)(LatticeC*, double) noexcept nogil
+        void (*finish_pairs)(LatticeC*) noexcept nogil
+        void (*score_visits)(const LayoutC*, const VisitsC*, const weight_t*, const double*, const SentenceC*,
+                             LatticeC*) noexcept nogil
+        void (*scatter_visits)(const LayoutC*, const VisitsC*, const SentenceC*, const LatticeC*, double*,
+                               double*) noexcept nogil
+        void (*scatter_pairs)(const LayoutC*, LatticeC*, double*) noexcept nogil
+        void (*update_expected)(const LayoutC*, const SentenceC*, LatticeC*, double, weight_t*) noexcept nogil
+        WayC (*dual_way)(const SentenceC*, LatticeC*, const DualC*) noexcept nogil
+        void (*update_dual)(const LayoutC*, const SentenceC*, LatticeC*, const DualC*, double, double,
+                            weight_t*) noexcept nogil
+        void (*clip)(int64_t, double, weight_t*, double*) noexcept nogil
+        double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
+        double (*step_score)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
+        const double* (*step_column)(const LatticeC*, int32_t, int32_t, int64_t*) noexcept nogil
+        int32_t (*came_from)(const LatticeC*, int32_t, int32_t) noexcept nogil
+        int32_t (*at_least)(int32_t, const double*, double, int32_t*) noexcept nogil
+        double (*trace_back)(const LatticeC*, uint16_t*) noexcept nogil
+        void (*max_plus)(int32_t, int32_t, const double*, const double*, double*) noexcept nogil
+        double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
+        double (*chain_times)(int32_t, const double*, double*) noexcept nogil
+        double (*chain_forward)(int32_t, int32_t, const double*, const double*, const double*, double*) noexcept nogil
+        void (*chain_backward)(int32_t, int32_t, const double*, const double*, const double*, const double*, double*,
+                               double*) noexcept nogil
+        double (*chain_nodes)(int32_t, const double*, const double*, double, double, double*, double*) noexcept nogil
+        void (*chain_pairs)(int32_t, int32_t, const double*, const double*, const double*, double, double, double*,
+                            double*) noexcept nogil
+        void (*add_outers)(int32_t, int32_t, int64_t, int64_t, const double*, const double*, double, const double*,
+                           double*) noexcept nogil
+        int64_t (*find_pairs)(const LatticeC*, const uint8_t*, PairsC*, PairC*, int32_t*) noexcept nogil
+        void (*load_pairs)(const LayoutC*, const weight_t*, double, PairsC*, LatticeC*) noexcept nogil
+        void (*sparse_forward)(const PairsC*, const double*, double*) noexcept nogil
+        void (*sparse_backward)(const PairsC*, const double*, double*) noexcept nogil
+        double (*dot_row)(int32_t, const double*, const double*) noexcept nogil
+        void (*multiply)(int32_t, const double*, double*) noexcept nogil
+        void (*exp_row)(int64_t, const double*, double, double*) noexcept nogil
+        double (*dot)(int64_t, const double*, const float*) noexcept nogil
+        double (*dot_doubles)(int64_t, const double*, const double*) noexcept nogil
+        double (*dot_floats)(int64_t, const float*, const float*) noexcept nogil
+        void (*dots)(int64_t, int64_t, int32_t, const float**, const float*, const float*, const double*,
+                     double*) noexcept nogil
+        void (*combine)(int64_t, int64_t, int32_t, const float**, const double*, double, const double*,
+                        float*) noexcept nogil
+        double (*exp)(double) noexcept nogil
+        double (*log)(double) noexcept nogil
+
+    const KernelsC* crfkit_select(const char* name) noexcept
+
+
+cdef inline SentenceC dataset_sentence(const DatasetC* data, int64_t s) noexcept nogil:
+    """A view of sequence s of a data set."""
+    cdef:
+        SentenceC sent
+        int64_t first = data.seq_ptr[s]
+    sent.T = <int32_t>(data.seq_ptr[s + 1] - first)
+    sent.u_ptr, sent.u_id, sent.u_val = data.u_ptr + first, data.u_id, data.u_val
+    sent.b_ptr = data.b_ptr + first if data.b_ptr != NULL else NULL
+    sent.b_id, sent.b_val = data.b_id, data.b_val
+    sent.label = data.label + first if data.label != NULL else NULL
+    sent.weight = data.seq_weight[s] if data.seq_weight != NULL else 1.0
+    return sent

@@ -1,0 +1,1 @@
+"""The language of templates: parsing, macros, what they mean, regular expressions."""

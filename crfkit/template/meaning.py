@@ -1,0 +1,144 @@
+"""What a template line says at a token, one cell at a time: the meaning of every macro, written to be read.
+
+The compiled index (features/index.pyx) computes the same features from interned cells; the tests hold it, and the
+transforms of template/transforms.pyx and template/regex.pyx that it uses, to what stands here. Nothing is shared with them:
+case and kinds of characters come from Python's str, regular expressions run in Python's re.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import groupby
+
+from .macros import Line, Macro
+
+Rows = Sequence[Sequence[str]]
+
+_PADDING = re.compile(r"_B[+-][1-9][0-9]*")
+
+
+def expand(line: Line, rows: Rows, t: int, labels: Sequence[str] | None = None) -> str | None:
+    """The feature string of a line at token `t` of a sentence; None where a macro has no value there.
+
+    `rows` holds the columns of each token. `labels` are the labels so far, for lines with %y.
+    """
+    text = line.literals[0].decode()
+    for macro, literal in zip(line.macros, line.literals[1:], strict=True):
+        value = _value(macro, rows, t, labels)
+        if value is None:
+            return None
+        text += value + literal.decode()
+    return text
+
+
+def _value(macro: Macro, rows: Rows, t: int, labels: Sequence[str] | None) -> str | None:
+    if macro.kind == "y":
+        if labels is None:
+            raise ValueError(f"{macro.text} needs the labels of the tokens before")
+        return labels[t + macro.row] if t + macro.row >= 0 else f"_B{t + macro.row}"
+    cell = _cell(rows, t + macro.row, macro.column)
+    if macro.kind == "=":
+        return "true" if cell == _cell(rows, t + macro.row2, macro.column2) else "false"
+    if _PADDING.fullmatch(cell):
+        # A cell of the data that reads like a padding is one: features are strings, and could not tell them apart.
+        return {"t": "false", "m": "", "p": None, "s": None}.get(macro.kind, cell)
+    value = _transform(macro, cell)
+    return _lower(value) if macro.lower and value is not None else value
+
+
+def _cell(rows: Rows, i: int, column: int) -> str:
+    """A cell, or CRF++'s padding: _B-1 for what lies just before the sentence, _B+1 just behind it."""
+    if i < 0:
+        return f"_B{i}"
+    if i >= len(rows):
+        return f"_B+{i - len(rows) + 1}"
+    return rows[i][column]
+
+
+def _transform(macro: Macro, cell: str) -> str | None:
+    if macro.kind == "p":
+        return cell[: macro.length] if len(cell) >= macro.length else None
+    if macro.kind == "s":
+        return cell[-macro.length :] if len(cell) >= macro.length else None
+    if macro.kind == "N":
+        return _lower("".join("#" if c.isdecimal() else c for c in cell))
+    if macro.kind == "S":
+        shape = "".join(map(_shape, cell))
+        return "".join(c for c, _ in groupby(shape)) if macro.collapse else shape
+    if macro.kind in "tm":
+        match = _python_regex(macro.pattern).search(cell)
+        if macro.kind == "t":
+            return "true" if match else "false"
+        return match[0] if match else ""
+    return cell
+
+
+def _lower(text: str) -> str:
+    # Character by character, so that the length stays: the lower case of İ alone would have two characters.
+    return "".join(c.lower()[0] for c in text)
+
+
+def _shape(c: str) -> str:
+    if c.istitle() or c.isupper():
+        return "X"
+    if c.isalpha() or c.islower():
+        return "x"
+    return "0" if c.isdecimal() else c
+
+
+_KINDS = {
+    "d": str.isdecimal,
+    "a": str.isalpha,
+    "w": str.isalnum,
+    "l": str.islower,
+    "u": str.isupper,
+    "s": str.isspace,
+    "p": lambda c: unicodedata.category(c)[0] in "PS",
+}
+
+
+@cache
+def _members(kind: str) -> str:
+    r"""The inside of a set with all characters of a kind, such as a-zA-Z for \a."""
+    test, wanted = _KINDS[kind.lower()], kind.islower()
+    return "".join(_ranges(c for c in range(0x110000) if test(chr(c)) == wanted))
+
+
+def _ranges(characters: Iterable[int]) -> Iterable[str]:
+    for _, run in groupby(enumerate(characters), lambda pair: pair[1] - pair[0]):
+        codes = [c for _, c in run]
+        yield f"\\U{codes[0]:08x}-\\U{codes[-1]:08x}"
+
+
+@cache
+def _python_regex(pattern: str) -> re.Pattern[str]:
+    """The same regular expression for Python: its kinds of characters as sets, other escapes as literals."""
+    translated, at, set_begin = "", 0, -1  # set_begin: where the members of the set begin that we are in
+    while at < len(pattern):
+        c = pattern[at]
+        inside = set_begin >= 0
+        if c == "\\":
+            at += 1
+            c = pattern[at]
+            if c.lower() in _KINDS and c.isascii():
+                translated += _members(c) if inside else f"[{_members(c)}]"
+            else:
+                translated += re.escape(c)
+        elif inside:
+            if c == "]" and at > set_begin:
+                set_begin = -1
+                translated += c
+            else:
+                translated += "\\" + c if c in "[]&~|" else c
+        elif c == "[":
+            negated = pattern.startswith("^", at + 1)
+            translated += "[^" if negated else "["
+            at += negated
+            set_begin = at + 1
+        else:
+            translated += r"\Z" if c == "$" else c
+        at += 1
+    return re.compile(translated, re.DOTALL)

@@ -1,0 +1,316 @@
+"""Templates: which features a token has, in the language of CRF++ with further macros (docs/templates.md).
+
+    U05:%x[-1,0]/%x[0,0]  @minfreq=3
+    |                     |_ annotations, of this line alone
+    |_ U: with a label, B: with a pair of labels, *: both, T: with three labels
+
+A line stands for one string a token: its literal text with each macro replaced by what it makes of a cell.
+That string, the whole of it, is the name of the feature. `Template.parse` reads templates; `expand` (see
+template/meaning.py) says what the string is at a token. The compiled index gives the same features without building
+the strings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from crfkit.errors import FileError, TemplateError
+
+from .macros import Line, Macro
+from .regex_syntax import compile_pattern
+
+_FIELDS = {"r": "row", "c": "column", "R": "row2", "C": "column2", "l": "length", "p": "pattern"}
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What a macro's letter stands for, and its arguments: the keys of _FIELDS."""
+
+    kind: str
+    arguments: str
+    lower: bool = False
+    collapse: bool = False
+
+    def usage(self, letter: str) -> str:
+        words = ",".join('"regex"' if code == "p" else _FIELDS[code] for code in self.arguments)
+        return f"%{letter}[{words}]"
+
+
+MACROS: Mapping[str, _Form] = {
+    "x": _Form("x", "rc"),
+    "X": _Form("x", "rc", lower=True),
+    "t": _Form("t", "rcp"),
+    "T": _Form("t", "rcp", lower=True),
+    "m": _Form("m", "rcp"),
+    "M": _Form("m", "rcp", lower=True),
+    "p": _Form("p", "rcl"),
+    "s": _Form("s", "rcl"),
+    "S": _Form("S", "rc"),
+    "C": _Form("S", "rc", collapse=True),
+    "N": _Form("N", "rc"),
+    "=": _Form("=", "rcRC"),
+    "y": _Form("y", "r"),
+}
+
+_KINDS = {"U": "U", "u": "U", "B": "B", "b": "B", "*": "UB", "T": "T"}
+
+# Six digits are beyond any use and keep every sum of offsets within 32 bits.
+_NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
+_NAME = re.compile(r"[^\W\d][^\s,\[\]\"]*")
+_ARGUMENT = re.compile(r'[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*([],])|([^][",]*)([],])')
+_ANNOTATION = re.compile(r"[ \t]@[A-Za-z][\w-]*(?:=\S*)?[ \t]*\Z")
+
+
+@dataclass(frozen=True)
+class Template:
+    """A parsed template. Immutable; `resolve` and `parse` make new ones."""
+
+    lines: tuple[Line, ...]
+    text: str
+    path: str | None = None
+
+    @classmethod
+    def parse(cls, text: str, path: str | None = None, columns: Mapping[str, int] | None = None) -> Template:
+        """Read a template; `columns` maps column names to numbers, where they are known already."""
+        text = text.removeprefix("\ufeff")
+        lines = []
+        # Only \n ends a line, as in CRF++: str.splitlines would also split at U+2028 and the like.
+        for number, line in enumerate(text.split("\n"), 1):
+            line = line.removesuffix("\r")
+            if line.strip(" \t") and not line.startswith("#"):
+                lines.append(_LineParser(line, number, path).parse())
+        if not lines:
+            what = "has only comments" if text.strip() else "is empty"
+            raise TemplateError(f"the template {what}; it needs a line that starts with U or B", _name(path))
+        template = cls(tuple(lines), text, path)
+        return template if columns is None else template.resolve(columns)
+
+    @classmethod
+    def load(cls, path: str) -> Template:
+        """Read a template file."""
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except OSError as error:
+            if "\n" in path:
+                raise FileError(f"{path!r}: not a file name; Template.parse makes a template of a text") from None
+            raise FileError(f"{path}: cannot read the template: {error.strerror}") from None
+        except ValueError:  # a zero byte
+            raise FileError(f"{path!r}: not a file name") from None
+        try:
+            return cls.parse(data.decode("utf-8"), path)
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise TemplateError(
+                f"byte 0x{data[error.start]:02x} is not valid UTF-8; convert the template to UTF-8",
+                path,
+                line,
+            ) from None
+
+    def resolve(self, columns: Mapping[str, int]) -> Template:
+        """The same template with columns by name replaced by their numbers."""
+        if not self.column_names:
+            return self
+        return replace(self, lines=tuple(self._resolve_line(line, columns) for line in self.lines))
+
+    def _resolve_line(self, line: Line, columns: Mapping[str, int]) -> Line:
+        def number(macro: Macro, name: str | None, column: int) -> int:
+            if name is None:
+                return column
+            if name not in columns:
+                known = ", ".join(columns) or "none"
+                raise TemplateError(
+                    f"{macro.text} names column '{name}'; the named columns of the data are: {known}",
+                    _name(self.path),
+                    line.number,
+                )
+            return columns[name]
+
+        macros = tuple(
+            replace(
+                macro,
+                column=number(macro, macro.column_name, macro.column),
+                column2=number(macro, macro.column2_name, macro.column2),
+            )
+            for macro in line.macros
+        )
+        return replace(line, macros=macros)
+
+    def check(self, n_columns: int, names: Sequence[str] | None = None) -> None:
+        """Raise TemplateError unless every column is among the `n_columns` feature columns of the data, and has a name
+        if the data have `names`: they are what it is found by when the model is used."""
+        for line in self.lines:
+            for macro in line.macros:
+                for name, column in _columns(macro):
+                    if column < 0:
+                        problem = (
+                            f"names column '{name}', but the data do not name their columns; "
+                            "start the file with a line like '# columns = word pos label' or use numbers"
+                        )
+                    elif column >= n_columns:
+                        has = "1 feature column" if n_columns == 1 else f"{n_columns} feature columns"
+                        problem = f"uses column {column}, but the data have {has} (counted from 0)"
+                    elif names is not None and column >= len(names):
+                        problem = f"uses column {column}, but the data name only the first {len(names)}: {' '.join(names)}"
+                    else:
+                        continue
+                    raise TemplateError(f"{macro.text} {problem}", _name(self.path), line.number)
+
+    @property
+    def columns(self) -> frozenset[int]:
+        """The numbers of all columns in use, without those still unresolved."""
+        return frozenset(c for m in self.macros for _, c in _columns(m) if c >= 0)
+
+    @property
+    def column_names(self) -> frozenset[str]:
+        """The names of all columns used by name."""
+        return frozenset(name for m in self.macros for name, _ in _columns(m) if name is not None)
+
+    @property
+    def macros(self) -> tuple[Macro, ...]:
+        """The macros of all lines, in order."""
+        return tuple(macro for line in self.lines for macro in line.macros)
+
+    @property
+    def has_plain_bigram(self) -> bool:
+        """Whether a line without macros asks for weights of label pairs."""
+        return any("B" in line.kinds and not line.macros for line in self.lines)
+
+    @property
+    def has_rich_bigram(self) -> bool:
+        """Whether a line joins pairs of labels with what its macros see."""
+        return any("B" in line.kinds and line.macros for line in self.lines)
+
+    @property
+    def history_line(self) -> Line | None:
+        """The first line that sees earlier labels (T, %y), which only the lookahead trainer can use."""
+        return next((line for line in self.lines if line.reach), None)
+
+
+def _name(path: str | None) -> str:
+    return "template" if path is None else path
+
+
+def _columns(macro: Macro) -> list[tuple[str | None, int]]:
+    """Name and number of each column that a macro reads."""
+    if macro.kind == "y":
+        return []
+    first = (macro.column_name, macro.column)
+    return [first, (macro.column2_name, macro.column2)] if macro.kind == "=" else [first]
+
+
+class _LineParser:
+    """Reads one line; holds what an error message has to say about where it is."""
+
+    def __init__(self, line: str, number: int, path: str | None):
+        self.line, self.number, self.path = line, number, path
+
+    def error(self, message: str) -> TemplateError:
+        return TemplateError(message, _name(self.path), self.number)
+
+    def parse(self) -> Line:
+        kinds = _KINDS.get(self.line[0])
+        if kinds is None:
+            raise self.error(
+                f"a line starts with '{self.line[0]}', expected U (unigram), B (bigram), * (both), T (trigram) or # (comment)"
+            )
+        if "\0" in self.line:
+            raise self.error("a NUL character in the template")
+        body, rule, min_freq = self.annotations()
+        literals, macros = [""], []
+        position = 0
+        while (percent := body.find("%", position)) >= 0:
+            literals[-1] += body[position:percent]
+            if body.startswith("%", percent + 1):
+                literals[-1] += "%"
+                position = percent + 2
+            else:
+                macro, position = self.macro(body, percent)
+                macros.append(macro)
+                literals.append("")
+        literals[-1] += body[position:]
+        encoded = tuple(literal.encode() for literal in literals)
+        reach = 3 if kinds == "T" else sum({-macro.row for macro in macros if macro.kind == "y"})
+        return Line(self.number, self.line, kinds, encoded, tuple(macros), rule, min_freq, reach)
+
+    def annotations(self) -> tuple[str, str | None, int | None]:
+        """Split the trailing @words off: the line without them, and what they say."""
+        body, rule, min_freq = self.line, None, None
+        while match := _ANNOTATION.search(body):
+            word = match[0].strip(" \t")
+            if word in ("@observed", "@all"):
+                if rule is not None:
+                    raise self.error(f"'{word}' after '@{rule}'; a line can have one of them")
+                rule = word[1:]
+            elif word.startswith("@minfreq="):
+                number = word.removeprefix("@minfreq=")
+                if min_freq is not None or not re.fullmatch(r"0{0,9}[1-9][0-9]{0,8}", number):
+                    raise self.error(f"'{word}': expected one @minfreq with a whole number of at least 1")
+                min_freq = int(number)
+            else:
+                raise self.error(f"unknown '{word}'; expected @observed, @all or @minfreq=NUMBER")
+            body = body[: match.start()].rstrip(" \t")
+        return body, rule, min_freq
+
+    def macro(self, body: str, start: int) -> tuple[Macro, int]:
+        """The macro whose % stands at `start`, and where the text after it begins."""
+        letter = body[start + 1 : start + 2]
+        form = MACROS.get(letter)
+        if form is None:
+            known = " ".join("%" + name for name in MACROS)
+            raise self.error(f"unknown macro '%{letter}'; the macros are {known}, and %% for a percent sign")
+        usage = form.usage(letter)
+        position = start + 2
+        if not body.startswith("[", position):
+            raise self.error(f"'%{letter}' without '['; expected {usage}")
+        arguments: list[tuple[str, bool]] = []
+        closed, position = False, position + 1
+        while not closed:
+            match = _ARGUMENT.match(body, position)
+            if match is None:
+                raise self.error(f"'{body[start:]}' has no closing ']' or quote; expected {usage}")
+            quoted, quoted_end, plain, plain_end = match.groups()
+            arguments.append((plain.strip(" \t"), False) if quoted is None else (quoted, True))
+            closed = (plain_end or quoted_end) == "]"
+            position = match.end()
+        text = body[start:position]
+        if [quoted for _, quoted in arguments] != [code == "p" for code in form.arguments]:
+            raise self.error(f"'{text}' has the wrong arguments; expected {usage}")
+        values = self.values(form, text, [argument for argument, _ in arguments])
+        return Macro(form.kind, text, lower=form.lower, collapse=form.collapse, **values), position
+
+    def values(self, form: _Form, text: str, arguments: list[str]) -> dict[str, Any]:
+        """The fields of a Macro that its arguments give."""
+        values: dict[str, Any] = {}
+        for code, argument in zip(form.arguments, arguments, strict=True):
+            name = _FIELDS[code]
+            if code == "p":
+                values[name] = self.pattern(text, argument)
+            elif code in "cC" and _NAME.fullmatch(argument):
+                values[name + "_name"] = argument
+            elif not _NUMBER.fullmatch(argument):
+                what = "a column number or name" if code in "cC" else "a number"
+                raise self.error(f"'{argument}' in '{text}' is not {what}")
+            else:
+                values[name] = int(argument)
+                if code in "cC" and values[name] < 0:
+                    raise self.error(f"'{text}' has a negative column; columns count from 0")
+        if values.get("length", 1) < 1:
+            raise self.error(f"'{text}' has length {values['length']}; expected at least 1 character")
+        if form.kind == "y" and values["row"] >= 0:
+            raise self.error(f"'{text}' is not an earlier label; expected %y[-1] or %y[-2]")
+        if form.kind == "y" and values["row"] < -2:
+            raise self.error(f"'{text}' is too far away: features see two labels back, %y[-1] and %y[-2]")
+        if form.kind == "y" and self.line[0] not in "Uu":
+            raise self.error(f"'{text}' in a line that starts with {self.line[0]}: %y belongs into U lines")
+        return values
+
+    def pattern(self, text: str, pattern: str) -> str:
+        try:
+            compile_pattern(pattern)
+        except ValueError as error:
+            raise self.error(f"'{text}': {error}") from None
+        return pattern

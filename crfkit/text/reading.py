@@ -1,0 +1,264 @@
+"""Input, block by block: from paths, '-', streams and gzip files to whole sentences with their line numbers.
+
+A block ends after a blank line, so that every block can be parsed, tagged and written by itself. From a pipe
+or a terminal it comes as soon as it holds a whole sentence; nothing waits for a block to be full. There is no
+limit on the length of a line or of a sentence: what has no end yet is kept until it has.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from crfkit.errors import DataError, FileError
+
+from .rows import first_row, last_cut
+
+BLOCK_SIZE = 1 << 20
+FORMATS = ("columns", "conllu", "crfsuite")
+
+_HEADER = re.compile(rb"# *columns *=([^\r\n]*)[\r\n]*")
+_CONLLU_HEADER = re.compile(rb"# *(?:global\.)?columns *=([^\r\n]*)[\r\n]*")
+CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What all rows of an input share, and where the first row was."""
+
+    n_cols: int = 0
+    """Columns of every row; 0 while no row has been seen."""
+    names: tuple[str, ...] | None = None
+    """Names of the columns, where the input gives them."""
+    path: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole sentences, and where they come from."""
+
+    data: bytes
+    first_line: int = 1
+    path: str | None = None
+    skip: int = 0
+    """Bytes of the header that names the columns, which stands before the rows of a first block."""
+    layout: Layout = field(default_factory=Layout)
+
+
+class Source:
+    """The blocks of one or several inputs: paths, '-' for standard input, or binary files that are open.
+
+    form is "columns", "conllu" or "crfsuite". All inputs must have the same columns; a header of names is kept
+    from the first one alone. With allow_empty an input may be without tokens. Iterating again starts again,
+    which paths allow and streams do not.
+    """
+
+    def __init__(
+        self,
+        inputs: Any,
+        form: str = "columns",
+        *,
+        allow_empty: bool = False,
+        block_size: int = BLOCK_SIZE,
+    ):
+        several = isinstance(inputs, Iterable) and not isinstance(inputs, (str, bytes)) and not hasattr(inputs, "read")
+        self.inputs = list(inputs) if several else [inputs]
+        self.form = form
+        self.allow_empty = allow_empty
+        self.block_size = block_size
+
+    def __iter__(self) -> Iterator[Block]:
+        layout = Layout(names=CONLLU if self.form == "conllu" else None)
+        for number, entry in enumerate(self.inputs):
+            with _opened(entry) as (file, path):
+                for block in self._blocks(file, path, layout, number == 0):
+                    layout = block.layout
+                    yield block
+
+    def _blocks(self, file: BinaryIO, path: str, layout: Layout, first: bool) -> Iterator[Block]:
+        line, seen = 1, False
+        for data in _whole_sentences(_texts(file, path, self.block_size)):
+            skip = 0
+            if line == 1:
+                layout, header = self._header(data, path, layout)
+                if first:
+                    skip = header
+                else:
+                    line += data.count(b"\n", 0, header)
+                    data = data[header:]
+            if not seen:
+                row = first_row(data, self.form, skip)
+                seen = row is not None
+                if row is not None:
+                    layout = self._first_row(row[0] + line, row[1], path, layout)
+            yield Block(data, line, path, skip, layout)
+            line += data.count(b"\n")
+        if not seen and not self.allow_empty:
+            raise DataError("no tokens: expected one token a line and a blank line after each sentence", path)
+
+    def _header(self, data: bytes, path: str, layout: Layout) -> tuple[Layout, int]:
+        """The layout with the names that the first line gives, and the length of that line."""
+        if self.form == "crfsuite":
+            return layout, 0
+        match = (_CONLLU_HEADER if self.form == "conllu" else _HEADER).match(data)
+        if match is None:
+            return layout, 0
+        try:
+            names = tuple(match[1].decode().split())
+        except UnicodeDecodeError as error:
+            raise DataError("the names of the columns are not UTF-8", path, 1) from error
+        if not names or len(set(names)) < len(names):
+            raise DataError("expected different names after '# columns ='", path, 1)
+        if self.form == "conllu":
+            names = tuple(name.lower() for name in names)
+        if not layout.n_cols:
+            layout = Layout(names=names)
+        elif layout.names not in (None, names):
+            raise DataError(f"the columns have other names than those of {layout.path}: {' '.join(layout.names)}", path, 1)
+        return layout, match.end()
+
+    def _first_row(self, line: int, n_cols: int, path: str, layout: Layout) -> Layout:
+        """The layout after the first row of a file. That a later file agrees is for the parser to see."""
+        if layout.n_cols:
+            return layout
+        names = layout.names
+        if names is not None and (n_cols < len(names) or (n_cols > len(names) and self.form == "conllu")):
+            raise DataError(f"found {n_cols} columns, expected {len(names)}: {' '.join(names)}", path, line)
+        return Layout(n_cols, names, path, line)
+
+
+def conllu_names(data: bytes) -> tuple[str, ...]:
+    """The names of the columns of a CoNLL-U file that begins like this."""
+    match = _CONLLU_HEADER.match(data)
+    return CONLLU if match is None else tuple(match[1].decode(errors="replace").lower().split())
+
+
+@contextmanager
+def _opened(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
+    """The file to read and the name it has in messages. Only what is opened here is closed here."""
+    if hasattr(entry, "read"):
+        name = getattr(entry, "name", None)
+        yield entry, name if isinstance(name, str) else "<stream>"
+    elif entry == "-":
+        if sys.stdin is None:
+            raise FileError("standard input is closed")
+        yield sys.stdin.buffer, "<stdin>"
+    else:
+        if not isinstance(entry, (str, bytes, os.PathLike)):
+            raise DataError(f"found {type(entry).__name__}, expected a path or an open file")
+        path = os.fsdecode(entry)
+        with open_file(path) as file:
+            yield file, path
+
+
+def open_file(path: str) -> BinaryIO:
+    """A file to read bytes from; FileError if there is none."""
+    try:
+        return open(path, "rb", buffering=0)
+    except OSError as error:
+        raise FileError(f"{path if path.isprintable() else repr(path)}: cannot be read: {error.strerror}") from error
+    except ValueError as error:  # a zero byte
+        raise FileError(f"{path!r}: not a file name") from error
+
+
+def _texts(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
+    """The text of a file in pieces as they come: decompressed, without a byte order mark."""
+    pieces = _with_head(_pieces(file, path, size))
+    head = next(pieces, b"")
+    if head.startswith(b"\x1f\x8b"):
+        pieces = _with_head(_inflated(head, pieces, path, size))
+        head = next(pieces, b"")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError("the text is in UTF-16: expected UTF-8", path, 1)
+    yield head.removeprefix(b"\xef\xbb\xbf")
+    yield from pieces
+
+
+def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
+    """What the file has to give, without waiting for more than one read gives."""
+    read = getattr(file, "read1", file.read)
+    while True:
+        try:
+            piece = read(size)
+        except (OSError, EOFError, zlib.error) as error:
+            raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        if isinstance(piece, str):
+            raise DataError("the file is open as text: open it in binary mode", path)
+        if piece is None:
+            raise FileError(f"{path}: gives no bytes yet: open it in blocking mode")
+        if not piece:
+            return
+        yield piece
+
+
+def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The same pieces, the first of them long enough to tell a format by (no sentence is shorter)."""
+    head = b""
+    for piece in pieces:
+        head += piece
+        if len(head) >= 3:
+            break
+    yield head
+    yield from pieces
+
+
+def _inflated(head: bytes, pieces: Iterator[bytes], path: str, size: int) -> Iterator[bytes]:
+    """The contents of a gzip file: one member after another, zero bytes allowed at the end."""
+    member = zlib.decompressobj(wbits=31)
+    data: bytes | None = head
+    while data is not None:
+        try:
+            text = member.decompress(data, size)
+        except zlib.error as error:
+            raise DataError(f"damaged gzip file ({error})", path) from error
+        if text:
+            yield text
+        if member.eof:
+            data = member.unused_data.lstrip(b"\0")
+            while data == b"":
+                data = next(pieces, None)
+                data = data and data.lstrip(b"\0")
+            member = zlib.decompressobj(wbits=31)
+        elif member.unconsumed_tail:
+            data = member.unconsumed_tail
+        elif len(text) < size:
+            data = next(pieces, None)
+            if data is None:
+                raise DataError("the gzip file ends too early", path)
+        else:
+            data = b""
+
+
+def _whole_sentences(texts: Iterable[bytes]) -> Iterator[bytes]:
+    """Texts cut after blank lines. The last one ends where the input does, and gets a line end if that has
+    none: what is written after it needs one, of the kind the other lines have."""
+    waiting = bytearray()
+    last_line = 0  # where it begins; no blank line is before it
+    line_end = b"\n"
+    for text in texts:
+        start, newline = last_line, text.rfind(b"\n")
+        last_line = len(waiting) + newline + 1 if newline >= 0 else start
+        waiting += text
+        cut = last_cut(waiting, start) if newline >= 0 else 0
+        if cut:
+            with memoryview(waiting) as view:
+                block = bytes(view[:cut])
+            line_end = b"\r\n" if block.endswith(b"\r\n") else b"\n"
+            yield block
+            del waiting[:cut]
+            last_line -= cut
+    if waiting:
+        if last_line > 1:
+            line_end = b"\r\n" if waiting[last_line - 2 : last_line] == b"\r\n" else b"\n"
+        if waiting.endswith(b"\r"):
+            waiting += b"\n"
+        elif not waiting.endswith(b"\n"):
+            waiting += line_end
+        yield bytes(waiting)

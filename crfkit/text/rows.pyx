@@ -1,0 +1,567 @@
+"""Blocks of input parsed into tokens, cells and sequences.
+
+A parse copies nothing: it notes where the lines, cells and attributes of a block stand. A paragraph is what
+lies between blank lines; its tokens are one sequence, and its other lines (comments, the header that names
+the columns) are kept in their place, so that the input can be written back byte for byte:
+
+    # columns = word pos    <- seq_start
+    The DT                  <- line_start .. line_end of token seq_ptr[s]
+    cat NN
+                            <- seq_end; blank lines between sequences are not kept, there is always one
+
+What is wrong with a line is noted where it is found, and becomes an exception with path and line number
+only where a Python caller waits for it.
+"""
+
+from libc.stdint cimport INT32_MAX
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcmp, memcpy
+
+from .scanning cimport blank_line, find, is_digit, last_blank_line, parse_number, utf8_fault
+
+cdef extern from "Python.h":
+    const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
+
+from crfkit.errors import DataError
+
+FORMS = {"columns": FORM_COLUMNS, "conllu": FORM_CONLLU, "crfsuite": FORM_CRFSUITE}
+
+cdef enum:
+    LABEL_LAST = -1
+    LABEL_NONE = -2
+
+cdef enum:
+    FAULT_NUL = 1
+    FAULT_UTF8
+    FAULT_LONG
+    FAULT_RAGGED
+    FAULT_LABEL
+    FAULT_ID
+    FAULT_NAME
+    FAULT_NUMBER
+    FAULT_RESERVED
+    FAULT_WEIGHT
+    FAULT_WEIGHTS
+
+
+# ---------------------------------------------------------------------------------------------- lines
+
+cdef inline int64_t split(const char* text, int64_t start, int64_t stop, int64_t room,
+                          int64_t* cell_start, int32_t* cell_len) noexcept nogil:
+    """Cut a line into cells, of which the first few are noted; the number of cells."""
+    cdef int64_t n = 0, i = start, begin
+    cdef bint tabs = find(text, b"\t", start, stop) < stop
+    while True:
+        begin = i
+        if tabs:
+            i = find(text, b"\t", i, stop)
+        else:
+            while begin < stop and text[begin] == b" ":
+                begin += 1
+            if begin == stop:
+                return n
+            i = begin
+            while i < stop and text[i] != b" ":
+                i += 1
+        if n < room:
+            cell_start[n] = begin
+            cell_len[n] = <int32_t> (i - begin)
+        n += 1
+        if i == stop:
+            return n
+        i += 1
+
+
+cdef int conllu_id(const char* s, int64_t n) noexcept nogil:
+    """1 for the number of a word, 2 for a range or an empty node, 0 for anything else."""
+    cdef int64_t i = 0, begin
+    cdef int parts = 0
+    while True:
+        begin = i
+        while i < n and is_digit(s[i]):
+            i += 1
+        if i == begin:
+            return 0
+        parts += 1
+        if i == n:
+            return parts
+        if parts == 2 or (s[i] != b"-" and s[i] != b"."):
+            return 0
+        i += 1
+
+
+cdef int grow(void** array, int64_t n, size_t size) except -1 nogil:
+    cdef void* moved = realloc(array[0], <size_t> n * size)
+    if moved == NULL:
+        raise MemoryError
+    array[0] = moved
+    return 0
+
+
+def last_cut(const unsigned char[::1] text, int64_t start):
+    """Offset after the last blank line of a text, or 0. Only lines from the one at start on are looked at."""
+    if not 0 <= start < text.shape[0]:
+        return 0
+    return last_blank_line(<const char*> &text[0], start, text.shape[0])
+
+
+def first_row(bytes data not None, form, int64_t skip):
+    """(lines before it, number of columns) of the first row after skip bytes of header, or None."""
+    cdef const char* text = data
+    cdef int64_t pos = skip, n = len(data), stop, next_line
+    comment = {"columns": b"", "conllu": b"#", "crfsuite": b"@"}[form]
+    while pos < n:
+        if not blank_line(text, pos, n, &stop, &next_line) and text[pos:pos + 1] != comment:
+            columns = 1 if form == "crfsuite" else split(text, pos, stop, 0, NULL, NULL)
+            return data.count(b"\n", 0, pos), columns
+        pos = next_line
+    return None
+
+
+# ---------------------------------------------------------------------------------------------- parse
+
+cdef class Rows:
+    """The parsed form of one block after another; the room is used again.
+
+    form: "columns", "conllu" or "crfsuite". label: the column whose cells must not be empty, -1 for the
+    last one, or None where the input need not have labels.
+    """
+
+    def __cinit__(self, form="columns", label=None):
+        if form not in FORMS:
+            raise ValueError(f"unknown form of input '{form}'; expected one of {', '.join(FORMS)}")
+        self.c.form = FORMS[form]
+        self.label = LABEL_NONE if label is None else label
+        self.reset()
+
+    def __dealloc__(self):
+        free(self.c.line_start)
+        free(self.c.line_end)
+        free(self.c.cell_start)
+        free(self.c.cell_len)
+        free(self.c.seq_ptr)
+        free(self.c.seq_start)
+        free(self.c.seq_end)
+        free(self.c.attr_ptr)
+        free(self.c.attr_start)
+        free(self.c.attr_len)
+        free(self.c.attr_value)
+        free(self.c.seq_weight)
+        free(self.c.arena)
+
+    cdef int reset(self) except -1 nogil:
+        """Forget the block before."""
+        if self.cap_tok == 0:
+            self.grow_tokens()
+        if self.cap_seq == 0:
+            self.grow_sequences()
+        self.c.n_text = self.c.n_tok = self.c.n_seq = self.c.n_attr = self.n_arena = 0
+        self.c.seq_ptr[0] = self.c.attr_ptr[0] = 0
+        self.c.n_cols = self.c.label_col = 0
+        self.fault.kind = 0
+        self.lead = -1
+        self.last_end = 0
+        self.weight = 1
+        self.weighted = False
+        return 0
+
+    cdef int grow_tokens(self) except -1 nogil:
+        """Room for more tokens, each of n_cols cells."""
+        cdef int64_t n = max(self.cap_tok, <int64_t> 512)
+        if self.c.n_tok >= self.cap_tok:
+            n = 2 * n
+            grow(<void**> &self.c.line_start, n, sizeof(int64_t))
+            grow(<void**> &self.c.line_end, n, sizeof(int64_t))
+            grow(<void**> &self.c.attr_ptr, n + 1, sizeof(int64_t))
+        if n * self.c.n_cols > self.cap_cell:
+            grow(<void**> &self.c.cell_start, n * self.c.n_cols, sizeof(int64_t))
+            grow(<void**> &self.c.cell_len, n * self.c.n_cols, sizeof(int32_t))
+            self.cap_cell = n * self.c.n_cols
+        self.cap_tok = n
+        return 0
+
+    cdef int grow_sequences(self) except -1 nogil:
+        cdef int64_t n = max(2 * self.cap_seq, <int64_t> 64)
+        grow(<void**> &self.c.seq_ptr, n + 1, sizeof(int64_t))
+        grow(<void**> &self.c.seq_start, n, sizeof(int64_t))
+        grow(<void**> &self.c.seq_end, n, sizeof(int64_t))
+        grow(<void**> &self.c.seq_weight, n, sizeof(float))
+        self.cap_seq = n
+        return 0
+
+    cdef int fail(self, int kind, int64_t offset, int64_t found=0, int64_t expected=0) noexcept nogil:
+        """Note a fault; 1, for the caller to return."""
+        self.fault.kind, self.fault.offset = kind, offset
+        self.fault.found, self.fault.expected = found, expected
+        return 1
+
+    cdef int parse_text(self, const char* text, int64_t n, int64_t skip, int32_t n_cols) except -1 nogil:
+        """Parse a block whose rows have n_cols cells (0: as many as the first row); its first skip bytes are
+        a header. 0, or 1 if there is a fault, which raise_fault makes an exception."""
+        cdef int64_t pos, next_line, stop
+        self.reset()
+        self.c.text, self.c.n_text = text, n
+        self.c.n_cols = 1 if self.c.form == FORM_CRFSUITE else n_cols
+        pos = find(text, b"\0", 0, n)
+        if pos < n:
+            return self.fail(FAULT_NUL, pos)
+        pos = utf8_fault(<const unsigned char*> text, n)
+        if pos >= 0:
+            return self.fail(FAULT_UTF8, pos)
+        pos = skip
+        if skip:
+            self.lead = 0
+        while pos < n:
+            if blank_line(text, pos, n, &stop, &next_line):
+                if self.end_paragraph():
+                    return 1
+            else:
+                if stop - pos > INT32_MAX:
+                    return self.fail(FAULT_LONG, pos)
+                if self.lead < 0:
+                    self.lead = pos
+                if self.add_line(pos, stop):
+                    return 1
+                self.last_end = next_line
+            pos = next_line
+        if self.end_paragraph():
+            return 1
+        self.c.tail_start = self.lead if self.lead >= 0 else n
+        self.c.label_col = self.label if self.label >= 0 else max(self.c.n_cols - 1, 0)
+        return 0
+
+    cdef int end_paragraph(self) except -1 nogil:
+        """A blank line, or the end: a sequence if there were tokens; 1 if there is a fault."""
+        if self.c.n_tok > self.c.seq_ptr[self.c.n_seq]:
+            self.end_sequence()
+        elif self.weighted:
+            return self.fail(FAULT_WEIGHTS, self.lead)
+        return 0
+
+    cdef int end_sequence(self) except -1 nogil:
+        cdef int64_t s = self.c.n_seq
+        if s == self.cap_seq:
+            self.grow_sequences()
+        self.c.seq_start[s] = self.lead
+        self.c.seq_end[s] = self.last_end
+        self.c.seq_weight[s] = self.weight
+        self.c.seq_ptr[s + 1] = self.c.n_tok
+        self.c.n_seq += 1
+        self.lead = -1
+        self.weight = 1
+        self.weighted = False
+        return 0
+
+    cdef int add_line(self, int64_t start, int64_t stop) except -1 nogil:
+        """A line that is not blank; 1 if there is a fault."""
+        cdef int64_t t = self.c.n_tok
+        cdef int kind = 1
+        if self.c.form == FORM_CONLLU and self.c.text[start] == b"#":
+            return 0
+        if self.c.form == FORM_CRFSUITE and self.c.text[start] == b"@":
+            return self.add_weight(start, stop)
+        if self.c.n_cols == 0:
+            self.c.n_cols = <int32_t> split(self.c.text, start, stop, 0, NULL, NULL)
+        if t >= self.cap_tok or (t + 1) * self.c.n_cols > self.cap_cell:
+            self.grow_tokens()
+        if self.c.form == FORM_CRFSUITE:
+            if self.add_attributes(start, stop):
+                return 1
+        elif self.add_cells(start, stop):
+            return 1
+        if self.c.form == FORM_CONLLU:
+            kind = conllu_id(self.c.text + self.c.cell_start[t * self.c.n_cols],
+                             self.c.cell_len[t * self.c.n_cols])
+            if kind == 0:
+                return self.fail(FAULT_ID, start)
+        if kind == 1:
+            self.c.line_start[t] = start
+            self.c.line_end[t] = stop
+            self.c.n_tok += 1
+        return 0
+
+    cdef int add_cells(self, int64_t start, int64_t stop) except -1 nogil:
+        cdef int64_t at = self.c.n_tok * self.c.n_cols, label
+        cdef int64_t found = split(self.c.text, start, stop, self.c.n_cols, self.c.cell_start + at,
+                                   self.c.cell_len + at)
+        if found != self.c.n_cols:
+            return self.fail(FAULT_RAGGED, start, found, self.c.n_cols)
+        if self.label != LABEL_NONE:
+            label = self.label if self.label >= 0 else found - 1
+            if label < found and self.c.cell_len[at + label] == 0:
+                return self.fail(FAULT_LABEL, start, label + 1)
+        return 0
+
+    # ------------------------------------------------------------------------- the form of CRFsuite
+
+    cdef int add_attributes(self, int64_t start, int64_t stop) except -1 nogil:
+        """label TAB name[:value] TAB name[:value] ... The label's colons are its own; a name's and a
+        backslash are escaped with a backslash. Fields without a character are passed over."""
+        cdef const char* text = self.c.text
+        cdef int64_t t = self.c.n_tok, a = self.c.n_attr, i, end = find(text, b"\t", start, stop), colon
+        cdef bint escaped = find(text, b"\\", start, end) < end
+        self.add_name(start, end, escaped, &self.c.cell_start[t], &self.c.cell_len[t])
+        if self.label != LABEL_NONE and self.c.cell_len[t] == 0:
+            return self.fail(FAULT_LABEL, start, 1)
+        while end < stop:
+            start = end + 1
+            end = find(text, b"\t", start, stop)
+            if end == start:
+                continue
+            escaped = False
+            i, colon = start, end
+            while i < end:
+                if text[i] == b"\\":
+                    escaped = True
+                    i += 1
+                elif text[i] == b":":
+                    colon = i
+                    break
+                i += 1
+            if colon == start:
+                return self.fail(FAULT_NAME, start)
+            if a == self.cap_attr:
+                self.grow_attributes()
+            self.add_name(start, colon, escaped, &self.c.attr_start[a], &self.c.attr_len[a])
+            self.c.attr_value[a] = 1
+            if end - colon > 1 and not parse_number(text + colon + 1, end - colon - 1, &self.c.attr_value[a]):
+                return self.fail(FAULT_NUMBER, colon + 1, end - colon - 1)
+            a += 1
+        self.c.n_attr = a
+        self.c.attr_ptr[t + 1] = a
+        return 0
+
+    cdef int grow_attributes(self) except -1 nogil:
+        cdef int64_t n = max(2 * self.cap_attr, <int64_t> 4096)
+        grow(<void**> &self.c.attr_start, n, sizeof(int64_t))
+        grow(<void**> &self.c.attr_len, n, sizeof(int32_t))
+        grow(<void**> &self.c.attr_value, n, sizeof(float))
+        self.cap_attr = n
+        return 0
+
+    cdef int add_name(self, int64_t start, int64_t stop, bint escaped, int64_t* at, int32_t* n) except -1 nogil:
+        """Note where a label or a name stands: in the text, or in the arena, without its escapes."""
+        cdef int64_t i = start
+        at[0] = start
+        n[0] = <int32_t> (stop - start)
+        if not escaped:
+            return 0
+        self.grow_arena(stop - start)
+        at[0] = -1 - self.n_arena
+        n[0] = 0
+        while i < stop:
+            if self.c.text[i] == b"\\" and i + 1 < stop and self.c.text[i + 1] in b":\\":
+                i += 1
+            self.c.arena[self.n_arena] = self.c.text[i]
+            self.n_arena += 1
+            n[0] += 1
+            i += 1
+        return 0
+
+    cdef int grow_arena(self, int64_t extra) except -1 nogil:
+        cdef int64_t n = max(2 * self.cap_arena, self.n_arena + extra)
+        if self.cap_arena - self.n_arena < extra:
+            grow(<void**> &self.c.arena, n, 1)
+            self.cap_arena = n
+        return 0
+
+    cdef int add_weight(self, int64_t start, int64_t stop) except -1 nogil:
+        """@weight:2, the weight of the sequence it stands in."""
+        cdef int64_t n = stop - start
+        if n < 8 or memcmp(self.c.text + start, b"@weight:", 8) != 0:
+            return self.fail(FAULT_RESERVED, start)
+        if self.weighted:
+            return self.fail(FAULT_WEIGHTS, start)
+        if not parse_number(self.c.text + start + 8, n - 8, &self.weight) or self.weight < 0:
+            return self.fail(FAULT_WEIGHT, start + 8, n - 8)
+        self.weighted = True
+        return 0
+
+    # ------------------------------------------------------------------------- for Python
+
+    def parse(self, block not None):
+        """Parse a reading.Block; DataError names the line that is wrong. The lock is released meanwhile."""
+        cdef bytes data = block.data
+        cdef const char* text = data
+        cdef int64_t n = len(data), skip = block.skip
+        cdef int32_t n_cols = block.layout.n_cols
+        cdef int status
+        self.block = block
+        with nogil:
+            status = self.parse_text(text, n, skip, n_cols)
+        if status:
+            self.raise_fault(block)
+
+    def fill(self, sentences, int32_t n_cols=0):
+        """Take sentences that are cut into tokens, and these into cells (str), as if they had been read from
+        a file with tabs between the cells. A cell may hold anything, and a sentence may be empty."""
+        cdef int64_t t
+        if self.c.form == FORM_CRFSUITE:
+            raise ValueError("the form of CRFsuite has no cells")
+        self.reset()
+        self.c.n_cols = n_cols
+        try:
+            for sentence in sentences:
+                self.lead = self.n_arena
+                t = self.c.n_tok
+                if not hasattr(sentence, "__iter__"):
+                    raise DataError(f"sentence {self.c.n_seq + 1}: found {type(sentence).__name__}, expected a list of rows")
+                for row in sentence:
+                    self.add_row(row, self.c.n_seq + 1, self.c.n_tok - t + 1)
+                self.last_end = self.n_arena
+                self.end_sequence()
+        except BaseException:
+            self.reset()
+            raise
+        self.block = None
+        self.c.text = self.c.arena
+        self.c.n_text = self.c.tail_start = self.n_arena
+        self.c.label_col = self.label if self.label >= 0 else max(self.c.n_cols - 1, 0)
+
+    cdef int add_row(self, row, int64_t sentence, int64_t token) except -1:
+        cdef int64_t cell = self.c.n_tok * self.c.n_cols
+        cdef const char* text
+        cdef Py_ssize_t n
+        if isinstance(row, (str, bytes, dict, set, frozenset)) or not hasattr(row, "__len__"):  # those have no order
+            raise misfit(sentence, token, f"{type(row).__name__} {row!r}", "a list of columns")
+        n = len(row)
+        if self.c.n_cols == 0:
+            self.c.n_cols = <int32_t> n
+        if n != self.c.n_cols or n == 0:
+            raise misfit(sentence, token, plural(n, "column"), self.c.n_cols or "one or more")
+        if self.c.n_tok >= self.cap_tok or cell + self.c.n_cols > self.cap_cell:
+            self.grow_tokens()
+        self.c.line_start[self.c.n_tok] = self.n_arena
+        for value in row:
+            if not isinstance(value, str):
+                raise misfit(sentence, token, f"{type(value).__name__} {value!r}", "a str")
+            try:
+                text = PyUnicode_AsUTF8AndSize(value, &n)
+            except UnicodeEncodeError as error:
+                raise misfit(sentence, token, repr(value), "characters that UTF-8 has") from error
+            if n > INT32_MAX:
+                raise misfit(sentence, token, f"{n} bytes", "at most 2,147,483,647")
+            self.grow_arena(n + 1)
+            self.c.cell_start[cell] = self.n_arena
+            self.c.cell_len[cell] = <int32_t> n
+            memcpy(self.c.arena + self.n_arena, text, n)
+            self.c.arena[self.n_arena + n] = b"\t"
+            self.n_arena += n + 1
+            cell += 1
+        if self.label != LABEL_NONE and not row[self.label]:
+            raise misfit(sentence, token, "an empty label", "a text")
+        self.c.line_end[self.c.n_tok] = self.n_arena - 1
+        self.c.arena[self.n_arena - 1] = b"\n"
+        self.c.n_tok += 1
+        return 0
+
+    cdef int raise_fault(self, block) except -1:
+        """The fault that parse_text found in a block, as a DataError."""
+        cdef bytes data = block.data
+        cdef int64_t at = self.fault.offset
+        begin = data.rfind(b"\n", 0, at) + 1
+        excerpt = data[at:at + min(self.fault.found, 40)].decode("utf-8", "replace")
+        found, expected = self.fault.found, self.fault.expected
+        kind = self.fault.kind
+        if kind == FAULT_NUL:
+            message = f"byte {at - begin + 1} of the line is 0: expected text in UTF-8"
+        elif kind == FAULT_UTF8:
+            message = f"byte {at - begin + 1} of the line (0x{data[at]:02X}) is not UTF-8: expected text in UTF-8"
+        elif kind == FAULT_LONG:
+            message = "the line has more than 2,147,483,647 bytes"
+        elif kind == FAULT_RAGGED:
+            layout = block.layout
+            message = f"found {plural(found, 'column')}, expected {expected}"
+            if layout.path is not None:
+                message += f" as in {layout.path}:{layout.line}"
+        elif kind == FAULT_LABEL:
+            message = f"column {found} is empty: expected a label"
+        elif kind == FAULT_ID:
+            message = "the first column of CoNLL-U must be a number, a range like 1-2 or a decimal like 1.1"
+        elif kind == FAULT_NAME:
+            message = f"byte {at - begin + 1} of the line begins a value: expected the name of an attribute"
+        elif kind == FAULT_NUMBER:
+            message = f"'{excerpt}' is not a finite number: expected attribute:value (write \\: for a colon in a name)"
+        elif kind == FAULT_RESERVED:
+            message = "a line that begins with '@' must be '@weight:NUMBER'"
+        elif kind == FAULT_WEIGHT:
+            message = f"'{excerpt}' is not a weight: expected a finite number, 0 or more"
+        else:
+            message = "expected one @weight line a sequence, and tokens after it"
+        raise DataError(message, block.path, block.first_line + data.count(b"\n", 0, at))
+
+    def __len__(self):
+        """The number of sequences."""
+        return self.c.n_seq
+
+    @property
+    def n_tokens(self):
+        return self.c.n_tok
+
+    @property
+    def n_attributes(self):
+        """Attributes of all tokens, in the form of CRFsuite."""
+        return self.c.attr_ptr[self.c.n_tok] if self.c.form == FORM_CRFSUITE else 0
+
+    @property
+    def n_columns(self):
+        """Cells of every token; 1, the label, in the form of CRFsuite."""
+        return self.c.n_cols
+
+    def sentences(self):
+        """The cells of the sequences' tokens, as bytes; in the form of CRFsuite the labels."""
+        cdef int64_t s, t
+        return [[self.cells(t) for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1])]
+                for s in range(self.c.n_seq)]
+
+    cdef list cells(self, int64_t t):
+        cdef int32_t column, n
+        cdef const char* cell
+        cells = []
+        for column in range(self.c.n_cols):
+            cell = rows_cell(&self.c, t, column, &n)
+            cells.append(cell[:n])
+        return cells
+
+    def attributes(self):
+        """In the form of CRFsuite, the tokens' (name, value) pairs, sequence by sequence."""
+        cdef int64_t s, t
+        if self.c.form != FORM_CRFSUITE:
+            raise ValueError("only the form of CRFsuite has attributes")
+        return [[self.pairs(t) for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1])]
+                for s in range(self.c.n_seq)]
+
+    cdef list pairs(self, int64_t t):
+        cdef int64_t a
+        cdef int32_t n
+        cdef const char* name
+        pairs = []
+        for a in range(self.c.attr_ptr[t], self.c.attr_ptr[t + 1]):
+            name = rows_attr(&self.c, a, &n)
+            pairs.append((name[:n], self.c.attr_value[a]))
+        return pairs
+
+    def weights(self):
+        """The weights of the sequences."""
+        cdef int64_t s
+        return [self.c.seq_weight[s] for s in range(self.c.n_seq)]
+
+    def line_of(self, int64_t token):
+        """Line of a token in its file, from 1."""
+        if not 0 <= token < self.c.n_tok:
+            raise IndexError(f"token {token} of {self.c.n_tok}")
+        if self.block is None:
+            raise ValueError("the rows do not come from a file")
+        return self.block.first_line + self.block.data.count(b"\n", 0, self.c.line_start[token])
+
+    def where(self, int64_t token):
+        """Path and line of a token; None for what does not come from a file."""
+        return (None, None) if self.block is None else (self.block.path, self.line_of(token))
+
+
+def misfit(sentence, token, found, expected):
+    return DataError(f"sentence {sentence}, token {token}: found {found}, expected {expected}")
+
+
+def plural(n, noun):
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -1,0 +1,63 @@
+"""Data as users give them, a path, open files or sentences in lists, as blocks of rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from crfkit.errors import DataError, OptionError
+
+from .items import attribute_lines
+from .reading import Block, Layout, Source
+from .rows import Rows
+
+LAST = -1  # the column of the labels, where they have no name
+
+
+def listed(data: Any) -> Any:
+    """Data as a path, an open file, or a list of such or of sentences: what an iterator or an array gives is collected."""
+    if isinstance(data, (str, bytes, os.PathLike, list, tuple)) or hasattr(data, "read"):
+        return data
+    try:
+        return list(data)
+    except TypeError:
+        raise DataError(f"found {type(data).__name__}, expected a path, paths, or sentences as lists of rows") from None
+
+
+def is_rows(train: Any) -> bool:
+    """Sentences given as lists of rows, rather than files."""
+    return isinstance(train, (list, tuple)) and bool(train) and not isinstance(train[0], (str, bytes, os.PathLike)) and not hasattr(train[0], "read")
+
+
+def parsed_blocks(data: Any, form: str, label: str | None, last: str | None = None) -> Iterable[tuple[Any, Any]]:
+    """Rows of every block of the data, with the layout of its columns. The Rows are the same object each time. `last` is
+    what stands in the last column where `label` does not say which is that of the labels; data with names may have it
+    elsewhere."""
+    if is_rows(data):
+        rows = Rows(form, LAST)
+        if form == "crfsuite":
+            rows.parse(Block(attribute_lines(data, labelled=True)))
+        else:
+            rows.fill(data)
+        yield rows, Layout(rows.n_columns)
+        return
+    parsed = None
+    for block in Source(data, form):
+        if parsed is None:
+            column = label_column(last if label is None and block.layout.names is not None else label, block.layout, form)
+            parsed = Rows(form, LAST if column is None else column)
+        parsed.parse(block)
+        yield parsed, block.layout
+
+
+def label_column(label: str | None, layout: Any, form: str) -> int | None:
+    """Where the label stands: None for the last column."""
+    if label is None:
+        if form == "conllu":
+            raise OptionError("--format conllu needs --label: the name of the column to predict, such as upos or xpos")
+        return None
+    if layout.names is None or label not in layout.names:
+        found = "the columns have no names" if layout.names is None else f"the columns are {' '.join(layout.names)}"
+        raise DataError(f"there is no column {label!r}: {found}", layout.path, 1)
+    return layout.names.index(label)

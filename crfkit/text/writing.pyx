@@ -1,0 +1,117 @@
+"""Rows written back with labels: every line byte for byte, tokens or not, and one empty line after each
+sequence. Line ends stay as they came."""
+
+from libc.stdlib cimport calloc, free
+
+from .rows cimport FORM_CRFSUITE, Rows, rows_cell, rows_separator
+from .output cimport Output, out_bytes, out_char
+from .scanning cimport blank_line
+
+
+cdef int out_token_line(const RowsC* rows, int64_t token, OutC* out) except -1 nogil:
+    """The token's line as it came, without the line end."""
+    return out_bytes(out, rows.text + rows.line_start[token], rows.line_end[token] - rows.line_start[token])
+
+
+cdef int out_token_cells(const RowsC* rows, int64_t token, OutC* out) except -1 nogil:
+    """The token's cells with tabs between them, as CRF++ writes them; the line itself in the form of CRFsuite."""
+    cdef int32_t column, n
+    cdef const char* cell
+    if rows.form == FORM_CRFSUITE:
+        return out_token_line(rows, token, out)
+    for column in range(rows.n_cols):
+        if column:
+            out_char(out, b"\t")
+        cell = rows_cell(rows, token, column, &n)
+        out_bytes(out, cell, n)
+    return 0
+
+
+cdef int out_lines(const RowsC* rows, int64_t start, int64_t stop, bint close, OutC* out) except -1 nogil:
+    """Lines that are not tokens, with one empty line for each run of blank ones; one at the end if asked."""
+    cdef const char* text = rows.text
+    cdef int64_t line_end, next_line
+    cdef bint blank, after_blank = True
+    while start < stop:
+        blank = blank_line(text, start, stop, &line_end, &next_line)
+        if not blank:
+            out_bytes(out, text + start, next_line - start)
+        elif not after_blank:
+            out_empty_line(rows, start, out)
+        after_blank = blank
+        start = next_line
+    if close and not after_blank:
+        out_empty_line(rows, stop, out)
+    return 0
+
+
+cdef int out_empty_line(const RowsC* rows, int64_t end, OutC* out) except -1 nogil:
+    """An empty line after the line that ends at an offset, with the same line end."""
+    cdef const char* text = rows.text
+    if text[end - 1] != b"\n":
+        out_char(out, b"\n")
+    elif end > 1 and text[end - 2] == b"\r":
+        out_char(out, b"\r")
+    return out_char(out, b"\n")
+
+
+cdef int write_tagged(const RowsC* rows, int64_t first_seq, int64_t last_seq, const uint16_t* labels,
+                      const char** names, const int32_t* name_len, const char* separator,
+                      int32_t separator_len, OutC* out) except -1 nogil:
+    """Sequences first_seq .. last_seq (exclusive) as they came, each token's line with the separator and the
+    name of its label at the end, and an empty line after each sequence.
+
+    labels[0] is the label of the first token of first_seq. separator NULL: the line's own, a tab or a blank.
+    With the last sequence go the lines after it, so that a block without sequences is written too."""
+    cdef int64_t s, t, pos, k = 0
+    cdef const char* text = rows.text
+    for s in range(first_seq, last_seq):
+        pos = rows.line_start[rows.seq_ptr[s]]
+        out_lines(rows, rows.seq_start[s], pos, False, out)
+        for t in range(rows.seq_ptr[s], rows.seq_ptr[s + 1]):
+            out_bytes(out, text + pos, rows.line_end[t] - pos)
+            if separator == NULL:
+                out_char(out, rows_separator(rows, t))
+            else:
+                out_bytes(out, separator, separator_len)
+            out_bytes(out, names[labels[k]], name_len[labels[k]])
+            k += 1
+            pos = rows.line_end[t]
+        out_bytes(out, text + pos, rows.seq_end[s] - pos)
+        out_empty_line(rows, rows.seq_end[s], out)
+    if last_seq == rows.n_seq:
+        out_lines(rows, rows.tail_start, rows.n_text, True, out)
+    return 0
+
+
+def tagged(Rows rows not None, labels, separator=None):
+    """The rows' text with the label (bytes) of each token at the end of its line, after the separator (bytes;
+    the line's own if None)."""
+    cdef Output out = Output()
+    cdef list names = list(dict.fromkeys(labels))       # keeps the bytes that the pointers point into
+    cdef dict ids = dict(zip(names, range(len(names))))
+    cdef bytes between = separator or b""
+    cdef const char* text = between
+    cdef int64_t k, n = rows.c.n_tok
+    cdef uint16_t* label = NULL
+    cdef const char** name = NULL
+    cdef int32_t* name_len = NULL
+    if len(labels) != n or len(names) > 65536:
+        raise ValueError(f"{len(labels)} labels, {len(names)} of them different, for {n} tokens")
+    try:
+        label = <uint16_t*> calloc(n + 1, sizeof(uint16_t))
+        name = <const char**> calloc(n + 1, sizeof(char*))
+        name_len = <int32_t*> calloc(n + 1, sizeof(int32_t))
+        if label == NULL or name == NULL or name_len == NULL:
+            raise MemoryError
+        for k in range(len(names)):
+            name[k], name_len[k] = names[k], len(names[k])
+        for k in range(n):
+            label[k] = ids[labels[k]]
+        write_tagged(&rows.c, 0, rows.c.n_seq, label, name, name_len,
+                     text if separator is not None else <const char*> NULL, <int32_t> len(between), &out.c)
+    finally:
+        free(label)
+        free(name)
+        free(name_len)
+    return out.getvalue()

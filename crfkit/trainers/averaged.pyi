@@ -1,3 +1,0 @@
-from .base import OnlineTrainer
-
-class AveragedTrainer(OnlineTrainer): ...

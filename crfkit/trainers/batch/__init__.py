@@ -1,0 +1,1 @@
+"""Trainers that see all data before they change a weight, and what they share."""

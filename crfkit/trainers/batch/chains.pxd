@@ -1,0 +1,52 @@
+"""Forward-backward of every sequence, kept up to date where weights change."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.lattice.lattice cimport Lattice
+from crfkit.weights.layout cimport Layout
+from crfkit.memory cimport BufferC
+from crfkit.loops.structs cimport weight_t
+
+from .edges cimport Edges
+
+
+cdef class Chains:
+    cdef Dataset data
+    cdef Layout layout
+    cdef Edges edges
+    cdef Lattice lattice                # for sequences whose scores lie too far apart
+    cdef const weight_t* w
+    cdef int64_t P
+    cdef int32_t* sequence              # [n_tok] of each token
+    cdef int64_t row                    # from one token to the next in the following three, whose rows lie together
+    cdef double* pot                    # [n_tok][P] exp(node score), up to a factor
+    cdef double* alpha                  # [n_tok][P] sums to 1
+    cdef double* beta                   # [n_tok][P] sums to 1
+    cdef double* scale                  # [n_tok] the sum of alpha before it was scaled
+    cdef double* right                  # [P] scratch
+    cdef double* ones                   # [P] 1 for labels
+    cdef int32_t* done_alpha            # [n_seq] alpha holds for positions up to this one, -1: for none
+    cdef int32_t* done_beta             # [n_seq] beta holds from this position on
+    cdef double* offset                 # [n_seq] logarithm of the factors left out of pot
+    cdef double* width                  # [n_seq] no logarithm of a potential has a larger absolute value
+    cdef double edge_width              # the same of the edge matrices
+    cdef double* edge_size              # [B] largest absolute weight of a rich attribute
+    cdef uint8_t* wide                  # [n_seq] to be left to the lattice
+    cdef readonly int64_t steps         # of either recursion, so far
+    cdef BufferC rows, tokens, sequences, sizes
+    cdef int load_edges(self) except -1
+    cdef int load_users(self, int32_t b) except -1
+    cdef void measure_rich(self, int32_t b) noexcept nogil
+    cdef int refresh(self, int64_t s) except -1 nogil
+    cdef void fetch_row(self, int64_t token) noexcept nogil
+    cdef void fetch(self, int64_t token) noexcept nogil
+    cdef int prepare(self, int64_t s) except -1 nogil
+    cdef int need(self, int64_t s, int32_t first, int32_t last) except -1 nogil
+    cdef void forward(self, int64_t s, int32_t t) noexcept nogil
+    cdef void backward(self, int64_t s, int32_t t) noexcept nogil
+    cdef double log_scales(self, int64_t first, int64_t last) noexcept nogil
+    cdef int expect(self, int64_t s) except -1 nogil
+    cdef double log_z(self, int64_t s, int32_t first, int32_t last) noexcept nogil
+    cdef int changed(self, int64_t s, int32_t first, int32_t last) except -1 nogil
+    cdef double full_log_z(self, int64_t s, bint both) except? -1 nogil

@@ -1,0 +1,32 @@
+"""Dual coordinate ascent, for the trainer that begins with it."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.memory cimport BufferC
+from crfkit.lattice.sparse cimport SparseEdges
+from crfkit.loops.structs cimport DualC, SentenceC
+from crfkit.trainers.base cimport OnlineTrainer
+
+
+cdef class DualAscent(OnlineTrainer):
+    cdef:
+        SparseEdges few                     # label pairs that are features, if these are few
+        bint listed
+        double l2, usual                    # the curvature that sequences had lately
+        double ways, enough                 # of the sequences of this pass; the least way that is gone in it
+        int64_t visited
+        BufferC lefts, losses
+        float* left                         # of each sequence, its way when it was visited last, squared
+        float* told                         # and its negative log-likelihood
+        DualC first                         # the dual variables of sequence 0
+        BufferC nodes, pairs, riches, cells_of_pairs, curvatures, overlaps, sums, rich_starts, way
+        float* curvature                    # of each sequence; 0: not yet known
+        float* overlap                      # of each sequence, of two of its positions
+        int64_t* rich_start
+
+    cdef double penalty(self) noexcept nogil
+    cdef DualC dual_of(self, int64_t s) noexcept nogil
+    cdef int find_overlaps(self) except -1
+    cdef int expect(self, const SentenceC* sent) except -1 nogil
+    cdef double remaining(self) noexcept nogil
+    cdef double best_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil

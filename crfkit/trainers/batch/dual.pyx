@@ -1,0 +1,256 @@
+"""Dual coordinate ascent on the L2-penalised likelihood: the start of L-BFGS.
+
+In the dual of the problem each sequence has a distribution mu over its paths, and the weights are what all of them
+together miss of the truth:
+
+    w = 1/l2 sum_i weight_i (F(x_i, y_i) - E_mu_i F)
+
+A step takes one sequence and moves mu a part of the way to the model's own distribution, P(y|x; w); where they are the
+same for all sequences, w is the optimum (Shalev-Shwartz & Zhang, 2013; Le Priol, Piche & Lacoste-Julien, 2018, for CRFs).
+It costs what a step of stochastic gradient descent costs, but there is no rate that must fall: the steps get smaller
+by themselves. Features are sums over nodes and edges, so of mu only its expectations are kept, as differences from the
+truth: they start at zero, with w = 0.
+
+The best part of the way is 1 / (1 + curvature x stretch): how fast marginals turn as scores change, times the change of
+scores that the way brings about. The stretch is known, but for the features that several positions of the sequence share:
+ways of positions that point in one direction add up there, so it is computed from the sum of the ways too, with the
+overlap of two positions on average. The curvature is found for each sequence by a secant: now and then the marginals are
+computed once more after the step, and tell at which part the remaining way would have been at right angles to the one
+gone. SAFETY of that is taken: expectations near 0 or 1 bend more sharply than a secant tells. For the same reason no step
+may change scores by more than TRUST.
+
+After some passes most sequences have hardly any way to go, and a few have a long one. So a sequence is left out of a
+pass if its way was short against the others' (the squared one below TYPICAL times their mean); its claim grows with each pass
+that it is left out of, GROWTH times.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.math cimport fmax, fmin
+from libc.string cimport memcpy, memset
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.loops.kernels cimport K
+from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.weights.layout cimport Layout
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.lattice.sparse cimport SparseEdges, recursions_of
+from crfkit.loops.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC
+from crfkit.trainers.base cimport OnlineTrainer
+
+cdef enum:
+    PASSES_BETWEEN_SECANTS = 3
+    PASSES_OF_ALL = 3           # before the first sequence is left out
+
+cdef double SAFETY = 0.7
+cdef double LARGEST = 0.5       # part of the way, at most
+cdef double LEAST_CURVATURE = 1e-3
+cdef double LARGEST_CURVATURE = 1.0
+cdef double SHORT = 0.4         # SAFETY / LARGEST - 1: of a shorter stretch LARGEST is taken, whatever the curvature
+cdef double CURVATURE = 0.5     # where nothing is known of it
+cdef double TRUST = 2.0         # change of a node's score, at most
+cdef double TYPICAL = 2.0
+cdef double GROWTH = 3.0
+
+
+cdef int64_t rich_expectations(const DatasetC* data, const LayoutC* layout, int64_t first, int64_t last) noexcept nogil:
+    """How many rich edge features are met from token `first` to token `last`."""
+    cdef int64_t u, n = 0
+    if data.b_ptr == NULL:
+        return 0
+    for u in range(data.b_ptr[first], data.b_ptr[last]):
+        n += layout.b_ptr[data.b_id[u] + 1] - layout.b_ptr[data.b_id[u]]
+    return n
+
+
+cdef int32_t weighted_pairs(const LayoutC* layout) noexcept nogil:
+    cdef int64_t k
+    cdef int32_t n = 0
+    if layout.has_tau:
+        for k in range(<int64_t>layout.L * layout.P):
+            n += layout.tau_mask[k]
+    return n
+
+
+def dual_bytes(Dataset data not None, Layout layout not None) -> int:
+    """Memory for the dual variables."""
+    return sizeof(float) * (
+        data.c.n_tok * layout.c.P
+        + data.c.n_seq * weighted_pairs(&layout.c)
+        + rich_expectations(&data.c, &layout.c, 0, data.c.n_tok)
+    )
+
+
+cdef class DualAscent(OnlineTrainer):
+    """Options: l2, more than zero. The loss is the negative log-likelihood met on the way. `recursions` as in Objective."""
+
+    def __init__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
+        cdef:
+            int64_t s, k
+            int64_t n = data.c.n_seq
+        self.l2 = options.l2
+        self.usual = CURVATURE
+        self.few = SparseEdges()
+        self.listed = self.few.follow(&self.lattice.c, &layout.c, recursions_of(recursions))
+        self.first.n_pairs = weighted_pairs(&layout.c)
+        self.curvature, self.overlap = zeros(&self.curvatures, n), zeros(&self.overlaps, n)
+        buffer_reserve(&self.sums, layout.c.P, sizeof(double))
+        self.first.sum = <double*>self.sums.data
+        self.find_overlaps()
+        self.left, self.told = zeros(&self.lefts, n), zeros(&self.losses, n)
+        buffer_reserve(&self.rich_starts, n + 1, sizeof(int64_t))
+        self.rich_start = <int64_t*>self.rich_starts.data
+        self.rich_start[0] = 0
+        for s in range(n):
+            self.rich_start[s + 1] = self.rich_start[s] + rich_expectations(
+                &data.c, &layout.c, data.c.seq_ptr[s], data.c.seq_ptr[s + 1]
+            )
+        self.first.node = zeros(&self.nodes, data.c.n_tok * layout.c.P)
+        self.first.pair = zeros(&self.pairs, n * self.first.n_pairs)
+        self.first.rich = zeros(&self.riches, self.rich_start[n])
+        buffer_reserve(&self.cells_of_pairs, self.first.n_pairs + 1, sizeof(int32_t))
+        self.first.pair_cell = <int32_t*>self.cells_of_pairs.data
+        s = 0
+        for k in range(<int64_t>layout.c.L * layout.c.P if layout.c.has_tau else 0):
+            if layout.c.tau_mask[k]:
+                (<int32_t*>self.cells_of_pairs.data)[s] = <int32_t>k
+                s += 1
+
+    def __dealloc__(self):
+        buffer_free(&self.nodes)
+        buffer_free(&self.pairs)
+        buffer_free(&self.riches)
+        buffer_free(&self.cells_of_pairs)
+        buffer_free(&self.curvatures)
+        buffer_free(&self.overlaps)
+        buffer_free(&self.sums)
+        buffer_free(&self.lefts)
+        buffer_free(&self.losses)
+        buffer_free(&self.rich_starts)
+        buffer_free(&self.way)
+
+    cdef double penalty(self) noexcept nogil:
+        """l2/2 |w|^2"""
+        cdef int64_t k
+        cdef double total = 0
+        for k in range(self.layout.c.n_cells):
+            total += <double>self.w[k] * self.w[k]
+        return 0.5 * self.l2 * total
+
+    cdef DualC dual_of(self, int64_t s) noexcept nogil:
+        cdef DualC dual = self.first
+        dual.node += self.data.c.seq_ptr[s] * self.layout.c.P
+        dual.pair += s * dual.n_pairs
+        dual.rich += self.rich_start[s]
+        dual.overlap = self.overlap[s]
+        return dual
+
+    cdef int find_overlaps(self) except -1:
+        """What two positions of a sequence have in common: the product of their attributes, on average over all pairs."""
+        cdef:
+            const DatasetC* data = &self.data.c
+            BufferC so_far              # the sum of an attribute's values
+            float* sum
+            double common
+            int64_t s, t, u, first, last
+        memset(&so_far, 0, sizeof(BufferC))
+        sum = zeros(&so_far, self.layout.c.A)
+        with nogil:
+            for s in range(data.n_seq):
+                first, last = data.seq_ptr[s], data.seq_ptr[s + 1]
+                common = 0
+                for t in range(first, last):
+                    for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
+                        common += sum[data.u_id[u]] * (data.u_val[u] if data.u_val != NULL else 1.0)
+                    for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
+                        sum[data.u_id[u]] += data.u_val[u] if data.u_val != NULL else 1
+                for u in range(data.u_ptr[first], data.u_ptr[last]):
+                    sum[data.u_id[u]] = 0
+                if last - first > 1:
+                    self.overlap[s] = <float>fmax(2 * common / ((last - first) * (last - first - 1.0)), 0.0)
+        buffer_free(&so_far)
+        return 0
+
+    cdef double remaining(self) noexcept nogil:
+        """The squared ways of all sequences, as far as is known. They go to zero as, roughly, the distance from the
+        optimum does."""
+        cdef int64_t s
+        cdef double total = 0
+        for s in range(self.data.c.n_seq):
+            total += self.left[s]
+        return total
+
+    cdef int begin_pass(self) except -1:
+        self.enough = 0
+        if self.passes >= PASSES_OF_ALL and self.visited:
+            self.enough = TYPICAL * self.ways / self.visited
+        self.ways, self.visited = 0, 0
+        return 0
+
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            int64_t s = self.sequence
+            DualC dual = self.dual_of(s)
+            bint known = self.curvature[s] > 0
+            double curvature = self.curvature[s] if known else self.usual, stretch, part
+            WayC way
+        if self.left[s] < self.enough:
+            self.left[s] *= GROWTH
+            loss[0] += self.told[s]
+            return 0
+        self.expect(sent)
+        self.told[s] = <float>(sent.weight * (lat.logz - lattice_path_score(lat, sent.label)))
+        loss[0] += self.told[s]
+        K.add_pairs(lat, 1.0)
+        K.finish_pairs(lat)
+        way = K.dual_way(sent, lat, &dual)
+        self.left[s] = <float>(sent.weight * way.squared)
+        self.ways += self.left[s]
+        self.visited += 1
+        stretch = sent.weight * way.stretched / (self.l2 * fmax(way.squared, 1e-100))
+        part = min(SAFETY / (1 + curvature * stretch), LARGEST)
+        if part * sent.weight * way.reach > TRUST * self.l2:
+            part = TRUST * self.l2 / (sent.weight * way.reach)
+        K.update_dual(&self.layout.c, sent, lat, &dual, part, sent.weight * part / self.l2, self.w)
+        if stretch > SHORT and (not known or (self.passes + s) % PASSES_BETWEEN_SECANTS == 0):
+            part = self.best_part(sent, &dual, part)
+            if part > 0:
+                curvature = fmin(fmax((1 / part - 1) / stretch, 0.5 * curvature), 2 * curvature)
+                self.curvature[s] = <float>fmin(fmax(curvature, LEAST_CURVATURE), LARGEST_CURVATURE)
+                self.usual += 0.05 * (self.curvature[s] - self.usual)
+        return 0
+
+    cdef int expect(self, const SentenceC* sent) except -1 nogil:
+        if self.listed:
+            K.load_pairs(&self.layout.c, self.w, 1.0, &self.few.c, &self.lattice.c)
+        else:
+            lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, 1.0)
+        K.score(&self.layout.c, self.w, 1.0, sent, &self.lattice.c)
+        return lattice_expect(&self.lattice.c)
+
+    cdef double best_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil:
+        """The secant: from the way that was left before the step, still in the lattice, and the one after it. 0: too short
+        to tell."""
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            int64_t t, k, n = <int64_t>sent.T * lat.P
+            double* before
+            double length = 0, left = 0
+        buffer_reserve(&self.way, n, sizeof(double))
+        before = <double*>self.way.data
+        memcpy(before, lat.node, n * sizeof(double))
+        self.expect(sent)
+        for t in range(sent.T):
+            lat.node[t * lat.P + sent.label[t]] -= 1
+        for k in range(n):
+            length += before[k] * before[k]
+            left += before[k] * (lat.node[k] - dual.node[k])
+        if not length > 1e-8:           # dual variables are stored in single precision
+            return 0
+        return part * length / max(length - left, 0.1 * length)
+
+
+cdef float* zeros(BufferC* buffer, int64_t n) except NULL:
+    buffer_reserve(buffer, n + 1, sizeof(float))
+    memset(buffer.data, 0, n * sizeof(float))
+    return <float*>buffer.data

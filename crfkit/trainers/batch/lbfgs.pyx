@@ -1,0 +1,147 @@
+"""L-BFGS: the limited-memory quasi-Newton method on the L2-penalised likelihood (the iteration is in quasinewton.pyx).
+
+The line search asks for the strong Wolfe conditions (Nocedal & Wright, algorithms 3.5 and 3.6); nearly always the
+first trial, the full step, satisfies them.
+
+Most iterations are spent on the way to the neighbourhood of the optimum. Dual coordinate ascent gets there in fewer
+passes, but has no certain end; so it makes the start (`prepare`), and L-BFGS goes on from there to its own criteria.
+"""
+
+from libc.math cimport INFINITY, fabs, isfinite, log, sqrt
+from libc.stdint cimport int64_t
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.loops.kernels cimport K
+from crfkit.weights.layout cimport Layout
+from crfkit.loops.structs cimport DatasetC, weight_t
+from .dual cimport DualAscent
+from .quasinewton cimport QuasiNewton
+
+from crfkit.errors import TrainingError
+from .dual import dual_bytes
+
+cdef enum:
+    MAX_TRIALS = 60
+    PATIENCE = 32               # passes of the warm-up within which the ways that remain must be halved
+
+cdef double LEAST_STEP = 1e-9   # part of the size of the point: points are in single precision
+cdef double WARM = 3e-5         # part of the objective below which the ways that remain are short enough
+
+
+def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int:
+    """Memory for the warm-up; 0 where there is none: because it is not wanted, because there is no penalty and so no
+    dual, or because it would need several times the memory of L-BFGS itself (many labels, rich edges)."""
+    if not options.warm_up or not options.l2:
+        return 0
+    needed = dual_bytes(data, layout)
+    return needed if needed <= 8 * layout.n_cells * options.bytes_per_cell(1) else 0
+
+
+cdef class Lbfgs(QuasiNewton):
+    """Options: l2, memory, epsilon, delta, period, warm_up (crfkit.options.Lbfgs)."""
+    cdef object seed
+    cdef bint cold
+
+    def __init__(self, Dataset data, Layout layout, options, initial=None, seed=0, **others):
+        QuasiNewton.__init__(self, data, layout, options, initial, **others)
+        self.seed, self.cold = seed, initial is None
+
+    def prepare(self, should_stop=None):
+        """The warm-up: yields a record for each of its passes. Then the weights are those it came to, if they are any
+        better than none."""
+        cdef:
+            DualAscent ascent
+            double objective, nothing, left, goal = INFINITY
+            int since = 0
+        if not self.cold or not warm_up_bytes(self.data, self.layout, self.options):
+            return
+        nothing = self.without_weights()
+        ascent = DualAscent(self.data, self.layout, self.options, seed=self.seed)
+        for _ in range(self.options.warm_up):
+            try:
+                objective = ascent.run_pass(should_stop)["loss"] + ascent.penalty()
+            except TrainingError:
+                return          # weights without bounds
+            yield {"loss": objective}
+            left, since = ascent.remaining(), since + 1
+            if left < 0.5 * goal:
+                goal, since = left, 0
+            if (should_stop is not None and should_stop()) or left < WARM * objective or since == PATIENCE:
+                break
+        self.move_to(ascent)
+        self.evaluate()
+        if not self.f < nothing:
+            self.move_to(None)
+
+    cdef double without_weights(self) noexcept nogil:
+        """The objective where all weights are zero and all paths have the same probability."""
+        cdef:
+            const DatasetC* data = &self.data.c
+            double total = 0, tokens
+            int64_t s
+        for s in range(data.n_seq):
+            tokens = data.seq_ptr[s + 1] - data.seq_ptr[s]
+            total += tokens if data.seq_weight == NULL else tokens * data.seq_weight[s]
+        return total * log(<double>self.layout.c.L)
+
+    cdef int move_to(self, DualAscent ascent) except -1:
+        cdef int64_t k
+        for k in range(self.n):
+            self.w[k] = ascent.w[k] if ascent is not None else 0
+        return 0
+
+    cdef double trial(self, double step) except? -1:
+        """Moves to w_old + step d; the slope along d there."""
+        cdef int64_t k
+        with nogil:
+            for k in range(self.n):
+                self.w[k] = <weight_t>(self.w_old[k] + step * self.d[k])
+        self.evaluate()
+        return K.dot(self.n, self.g, self.d)
+
+    cdef bint search(self, double step, double slope0) except -1:
+        cdef:
+            double f0 = self.f, slope
+            double low = 0, f_low = f0, slope_low = slope0
+            double high = 0, f_high = 0
+            double size = sqrt(K.dot_floats(self.n, self.d, self.d))
+            double least = LEAST_STEP * sqrt(K.dot_floats(self.n, self.w_old, self.w_old))
+            bint bracketed = False
+            int k
+        for k in range(MAX_TRIALS):
+            slope = self.trial(step)
+            if not isfinite(self.f) or self.f > f0 + 1e-4 * step * slope0 or (low > 0 and self.f >= f_low):
+                high, f_high, bracketed = step, self.f, True
+            elif fabs(slope) <= -0.9 * slope0:
+                return True
+            elif bracketed:
+                if slope * (high - low) >= 0:
+                    high, f_high = low, f_low
+                low, f_low, slope_low = step, self.f, slope
+            elif slope >= 0:
+                high, f_high, bracketed = low, f_low, True
+                low, f_low, slope_low = step, self.f, slope
+            else:
+                low, f_low, slope_low = step, self.f, slope
+                step *= 4
+                continue
+            step = self.between(low, f_low, slope_low, high, f_high)
+            if fabs(high - low) * size <= least:
+                break
+        if low > 0:
+            # Armijo's condition holds there, only the curvature is missing: progress all the same.
+            self.trial(low)
+            return True
+        return False
+
+    cdef double between(self, double low, double f_low, double slope_low, double high, double f_high) noexcept nogil:
+        """The minimum of the parabola through low and high, kept away from both ends."""
+        cdef double width = high - low, step
+        if not isfinite(f_high):
+            return low + 0.1 * width
+        step = low - 0.5 * slope_low * width * width / (f_high - f_low - slope_low * width)
+        if not isfinite(step) or fabs(step - low) < 0.1 * fabs(width) or (step - low) * width < 0:
+            return low + 0.1 * width
+        if fabs(step - low) > 0.9 * fabs(width):
+            return low + 0.9 * width
+        return step

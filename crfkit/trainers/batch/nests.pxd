@@ -1,0 +1,34 @@
+"""Sums of weights that always come together, for the objective of the batch trainers."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.memory cimport BufferC
+from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
+
+
+cdef struct AttributeC:
+    int32_t slot                # that made it, or -1
+    int32_t nest                # -1 - k, or 0
+    int64_t count
+    int64_t member              # where what it brings along stands
+    bint broken                 # it does not always bring the same
+
+
+cdef class Nests:
+    cdef readonly int32_t n             # rows of sums
+    cdef Dataset data                   # which `c` is a view of
+    cdef DatasetC c                     # the data with the sums in place of what they add up
+    cdef BufferC u_ptr, u_id, starts, parts, table
+    cdef double* sums                   # [n][P]
+    cdef int64_t* start                 # [n+1] nest k adds up part[start[k]] .. part[start[k+1]]
+    cdef int32_t* part                  # attributes; -1-k: nest k
+
+    cdef int find(self, const DatasetC* data, const LayoutC* layout, const int64_t[::1] made_by,
+                  const int32_t[::1] within, const int32_t[::1] order) except -1
+    cdef int choose(self, const LayoutC* layout, AttributeC* attribute, const int32_t* member, const int32_t[::1] width,
+                    const int32_t[::1] order) except -1
+    cdef int rewrite(self, const DatasetC* data, AttributeC* attribute, int32_t* at, const int32_t[::1] within) except -1
+    cdef void release(self) noexcept
+    cdef void add_up(self, const LayoutC* layout, const weight_t* w) noexcept nogil
+    cdef void hand_down(self, const LayoutC* layout, double* of_sums, double* g) noexcept nogil

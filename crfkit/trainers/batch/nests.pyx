@@ -1,0 +1,266 @@
+"""Attributes that bring others along, and their sums.
+
+Where a template has a line for two words and one for each of them, the attribute of the pair never occurs without
+those of its words. Scores add up the weights of all three at each of its tokens, and each token hands its gradient to
+all three. Here that is done once for all tokens of the pair: a *nest* is a row that holds the sum of the weights. It
+stands in the data in place of the attributes that it adds up, as the number -1 - k for nest k, and what its gradient has
+become goes to each of them at the end. A nest may have others within: the words their prefixes, three parts of speech
+the pairs of them. That leaves about half of the rows to be visited, while the function is the same.
+
+Which lines bring others along the template says (Plan.containers), what they bring is read from the data, and that it is
+always the same is verified: different cells may make the same string, and rare attributes are dropped.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.weights.layout cimport Layout
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
+
+import array
+
+cdef enum:
+    ABSENT = -1
+    UNCLEAR = -2                # two attributes of the same slot
+    VISIT = 32                  # what it costs to get to a row, in cells of a dense row added up
+    SCATTERED = 8               # and what one cell elsewhere costs
+
+
+cdef inline int64_t cost(const LayoutC* layout, int32_t a) noexcept nogil:
+    """Of a visit to the row of attribute a, or of a nest."""
+    return VISIT + (layout.P if a < layout.H else SCATTERED * (layout.u_ptr[a + 1] - layout.u_ptr[a]))
+
+
+cdef void place_attributes(const DatasetC* data, int64_t t, AttributeC* attribute, int32_t* at, int32_t n) noexcept nogil:
+    """at[slot] = the attribute of that slot which token t has."""
+    cdef int32_t slot, a
+    cdef int64_t u
+    for slot in range(n):
+        at[slot] = ABSENT
+    for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
+        a = data.u_id[u]
+        slot = attribute[a].slot
+        if slot < 0:
+            continue
+        if at[slot] != ABSENT:
+            attribute[a].broken = True
+            if at[slot] >= 0:
+                attribute[at[slot]].broken = True
+            at[slot] = UNCLEAR
+        else:
+            at[slot] = a
+
+
+def in_order(list within) -> list[int]:
+    """The slots, each one before the one that it lies within."""
+    def depth(slot):
+        return 0 if within[slot] < 0 else 1 + depth(within[slot])
+    return sorted(range(len(within)), key=depth, reverse=True)
+
+
+cdef class Nests:
+    """The nests of a data set, and the data with nests in place of what they add up (`c`). There are none where attributes
+    have values, or where it is not known which lines made them."""
+
+    def __init__(self, Dataset data not None, Layout layout not None):
+        self.data, self.c = data, data.c
+        if data.nesting is not None and data.c.u_val == NULL:
+            made_by, within = data.nesting
+            if within:
+                self.find(&data.c, &layout.c, made_by, array.array("i", within), array.array("i", in_order(within)))
+        buffer_reserve(&self.table, <int64_t>self.n * layout.c.P + 1, sizeof(double))
+        self.sums = <double*>self.table.data
+
+    def __dealloc__(self):
+        buffer_free(&self.u_ptr)
+        buffer_free(&self.u_id)
+        buffer_free(&self.table)
+        buffer_free(&self.starts)
+        buffer_free(&self.parts)
+
+    def sum(self, int32_t nest):
+        """What a nest adds up: attributes, and -1 - k for nest k."""
+        if not 0 <= nest < self.n:
+            raise IndexError(f"nest {nest}")
+        return [self.part[k] for k in range(self.start[nest], self.start[nest + 1])]
+
+    cdef void release(self) noexcept:
+        """Give back the rewritten data."""
+        buffer_free(&self.u_ptr)
+        buffer_free(&self.u_id)
+        memset(&self.c, 0, sizeof(DatasetC))
+
+    def rows(self):
+        """The attributes and nests of each token."""
+        return [[self.c.u_id[u] for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1])] for t in range(self.c.n_tok)]
+
+    cdef int find(self, const DatasetC* data, const LayoutC* layout, const int64_t[::1] made_by,
+                  const int32_t[::1] within, const int32_t[::1] order) except -1:
+        """Read from the data what attributes bring along, and whether that is always the same."""
+        cdef:
+            int32_t n_slots = <int32_t>within.shape[0], a, slot
+            int64_t members = 0, t
+            BufferC attributes, found, slots
+            AttributeC* attribute
+            int32_t* member
+            int32_t* at                 # the attribute of each slot at a token
+            int32_t[::1] width = array.array("i", bytes(4 * n_slots))     # slots within each slot
+            int32_t[::1] place = array.array("i", bytes(4 * n_slots))     # of a slot among those within the same one
+        if made_by.shape[0] != layout.A:
+            raise ValueError("attributes whose lines are not known")
+        for slot in range(n_slots):
+            if within[slot] >= 0:
+                place[slot] = width[within[slot]]
+                width[within[slot]] += 1
+        memset(&attributes, 0, sizeof(BufferC))
+        memset(&found, 0, sizeof(BufferC))
+        memset(&slots, 0, sizeof(BufferC))
+        try:
+            buffer_reserve(&attributes, layout.A + 1, sizeof(AttributeC))
+            attribute = <AttributeC*>attributes.data
+            memset(attribute, 0, layout.A * sizeof(AttributeC))
+            for a in range(layout.A):
+                attribute[a].slot = <int32_t>made_by[a] if 0 <= made_by[a] < n_slots else -1
+                attribute[a].member = members
+                members += width[attribute[a].slot] if attribute[a].slot >= 0 else 0
+            buffer_reserve(&found, members + 1, sizeof(int32_t))
+            member = <int32_t*>found.data
+            buffer_reserve(&slots, n_slots, sizeof(int32_t))
+            at = <int32_t*>slots.data
+            with nogil:
+                for t in range(data.n_tok):
+                    place_attributes(data, t, attribute, at, n_slots)
+                    for slot in range(n_slots):
+                        a = within[slot]
+                        if a >= 0 and at[a] >= 0:
+                            a = at[a]
+                            if attribute[a].count == 0:
+                                member[attribute[a].member + place[slot]] = at[slot]
+                            attribute[a].broken |= (
+                                at[slot] == UNCLEAR or member[attribute[a].member + place[slot]] != at[slot]
+                            )
+                    for slot in range(n_slots):
+                        if at[slot] >= 0:
+                            attribute[at[slot]].count += 1
+            self.choose(layout, attribute, member, width, order)
+            if self.n:
+                self.rewrite(data, attribute, at, within)
+        finally:
+            buffer_free(&attributes)
+            buffer_free(&found)
+            buffer_free(&slots)
+        return 0
+
+    cdef int choose(self, const LayoutC* layout, AttributeC* attribute, const int32_t* member, const int32_t[::1] width,
+                    const int32_t[::1] order) except -1:
+        """Number the nests that save work, those within others first, and list what they add up."""
+        cdef:
+            int32_t a, m, slot
+            int64_t n_parts = 0, first, k, whole
+        buffer_reserve(&self.starts, 1, sizeof(int64_t))
+        (<int64_t*>self.starts.data)[0] = 0
+        for slot in order:
+            if not width[slot]:
+                continue
+            for a in range(layout.A):
+                if attribute[a].slot != slot or attribute[a].broken or attribute[a].count == 0:
+                    continue
+                buffer_reserve(&self.parts, n_parts + 1 + width[slot], sizeof(int32_t))
+                self.part = <int32_t*>self.parts.data
+                first = n_parts
+                self.part[n_parts] = a
+                n_parts += 1
+                whole = cost(layout, a)
+                for k in range(attribute[a].member, attribute[a].member + width[slot]):
+                    if member[k] != ABSENT:
+                        m = attribute[member[k]].nest if attribute[member[k]].nest else member[k]
+                        self.part[n_parts] = m
+                        n_parts += 1
+                        whole += cost(layout, m)
+                if attribute[a].count * (whole - cost(layout, ABSENT)) <= 2 * whole:
+                    n_parts = first
+                    continue
+                self.n += 1
+                attribute[a].nest = -self.n
+                buffer_reserve(&self.starts, self.n + 1, sizeof(int64_t))
+                (<int64_t*>self.starts.data)[self.n] = n_parts
+        self.start, self.part = <int64_t*>self.starts.data, <int32_t*>self.parts.data
+        return 0
+
+    cdef int rewrite(self, const DatasetC* data, AttributeC* attribute, int32_t* at, const int32_t[::1] within) except -1:
+        """The data with nests for what they add up; nests first, as the loops want dense rows first."""
+        cdef:
+            int64_t t, u, end = 0
+            int64_t* ptr
+            int32_t* id
+            int32_t a, holder
+            int nests
+        buffer_reserve(&self.u_ptr, data.n_tok + 1, sizeof(int64_t))
+        buffer_reserve(&self.u_id, data.u_ptr[data.n_tok] + 1, sizeof(int32_t))
+        ptr, id = <int64_t*>self.u_ptr.data, <int32_t*>self.u_id.data
+        ptr[0] = 0
+        with nogil:
+            for t in range(data.n_tok):
+                place_attributes(data, t, attribute, at, <int32_t>within.shape[0])
+                for nests in range(1, -1, -1):
+                    for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
+                        a = data.u_id[u]
+                        if (attribute[a].nest != 0) != nests:
+                            continue
+                        if attribute[a].slot >= 0 and within[attribute[a].slot] >= 0:
+                            holder = at[within[attribute[a].slot]]
+                            if holder >= 0 and attribute[holder].nest:
+                                continue
+                        id[end] = attribute[a].nest if nests else a
+                        end += 1
+                ptr[t + 1] = end
+        self.c.u_ptr, self.c.u_id = ptr, id
+        return 0
+
+    cdef void add_up(self, const LayoutC* layout, const weight_t* w) noexcept nogil:
+        """The sums of the weights."""
+        cdef:
+            int64_t k, i, f, P = layout.P
+            double* row
+            const double* sum
+            const weight_t* other
+            const weight_t* cold = w + layout.cold0 - layout.u_ptr[layout.H]
+            int32_t a, j
+        for k in range(self.n):
+            row = self.sums + k * P
+            memset(row, 0, P * sizeof(double))
+            for i in range(self.start[k], self.start[k + 1]):
+                a = self.part[i]
+                if a < 0:
+                    sum = self.sums - (1 + a) * P
+                    for j in range(P):
+                        row[j] += sum[j]
+                elif a < layout.H:
+                    other = w + a * P
+                    for j in range(P):
+                        row[j] += other[j]
+                else:
+                    for f in range(layout.u_ptr[a], layout.u_ptr[a + 1]):
+                        row[layout.u_label[f]] += cold[f]
+
+    cdef void hand_down(self, const LayoutC* layout, double* of_sums, double* g) noexcept nogil:
+        """To what was added up, the gradient of the sums."""
+        cdef:
+            int64_t k, i, f, P = layout.P
+            const double* row
+            double* other
+            double* cold = g + layout.cold0 - layout.u_ptr[layout.H]
+            int32_t a, j
+        for k in range(self.n - 1, -1, -1):
+            row = of_sums + k * P
+            for i in range(self.start[k], self.start[k + 1]):
+                a = self.part[i]
+                if a < layout.H:
+                    other = g + a * P if a >= 0 else of_sums - (1 + a) * P
+                    for j in range(P):
+                        other[j] += row[j]
+                else:
+                    for f in range(layout.u_ptr[a], layout.u_ptr[a + 1]):
+                        cold[f] += row[layout.u_label[f]]

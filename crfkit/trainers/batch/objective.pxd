@@ -1,0 +1,53 @@
+"""The objective of the batch trainers and its gradient."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.lattice.lattice cimport Lattice
+from crfkit.weights.layout cimport Layout
+from crfkit.memory cimport BufferC
+from crfkit.lattice.sparse cimport Recursions, SparseEdges
+from crfkit.loops.structs cimport weight_t
+from .nests cimport Nests
+from .visits cimport Visits
+
+
+cdef enum Share:                # of the work on cells
+    GATHER                      # the gradients of all workers
+    PENALISE                    # the penalty's part of the gradient
+
+
+cdef class Worker:
+    cdef Lattice lattice
+    cdef SparseEdges few        # label pairs that are features, or else those with a weight, if these are few
+    cdef bint listed            # those that are features are
+    cdef BufferC gradient, of_sums
+    cdef double* g              # the gradient of its share
+    cdef double* g_sums         # and that of the sums
+
+
+cdef int in_halves(object pool, object work, object owner, int what, int64_t n) except -1
+
+
+cdef class Objective:
+    cdef Dataset data
+    cdef Layout layout
+    cdef readonly double l2
+    cdef Recursions recursions
+    cdef Visits visits
+    cdef Nests nests
+    cdef BufferC chunks, nll, gradients, quanta, cold_quanta
+    cdef int n_workers
+    cdef int64_t n_chunks
+    cdef int64_t next_chunk
+    cdef double bound           # no value above it is of interest: an evaluation may then be given up
+    cdef bint given_up
+    cdef list workers
+    cdef object pool
+    cdef const weight_t* w      # of this evaluation
+    cdef double* g
+
+    cdef void take_share(self, Share what, int64_t first, int64_t last) noexcept nogil
+
+    cdef double evaluate(self, const weight_t* w, double* g) except? -1
+    cdef int run(self, Worker worker) except -1 nogil

@@ -1,0 +1,297 @@
+"""Negative log-likelihood with an L2 penalty, and its gradient, over a whole data set.
+
+    f(x) = sum_i weight_i (log Z(x_i) - score(x_i, y_i)) + l2/2 |x|^2
+
+The data are cut into chunks of whole sequences; threads take chunks from a common counter and add to gradients
+of their own. Whoever takes which chunk, the result has the same bits: gradient terms are rounded so that their
+sums are exact (loops/simd/scatter.inc), the likelihoods of chunks are added in order at the end.
+"""
+
+import array
+from concurrent.futures import ThreadPoolExecutor
+
+from libc.math cimport INFINITY, ceil, fabs, fmax, log2
+from libc.string cimport memset
+
+
+from crfkit.loops.kernels cimport K
+from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.weights.layout cimport layout_clear_absent
+from crfkit.lattice.sparse cimport SparseEdges, recursions_of
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.loops.atomic cimport crfkit_fetch_add
+from crfkit.loops.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence
+
+cdef enum:
+    CHUNK_TOKENS = 2048
+
+
+cdef double quantum_of(double bound) noexcept:
+    """What terms are rounded to: twice the bound on a cell's sum of absolute terms, for the two terms expected and
+    observed, must be below 2^52 quanta."""
+    return 2.0 ** (ceil(log2(bound)) + 1 - 52)
+
+
+cdef double find_quanta(Dataset data, Layout layout, BufferC* quanta) except -1:
+    """The quantum of all cells of attributes without values, and one for each attribute where attributes have values.
+
+    No cell's sum of absolute terms is larger than that over all positions, for a label pair, or over all values of its
+    attribute. An attribute may occur several times at a position, so occurrences are counted where there are no values.
+    """
+    cdef:
+        const DatasetC* c = &data.c
+        double total = 0, weight, most
+        double* of_u
+        double* of_b
+        int64_t s, u, n = <int64_t>layout.c.A + layout.c.B
+    buffer_reserve(quanta, n + 1, sizeof(double))
+    of_u = <double*>quanta.data
+    of_b = of_u + layout.c.A
+    memset(of_u, 0, <size_t>n * sizeof(double))
+    for s in range(c.n_seq):
+        weight = c.seq_weight[s] if c.seq_weight != NULL else 1.0
+        total += weight * (c.seq_ptr[s + 1] - c.seq_ptr[s])
+        for u in range(c.u_ptr[c.seq_ptr[s]], c.u_ptr[c.seq_ptr[s + 1]]):
+            of_u[c.u_id[u]] += weight * (fabs(c.u_val[u]) if c.u_val != NULL else 1.0)
+        if c.b_ptr != NULL:
+            for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
+                of_b[c.b_id[u]] += weight * (fabs(c.b_val[u]) if c.b_val != NULL else 1.0)
+    most = fmax(total, 1.0)
+    for u in range(n):
+        if (c.u_val if u < layout.c.A else c.b_val) == NULL:
+            most = fmax(most, of_u[u])
+        else:
+            of_u[u] = quantum_of(fmax(of_u[u], 1e-200))
+    return quantum_of(most)
+
+
+cdef int spread_quanta(Layout layout, const double* quanta, BufferC* cold) except -1:
+    """The quanta of attributes without dense rows, cell by cell."""
+    cdef:
+        const LayoutC* c = &layout.c
+        int64_t f, first = c.u_ptr[c.H]
+        int32_t a
+    buffer_reserve(cold, c.u_ptr[c.A] - first + 1, sizeof(double))
+    for a in range(c.H, c.A):
+        for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
+            (<double*>cold.data)[f - first] = quanta[a]
+    return 0
+
+
+cdef class Worker:
+    """The scratch of one thread."""
+
+    def __dealloc__(self):
+        buffer_free(&self.gradient)
+        buffer_free(&self.of_sums)
+
+
+cdef class Objective:
+    """Evaluates f and its gradient at a point given as cells (see Layout). `recursions` is "sparse" or "dense" to have one
+    kind of loops (lattice/sparse.pyx) whatever it costs: the results are the same but for rounding."""
+
+    def __init__(self, Dataset data, Layout layout, double l2, int threads, str recursions="auto"):
+        cdef:
+            Worker worker
+            double quantum
+            int64_t s, tokens = 0, n = 0
+            int64_t* chunk
+        self.data, self.layout, self.l2 = data, layout, l2
+        self.recursions = recursions_of(recursions)
+        self.bound = INFINITY
+        self.visits = Visits(data, layout)
+        self.nests = self.visits.nests
+        buffer_reserve(&self.chunks, data.c.n_seq + 1, sizeof(int64_t))
+        chunk = <int64_t*>self.chunks.data
+        for s in range(data.c.n_seq):
+            if tokens == 0 or tokens > CHUNK_TOKENS:
+                chunk[n] = s
+                n += 1
+                tokens = 0
+            tokens += data.c.seq_ptr[s + 1] - data.c.seq_ptr[s]
+        chunk[n] = data.c.n_seq
+        self.n_chunks = n
+        buffer_reserve(&self.nll, n, sizeof(double))
+        quantum = find_quanta(data, layout, &self.quanta)
+        if data.c.u_val != NULL:
+            spread_quanta(layout, <const double*>self.quanta.data, &self.cold_quanta)
+        threads = max(1, min(threads, n))
+        self.workers = []
+        buffer_reserve(&self.gradients, threads, sizeof(double*))
+        for k in range(threads):
+            worker = Worker()
+            worker.lattice = Lattice(layout.c.L)
+            worker.few = SparseEdges()
+            worker.listed = worker.few.follow(&worker.lattice.c, &layout.c, self.recursions)
+            worker.lattice.c.quantum = quantum
+            worker.lattice.c.quanta = <const double*>self.quanta.data
+            worker.lattice.c.cold_quanta = <const double*>self.cold_quanta.data
+            buffer_reserve(&worker.of_sums, <int64_t>self.nests.n * layout.c.P + 1, sizeof(double))
+            worker.g_sums = <double*>worker.of_sums.data
+            if k > 0:
+                buffer_reserve(&worker.gradient, layout.c.n_cells, sizeof(double))
+                worker.g = (<double**>self.gradients.data)[k] = <double*>worker.gradient.data
+            self.workers.append(worker)
+        self.n_workers = threads
+        self.pool = ThreadPoolExecutor(threads - 1, "crfkit") if threads > 1 else None
+
+    def __dealloc__(self):
+        buffer_free(&self.chunks)
+        buffer_free(&self.nll)
+        buffer_free(&self.gradients)
+        buffer_free(&self.quanta)
+        buffer_free(&self.cold_quanta)
+
+    cdef double evaluate(self, const weight_t* w, double* g) except? -1:
+        """f(w); its gradient goes to g. Where f(w) is above `bound` it may be INFINITY instead, with no gradient."""
+        cdef:
+            int64_t k, n = self.layout.c.n_cells, n_sums = self.nests.n * <int64_t>self.layout.c.P
+            double* g_sums = (<Worker>self.workers[0]).g_sums
+            Worker worker
+            double total = 0
+            int i
+        self.w, self.g = w, g
+        with nogil:
+            self.nests.add_up(&self.layout.c, w)
+        self.next_chunk = self.given_up = 0
+        (<Worker>self.workers[0]).g = g
+        if self.pool is not None:
+            others = [self.pool.submit(run_worker, self, worker) for worker in self.workers[1:]]
+            try:
+                run_worker(self, self.workers[0])
+            finally:
+                # Threads write into our buffers: never leave while one runs.
+                errors = [future.exception() for future in others]
+            for error in errors:
+                if error is not None:
+                    raise error
+        else:
+            run_worker(self, self.workers[0])
+        if self.given_up:
+            return INFINITY
+        for i in range(1, len(self.workers)):
+            worker = self.workers[i]
+            with nogil:
+                for k in range(n_sums):
+                    g_sums[k] += worker.g_sums[k]
+        if self.pool is not None:
+            in_halves(self.pool, take_share, self, GATHER, n)
+        with nogil:
+            self.nests.hand_down(&self.layout.c, g_sums, g)
+            layout_clear_absent(&self.layout.c, g)
+            for k in range(self.n_chunks):
+                total += (<double*>self.nll.data)[k]
+        if self.l2 != 0:
+            in_halves(self.pool, take_share, self, PENALISE, n)
+            total += 0.5 * self.l2 * K.dot_floats(n, w, w)
+        return total
+
+    cdef void take_share(self, Share what, int64_t first, int64_t last) noexcept nogil:
+        cdef:
+            int64_t k
+            double* g = self.g
+            const double* other
+            int i
+        if what == PENALISE:
+            for k in range(first, last):
+                g[k] += self.l2 * self.w[k]
+        else:
+            for i in range(1, self.n_workers):
+                other = (<double**>self.gradients.data)[i]
+                for k in range(first, last):
+                    g[k] += other[k]
+
+    def at(self, const double[::1] cells not None, double bound=INFINITY) -> tuple[float, array.array]:
+        """f and its gradient at a point, in single precision. Where f is above the bound, it may be infinite and its gradient
+        anything."""
+        if cells.shape[0] != self.layout.c.n_cells:
+            raise ValueError("a point of another layout")
+        cdef:
+            int64_t k, n = self.layout.c.n_cells, stride = (n + 15) // 16 * 16
+            BufferC vectors         # the loops want vectors on boundaries
+            double* g
+            weight_t* w
+            double f
+        memset(&vectors, 0, sizeof(BufferC))
+        buffer_reserve(&vectors, 2 * stride, sizeof(double))
+        g = <double*>vectors.data
+        w = <weight_t*>(g + stride)
+        gradient = array.array("d")
+        self.bound = bound
+        try:
+            for k in range(n):
+                w[k] = <weight_t>cells[k]
+            f = self.evaluate(w, g)
+            gradient.frombytes((<const char*>g)[: n * sizeof(double)])
+        finally:
+            self.bound = INFINITY
+            buffer_free(&vectors)
+        return f, gradient
+
+    cdef int run(self, Worker worker) except -1 nogil:
+        """Take chunks until none is left."""
+        cdef:
+            LatticeC* lat = &worker.lattice.c
+            const LayoutC* layout = &self.layout.c
+            const int64_t* chunk = <const int64_t*>self.chunks.data
+            SentenceC sent
+            VisitsC visits
+            int64_t c, s
+            double nll, lost = 0
+        memset(worker.g, 0, layout.n_cells * sizeof(double))
+        memset(worker.g_sums, 0, self.nests.n * layout.P * sizeof(double))
+        if worker.listed:
+            K.load_pairs(layout, self.w, 1.0, &worker.few.c, lat)
+        else:
+            lattice_load_weights(lat, layout, self.w, 1.0)
+        while True:
+            c = crfkit_fetch_add(&self.next_chunk, 1)
+            if c >= self.n_chunks:
+                return 0
+            nll = 0
+            for s in range(chunk[c], chunk[c + 1]):
+                sent = dataset_sentence(&self.data.c, s)
+                visits = self.visits.of(self.data.c.seq_ptr[s])
+                worker.lattice.reserve_lists(layout, &sent)
+                K.score_visits(layout, &visits, self.w, self.nests.sums, &sent, lat)
+                lattice_expect(lat)
+                nll += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
+                K.add_pairs(lat, sent.weight)
+                K.scatter_visits(layout, &visits, &sent, lat, worker.g, worker.g_sums)
+                # No sequence takes away from what others lose, so there is no need to look at the rest.
+                if lost + nll > self.bound:
+                    self.given_up = 1
+                if self.given_up:
+                    break
+            K.finish_pairs(lat)
+            K.scatter_pairs(layout, lat, worker.g)
+            if self.given_up:
+                return 0
+            (<double*>self.nll.data)[c] = nll
+            lost += nll
+
+
+cdef int in_halves(object pool, object work, object owner, int what, int64_t n) except -1:
+    """work(owner, what, first, last) for the halves of 0 .. n, one of them by another thread if there is one. What comes
+    out must not depend on who does which."""
+    if pool is None:
+        work(owner, what, 0, n)
+        return 0
+    other = pool.submit(work, owner, what, n // 2, n)
+    try:
+        work(owner, what, 0, n // 2)
+    finally:
+        other.result()          # never leave while it runs: it writes into the owner's buffers
+    return 0
+
+
+def take_share(Objective objective not None, Share what, int64_t first, int64_t last):
+    """One thread's share of the work on cells."""
+    with nogil:
+        objective.take_share(what, first, last)
+
+
+def run_worker(Objective objective, Worker worker):
+    """One thread's share of an evaluation."""
+    with nogil:
+        objective.run(worker)

@@ -1,0 +1,64 @@
+"""The quasi-Newton iteration that lbfgs and owlqn share."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.memory cimport BufferC
+from crfkit.loops.structs cimport weight_t
+from crfkit.trainers.base cimport Trainer
+from .objective cimport Objective
+
+
+cdef enum Work:                 # of the history
+    ADD                         # a pair, and its products with all
+    COMBINE                     # them to a direction
+
+
+cdef class History:
+    cdef:
+        int64_t n
+        int32_t m, used, newest             # pairs kept, pairs in use, slot of the newest
+        BufferC store
+        const float* row[128]               # s of slot k at 2k, y at 2k + 1
+        double gram[128][128]
+        double by_g[128]
+        object pool                         # threads to share the work with, or None
+        double sums[16][384]                # products with the newest pair, of each part
+        const weight_t* w                   # what the parts of `add` and of `direction` are about
+        const weight_t* w_old
+        const double* g
+        const double* steep
+        double c[128]
+        double c_g
+
+    cdef void forget(self) noexcept nogil
+    cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* steep) except *
+    cdef int32_t next_slot(self) noexcept nogil
+    cdef void do_part(self, Work what, int part) noexcept nogil
+    cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil
+    cdef float* direction(self, const double* steep, const double* g) except *
+
+
+cdef class QuasiNewton(Trainer):
+    cdef:
+        Objective objective
+        History history
+        BufferC old, gradient
+        int64_t n
+        double* g               # the gradient at w, of the smooth part of what is minimised
+        float* d                # the direction
+        weight_t* w_old         # the point that an iteration started from
+        double* steep           # the direction in which what is minimised rises most
+        double f                # what is minimised
+        bint started
+        object recent
+
+    cdef double norm(self, const double* v) noexcept nogil
+    cdef int restart(self) except -1
+    cdef void exchange(self) noexcept nogil
+    cdef report(self, double steepness)
+    cdef int check(self) except -1
+    cdef int check_convergence(self, double steepness) except -1
+    cdef int evaluate(self) except -1
+    cdef void look_around(self) noexcept nogil
+    cdef void restrict_direction(self) noexcept nogil
+    cdef bint search(self, double step, double slope0) except -1

@@ -1,0 +1,19 @@
+from typing import Any
+
+from typing_extensions import Buffer
+
+from crfkit.data.dataset import Dataset
+from crfkit.trainers.base import Trainer
+from crfkit.weights.layout import Layout
+
+class History:
+    def __init__(self, n: int, m: int, pool: Any = None) -> None: ...
+    def state(self) -> dict[str, Any]: ...
+    def restore(self, state: dict[str, Any]) -> None: ...
+
+def do_parts(history: History, what: int, first: int, last: int) -> None: ...
+
+class QuasiNewton(Trainer):
+    def __init__(
+        self, data: Dataset, layout: Layout, options: Any, initial: Buffer | None = None, threads: int = 1, **unused: Any
+    ) -> None: ...

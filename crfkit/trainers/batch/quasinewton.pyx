@@ -1,0 +1,294 @@
+"""What L-BFGS and OWL-QN share: the history of steps, the direction that follows from it, and the iteration.
+
+The direction is a linear combination of the m last steps s, the m last changes y of the gradient, and the gradient
+g. So the two loops of Nocedal & Wright (algorithm 7.4) run on coefficients, given the inner products of those
+2m + 1 vectors (as Chen, Wang & Zhou, 2014, do for clusters): one pass over memory brings the new products, another
+one forms the direction, instead of 4m passes.
+
+All of these vectors are as long as the model, so memory is what limits its size. The points are those that models can
+store, in single precision, and so is the history, which steers the search and does not enter the result: s is the
+difference of two such points to the last bit, and y belongs to it. Once the direction is known, the oldest pair has
+done its work: the direction takes the place of its s, the gradient at the start of the step that of its y, until the
+new pair does.
+"""
+
+from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.loops.kernels cimport K
+from crfkit.weights.layout cimport Layout
+from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.loops.structs cimport weight_t
+from crfkit.trainers.base cimport Trainer, take, vector
+from .objective cimport Objective, in_halves
+
+from collections import deque
+
+from crfkit.errors import TrainingError
+
+cdef enum:
+    PARTS = 16          # vectors are cut into so many parts, whatever the number of threads
+
+
+cdef class History:
+    """The last m pairs s, y in single precision, and all inner products among them and with the gradient."""
+
+    def __cinit__(self, int64_t n, int32_t m, pool=None):
+        cdef int64_t stride = (n + 15) // 16 * 16
+        cdef int32_t k
+        if not 1 <= m <= 64:
+            raise ValueError("the history holds 1 to 64 pairs")
+        self.n, self.m, self.used, self.newest, self.pool = n, m, 0, -1, pool
+        buffer_reserve(&self.store, 2 * m * stride, sizeof(float))
+        for k in range(2 * m):
+            self.row[k] = <float*>self.store.data + k * stride
+            memset(<float*>self.row[k] + n, 0, (stride - n) * sizeof(float))
+
+    def __dealloc__(self):
+        buffer_free(&self.store)
+
+    cdef void forget(self) noexcept nogil:
+        self.used, self.newest = 0, -1
+
+    cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* steep) except *:
+        """The step from w_old, where `direction` was asked for, to w; with it all products that change. The direction
+        asked for next will be that of the gradient `steep`."""
+        cdef int32_t slot = self.next_slot(), k, part
+        self.w, self.w_old, self.g, self.steep = w, w_old, g, steep
+        self.newest = slot
+        self.used = min(self.used + 1, self.m)
+        in_halves(self.pool, do_parts, self, ADD, PARTS)
+        for k in range(2 * self.used):
+            self.gram[k][2 * slot] = self.gram[k][2 * slot + 1] = self.by_g[k] = 0
+        for part in range(PARTS):
+            for k in range(2 * self.used):
+                self.gram[k][2 * slot] += self.sums[part][3 * k]
+                self.gram[k][2 * slot + 1] += self.sums[part][3 * k + 1]
+                self.by_g[k] += self.sums[part][3 * k + 2]
+        for k in range(2 * self.used):
+            self.gram[2 * slot][k] = self.gram[k][2 * slot]
+            self.gram[2 * slot + 1][k] = self.gram[k][2 * slot + 1]
+        if self.gram[2 * slot][2 * slot + 1] <= 1e-12 * self.gram[2 * slot + 1][2 * slot + 1]:
+            self.forget()       # no curvature: the model of the function is of no use here
+
+    cdef int32_t next_slot(self) noexcept nogil:
+        return (self.newest + 1) % self.m
+
+    cdef void do_part(self, Work what, int part) noexcept nogil:
+        cdef:
+            int64_t first = self.n * part // PARTS, last = self.n * (part + 1) // PARTS, i
+            int32_t slot = self.newest if what == ADD else self.next_slot()
+            float* s = <float*>self.row[2 * slot]
+            float* y = <float*>self.row[2 * slot + 1]
+        if what == ADD:
+            for i in range(first, last):
+                s[i] = self.w[i] - self.w_old[i]
+                y[i] = <float>(self.g[i] - y[i])
+            K.dots(first, last, 2 * self.used, self.row, s, y, self.steep, self.sums[part])
+        else:
+            K.combine(first, last, 2 * self.used, self.row, self.c, self.c_g, self.steep, s)
+            for i in range(first, last):
+                y[i] = <float>self.g[i]
+
+    cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil:
+        cdef double sum = c_g * self.by_g[k]
+        cdef int32_t j
+        for j in range(2 * self.used):
+            sum += c[j] * self.gram[j][k]
+        return sum
+
+    cdef float* direction(self, const double* steep, const double* g) except *:
+        """-H steep. It lies, with the gradient g there, where the next pair will: until `add` or `forget`."""
+        cdef:
+            double* c = self.c
+            double alpha[64]
+            double c_g = -1, scale
+            int32_t k, slot
+        memset(c, 0, sizeof(self.c))
+        for k in range(self.used):
+            slot = (self.newest - k + self.m) % self.m
+            alpha[slot] = self.product(c, c_g, 2 * slot) / self.gram[2 * slot][2 * slot + 1]
+            c[2 * slot + 1] -= alpha[slot]
+        if self.used:
+            slot = self.newest
+            scale = self.gram[2 * slot][2 * slot + 1] / self.gram[2 * slot + 1][2 * slot + 1]
+            c_g *= scale
+            for k in range(2 * self.used):
+                c[k] *= scale
+        for k in range(self.used - 1, -1, -1):
+            slot = (self.newest - k + self.m) % self.m
+            c[2 * slot] += alpha[slot] - self.product(c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
+        self.c_g, self.steep, self.g = c_g, steep, g
+        in_halves(self.pool, do_parts, self, COMBINE, PARTS)
+        return <float*>self.row[2 * self.next_slot()]
+
+    def state(self):
+        """As for trainers; see there."""
+        cdef int64_t stride = (self.n + 15) // 16 * 16
+        return {
+            "pairs": vector(self, "f", self.store.data, 2 * self.used * stride),
+            "gram": vector(self, "d", &self.gram[0][0], 128 * 128),
+            "by_g": vector(self, "d", &self.by_g[0], 128),
+            "used": self.used,
+            "newest": self.newest,
+        }
+
+    def restore(self, dict state):
+        """As for trainers; see there."""
+        cdef int64_t stride = (self.n + 15) // 16 * 16
+        self.used, self.newest = state["used"], state["newest"]
+        if not 0 <= self.used <= self.m or not -(self.used == 0) <= self.newest < max(self.used, 1):
+            raise ValueError("used, newest: more pairs than there is room for")
+        take(state, "pairs", "f", self.store.data, 2 * self.used * stride)
+        take(state, "gram", "d", &self.gram[0][0], 128 * 128)
+        take(state, "by_g", "d", &self.by_g[0], 128)
+
+
+def do_parts(History history not None, Work what, int first, int last) -> None:
+    """Parts first .. last - 1 of what a history is asked to do."""
+    cdef int part
+    with nogil:
+        for part in range(first, last):
+            history.do_part(what, part)
+
+
+cdef class QuasiNewton(Trainer):
+    """A subclass says how to look for a lower point along a direction (`search`), and, where what it minimises is
+    not the smooth objective alone, its value (`evaluate`), where it falls (`look_around`) and which directions it
+    takes (`restrict_direction`). Options: l2, memory, epsilon, delta, period."""
+
+    threaded = True
+
+    def __init__(self, Dataset data, Layout layout, options, initial=None, int threads=1, **unused):
+        self.n = layout.c.n_cells
+        self.objective = Objective(data, layout, options.l2, threads)
+        self.history = History(self.n, options.memory, self.objective.pool)
+        buffer_reserve(&self.old, self.n + 1, sizeof(weight_t))
+        self.w_old = <weight_t*>self.old.data
+        buffer_reserve(&self.gradient, self.n + 1, sizeof(double))
+        self.g = <double*>self.gradient.data
+        self.recent = deque(maxlen=options.period + 1)
+        self.started = False
+
+    def __dealloc__(self):
+        buffer_free(&self.old)
+        buffer_free(&self.gradient)
+
+    cdef double norm(self, const double* v) noexcept nogil:
+        return sqrt(K.dot_doubles(self.n, v, v))
+
+    cdef int evaluate(self) except -1:
+        """f and g at w."""
+        self.f = self.objective.evaluate(self.w, self.g)
+        return 0
+
+    cdef void look_around(self) noexcept nogil:
+        """`steep` at w, from g."""
+        self.steep = self.g
+
+    cdef void restrict_direction(self) noexcept nogil:
+        """Take out of d what cannot be followed."""
+
+    cdef bint search(self, double step, double slope0) except -1:
+        """A lower point on the way from w_old along d, first at this step; whether there is one (w, g, f are then
+        there). slope0 is the slope of f at w_old."""
+        raise TypeError("a quasi-Newton trainer without a line search")
+
+    def run_pass(self, should_stop=None) -> dict:
+        """One iteration: a direction, and a step along it."""
+        cdef:
+            double slope, step, steepness
+            bint fresh
+        if self.history is None:
+            raise TypeError("a pass after the end")
+        if not self.started:
+            self.evaluate()
+            self.look_around()
+            self.check()
+            self.recent.append(self.f)
+            self.started = True
+        while True:
+            fresh = self.history.used == 0
+            self.d = self.history.direction(self.steep, self.g)
+            with nogil:
+                self.restrict_direction()
+                slope = K.dot(self.n, self.steep, self.d)
+            if slope == 0 and (fresh or self.norm(self.steep) == 0):
+                self.converged = "the gradient is zero"
+                return self.report(self.norm(self.steep))
+            step = fmin(1.0, 1 / self.norm(self.steep)) if fresh else 1.0
+            self.exchange()
+            if slope < 0 and self.search(step, slope):
+                break
+            self.exchange()
+            self.history.forget()
+            self.evaluate()
+            self.look_around()
+            if fresh:
+                # Steepest descent finds nothing lower: the limit of the arithmetic.
+                self.converged = "no step lowers the objective any more"
+                return self.report(self.norm(self.steep))
+        self.look_around()
+        self.history.add(self.w, self.w_old, self.g, self.steep)
+        steepness = self.norm(self.steep)
+        self.check_convergence(steepness)
+        return self.report(steepness)
+
+    def finish(self):
+        self.history = None
+
+    cdef int restart(self) except -1:
+        """What is minimised has changed: begin again at x."""
+        self.history.forget()
+        self.recent.clear()
+        self.converged, self.started = None, False
+        return 0
+
+    cdef void exchange(self) noexcept nogil:
+        """The point becomes the old one, and the other way round."""
+        cdef weight_t* w = self.w
+        self.w, self.w_old = self.w_old, w
+
+    def state(self):
+        state = Trainer.state(self)
+        state.update(
+            self.history.state(),
+            gradient=vector(self, "d", self.g, self.n),
+            objective=self.f if self.started else None,
+            recent=list(self.recent),
+        )
+        return state
+
+    def restore(self, dict state):
+        Trainer.restore(self, state)
+        self.history.restore(state)
+        take(state, "gradient", "d", self.g, self.n)
+        self.started = state["objective"] is not None
+        self.f = state["objective"] or 0.0
+        self.recent.clear()
+        self.recent.extend(map(float, state["recent"]))
+        with nogil:
+            self.look_around()
+
+    cdef report(self, double steepness):
+        return {"objective": self.f, "gradient": steepness}
+
+    cdef int check(self) except -1:
+        if not isfinite(self.f) or not isfinite(self.norm(self.g)):
+            raise TrainingError(
+                "the objective is not finite; scale down the values of the features, or raise --l2"
+            )
+        return 0
+
+    cdef int check_convergence(self, double steepness) except -1:
+        cdef double improvement
+        self.recent.append(self.f)
+        if steepness <= self.options.epsilon * fmax(1.0, sqrt(K.dot_floats(self.n, self.w, self.w))):
+            self.converged = "the gradient is small (--epsilon)"
+        elif len(self.recent) > self.options.period:
+            improvement = (self.recent[0] - self.f) / fmax(fabs(self.f), 1e-300)
+            if improvement < self.options.delta:
+                self.converged = "the objective hardly falls any more (--delta)"
+        return 0

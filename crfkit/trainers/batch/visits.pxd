@@ -1,0 +1,16 @@
+"""Which rows and cells tokens visit, for the objective of the batch trainers."""
+
+from libc.stdint cimport int64_t
+
+from crfkit.memory cimport BufferC
+from crfkit.loops.structs cimport DatasetC, LayoutC, VisitsC
+from .nests cimport Nests
+
+
+cdef class Visits:
+    cdef Nests nests
+    cdef VisitsC c
+    cdef BufferC sum_ptr, sum, row_ptr, row, row_val, cell_ptr, cell, label, cell_val
+
+    cdef VisitsC of(self, int64_t token) noexcept nogil
+    cdef int list(self, const DatasetC* data, const LayoutC* layout) except -1

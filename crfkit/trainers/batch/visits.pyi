@@ -1,0 +1,7 @@
+from crfkit.data.dataset import Dataset
+from crfkit.weights.layout import Layout
+
+def bytes_of_visits(data: Dataset, layout: Layout, threads: int) -> int: ...
+
+class Visits:
+    def __init__(self, data: Dataset, layout: Layout) -> None: ...

@@ -1,0 +1,154 @@
+"""Lists of the sums, rows and cells that each token visits, for trainers who pass over the data many times.
+
+What is the same in every pass is looked up once: which attributes have dense rows, where the cells of the others stand
+and which labels these are for. Attributes that always come together are summed up beforehand (nests.pyx).
+"""
+
+import array
+
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
+from libc.string cimport memset
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.weights.layout cimport Layout
+from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.loops.structs cimport CRFKIT_AHEAD, DatasetC, LayoutC, VisitsC
+from .nests cimport Nests
+
+cdef enum:
+    OFTEN = 4               # occurrences from which a nest mostly saves work
+
+
+def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) -> int:
+    """Memory for the visits, for sums and for the gradients of these: about, as if whatever may be a nest were one."""
+    cdef:
+        const DatasetC* c = &data.c
+        int64_t t, u, entries = 0, cells = 0, nests = 0
+        int32_t a, slot
+        int32_t[::1] count = array.array("i", bytes(4 * (layout.c.A + 1)))
+        int64_t[::1] made_by = array.array("q", [0])
+        int32_t[::1] within = array.array("i")
+        int32_t[::1] held
+        bint nested = data.nesting is not None and c.u_val == NULL
+    if nested:
+        made_by, within = data.nesting[0], array.array("i", data.nesting[1])
+    held = array.array("i", bytes(4 * (within.shape[0] + 1)))      # 1 + the last token at which the slot is a nest
+    holds = {slot for slot in within if slot >= 0}
+    for u in range(c.u_ptr[c.n_tok]):
+        count[c.u_id[u]] += 1
+    for a in range(layout.c.A):
+        if nested and made_by[a] in holds and count[a] >= OFTEN:
+            nests += 1
+            count[a] = -1
+    for t in range(c.n_tok):
+        for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
+            a = c.u_id[u]
+            if count[a] < 0:
+                held[made_by[a]] = <int32_t>(t + 1)
+        for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
+            a = c.u_id[u]
+            slot = <int32_t>made_by[a] if nested else -1
+            if slot >= 0 and within[slot] >= 0 and held[within[slot]] == t + 1:
+                continue
+            if count[a] < 0 or a < layout.c.H:
+                entries += 1
+            else:
+                cells += layout.c.u_ptr[a + 1] - layout.c.u_ptr[a]
+    return (24 * c.n_tok + 4 * (entries + cells) * (1 if c.u_val == NULL else 2) + 2 * cells
+            + (1 + threads) * nests * layout.c.P * sizeof(double))
+
+
+cdef class Visits:
+    """The visits of a data set; `nests` are the sums that must be kept up to date."""
+
+    def __init__(self, Dataset data not None, Layout layout not None):
+        self.nests = Nests(data, layout)
+        self.list(&self.nests.c, &layout.c)
+        self.nests.release()
+
+    def __dealloc__(self):
+        buffer_free(&self.sum_ptr)
+        buffer_free(&self.sum)
+        buffer_free(&self.row_ptr)
+        buffer_free(&self.row)
+        buffer_free(&self.row_val)
+        buffer_free(&self.cell_ptr)
+        buffer_free(&self.cell)
+        buffer_free(&self.label)
+        buffer_free(&self.cell_val)
+
+    cdef VisitsC of(self, int64_t token) noexcept nogil:
+        """Those of the sequence that begins with this token."""
+        cdef VisitsC found = self.c
+        found.sum_ptr += token
+        found.row_ptr += token
+        found.cell_ptr += token
+        return found
+
+    cdef int list(self, const DatasetC* data, const LayoutC* layout) except -1:
+        cdef:
+            int64_t t, u, f, first, sums = 0, rows = 0, cells = 0
+            int32_t a
+            int64_t* sum_ptr
+            int64_t* row_ptr
+            int64_t* cell_ptr
+            int32_t* sum
+            int32_t* row
+            uint32_t* cell
+            uint16_t* label
+            float* row_val = NULL
+            float* cell_val = NULL
+        if layout.u_ptr[layout.A] - layout.u_ptr[layout.H] > 0xFFFFFFFF:
+            raise MemoryError("more than four thousand million features")
+        for u in range(data.u_ptr[data.n_tok]):
+            a = data.u_id[u]
+            if a < 0:
+                sums += 1
+            elif a < layout.H:
+                rows += 1
+            else:
+                cells += layout.u_ptr[a + 1] - layout.u_ptr[a]
+        buffer_reserve(&self.sum_ptr, data.n_tok + 1, sizeof(int64_t))
+        buffer_reserve(&self.row_ptr, data.n_tok + 1, sizeof(int64_t))
+        buffer_reserve(&self.cell_ptr, data.n_tok + 1, sizeof(int64_t))
+        buffer_reserve(&self.sum, sums + CRFKIT_AHEAD, sizeof(int32_t))
+        buffer_reserve(&self.row, rows + CRFKIT_AHEAD, sizeof(int32_t))
+        buffer_reserve(&self.cell, cells + CRFKIT_AHEAD, sizeof(uint32_t))
+        buffer_reserve(&self.label, cells + 1, sizeof(uint16_t))
+        sum_ptr, sum = <int64_t*>self.sum_ptr.data, <int32_t*>self.sum.data
+        row_ptr, row = <int64_t*>self.row_ptr.data, <int32_t*>self.row.data
+        cell_ptr, cell, label = <int64_t*>self.cell_ptr.data, <uint32_t*>self.cell.data, <uint16_t*>self.label.data
+        memset(sum + sums, 0, CRFKIT_AHEAD * sizeof(int32_t))
+        memset(row + rows, 0, CRFKIT_AHEAD * sizeof(int32_t))
+        memset(cell + cells, 0, CRFKIT_AHEAD * sizeof(uint32_t))
+        if data.u_val != NULL:
+            buffer_reserve(&self.row_val, rows + 1, sizeof(float))
+            buffer_reserve(&self.cell_val, cells + 1, sizeof(float))
+            row_val, cell_val = <float*>self.row_val.data, <float*>self.cell_val.data
+        sum_ptr[0] = row_ptr[0] = cell_ptr[0] = sums = rows = cells = 0
+        first = layout.u_ptr[layout.H]
+        with nogil:
+            for t in range(data.n_tok):
+                for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
+                    a = data.u_id[u]
+                    if a < 0:
+                        sum[sums] = -1 - a
+                        sums += 1
+                        continue
+                    if a < layout.H:
+                        row[rows] = a
+                        if row_val != NULL:
+                            row_val[rows] = data.u_val[u]
+                        rows += 1
+                        continue
+                    for f in range(layout.u_ptr[a], layout.u_ptr[a + 1]):
+                        cell[cells] = <uint32_t>(f - first)
+                        label[cells] = layout.u_label[f]
+                        if cell_val != NULL:
+                            cell_val[cells] = data.u_val[u]
+                        cells += 1
+                sum_ptr[t + 1], row_ptr[t + 1], cell_ptr[t + 1] = sums, rows, cells
+        self.c.sum_ptr, self.c.sum = sum_ptr, sum
+        self.c.row_ptr, self.c.row, self.c.row_val = row_ptr, row, row_val
+        self.c.cell_ptr, self.c.cell, self.c.label, self.c.cell_val = cell_ptr, cell, label, cell_val
+        return 0

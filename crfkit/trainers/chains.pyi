@@ -1,7 +1,0 @@
-from ..core.dataset import Dataset
-from ..core.layout import Layout
-from .edges import Edges
-
-class Chains:
-    steps: int
-    def __init__(self, data: Dataset, layout: Layout, edges: Edges) -> None: ...

@@ -1,0 +1,374 @@
+"""ADF: stochastic gradient descent whose rates adapt to the frequency of features (Sun et al. 2014, figure 1).
+
+    w_k <- w_k + rate_k * (observed - expected - l2 / |S| * w_k)
+
+All rates start at c (--rate, or see `usual_rate`). At the end of every window of q = |S|/10 samples (or --window), rate_k *= alpha - u (alpha - beta)
+with u the part of the window's samples in which the feature was used: what is frequent settles early.
+
+A feature is used in a sample when its attribute occurs there, with whatever label and however often. So count and
+rate are the same for all weights of an attribute, and one of each is kept for a *row*: a unigram attribute, a rich
+bigram attribute, or all plain label pairs together, whose attribute, `B`, occurs in every sequence longer than one.
+
+Nothing is done to rows that do not occur. A row has a scale s of its own, w = s v; when it occurs again its scale
+is multiplied by what the penalty did at all steps in between: (1 - rate l2/|S|)^steps for each window, the rate
+having been lowered after each. Over n windows in which it did not occur the rates are a geometric series, and so are
+the powers of x = rate l2/|S| in log(1 - x), whose sums for n windows stand in a table. Scale and rate enter as factors of the attributes' values, so that the loops are
+those of SGD.
+
+A stream is trained on window by window (crfkit/learning/streaming.py): each is a data set of its own for a trainer that starts
+with the weights and rates which the windows before have left.
+
+With mini-batches a window has q updates, a tenth of those of a pass, and u is the part of its samples, batch_size
+times as many. Threads meet at the end of every window; within one the rates do not change, a row's scale is that of
+the latest step that met it, and its count is exact: both are changed under a lock.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.math cimport fabs
+from libc.string cimport memset
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.loops.kernels cimport K
+from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.weights.layout cimport Layout
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.loops.powers cimport shrunk
+from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
+from crfkit.loops.atomic cimport crfkit_prefetch, crfkit_spin_lock, crfkit_spin_unlock
+from crfkit.trainers.base cimport OnlineTrainer, take, vector
+
+from crfkit.errors import ImpossibleError
+
+cdef enum:
+    WINDOWS_A_PASS = 10
+    LOCKS = 1024            # rows share them
+    AHEAD = 16              # rows are asked for so many attributes before they are needed
+    TOGETHER = 64           # windows that are closed together at most
+
+cdef double USUAL = 0.05    # first rate
+cdef double MANY = 64       # attributes a token, from which on it is less
+
+cdef struct IdleC:      # what n windows do to a row that occurs in none of them
+    double rate         # is multiplied by that
+    double[4] sums      # of the rates in them, of the squares of these, halved, ...: those over the first one's
+
+cdef struct RowC:
+    double rate
+    double scale
+    int64_t step        # the penalty of all steps before this one is in the scale
+    int32_t window      # the last one in which the row was looked at
+    int32_t count       # samples of that window in which it occurred
+
+
+def usual_rate(Dataset data):
+    """The first rate when none is given: 0.05, or less where tokens have more than 64 attributes, as documents do. Each of them moves
+    the score of its token at every step, and together they should not carry it far beyond its aim. (Their values do not
+    count here: one that is large, such as an age in years, would leave nothing for the others.)"""
+    return min(USUAL, USUAL * MANY * data.c.n_tok / max(1, data.c.u_ptr[data.c.n_tok]))
+
+
+cdef class Adf(OnlineTrainer):
+    """Options: l2, rate, alpha, beta, batch_size (crfkit.options.Adf). The loss is the negative log-likelihood met on
+    the way."""
+    cdef BufferC row_buffer, lock_buffer, stamp_buffer, u_values, b_values
+    cdef RowC* rows             # of unigram attributes, of rich bigram attributes, of the plain label pairs
+    cdef int32_t* locks         # of rows, while several threads are at work; else NULL
+    cdef int32_t* stamps        # sample in which a row was last counted; NULL where its step says that
+    cdef int32_t sample
+    cdef IdleC[TOGETHER + 1] idle
+    cdef LayoutC without_tau    # the layout, but for the plain label pairs
+    cdef double penalty, alpha, beta
+    cdef readonly double rate0
+    cdef int64_t q
+    cdef int32_t window
+
+    lock_free = True
+
+    def __init__(self, Dataset data, Layout layout, options, leader=None, rates=None, sequences=None, **unused):
+        """`rates`: those to start with, of each row; `sequences`: of which the data are the last ones, all of them one
+        window."""
+        cdef int64_t k, n = <int64_t>layout.c.A + layout.c.B + 1
+        self.penalty = options.l2 / self.updates_a_pass()
+        self.rate0 = leader.rate0 if leader is not None else options.rate or usual_rate(data)
+        self.alpha, self.beta = options.alpha, options.beta
+        self.sum_idle_windows()
+        self.q = max(1, options.window // self.batch if options.window else self.updates_a_pass() // WINDOWS_A_PASS)
+        self.without_tau = layout.c
+        self.without_tau.has_tau = 0
+        if leader is not None or self.batch > 1:
+            buffer_reserve(&self.stamp_buffer, n, sizeof(int32_t))
+            self.stamps = <int32_t*>self.stamp_buffer.data
+            memset(self.stamps, 0, n * sizeof(int32_t))
+        if leader is not None:
+            self.rows, self.locks = (<Adf>leader).rows, (<Adf>leader).locks
+            return
+        if self.threads > 1:
+            buffer_reserve(&self.lock_buffer, LOCKS, sizeof(int32_t))
+            self.locks = <int32_t*>self.lock_buffer.data
+            memset(self.locks, 0, LOCKS * sizeof(int32_t))
+        buffer_reserve(&self.row_buffer, n, sizeof(RowC))
+        self.rows = <RowC*>self.row_buffer.data
+        for k in range(n):
+            self.rows[k].rate, self.rows[k].scale = self.rate0, 1
+            self.rows[k].step = self.rows[k].window = self.rows[k].count = 0
+        if sequences is not None:
+            self.penalty, self.q = options.l2 / sequences, self.updates_a_pass()
+            for k in range(n):
+                self.rows[k].rate = rates[k]
+
+    def run_window(self) -> float:
+        """One update for each sequence, in their order; the loss met on the way."""
+        cdef double loss = 0
+        try:
+            with nogil:
+                self.run_steps(0, self.data.c.n_seq, &loss)
+        except ImpossibleError:             # nothing forbids a label here: a score is not finite
+            raise self.diverged(f" at sequence {self.sequence + 1} of a window") from None
+        return loss
+
+    def __dealloc__(self):
+        buffer_free(&self.row_buffer)
+        buffer_free(&self.lock_buffer)
+        buffer_free(&self.stamp_buffer)
+        buffer_free(&self.u_values)
+        buffer_free(&self.b_values)
+
+    # ------------------------------------------------------------------------------------------ rows
+
+    cdef void sum_idle_windows(self) noexcept nogil:
+        cdef int32_t n, k
+        cdef double power
+        self.idle[0].rate = 1
+        memset(self.idle[0].sums, 0, sizeof(self.idle[0].sums))
+        for n in range(TOGETHER):
+            self.idle[n + 1].rate = self.idle[n].rate * self.alpha
+            power = 1
+            for k in range(4):
+                power *= self.idle[n].rate
+                self.idle[n + 1].sums[k] = self.idle[n].sums[k] + power / (k + 1)
+
+    cdef void close_windows(self, RowC* row) noexcept nogil:
+        """What all windows before this one did to a row: first that in which it was met, then those since then."""
+        cdef:
+            const IdleC* idle
+            int64_t end = (row.window + 1) * self.q
+            int32_t n
+            double x, rate, scale
+        row.scale *= shrunk(row.rate * self.penalty, end - row.step)
+        row.rate *= self.alpha - <double>row.count / (self.q * self.batch) * (self.alpha - self.beta)
+        row.count = 0
+        row.window += 1
+        while row.window < self.window:
+            rate, scale, x = row.rate, row.scale, row.rate * self.penalty
+            n = min(self.window - row.window, TOGETHER) if fabs(x) < 1e-4 else 1
+            idle = &self.idle[n]
+            if n == 1:
+                row.scale *= shrunk(x, self.q)
+            else:           # to 1e-16 of the logarithm
+                row.scale *= K.exp(-self.q * x * (idle.sums[0] + x * (idle.sums[1] + x * (idle.sums[2] + x * idle.sums[3]))))
+            row.rate *= idle.rate
+            row.window += n
+            if row.rate == rate and row.scale == scale:     # nor will it change in the windows that are left
+                row.window = self.window
+        row.step = self.window * self.q
+
+    cdef void catch_up(self, RowC* row) noexcept nogil:
+        """What windows and penalty did to a row before this step."""
+        if row.window < self.window:
+            self.close_windows(row)
+        if row.step < self.steps:
+            row.scale *= shrunk(row.rate * self.penalty, self.steps - row.step)
+            row.step = self.steps
+
+    cdef void multiply(self, int64_t r, double scale, weight_t* w) noexcept nogil:
+        """Carry a scale out."""
+        cdef int64_t k, first, n = self.row_cells(r, &first)
+        for k in range(first, first + n):
+            w[k] = <weight_t>(w[k] * scale)
+
+    cdef void fold(self, int64_t r) noexcept nogil:
+        """Carry out a scale before v grows beyond what single precision resolves."""
+        if fabs(self.rows[r].scale) < 1e-4:
+            self.multiply(r, self.rows[r].scale, self.w)
+            self.rows[r].scale = 1
+
+    cdef double scale_of(self, int64_t r) noexcept nogil:
+        """The scale of a row in this step, before its update."""
+        cdef RowC* row = &self.rows[r]
+        if self.locks != NULL:
+            return self.shared_scale(r)
+        if row.step < self.steps or row.window < self.window:
+            self.catch_up(row)
+        return row.scale
+
+    cdef double shared_scale(self, int64_t r) noexcept nogil:
+        """The same among threads. They all wait for each other where a window ends: when a row is met for the first
+        time in a window, no other thread is making use of its scale."""
+        cdef:
+            RowC* row = &self.rows[r]
+            int32_t* lock = &self.locks[r % LOCKS]
+            double scale
+            bint first
+        crfkit_spin_lock(lock)
+        first = row.window < self.window
+        self.catch_up(row)
+        if first:
+            self.fold(r)
+        scale = row.scale
+        crfkit_spin_unlock(lock)
+        return scale
+
+    cdef double gain_of(self, int64_t r) noexcept nogil:
+        """What a gradient is to be multiplied by to change a row in this step. The first call for a row in a step
+        counts the sample and carries out the penalty of the step."""
+        cdef RowC* row = &self.rows[r]
+        cdef double gain
+        if self.stamps != NULL:
+            return self.stamped_gain(r)
+        if row.step == self.steps:
+            row.count += 1
+            self.penalise(r)
+        gain = row.rate / row.scale
+        return gain if fabs(gain) > 1e-30 else 0    # as a value it is stored in single precision
+
+    cdef void penalise(self, int64_t r) noexcept nogil:
+        """The penalty of this step, on a row whose scale is that before it."""
+        cdef RowC* row = &self.rows[r]
+        row.step += 1
+        row.scale *= 1 - row.rate * self.penalty
+        self.fold(r)
+
+    cdef double stamped_gain(self, int64_t r) noexcept nogil:
+        """The same in a batch, where the penalty comes with the update; and among threads, where other samples may
+        have met the row meanwhile."""
+        cdef:
+            RowC* row = &self.rows[r]
+            int32_t* lock = &self.locks[r % LOCKS] if self.locks != NULL else NULL
+            bint first = self.stamps[r] != self.sample
+            double gain
+        self.stamps[r] = self.sample
+        if lock == NULL:
+            row.count += first
+            return row.rate
+        crfkit_spin_lock(lock)
+        if first:
+            row.count += 1
+        if row.step <= self.steps:
+            row.scale *= shrunk(row.rate * self.penalty, self.steps + 1 - row.step)
+            row.step = self.steps + 1
+        gain = row.rate / row.scale
+        crfkit_spin_unlock(lock)
+        return gain if fabs(gain) > 1e-30 else 0
+
+    cdef double row_factor(self, int64_t r) noexcept nogil:
+        if self.rows[r].step == self.steps:
+            self.penalise(r)
+        return 1 / self.rows[r].scale
+
+    # ------------------------------------------------------------------------------------------ steps
+
+    cdef int values(self, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val,
+                    int64_t first_row, bint gains, const float** out) except -1 nogil:
+        """The values of a sequence's attributes times the scales of their rows, or times their gains."""
+        cdef int64_t u, first = ptr[0], last = ptr[T]
+        cdef double factor
+        cdef float* made
+        buffer_reserve(buffer, last - first + 1, sizeof(float))
+        made = <float*>buffer.data
+        for u in range(first, last):
+            if u + AHEAD < last:
+                crfkit_prefetch(&self.rows[first_row + ids[u + AHEAD]])
+            factor = self.gain_of(first_row + ids[u]) if gains else self.scale_of(first_row + ids[u])
+            made[u - first] = <float>(factor * val[u] if val != NULL else factor)
+        out[0] = made - first
+        return 0
+
+    cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil:
+        """The sequence with values that hold scales or gains."""
+        out[0] = sent[0]
+        self.values(&self.u_values, sent.u_ptr, sent.T, sent.u_id, sent.u_val, 0, gains, &out.u_val)
+        if sent.b_ptr != NULL:
+            self.values(&self.b_values, sent.b_ptr, sent.T, sent.b_id, sent.b_val, self.layout.c.A, gains, &out.b_val)
+        return 0
+
+    cdef void update_pairs(self, const SentenceC* sent) noexcept nogil:
+        """The plain label pairs, which have no value that could hold their rate."""
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            const LayoutC* c = &self.layout.c
+            weight_t* w = self.out + c.tau0
+            double gain
+            int64_t k, t
+        if c.has_tau and sent.T > 1:
+            gain = sent.weight * self.gain_of(<int64_t>c.A + c.B)
+            for t in range(1, sent.T):
+                lat.pair[sent.label[t - 1] * <int64_t>c.P + sent.label[t]] -= 1
+            for k in range(<int64_t>c.L * c.P):
+                w[k] -= <weight_t>(gain * lat.pair[k]) * c.tau_mask[k]
+        for k in range(<int64_t>c.L * c.P):
+            lat.pair[k] = 0
+
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            SentenceC valued
+        self.window = <int32_t>(self.steps // self.q)
+        self.sample += 1
+        self.load_values(sent, False, &valued)
+        lattice_load_weights(lat, &self.layout.c, self.w, self.scale_of(<int64_t>self.layout.c.A + self.layout.c.B))
+        K.score(&self.layout.c, self.w, 1.0, &valued, lat)
+        lattice_expect(lat)
+        loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
+        K.add_pairs(lat, 1.0)
+        K.finish_pairs(lat)
+        self.load_values(sent, True, &valued)
+        K.update_expected(&self.without_tau, &valued, lat, sent.weight, self.out)
+        self.update_pairs(sent)
+        return 0
+
+    cdef int64_t undisturbed(self, int64_t n) noexcept nogil:
+        """To the end of the window. One in which a scale could vanish is for one thread."""
+        if self.rate0 * self.penalty * self.q > 20:
+            return 0
+        return min(n, self.q - self.steps % self.q)
+
+    def rates(self):
+        """The rates as they stand, of unigram attributes, rich bigram attributes and the plain label pairs."""
+        cdef int64_t r, a = self.layout.c.A, pairs = a + self.layout.c.B
+        cdef RowC row
+        found = []
+        self.window = <int32_t>(self.steps // self.q)
+        for r in range(pairs + 1):
+            row = self.rows[r]
+            self.catch_up(&row)
+            found.append(row.rate)
+        return found[:a], found[a:pairs], found[pairs]
+
+    def state(self):
+        cdef int64_t n = <int64_t>self.layout.c.A + self.layout.c.B + 1
+        state = OnlineTrainer.state(self)
+        state["rows"] = vector(self, "B", self.rows, n * sizeof(RowC))
+        return state
+
+    def restore(self, dict state):
+        cdef int64_t r, n = <int64_t>self.layout.c.A + self.layout.c.B + 1
+        OnlineTrainer.restore(self, state)
+        take(state, "rows", "B", self.rows, n * sizeof(RowC))
+        for r in range(n):
+            if not 0 <= self.rows[r].window <= self.steps // self.q or not 0 <= self.rows[r].step <= self.steps:
+                raise ValueError("rows: one is ahead of the steps")
+
+    def weights(self):
+        """A copy of the weights, all scales carried out. The rows stay as they are: looking changes no bits."""
+        cells = OnlineTrainer.weights(self)
+        cdef float[::1] view = cells if len(cells) else None
+        cdef weight_t* w = &view[0] if len(cells) else NULL
+        cdef int64_t r
+        cdef RowC row
+        self.window = <int32_t>(self.steps // self.q)
+        with nogil:
+            for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
+                row = self.rows[r]
+                self.catch_up(&row)
+                self.multiply(r, row.scale, w)
+        return cells

@@ -1,0 +1,3 @@
+from crfkit.trainers.base import OnlineTrainer
+
+class AveragedTrainer(OnlineTrainer): ...

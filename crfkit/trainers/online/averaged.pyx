@@ -1,0 +1,52 @@
+"""Trainers that can average their weights over all steps.
+
+The average costs nothing at steps that do not touch a weight: with c the number of the step, u += c * change is kept
+beside w += change, and the average after n steps is w - u / n.
+"""
+
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.weights.layout cimport Layout
+from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.trainers.base cimport OnlineTrainer, take, vector
+
+
+cdef class AveragedTrainer(OnlineTrainer):
+    """Options: average. A subclass has a `step` that adds to `u`, if there is one, whatever it adds to `w`, times
+    what `instants` says."""
+
+    def __cinit__(self, Dataset data, Layout layout, options, **unused):
+        if options.average:
+            buffer_reserve(&self.late, layout.c.n_cells + 1, sizeof(double))
+            self.u = <double*>self.late.data
+            memset(self.u, 0, layout.c.n_cells * sizeof(double))
+
+    def __dealloc__(self):
+        buffer_free(&self.late)
+
+    cdef int64_t instants(self) noexcept nogil:
+        """How many weights the average is of: those after each step, unless a subclass counts otherwise."""
+        return self.steps
+
+    def state(self):
+        state = OnlineTrainer.state(self)
+        if self.u != NULL:
+            state["late"] = vector(self, "d", self.u, self.layout.c.n_cells)
+        return state
+
+    def restore(self, dict state):
+        OnlineTrainer.restore(self, state)
+        if self.u != NULL:
+            take(state, "late", "d", self.u, self.layout.c.n_cells)
+
+    def weights(self):
+        """A copy of the weights as they would be stored: the average, or the last ones."""
+        cells = OnlineTrainer.weights(self)
+        cdef float[::1] view = cells if len(cells) else None
+        cdef int64_t k, n = self.instants()
+        if self.u != NULL and n:
+            for k in range(self.layout.c.n_cells):
+                view[k] = <float>(self.w[k] - self.u[k] / n)
+        return cells

@@ -1,0 +1,20 @@
+"""Trainers that know how sure they are of each weight."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.memory cimport BufferC
+from crfkit.decode.nbest cimport Search
+from crfkit.loops.structs cimport SentenceC, weight_t
+from .averaged cimport AveragedTrainer
+from .differences cimport Differences
+
+
+cdef class ConfidenceTrainer(AveragedTrainer):
+    cdef Search search
+    cdef Differences differences
+    cdef BufferC variance_buffer
+    cdef weight_t* s            # the variance of each weight
+
+    cdef void narrow(self, int64_t row, const int32_t* id, const float* value, int64_t n) noexcept nogil
+    cdef double lacking(self, double margin, double variance) noexcept nogil
+    cdef void solve(self, double margin, double variance, double weight, double* by, double* gain) noexcept nogil

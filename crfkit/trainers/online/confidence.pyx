@@ -1,0 +1,120 @@
+"""Trainers that know how sure they are of each weight: a normal distribution over weights, of diagonal covariance.
+
+Every weight w_k has a variance s_k, at first 1, or 1 / v^2 where v > 1 is the largest value of its attribute: so
+models do not depend on the unit that large values are in. A step compares the true path with the best path under w. With d the
+features of the true path minus those of the other, m = sum_k d_k w_k is the margin, v = sum_k d_k^2 s_k its variance,
+and what the trainers have in common is
+
+    w_k <- w_k + a s_k d_k          1 / s_k <- 1 / s_k + g d_k^2
+
+with a and g of their own, from m and v alone. Weights that have been looked at often move less and less. Where the
+best path is the true one nothing changes; the cost of a wrong label is not added to scores while searching.
+"""
+
+from libc.math cimport fmax
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.loops.kernels cimport K
+from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_path_score
+from crfkit.weights.layout cimport Layout
+from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.decode.nbest cimport Search, search_nbest
+from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
+from .averaged cimport AveragedTrainer
+from crfkit.trainers.base cimport take, vector
+from .differences cimport Differences, FeatureC
+
+from crfkit.errors import ImpossibleError
+
+import array
+
+cdef double LEAST = 1e-30       # a variance of zero would stay so for ever
+
+
+cdef class ConfidenceTrainer(AveragedTrainer):
+    """Options: average. A subclass has `lacking` and `solve`."""
+
+    def __cinit__(self, Dataset data, Layout layout, options, **unused):
+        cdef int64_t k
+        self.search, self.differences = Search(), Differences()
+        buffer_reserve(&self.variance_buffer, layout.c.n_cells + 1, sizeof(weight_t))
+        self.s = <weight_t*>self.variance_buffer.data
+        for k in range(layout.c.n_cells):
+            self.s[k] = 1
+        if data.c.u_val != NULL:
+            self.narrow(0, data.c.u_id, data.c.u_val, data.c.u_ptr[data.c.n_tok])
+        if data.c.b_val != NULL:
+            self.narrow(layout.c.A, data.c.b_id, data.c.b_val, data.c.b_ptr[data.c.n_tok])
+
+    def __dealloc__(self):
+        buffer_free(&self.variance_buffer)
+
+    cdef void narrow(self, int64_t row, const int32_t* id, const float* value, int64_t n) noexcept nogil:
+        """Smaller first variances for attributes with values above 1; `row` is that of the first of them."""
+        cdef:
+            int64_t u, k, first, size
+            double most
+        for u in range(n):
+            most = 1 / fmax(1, <double>value[u] * value[u])
+            size = self.row_cells(row + id[u], &first)
+            if size and self.s[first] > most:
+                for k in range(first, first + size):
+                    self.s[k] = <weight_t>fmax(most, LEAST)
+
+    cdef double lacking(self, double margin, double variance) noexcept nogil:
+        """How far a margin falls short of what is wanted, if positive: the loss."""
+        return 0
+
+    cdef void solve(self, double margin, double variance, double weight, double* by, double* gain) noexcept nogil:
+        """The factors a and g of the step, for a margin that falls short; `weight` is that of the sequence."""
+        by[0] = gain[0] = 0
+
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            const FeatureC* features
+            const double* values
+            double margin, variance = 0, short, by, gain, x
+            int64_t f, cell, n
+        K.score(&self.layout.c, self.w, 1.0, sent, lat)
+        if search_nbest(self.search, lat, 1, 0, 1) == 0:
+            raise ImpossibleError(IMPOSSIBLE)
+        self.differences.take(&self.layout.c, sent, self.search.labels, 1)
+        n, features, values = self.differences.size, self.differences.features, self.differences.values
+        for f in range(n):
+            variance += values[f] * values[f] * self.s[features[f].cell]
+        if variance == 0:
+            return 0
+        margin = lattice_path_score(lat, sent.label) - self.search.scores[0]
+        short = self.lacking(margin, variance)
+        if short <= 0 or sent.weight == 0:
+            return 0
+        loss[0] += sent.weight * short
+        self.solve(margin, variance, sent.weight, &by, &gain)
+        for f in range(n):
+            cell, x = features[f].cell, values[f]
+            self.w[cell] += <weight_t>(by * self.s[cell] * x)
+            if self.u != NULL:
+                self.u[cell] += by * self.s[cell] * x * self.steps
+            self.s[cell] = <weight_t>fmax(self.s[cell] / (1 + gain * x * x * self.s[cell]), LEAST)
+        K.load_tau(&self.layout.c, self.w, 1.0, lat)
+        return 0
+
+    cdef int begin_pass(self) except -1:
+        K.load_tau(&self.layout.c, self.w, 1.0, &self.lattice.c)
+        return 0
+
+    def state(self):
+        state = AveragedTrainer.state(self)
+        state["variances"] = vector(self, "f", self.s, self.layout.c.n_cells)
+        return state
+
+    def restore(self, dict state):
+        AveragedTrainer.restore(self, state)
+        take(state, "variances", "f", self.s, self.layout.c.n_cells)
+
+    def variances(self):
+        """The variance of every weight as it stands."""
+        cdef int64_t k
+        return array.array("f", [self.s[k] for k in range(self.layout.c.n_cells)])

@@ -1,0 +1,12 @@
+from typing import Any
+
+from crfkit import options as trainer_options
+from crfkit.data.dataset import Dataset
+from crfkit.weights.layout import Layout
+
+from .confidence import ConfidenceTrainer
+
+class Cw(ConfidenceTrainer):
+    def __init__(
+        self, data: Dataset, layout: Layout, options: trainer_options.Cw, **unused: Any
+    ) -> None: ...

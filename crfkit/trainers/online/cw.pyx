@@ -1,0 +1,37 @@
+"""CW, confidence-weighted learning (Dredze, Crammer and Pereira 2008, the form with variances), for sequences.
+
+Each step finds the distribution nearest to the one before it under which the margin is large enough for its variance,
+m' >= phi v', where phi is the deviation that a standard normal variable stays below with probability --confidence.
+The nearest one has
+
+    a = 2 (phi v - m) / (v (b + sqrt(b^2 - 8 phi (m - phi v))))     with     b = 1 + 2 phi m
+    g = 2 phi a
+
+where a is the larger root of a quadratic equation, written without differences of nearly equal numbers. Its covariance
+is not diagonal; as usual only the diagonal of the inverse is kept. A first variance other than 1 would be the same as
+another phi. The constraint is hard, so the instance weight of a sequence makes no difference, but that one of weight 0
+is left out.
+"""
+
+from libc.math cimport sqrt
+from statistics import NormalDist
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.weights.layout cimport Layout
+from .confidence cimport ConfidenceTrainer
+
+
+cdef class Cw(ConfidenceTrainer):
+    """Options: confidence, average (crfkit.options.Cw). The loss is the sum of what phi v - m was too much."""
+    cdef double phi
+
+    def __init__(self, Dataset data, Layout layout, options, **unused):
+        self.phi = NormalDist().inv_cdf(options.confidence)
+
+    cdef double lacking(self, double margin, double variance) noexcept nogil:
+        return self.phi * variance - margin
+
+    cdef void solve(self, double margin, double variance, double weight, double* by, double* gain) noexcept nogil:
+        cdef double b = 1 + 2 * self.phi * margin, short = self.phi * variance - margin
+        by[0] = 2 * short / (variance * (b + sqrt(b * b + 8 * self.phi * short)))
+        gain[0] = 2 * self.phi * by[0]

@@ -1,0 +1,149 @@
+"""How the features of paths differ from those of the true path: what large-margin trainers compute with.
+
+Their steps need inner products of such differences, so all that falls on one weight has to be added up first: an
+attribute may occur at several positions, or twice at one. A hash table from cells to rows does that. It is as large
+as what differs in one sequence, never as the model, and stays in the cache.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.string cimport memset
+
+from crfkit.weights.layout cimport layout_cell, layout_rich_cell
+from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.loops.structs cimport LayoutC, SentenceC
+
+cdef enum:
+    UNIGRAM
+    PAIR            # a plain pair of labels
+    RICH            # a bigram attribute
+
+cdef enum:
+    FIRST_SLOTS = 1024
+
+
+cdef inline bint agree(const uint16_t* x, const uint16_t* y, int kind) noexcept nogil:
+    """Whether the labels that a feature looks at are the same."""
+    return x[0] == y[0] and (kind == UNIGRAM or (x - 1)[0] == (y - 1)[0])
+
+
+cdef inline int64_t cell_of(const LayoutC* layout, int kind, int32_t id, const uint16_t* labels) noexcept nogil:
+    """The weight of an attribute with a label (and the one before it), or -1."""
+    cdef int64_t k
+    if kind == UNIGRAM:
+        return layout_cell(layout, id, labels[0])
+    if kind == RICH:
+        return layout_rich_cell(layout, id, (labels - 1)[0], labels[0])
+    k = (labels - 1)[0] * <int64_t>layout.P + labels[0]
+    return layout.tau0 + k if layout.tau_mask[k] else -1
+
+
+cdef inline int64_t first_slot(int64_t cell, int64_t mask) noexcept nogil:
+    return <int64_t>((<uint64_t>cell * <uint64_t>0x9E3779B97F4A7C15) >> 32) & mask
+
+
+cdef class Differences:
+
+    def __dealloc__(self):
+        buffer_free(&self.feature_buffer)
+        buffer_free(&self.value_buffer)
+        buffer_free(&self.table)
+
+    cdef int take(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t n) except -1 nogil:
+        """Compare n paths, which stand one after the other, with the true one."""
+        cdef:
+            int64_t f, t, u
+            bint nodes, edges, before = False
+        for f in range(self.size):
+            (<int32_t*>self.table.data)[self.features[f].slot] = 0
+        self.n, self.size = n, 0
+        for t in range(sent.T):
+            nodes = False
+            for f in range(n):
+                nodes |= paths[f * sent.T + t] != sent.label[t]
+            edges, before = t > 0 and (nodes or before), nodes
+            if nodes:
+                for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
+                    self.add(layout, sent, paths, t, UNIGRAM, sent.u_id[u], sent.u_val[u] if sent.u_val != NULL else 1)
+            if edges and layout.has_tau:
+                self.add(layout, sent, paths, t, PAIR, 0, 1)
+            if edges and sent.b_ptr != NULL:
+                for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+                    self.add(layout, sent, paths, t, RICH, sent.b_id[u], sent.b_val[u] if sent.b_val != NULL else 1)
+        return 0
+
+    cdef int add(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t t, int kind, int32_t id,
+                 double value) except -1 nogil:
+        """One attribute of position t: its value for the true labels, and its negative for those of each path."""
+        cdef:
+            const uint16_t* true = sent.label + t
+            const uint16_t* own
+            const uint16_t* last = NULL         # most paths have the labels of the one before them
+            int64_t true_cell = cell_of(layout, kind, id, true), cell = -1, k
+        for k in range(self.n):
+            own = paths + k * sent.T + t
+            if agree(own, true, kind):
+                continue
+            if true_cell >= 0:
+                self.row(true_cell)[k] += value
+            if last == NULL or not agree(own, last, kind):
+                cell, last = cell_of(layout, kind, id, own), own
+            if cell >= 0:
+                self.row(cell)[k] -= value
+        return 0
+
+    cdef double* row(self, int64_t cell) except NULL nogil:
+        """The values of a feature, of all paths; a new feature has zeros."""
+        cdef:
+            int64_t slot
+            int32_t* table
+        if 2 * (self.size + 1) > self.mask:
+            self.widen()
+        table = <int32_t*>self.table.data
+        slot = first_slot(cell, self.mask)
+        while table[slot]:
+            if self.features[table[slot] - 1].cell == cell:
+                return self.values + (table[slot] - 1) * self.n
+            slot = (slot + 1) & self.mask
+        buffer_reserve(&self.feature_buffer, self.size + 1, sizeof(FeatureC))
+        buffer_reserve(&self.value_buffer, (self.size + 1) * self.n, sizeof(double))
+        self.features, self.values = <FeatureC*>self.feature_buffer.data, <double*>self.value_buffer.data
+        self.features[self.size].cell, self.features[self.size].slot = cell, slot
+        memset(self.values + self.size * self.n, 0, self.n * sizeof(double))
+        self.size += 1
+        table[slot] = <int32_t>self.size
+        return self.values + (self.size - 1) * self.n
+
+    cdef int widen(self) except -1 nogil:
+        """Twice as many slots."""
+        cdef:
+            int64_t slots = max(2 * (self.mask + 1), FIRST_SLOTS), f, slot
+            int32_t* table
+        if slots > <int64_t>1 << 31:
+            raise MemoryError("too many features differ in one sequence")
+        buffer_reserve(&self.table, slots, sizeof(int32_t))
+        table = <int32_t*>self.table.data
+        self.mask = slots - 1
+        memset(table, 0, slots * sizeof(int32_t))
+        for f in range(self.size):
+            slot = first_slot(self.features[f].cell, self.mask)
+            while table[slot]:
+                slot = (slot + 1) & self.mask
+            table[slot] = <int32_t>(f + 1)
+            self.features[f].slot = slot
+        return 0
+
+    cdef void products(self, double* out) noexcept nogil:
+        """The inner products of all differences, as a matrix of n x n."""
+        cdef:
+            int64_t f, k, q, n = self.n
+            const double* row
+        memset(out, 0, n * n * sizeof(double))
+        for f in range(self.size):
+            row = self.values + f * n
+            for k in range(n):
+                if row[k] != 0:
+                    for q in range(k + 1):
+                        out[k * n + q] += row[k] * row[q]
+        for k in range(n):
+            for q in range(k):
+                out[q * n + k] = out[k * n + q]

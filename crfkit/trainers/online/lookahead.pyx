@@ -1,0 +1,127 @@
+"""Learning with lookahead (Tsuruoka, Miyao and Kazama, 2011): a history-based tagger that looks `depth` labels ahead.
+
+Each token is a decision, taken after the true labels before it. The value of a label is the score of the best leaf of
+the search that begins with it (decode/lookahead.pyx). The correct label has to be better than all others by `margin`;
+where it is not, features of its best leaf gain 1 and those of the other label's best leaf lose 1. What the two have in
+common, the labels before the token above all, cancels.
+
+The average is that of the weights after each decision, kept as the perceptron keeps its own.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint16_t
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.weights.history cimport ANY, layout_history_cell
+from crfkit.loops.kernels cimport K
+from crfkit.weights.layout cimport Layout, layout_cell
+from crfkit.decode.lookahead cimport ChoiceC, Lookahead as Search
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.loops.structs cimport LayoutC, SentenceC
+from .averaged cimport AveragedTrainer
+from .paths cimport change
+
+
+cdef class Lookahead(AveragedTrainer):
+    """Options: depth, margin, average (crfkit.options.Lookahead); direction has been seen to by whoever read the data.
+    The loss is the sum, over all decisions, of what is missing to the margin."""
+    cdef Search search
+    cdef BufferC right, wrong
+    cdef double margin
+    cdef readonly int64_t decisions
+
+    def __init__(self, Dataset data, Layout layout, options, shared=(), **unused):
+        self.search = Search(layout, self.lattice, options.depth, shared)
+        self.search.w = self.w
+        self.margin = options.margin
+        buffer_reserve(&self.right, options.depth + 1, sizeof(uint16_t))
+        buffer_reserve(&self.wrong, options.depth + 1, sizeof(uint16_t))
+
+    def __dealloc__(self):
+        buffer_free(&self.right)
+        buffer_free(&self.wrong)
+
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        cdef ChoiceC choice
+        cdef int32_t t
+        self.search.watch(sent, 0)
+        for t in range(sent.T):
+            self.search.choose(t, sent.label, sent.label[t], self.margin, &choice)
+            if choice.label != sent.label[t]:
+                self.search.leaf(&choice, sent.label[t], <uint16_t*>self.right.data)
+                self.search.leaf(&choice, choice.label, <uint16_t*>self.wrong.data)
+                self.prefer(sent, &choice, sent.weight)
+                loss[0] += choice.value - (choice.correct - self.margin)
+                self.search.forget(t + 1)
+            self.decisions += 1
+        return 0
+
+    cdef int prefer(self, const SentenceC* sent, const ChoiceC* choice, double gain) noexcept nogil:
+        """w += gain * (features of the leaf `right` - those of the leaf `wrong`)."""
+        cdef:
+            const uint16_t* right = <uint16_t*>self.right.data
+            const uint16_t* wrong = <uint16_t*>self.wrong.data
+            const LayoutC* layout = &self.layout.c
+            int32_t k, t, a = choice.previous, a2 = choice.before, b = choice.previous, b2 = choice.before
+            int64_t u
+            double by
+        for k in range(choice.last - choice.t + 1):
+            t = choice.t + k
+            if right[k] != wrong[k]:
+                for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
+                    by = gain * (sent.u_val[u] if sent.u_val != NULL else 1.0)
+                    change(self.w, self.u, self.decisions, layout_cell(layout, sent.u_id[u], right[k]), by)
+                    change(self.w, self.u, self.decisions, layout_cell(layout, sent.u_id[u], wrong[k]), -by)
+            if t > 0 and layout.has_tau and (right[k] != wrong[k] or a != b):
+                self.change_pair(a, right[k], gain)
+                self.change_pair(b, wrong[k], -gain)
+            if sent.b_ptr != NULL and (right[k] != wrong[k] or a != b or a2 != b2):
+                for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+                    by = gain * (sent.b_val[u] if sent.b_val != NULL else 1.0)
+                    if right[k] != wrong[k] or a != b:
+                        self.change_history(sent.b_id[u], ANY, a, right[k], by)
+                        self.change_history(sent.b_id[u], ANY, b, wrong[k], -by)
+                    if layout.b_prev2 == NULL:
+                        continue
+                    self.change_history(sent.b_id[u], a2, a, right[k], by)
+                    self.change_history(sent.b_id[u], b2, b, wrong[k], -by)
+                    if right[k] != wrong[k] or a2 != b2:
+                        self.change_history(sent.b_id[u], a2, ANY, right[k], by)
+                        self.change_history(sent.b_id[u], b2, ANY, wrong[k], -by)
+            a2, a = a, right[k]
+            b2, b = b, wrong[k]
+        return 0
+
+    cdef int change_pair(self, int32_t i, int32_t j, double by) noexcept nogil:
+        cdef int64_t k = <int64_t>i * self.layout.c.P + j, cell = self.layout.c.tau0 + k
+        cdef double was
+        if self.layout.c.tau_mask[k]:
+            was = self.w[cell]
+            change(self.w, self.u, self.decisions, cell, by)
+            self.search.note_pair(i, j, self.w[cell] - was)
+        return 0
+
+    cdef int change_history(self, int32_t b, int32_t before, int32_t previous, int32_t label, double by) noexcept nogil:
+        cdef int64_t cell = layout_history_cell(&self.layout.c, b, before, previous, label)
+        cdef double was
+        if cell >= 0:
+            was = self.w[cell]
+            change(self.w, self.u, self.decisions, cell, by)
+            self.search.note_history(b, before, previous, label, self.w[cell] - was)
+        return 0
+
+    cdef int begin_pass(self) except -1:
+        K.load_tau(&self.layout.c, self.w, 1.0, &self.lattice.c)
+        self.search.stale = True
+        return 0
+
+    def state(self):
+        state = AveragedTrainer.state(self)
+        state["decisions"] = self.decisions
+        return state
+
+    def restore(self, dict state):
+        AveragedTrainer.restore(self, state)
+        self.decisions = state["decisions"]
+
+    cdef int64_t instants(self) noexcept nogil:
+        return self.decisions

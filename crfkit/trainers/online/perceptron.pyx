@@ -1,0 +1,47 @@
+"""The structured perceptron (Collins, 2002), naive and averaged.
+
+Where the best path differs from the true one, features of the true path gain 1 and those of the other lose 1.
+"""
+
+from libc.stdint cimport int32_t, uint16_t
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.loops.kernels cimport K
+from crfkit.weights.layout cimport Layout
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.loops.structs cimport LatticeC, SentenceC
+from .averaged cimport AveragedTrainer
+from .paths cimport PathsC, follow_paths, paths_free, paths_reserve
+
+
+cdef class Perceptron(AveragedTrainer):
+    """Options: average, batch_size (crfkit.options.Perceptron). The loss is the number of wrong labels."""
+    cdef BufferC best
+    cdef PathsC paths
+
+    def __init__(self, Dataset data, Layout layout, options, **unused):
+        buffer_reserve(&self.best, data.c.longest + 1, sizeof(uint16_t))
+        paths_reserve(&self.paths, &layout.c, 1)
+
+    def __dealloc__(self):
+        buffer_free(&self.best)
+        paths_free(&self.paths)
+
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            uint16_t* best = <uint16_t*>self.best.data
+            int32_t t, wrong = 0
+            double certain = 1
+        if not self.pairs_known:
+            K.load_tau(&self.layout.c, self.w, 1.0, lat)
+            self.pairs_known = True
+        K.score(&self.layout.c, self.w, 1.0, sent, lat)
+        K.viterbi(lat, best)
+        for t in range(sent.T):
+            wrong += best[t] != sent.label[t]
+        if wrong:
+            follow_paths(&self.paths, &self.layout.c, sent, best, &certain, 1, sent.weight, self.out,
+                         lat.tau if self.batch == 1 else NULL, self.u, self.steps)
+        loss[0] += wrong
+        return 0

@@ -1,0 +1,97 @@
+"""Search-based probabilistic online learning (Sun et al.), also known as DBL-CRF.
+
+Between the perceptron and SGD: the expectation of the features is taken over the n best paths alone, whose
+probabilities P_k are the exponentials of their scores, made to sum to 1:
+
+    w <- (1 - rate * l2 / |S|) w + rate * (features of the true path - sum_k P_k features of path k)
+
+With all paths this is SGD; with the best one, a constant rate and no penalty it is the perceptron. Where all
+candidates agree with the true path nothing but the penalty acts.
+
+The weights are w = s v (scaled.pyx). The best paths are the same under v, so the search works on scores without the
+scale, and only their differences are multiplied by it. Then the scores of label pairs change only where an update
+touches them, and are not loaded anew at each step.
+"""
+
+from libc.stdint cimport int64_t
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.loops.kernels cimport K
+from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_path_score
+from crfkit.weights.layout cimport Layout
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.decode.nbest cimport Search, search_beam, search_nbest
+from crfkit.loops.structs cimport LatticeC, SentenceC
+from .paths cimport PathsC, follow_paths, paths_free, paths_reserve
+from crfkit.trainers.base cimport OnlineTrainer
+from .scaled cimport ScaledTrainer
+
+from crfkit.errors import ImpossibleError
+
+
+cdef class Sapo(ScaledTrainer):
+    """Options: nbest, search, beam, ratio, l2, rate, decay, batch_size (crfkit.options.Sapo).
+
+    The loss is that of the candidates: sum of log sum_k exp(score_k) - score of the true path. A pass also says how
+    many sequences changed the weights (`updates`).
+    """
+    cdef Search search
+    cdef PathsC paths
+    cdef BufferC probability
+    cdef int n, width           # width 0: the search is exact
+    cdef double ratio
+    cdef int64_t updates
+
+    def __cinit__(self, Dataset data, Layout layout, options, **unused):
+        self.search = Search()
+        self.n, self.ratio = options.nbest, options.ratio
+        self.width = options.beam if options.search == "beam" else 0
+
+    def __dealloc__(self):
+        paths_free(&self.paths)
+        buffer_free(&self.probability)
+
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            double* probability
+            double total = 0, behind, gain
+            int k, found
+        if not self.pairs_known:
+            K.load_tau(&self.layout.c, self.w, 1.0, lat)
+            self.pairs_known = self.leader is None      # others change what a worker has loaded
+        K.score(&self.layout.c, self.w, 1.0, sent, lat)
+        if self.width:
+            found = search_beam(self.search, lat, self.n, self.width, self.ratio, self.scale)
+        else:
+            found = search_nbest(self.search, lat, self.n, self.ratio, self.scale)
+        if found == 0:
+            raise ImpossibleError(IMPOSSIBLE)
+        paths_reserve(&self.paths, &self.layout.c, found)
+        buffer_reserve(&self.probability, found, sizeof(double))
+        probability = <double*>self.probability.data
+        for k in range(found):
+            probability[k] = K.exp(self.scale * (self.search.scores[k] - self.search.scores[0]))
+            total += probability[k]
+        for k in range(found):
+            probability[k] /= total
+        behind = self.scale * (self.search.scores[0] - lattice_path_score(lat, sent.label))
+        loss[0] += sent.weight * (K.log(total) + behind)
+        gain = self.gain(sent.weight)
+        self.updates += follow_paths(&self.paths, &self.layout.c, sent, self.search.labels, probability, found, gain,
+                                     self.out, lat.tau if self.pairs_known and self.batch == 1 else NULL, NULL, 0)
+        return 0
+
+    cdef void follow(self, OnlineTrainer leader) noexcept:
+        ScaledTrainer.follow(self, leader)
+        self.updates = 0
+
+    cdef void absorb(self, OnlineTrainer worker) noexcept:
+        self.updates += (<Sapo>worker).updates
+
+    def run_pass(self, should_stop=None):
+        """Every sequence once; also how many of them changed the weights."""
+        self.updates = 0
+        record = OnlineTrainer.run_pass(self, should_stop)
+        record["updates"] = self.updates
+        return record

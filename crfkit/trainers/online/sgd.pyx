@@ -1,0 +1,117 @@
+"""Stochastic gradient descent on the likelihood with an L2 and an L1 penalty.
+
+    w <- (1 - rate * l2 / |S|) w + rate * (observed - expected)
+
+L1 is the cumulative penalty of Tsuruoka, Tsujii & Ananiadou (2009): each step adds rate * l1 / |S| to what a weight
+should have been moved towards zero so far (u); it is moved by the part of u that it has not received yet, but not
+across zero. Where the gradient takes it to the other side of zero, what it has received counts against u there. Noise
+that makes a weight flicker about zero so keeps it at zero.
+
+What should be done to all weights at every step is done to the weights of a sequence before it is scored, and to all
+at the end of a pass. That is the same: to move a weight by several parts one after the other, without anything in
+between, or by their sum at once, ends at the same place. With an L2 penalty a weight, its u and what it has received
+shrink alike, so with w = s v all of them are kept in units of s.
+"""
+
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.loops.kernels cimport K
+from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.weights.layout cimport Layout
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC
+from crfkit.trainers.base cimport take, vector
+from .scaled cimport ScaledTrainer
+
+
+cdef class Sgd(ScaledTrainer):
+    """Options: l1, l2, rate, decay, batch_size (crfkit.options.Sgd). The loss is the negative log-likelihood met on the way."""
+    cdef BufferC received_buffer
+    cdef double* received       # by each weight, with its sign; NULL when there is no L1 penalty
+    cdef double due             # u
+    cdef double l1              # l1 / updates a pass
+
+    def __cinit__(self, Dataset data, Layout layout, options, **unused):
+        self.l1, self.due = options.l1 / self.updates_a_pass(), 0
+        if self.l1 > 0:
+            self.threads = 1        # what weights have received is not shared
+            buffer_reserve(&self.received_buffer, layout.c.n_cells + 1, sizeof(double))
+            self.received = <double*>self.received_buffer.data
+            memset(self.received, 0, layout.c.n_cells * sizeof(double))
+
+    def __dealloc__(self):
+        buffer_free(&self.received_buffer)
+
+    def state(self):
+        state = ScaledTrainer.state(self)
+        if self.l1 > 0:
+            state.update(due=self.due, received=vector(self, "d", self.received, self.layout.c.n_cells))
+        return state
+
+    def restore(self, dict state):
+        ScaledTrainer.restore(self, state)
+        if self.l1 > 0:
+            self.due = state["due"]
+            take(state, "received", "d", self.received, self.layout.c.n_cells)
+
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        cdef LatticeC* lat = &self.lattice.c
+        if self.l1 > 0:
+            self.clip_used(sent)
+        lattice_load_weights(lat, &self.layout.c, self.w, self.scale)
+        K.score(&self.layout.c, self.w, self.scale, sent, lat)
+        lattice_expect(lat)
+        loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
+        K.add_pairs(lat, 1.0)
+        K.finish_pairs(lat)
+        K.update_expected(&self.layout.c, sent, lat, self.gain(sent.weight), self.out)
+        if self.batch == 1:
+            self.due += self.rate * self.l1 / self.scale
+        return 0
+
+    cdef void close_batch(self) noexcept nogil:
+        ScaledTrainer.close_batch(self)
+        self.due += self.rate * self.l1 / self.scale
+
+    cdef void clip(self, int64_t first, int64_t n) noexcept nogil:
+        K.clip(n, self.due, self.w + first, self.received + first)
+
+    cdef void clip_used(self, const SentenceC* sent) noexcept nogil:
+        """The penalty of all weights that this sequence uses."""
+        cdef:
+            int64_t u
+            const LayoutC* c = &self.layout.c
+        for u in range(sent.u_ptr[0], sent.u_ptr[sent.T]):
+            self.clip_row(sent.u_id[u])
+        if sent.b_ptr != NULL:
+            for u in range(sent.b_ptr[0], sent.b_ptr[sent.T]):
+                self.clip_row(<int64_t>c.A + sent.b_id[u])
+        if sent.T > 1:
+            self.clip_row(<int64_t>c.A + c.B)
+
+    cdef void clip_row(self, int64_t r) noexcept nogil:
+        cdef int64_t first, n = self.row_cells(r, &first)
+        self.clip(first, n)
+
+    cdef void settle(self) noexcept nogil:
+        if self.l1 > 0:
+            self.clip(0, self.layout.c.n_cells)
+
+    cdef void fold_scale(self) noexcept nogil:
+        cdef double scale = self.scale
+        cdef int64_t k
+        ScaledTrainer.fold_scale(self)
+        if self.l1 > 0:
+            self.due *= fabs(scale)
+            for k in range(self.layout.c.n_cells):
+                self.received[k] *= scale
+
+    cdef int start_from(self, const float[::1] start) except -1:
+        ScaledTrainer.start_from(self, start)
+        self.due = 0
+        if self.l1 > 0:
+            memset(self.received, 0, self.layout.c.n_cells * sizeof(double))
+        return 0

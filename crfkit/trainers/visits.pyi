@@ -1,7 +1,0 @@
-from ..core.dataset import Dataset
-from ..core.layout import Layout
-
-def bytes_of_visits(data: Dataset, layout: Layout, threads: int) -> int: ...
-
-class Visits:
-    def __init__(self, data: Dataset, layout: Layout) -> None: ...

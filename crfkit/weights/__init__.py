@@ -1,0 +1,1 @@
+"""Which features exist, and where the weight of each stands."""

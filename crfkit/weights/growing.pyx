@@ -1,0 +1,357 @@
+"""Features that appear while a stream is read: which there are, their weights, and the rates of their attributes.
+
+An attribute has a list of features; one is appended when the attribute is first seen with a label, or with a pair of
+labels. There are three families of attributes: unigram attributes, whose features are keyed by the label; rich bigram
+attributes, keyed by previous * 65536 + label; and the plain label pairs, which are the features of a single attribute.
+
+For each window of the stream, `borrow` makes a layout of the attributes that occur in it, with all the features they
+have by then, and `give_back` takes the weights and rates that a trainer (trainers/online/adf.pyx) made of them. What happens
+meanwhile to the others is made up for when they are borrowed again: in each window of n sequences, of which `seen` have
+been read at its end, the penalty multiplies weights by (1 - rate l2 / seen)^n, and then the rate by alpha. So the cost of a
+window does not depend on the size of the model, but for looking through a list of all attributes' numbers.
+"""
+
+import array
+
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
+from libc.stdlib cimport qsort
+from libc.string cimport memcpy, memset
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.features.tuples cimport GramTableC, grams_intern, grams_reserve
+from .layout cimport Layout, layout_cell, layout_rich_cell
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.loops.powers cimport shrunk
+from crfkit.loops.structs cimport DatasetC, LayoutC
+
+cdef struct FeatureC:
+    uint32_t key
+    int32_t next            # feature of the same attribute, or -1
+    float weight
+
+cdef struct AttributeC:
+    double rate
+    int32_t first           # feature, or -1
+    int32_t n               # how many there are
+    int32_t window          # rate and weights are those after this one
+    int32_t place           # in the layout that was borrowed, or -1
+
+cdef struct WindowC:
+    double penalty          # l2 / sequences seen
+    int64_t n               # its sequences
+
+
+cdef int by_key(const void* a, const void* b) noexcept nogil:
+    cdef uint32_t x = (<const uint32_t*>a)[0], y = (<const uint32_t*>b)[0]
+    return (x > y) - (x < y)
+
+
+cdef class Family:
+    """Attributes of one kind."""
+
+    cdef GramTableC known       # (attribute, key) -> feature
+    cdef BufferC feature_buffer, attribute_buffer, borrowed_buffer
+    cdef FeatureC* feature
+    cdef AttributeC* attribute
+    cdef int32_t* borrowed      # attributes by their places
+    cdef int64_t n, n_borrowed
+
+    def __dealloc__(self):
+        buffer_free(&self.known.slots)
+        buffer_free(&self.feature_buffer)
+        buffer_free(&self.attribute_buffer)
+        buffer_free(&self.borrowed_buffer)
+
+    cdef int extend(self, int64_t n, double rate, int32_t window) except -1 nogil:
+        """Attributes that are new, up to number n."""
+        buffer_reserve(&self.attribute_buffer, n, sizeof(AttributeC))
+        self.attribute = <AttributeC*>self.attribute_buffer.data
+        while self.n < n:
+            self.attribute[self.n].rate, self.attribute[self.n].window = rate, window
+            self.attribute[self.n].first = self.attribute[self.n].place = -1
+            self.attribute[self.n].n = 0
+            self.n += 1
+        return 0
+
+    cdef int meet(self, int32_t a) except -1 nogil:
+        """Attribute a occurs in the window."""
+        if self.attribute[a].place < 0:
+            buffer_reserve(&self.borrowed_buffer, self.n_borrowed + 1, sizeof(int32_t))
+            self.borrowed = <int32_t*>self.borrowed_buffer.data
+            self.attribute[a].place = 0
+            self.borrowed[self.n_borrowed] = a
+            self.n_borrowed += 1
+        return 0
+
+    cdef int observe(self, int32_t a, uint32_t key) except -1 nogil:
+        """Attribute a occurs with this label, or pair of labels."""
+        cdef int64_t n = self.known.n
+        cdef int32_t f
+        grams_reserve(&self.known, 1)
+        f = grams_intern(&self.known, <uint32_t>a, key)
+        if f == n:
+            buffer_reserve(&self.feature_buffer, n + 1, sizeof(FeatureC))
+            self.feature = <FeatureC*>self.feature_buffer.data
+            self.feature[f].key, self.feature[f].weight = key, 0
+            self.feature[f].next = self.attribute[a].first
+            self.attribute[a].first = f
+            self.attribute[a].n += 1
+        return 0
+
+    cdef void catch_up(self, int32_t a, const WindowC* windows, int32_t until, double alpha) noexcept nogil:
+        """Windows in which the attribute did not occur, up to number `until`."""
+        cdef:
+            AttributeC* own = &self.attribute[a]
+            double scale = 1
+            int32_t f = own.first
+        while own.window < until:
+            scale *= shrunk(own.rate * windows[own.window].penalty, windows[own.window].n)
+            own.rate *= alpha
+            own.window += 1
+        while scale != 1 and f >= 0:
+            self.feature[f].weight = <float>(self.feature[f].weight * scale)
+            f = self.feature[f].next
+
+    cdef tuple lists(self, bint pairs, const int32_t[::1] rank):
+        """Features of the attributes borrowed, in their order, with labels renumbered: where those of each begin,
+        and the keys in ascending order."""
+        cdef:
+            int64_t k, n = 0
+            int32_t f
+            uint32_t key
+            int64_t[::1] ptr
+            uint32_t[::1] out
+        starts = array.array("q", bytes(8 * (self.n_borrowed + 1)))
+        ptr = starts
+        for k in range(self.n_borrowed):
+            ptr[k + 1] = ptr[k] + self.attribute[self.borrowed[k]].n
+        keys = array.array("I", bytes(4 * max(ptr[self.n_borrowed], 1)))
+        out = keys
+        for k in range(self.n_borrowed):
+            f = self.attribute[self.borrowed[k]].first
+            n = ptr[k]
+            while f >= 0:
+                key = self.feature[f].key
+                out[n] = (<uint32_t>rank[key >> 16] << 16 if pairs else 0) | <uint32_t>rank[key & 0xFFFF]
+                f = self.feature[f].next
+                n += 1
+            if n - ptr[k] > 1:
+                qsort(&out[ptr[k]], <size_t>(n - ptr[k]), sizeof(uint32_t), by_key)
+        return starts, keys[: ptr[self.n_borrowed]]
+
+
+cdef class Growing:
+    """All features of a stream so far. `options` are those of adf: l2, rate, alpha."""
+
+    cdef Family u, b, tau
+    cdef BufferC window_buffer
+    cdef double l2, rate, alpha
+    cdef int32_t window             # windows that are over
+    cdef readonly int64_t sequences
+    cdef bint has_tau
+    cdef int64_t size               # sequences of the window that was borrowed for
+
+    def __init__(self, options, bint has_tau):
+        self.u, self.b, self.tau = Family(), Family(), Family()
+        self.l2, self.rate, self.alpha = options.l2, options.rate, options.alpha
+        self.has_tau = has_tau
+        self.tau.extend(1, self.rate, 0)
+
+    def __dealloc__(self):
+        buffer_free(&self.window_buffer)
+
+    def borrow(self, Dataset data not None):
+        """The layout of a window, whose data are renumbered for it, with weights and rates of all its rows."""
+        cdef const DatasetC* c = &data.c
+        cdef int64_t labels = len(data.labels)
+        with nogil:
+            self.u.extend(data.n_u, self.rate, self.window)
+            self.b.extend(data.n_b, self.rate, self.window)
+            self.observe(c)
+        self.size = c.n_seq
+        self.sequences += c.n_seq
+        self.bring_up_to_date()
+        layout, weights = self.layout_of(identity(labels), True)
+        data.renumber(places(self.u), places(self.b))
+        rates = array.array("d", [self.tau.attribute[0].rate]) * (self.u.n_borrowed + self.b.n_borrowed + 1)
+        cdef double[::1] rate = rates
+        cdef int64_t k
+        for k in range(self.u.n_borrowed):
+            rate[k] = self.u.attribute[self.u.borrowed[k]].rate
+        for k in range(self.b.n_borrowed):
+            rate[self.u.n_borrowed + k] = self.b.attribute[self.b.borrowed[k]].rate
+        return layout, weights, rates
+
+    cdef int observe(self, const DatasetC* c) except -1 nogil:
+        """Note what occurs in a window."""
+        cdef int64_t s, t, u
+        cdef uint32_t pair = 0
+        for s in range(c.n_seq):
+            for t in range(c.seq_ptr[s], c.seq_ptr[s + 1]):
+                for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
+                    self.u.meet(c.u_id[u])
+                    self.u.observe(c.u_id[u], c.label[t])
+                if t == c.seq_ptr[s]:
+                    continue
+                pair = (<uint32_t>c.label[t - 1] << 16) | c.label[t]
+                if self.has_tau:
+                    self.tau.observe(0, pair)
+                if c.b_ptr != NULL:
+                    for u in range(c.b_ptr[t], c.b_ptr[t + 1]):
+                        self.b.meet(c.b_id[u])
+                        self.b.observe(c.b_id[u], pair)
+        return 0
+
+    cdef int bring_up_to_date(self) except -1:
+        """What is borrowed makes up for the windows before."""
+        cdef:
+            const WindowC* windows = <const WindowC*>self.window_buffer.data
+            Family family
+            int64_t k
+        for family in (self.u, self.b):
+            for k in range(family.n_borrowed):
+                family.catch_up(family.borrowed[k], windows, self.window, self.alpha)
+        self.tau.catch_up(0, windows, self.window, self.alpha)
+        return 0
+
+    cdef int32_t dense_first(self, int64_t P) except -1:
+        """Put the attributes first that shall have dense rows; how many they are."""
+        cdef int64_t k, at = 0, n
+        cdef int32_t hot = 0
+        cdef bint dense
+        cdef BufferC order
+        memset(&order, 0, sizeof(BufferC))
+        buffer_reserve(&order, self.u.n_borrowed, sizeof(int32_t))
+        for dense in range(1, -1, -1):
+            for k in range(self.u.n_borrowed):
+                n = self.u.attribute[self.u.borrowed[k]].n
+                if dense == (n > 1 and 6 * n >= P):
+                    (<int32_t*>order.data)[at] = self.u.borrowed[k]
+                    hot += dense
+                    at += 1
+        memcpy(self.u.borrowed, order.data, <size_t>at * sizeof(int32_t))
+        buffer_free(&order)
+        return hot
+
+    cdef tuple layout_of(self, const int32_t[::1] rank, bint dense):
+        """Layout and weights of what is borrowed, with dense rows or without."""
+        cdef:
+            Layout layout
+            int64_t k
+            int32_t hot = 0, f, labels = <int32_t>rank.shape[0]
+            float[::1] w
+            Family family
+            uint32_t key
+        if dense and self.u.n_borrowed:
+            hot = self.dense_first((labels + 7) // 8 * 8)
+        for family in (self.u, self.b):
+            for k in range(family.n_borrowed):
+                family.attribute[family.borrowed[k]].place = <int32_t>k
+        u_ptr, u_key = self.u.lists(False, rank)
+        b_ptr, b_key = self.b.lists(True, rank)
+        pairs = array.array("Q")
+        f = self.tau.attribute[0].first
+        while f >= 0:
+            key = self.tau.feature[f].key
+            pairs.append((<int64_t>rank[key >> 16] << 16) | rank[key & 0xFFFF])
+            f = self.tau.feature[f].next
+        layout = Layout.of_features(
+            labels, self.has_tau, hot, u_ptr, halves(u_key, 0), b_ptr, halves(b_key, 16), halves(b_key, 0), pairs
+        )
+        weights = array.array("f", bytes(4 * layout.c.n_cells))
+        w = weights if layout.c.n_cells else None
+        self.exchange(&layout.c, &w[0] if layout.c.n_cells else NULL, &rank[0], True)
+        return layout, weights
+
+    cdef void exchange(self, const LayoutC* c, float* w, const int32_t* rank, bint out) noexcept nogil:
+        """Copy weights of what is borrowed: out into the cells of its layout, or back."""
+        cdef int64_t k, cell
+        cdef int32_t f
+        cdef uint32_t key
+        for k in range(self.u.n_borrowed):
+            f = self.u.attribute[self.u.borrowed[k]].first
+            while f >= 0:
+                copy(&self.u.feature[f], w, layout_cell(c, <int32_t>k, rank[self.u.feature[f].key]), out)
+                f = self.u.feature[f].next
+        for k in range(self.b.n_borrowed):
+            f = self.b.attribute[self.b.borrowed[k]].first
+            while f >= 0:
+                key = self.b.feature[f].key
+                cell = layout_rich_cell(c, <int32_t>k, rank[key >> 16], rank[key & 0xFFFF])
+                copy(&self.b.feature[f], w, cell, out)
+                f = self.b.feature[f].next
+        f = self.tau.attribute[0].first
+        while f >= 0:
+            key = self.tau.feature[f].key
+            copy(&self.tau.feature[f], w, c.tau0 + <int64_t>rank[key >> 16] * c.P + rank[key & 0xFFFF], out)
+            f = self.tau.feature[f].next
+
+    def give_back(self, Layout layout not None, float[::1] weights, rates):
+        """The window is over. `rates` are those after it: of unigram attributes, bigram attributes, label pairs."""
+        cdef:
+            const int32_t[::1] rank = identity(layout.c.L)
+            WindowC* window
+            int64_t k
+            double rate
+        if weights.shape[0] != layout.c.n_cells:
+            raise ValueError("weights of another layout")
+        u_rates, b_rates, pair_rate = rates
+        self.exchange(&layout.c, &weights[0] if layout.c.n_cells else NULL, &rank[0], False)
+        buffer_reserve(&self.window_buffer, <int64_t>self.window + 1, sizeof(WindowC))
+        window = (<WindowC*>self.window_buffer.data) + self.window
+        window.penalty, window.n = self.l2 / self.sequences, self.size
+        self.window += 1
+        for k, rate in enumerate(u_rates):
+            self.settle(self.u, k, rate)
+        for k, rate in enumerate(b_rates):
+            self.settle(self.b, k, rate)
+        self.tau.attribute[0].rate, self.tau.attribute[0].window = pair_rate, self.window
+        self.u.n_borrowed = self.b.n_borrowed = 0
+
+    cdef void settle(self, Family family, int64_t k, double rate) noexcept:
+        cdef AttributeC* own = &family.attribute[family.borrowed[k]]
+        own.rate, own.window, own.place = rate, self.window, -1
+
+    def finish(self, labels, order):
+        """Layout and weights of all features, with `labels` as they came in the order wanted. Attributes keep the
+        numbers in whose order they came."""
+        cdef Family family
+        cdef int32_t a
+        position = {label: number for number, label in enumerate(order)}
+        rank = array.array("i", [position[label] for label in labels])
+        for family in (self.u, self.b):
+            for a in range(family.n):
+                family.meet(a)
+        self.bring_up_to_date()
+        return self.layout_of(rank, False)
+
+
+cdef void copy(FeatureC* feature, float* w, int64_t cell, bint out) noexcept nogil:
+    if out:
+        w[cell] = feature.weight
+    else:
+        feature.weight = w[cell]
+
+
+cdef halves(const uint32_t[::1] keys, int shift):
+    """Sixteen bits of each."""
+    cdef int64_t k
+    found = array.array("H", bytes(2 * keys.shape[0]))
+    cdef uint16_t[::1] half = found if keys.shape[0] else None
+    for k in range(keys.shape[0]):
+        half[k] = <uint16_t>(keys[k] >> shift)
+    return found
+
+
+cdef identity(int64_t n):
+    return array.array("i", range(n))
+
+
+cdef places(Family family):
+    """The place of each attribute, or -1."""
+    cdef int64_t a
+    found = array.array("i", bytes(4 * family.n))
+    cdef int32_t[::1] place = found if family.n else None
+    for a in range(family.n):
+        place[a] = family.attribute[a].place
+    return found

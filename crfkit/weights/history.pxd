@@ -1,0 +1,64 @@
+"""Features that look at two labels before their own.
+
+A bigram attribute has features (before, previous, label): `previous` is the label of the token before, `before` that
+of the one before it; either may be ANY. What lies before the sentence has labels of its own, L for _B-1 and L+1 for
+_B-2. The reach of an attribute says which it looks at (features/reach.pxd).
+
+Features stand in the rows of LayoutC's b_ptr in the order of their keys; without b_prev2 every `before` is ANY.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from crfkit.features.reach cimport REACH_BEFORE, REACH_BOTH, REACH_EDGE, REACH_LAST
+from crfkit.memory cimport BufferC
+from .observed cimport SeenPairs
+from crfkit.loops.structs cimport DatasetC, LayoutC
+
+cdef enum:
+    ANY = 0xFFFF
+    MOST_HISTORY_LABELS = 0xFFFD    # three numbers of 16 bits are taken
+
+
+cdef inline int64_t key_of(int64_t before, int64_t previous, int64_t label) noexcept nogil:
+    return (before << 32) | (previous << 16) | label
+
+
+cdef inline int64_t history_key(const LayoutC* layout, int64_t f) noexcept nogil:
+    """What feature f of the rich rows looks at, as a number that orders a row."""
+    return key_of(ANY if layout.b_prev2 == NULL else layout.b_prev2[f], layout.b_prev[f], layout.b_label[f])
+
+
+cdef inline bint history_exists(const LayoutC* layout, int64_t f) noexcept nogil:
+    """Whether feature f looks at labels that there are."""
+    if layout.b_prev2 == NULL:
+        return layout.b_prev[f] < layout.L and layout.b_label[f] < layout.L
+    return ((layout.b_prev2[f] < layout.L + 2 or layout.b_prev2[f] == ANY)
+            and (layout.b_prev[f] < layout.L + 1 or layout.b_prev[f] == ANY) and layout.b_label[f] < layout.L)
+
+
+cdef inline int64_t history_begin(const LayoutC* layout, int32_t b, int64_t key) noexcept nogil:
+    """The first feature of attribute b whose key is not smaller."""
+    cdef int64_t low = layout.b_ptr[b], high = layout.b_ptr[b + 1], middle
+    while low < high:
+        middle = (low + high) >> 1
+        if history_key(layout, middle) < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+cdef inline int64_t layout_history_cell(const LayoutC* layout, int32_t b, int32_t before, int32_t previous,
+                                        int32_t label) noexcept nogil:
+    """Where the weight of a feature of attribute b stands, or -1 when there is no such feature."""
+    cdef int64_t key = key_of(before, previous, label), f = history_begin(layout, b, key)
+    return layout.rich0 + f if f < layout.b_ptr[b + 1] and history_key(layout, f) == key else -1
+
+
+cdef int64_t n_all_history(int64_t L, int reach) noexcept nogil
+cdef int64_t all_history(int64_t L, int reach, int64_t k) noexcept nogil
+
+
+cdef class SeenHistory(SeenPairs):
+    cdef BufferC keys       # int64: the keys of the features of an attribute, from start[a] on
+    cdef int collect_history(self, int32_t n, const DatasetC* data, int32_t labels, const uint8_t* reach) except -1 nogil

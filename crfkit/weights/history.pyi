@@ -1,0 +1,5 @@
+from .observed import SeenPairs
+
+PADDINGS: tuple[str, str]
+
+class SeenHistory(SeenPairs): ...

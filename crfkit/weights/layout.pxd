@@ -1,0 +1,69 @@
+"""Which features exist, and where their weights stand."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.memory cimport BufferC
+from crfkit.loops.structs cimport DatasetC, LayoutC, SentenceC
+
+cdef void layout_clear_absent(const LayoutC* layout, double* cells) noexcept nogil
+cdef bint rich_row_fits(const LayoutC* layout, int32_t b) noexcept nogil
+cdef bint layout_fits(const LayoutC* layout, const SentenceC* sent) noexcept nogil
+
+
+cdef class Layout:
+    cdef LayoutC c
+    cdef readonly int64_t n_features        # weights that may differ from zero
+    cdef BufferC u_ptr, u_label, u_exists, b_ptr, b_prev, b_label, tau_mask, b_prev2
+    cdef bint unverified                    # from a file, and only its ends were checked
+    cdef object sections                    # buffers of a model file that the arrays lie in, or None
+    cdef build_rich(self, Dataset data, const uint8_t[::1] b_all, const int32_t[::1] b_min, b_reach)
+    cdef int place(self) except -1
+    cdef int place_parts(self) noexcept
+    cdef int verify(self) except -1
+
+
+cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) noexcept nogil:
+    """Where the weight of feature f, one of attribute a, stands."""
+    if a < layout.H:
+        return <int64_t>a * layout.P + layout.u_label[f]
+    return layout.cold0 + f - layout.u_ptr[layout.H]
+
+
+cdef inline bint dense_cell_exists(const LayoutC* layout, int64_t cell) noexcept nogil:
+    """Whether a cell of a dense row is that of a feature."""
+    return layout.u_exists[cell >> 3] >> (cell & 7) & 1
+
+
+cdef inline int64_t layout_cell(const LayoutC* layout, int32_t a, int32_t label) noexcept nogil:
+    """Where the weight of attribute a with this label stands, or -1 when there is no such feature."""
+    cdef int64_t low, high, middle
+    if a < layout.H and layout.u_exists != NULL:
+        low = <int64_t>a * layout.P + label
+        return low if dense_cell_exists(layout, low) else -1
+    low, high = layout.u_ptr[a], layout.u_ptr[a + 1]
+    while low < high:
+        middle = (low + high) >> 1
+        if layout.u_label[middle] < label:
+            low = middle + 1
+        else:
+            high = middle
+    if low < layout.u_ptr[a + 1] and layout.u_label[low] == label:
+        return feature_cell(layout, a, low)
+    return -1
+
+
+cdef inline int64_t layout_rich_cell(const LayoutC* layout, int32_t b, int32_t prev, int32_t label) noexcept nogil:
+    """The same for a rich bigram attribute and a pair of labels."""
+    cdef:
+        int64_t low = layout.b_ptr[b], high = layout.b_ptr[b + 1], middle
+        int64_t key = (<int64_t>prev << 16) | label
+    while low < high:
+        middle = (low + high) >> 1
+        if ((<int64_t>layout.b_prev[middle] << 16) | layout.b_label[middle]) < key:
+            low = middle + 1
+        else:
+            high = middle
+    if low < layout.b_ptr[b + 1] and layout.b_prev[low] == prev and layout.b_label[low] == label:
+        return layout.rich0 + low
+    return -1

@@ -1,0 +1,219 @@
+"""Decoders, scratches and printers where Python touches them: what does not fit is refused."""
+
+import array
+from functools import cache
+from itertools import product
+from math import exp, fsum, inf, log
+from random import Random
+from types import SimpleNamespace
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models import model, sentences
+
+from crfkit import learn
+from crfkit.decode.decoder import Decoder, Scratch, gold_labels
+from crfkit.decode.printing import Printer
+from crfkit.errors import DataError
+from crfkit.template.parsing import Template
+from crfkit.text.rows import Rows
+
+
+def decoder(name="segmentation", **options):
+    trained = model(name)
+    return Decoder(trained.index, trained.layout, trained.weights, trained.labels, **options)
+
+
+def filled(texts):
+    rows = Rows()
+    rows.fill(texts)
+    return rows
+
+
+def test_parts_that_do_not_belong_together():
+    trained, other = model("segmentation"), model("chunking")
+    with pytest.raises(ValueError, match="of another layout"):
+        Decoder(trained.index, trained.layout, other.weights, trained.labels)
+    with pytest.raises(ValueError, match="of another layout"):
+        Decoder(trained.index, trained.layout, trained.weights, other.labels)
+    with pytest.raises(ValueError, match="an index of another layout"):
+        Decoder(other.index, trained.layout, trained.weights, trained.labels)
+    with pytest.raises(ValueError, match="'B' comes twice"):
+        Decoder(trained.index, trained.layout, trained.weights, ["B", "B", "M", "S"])
+    with pytest.raises(ValueError, match="constraints on other labels"):
+        decoder(constraints=SimpleNamespace(transitions=b"", starts=b"", ends=b""))
+    with pytest.raises(TypeError):
+        decoder(constraints=SimpleNamespace(transitions="x" * 16, starts=b"1234", ends=b"1234"))
+    for cls in (Decoder, Scratch):
+        with pytest.raises(TypeError):
+            cls()
+
+
+def test_set_up_once():
+    one = decoder()
+    scratch = Scratch(one)
+    with pytest.raises(TypeError, match="once"):
+        scratch.__init__(one)
+    with pytest.raises(TypeError, match="once"):
+        one.__init__(one.index, one.layout, model("segmentation").weights, one.labels)
+
+
+def test_weights_anywhere_in_memory():
+    trained = model("segmentation")
+    rows = filled([[row[:1] for row in sentence] for sentence in sentences("segmentation")])
+    expected = Scratch(decoder()).labels_of(rows, 0, len(rows))
+    space = array.array("f", bytes(4 * (len(trained.weights) + 16)))
+    for offset in range(16):
+        moved = memoryview(space)[offset : offset + len(trained.weights)]
+        moved[:] = array.array("f", trained.weights.tolist())
+        other = Decoder(trained.index, trained.layout, moved, trained.labels)
+        assert Scratch(other).labels_of(rows, 0, len(rows)) == expected
+
+
+def test_ranges_of_sentences():
+    rows = filled([[["a"]], [], [["b"], ["c"]]])
+    scratch = Scratch(decoder())
+    assert [len(labels) for labels in scratch.labels_of(rows, 0, 3)] == [1, 0, 2]
+    assert scratch.labels_of(rows, 1, 1) == [] and scratch.labels_of(rows, 1, 2) == [[]]
+    for first, last in ((-1, 1), (0, 4), (2, 1)):
+        with pytest.raises(IndexError):
+            scratch.labels_of(rows, first, last)
+
+
+def test_one_sentence_at_a_time():
+    scratch, rows = Scratch(decoder()), filled([[["a"], ["b"]]])
+    for texts in ([], [[]], [[["a"]], [["b"]]]):
+        with pytest.raises(ValueError, match="rows of one sentence"):
+            scratch.take(filled(texts))
+    with pytest.raises(ValueError, match="flags of another sentence"):
+        scratch.take(rows, b"1")
+    scratch.take(rows)
+    with pytest.raises(DataError, match="found 1 labels, expected 2"):
+        scratch.score_of([0])
+    for label in (-1, 4):
+        with pytest.raises(ValueError, match=f"label {label}"):
+            scratch.score_of([0, label])
+    scratch.log_z(rows)
+    for shape in ((2, 3), (1, 4), (3, 4)):
+        with pytest.raises(ValueError, match="another shape"):
+            scratch.fill_nodes(numpy.empty(shape))
+    for shape in ((2, 4, 4), (1, 4, 3), (1, 3, 4)):
+        with pytest.raises(ValueError, match="another shape"):
+            scratch.fill_edges(numpy.empty(shape))
+
+
+def test_gold_labels():
+    assert gold_labels(filled([[["a", "X"], ["b", "é"]], [], [["c", ""]]])) == [["X", "é"], [], [""]]
+
+
+@pytest.mark.parametrize("options", [{}, {"verbose": 1}, {"nbest": 2}, {"probability": True}])
+def test_printing_needs_tokens(options):
+    printer, scratch = Printer(**options), Scratch(decoder())
+    assert printer.text(scratch, Rows()) == b""
+    if options:
+        with pytest.raises(ValueError, match="an empty sentence has no scores"):
+            printer.text(scratch, filled([[]]))
+
+
+def test_layouts_that_exclude_each_other():
+    for options in (
+        {"verbose": 1, "probability": True},
+        {"nbest": 1, "probability": True},
+        {"nbest": 1, "posterior": True},
+        {"verbose": 1, "separator": b"x"},
+    ):
+        with pytest.raises(ValueError, match="exclude each other"):
+            Printer(**options)
+
+
+# --- label pairs as lists -----------------------------------------------------------------------------------------
+
+RICH = "U:%x[0,0]\nB\nB1:%x[0,0]\nB2:%x[-1,0]\n"
+
+
+@cache
+def with_all_features(labels):
+    """A model of that many labels, every feature of which has a weight."""
+    names = [f"l{k:02d}" for k in range(labels)]
+    rows = [[[letter, name] for letter, name in zip("abba", (one, other, other, one), strict=True)] for one in names[:5] for other in names]
+    return learn(rows, Template.parse(RICH), "sgd", features="all", passes=1)
+
+
+def scratches(trained, weights, **chosen):
+    """With lists, and with matrices."""
+    return [Scratch(Decoder(trained.index, trained.layout, weights, trained.labels, recursions=kind, **chosen)) for kind in ("sparse", "dense")]
+
+
+def everything(scratch, rows, length, mask=None, n=5):
+    """All that a scratch says of a sentence: paths, and numbers; None if no path is possible."""
+    labels = len(scratch.decoder.labels)
+    nodes, edges = numpy.empty((length, labels)), numpy.empty((length - 1, labels, labels))
+    scratch.take(rows, mask)
+    try:
+        log_z = scratch.log_z(rows)
+    except DataError:
+        with pytest.raises(DataError):
+            scratch.best_labels(rows, False)
+        return None
+    scratch.fill_nodes(nodes)
+    if length > 1:
+        scratch.fill_edges(edges)
+    scratch.take(rows, mask)
+    return scratch.best_labels(rows, False), scratch.best_paths(rows, n), log_z, nodes, edges
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_lists_say_what_matrices_and_enumeration_say(data):
+    labels = data.draw(st.integers(2, 4))
+    trained = with_all_features(labels)
+    weight = st.one_of(*[st.just(0.0)] * 3, data.draw(st.sampled_from([st.integers(-2, 2), st.floats(-5, 5, width=32), st.sampled_from([-300, -20, 9, 400])])))
+    weights = array.array("f", [data.draw(weight) if w else 0.0 for w in trained.weights])
+    letters = data.draw(st.lists(st.sampled_from("abz"), min_size=1, max_size=5))
+    rows = filled([[[letter] for letter in letters]])
+    flags = st.binary(min_size=1, max_size=1).map(lambda b: bytes([b[0] % 4 > 0]))
+    mask = constraints = None
+    if data.draw(st.booleans()):
+        mask = b"".join(data.draw(st.lists(flags, min_size=len(letters) * labels, max_size=len(letters) * labels)))
+    if data.draw(st.booleans()):
+        follow = b"".join(data.draw(st.lists(flags, min_size=labels * labels, max_size=labels * labels)))
+        constraints = SimpleNamespace(transitions=follow, starts=b"\1" * labels, ends=b"\1" * labels)
+    lists, matrices = scratches(trained, weights, constraints=constraints)
+    found, expected = everything(lists, rows, len(letters), mask), everything(matrices, rows, len(letters), mask)
+    assert (found is None) == (expected is None)
+    if found is None:
+        return
+    assert found[:2] == expected[:2]
+    for ours, theirs in zip(found[2:], expected[2:], strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)
+    # by the scores of all paths
+    matrices.take(rows, mask)
+    scores = {path: matrices.score_of(path) for path in product(range(labels), repeat=len(letters))}
+    lists.take(rows, mask)
+    assert {path: lists.score_of(path) for path in scores} == scores
+    top = max(scores.values())
+    assert found[2] == pytest.approx(top + log(fsum(exp(score - top) for score in scores.values())), rel=1e-9, abs=1e-9)
+    ranked = sorted(scores.values(), reverse=True)
+    assert [score for score, _ in found[1]] == pytest.approx([score for score in ranked[:5] if score > -inf], rel=1e-12)
+    for (t, j), p in numpy.ndenumerate(found[3]):
+        assert p == pytest.approx(fsum(exp(score - found[2]) for path, score in scores.items() if path[t] == j), abs=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5])
+def test_many_labels_as_lists(share):
+    """By itself a decoder chooses for each position; nothing tells that."""
+    trained, rng = with_all_features(60), Random(1)
+    weights = array.array("f", [rng.gauss(0, 3) if w and rng.random() < (share if k >= trained.layout.pair_cell(0, 0) else 1) else 0.0
+                                for k, w in enumerate(trained.weights)])  # fmt: skip
+    lists, matrices = scratches(trained, weights)
+    chosen = Scratch(Decoder(trained.index, trained.layout, weights, trained.labels))
+    for length in (1, 2, 30):
+        rows = filled([[[letter] for letter in rng.choices("abz", k=length)]])
+        expected = everything(matrices, rows, length)
+        for scratch in (lists, chosen):
+            found = everything(scratch, rows, length)
+            assert found[:2] == expected[:2]
+            for ours, theirs in zip(found[2:], expected[2:], strict=True):
+                assert ours == pytest.approx(theirs, rel=1e-10, abs=1e-12)

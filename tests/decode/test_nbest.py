@@ -1,0 +1,171 @@
+"""The n best paths against enumeration: all of them, in their order, with their scores to the last bit."""
+
+from __future__ import annotations
+
+import random
+from math import exp, inf
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problems import MOST_PATHS, loaded, problems
+from reference import Problem
+
+from crfkit.decode.nbest import Search
+from crfkit.lattice.lattice import Lattice
+
+SEARCH = Search()  # one for all tests: what earlier searches left behind must not matter
+
+
+@settings(max_examples=300)
+@given(problems(), st.integers(1, 12))
+def test_nbest_agrees_with_enumeration(problem, n):
+    assert SEARCH.nbest(loaded(problem), n) == problem.top(n)
+
+
+@settings(max_examples=150)
+@given(problems(scores=("ties", "mixed")))
+def test_all_paths_in_order(problem):
+    """More paths than there are: each exactly once."""
+    assert SEARCH.nbest(loaded(problem), 2 * MOST_PATHS) == problem.paths
+
+
+@settings(max_examples=150)
+@given(problems(scores=("ties",)))
+def test_order_of_ties(problem):
+    """By the smaller last label, then the last but one, ... Sums of these scores are exact, those of tiny ones would not be."""
+    found = SEARCH.nbest(loaded(problem), 2 * MOST_PATHS)
+    assert found == sorted(found, key=lambda path: (-path[0], path[1][::-1]))
+
+
+@settings(max_examples=100)
+@given(problems())
+def test_the_first_path_is_viterbis(problem):
+    lattice = loaded(problem)
+    if problem.possible:
+        assert SEARCH.nbest(lattice, 3)[0] == lattice.viterbi()
+
+
+@settings(max_examples=100)
+@given(problems(scores=("plain", "ties")), st.sampled_from([0.05, 0.3, 1.0]))
+def test_early_stop(problem, ratio):
+    best = problem.paths[0][0] if problem.possible else 0.0
+    wanted = [path for path in problem.paths if exp(path[0] - best) >= ratio]
+    assert SEARCH.nbest(loaded(problem), MOST_PATHS, ratio) == wanted
+    assert SEARCH.beam(loaded(problem), MOST_PATHS, ratio=ratio) == wanted
+
+
+@settings(max_examples=60)
+@given(st.integers(6, 40), st.integers(2, 3), st.booleans(), st.sampled_from([0.01, 0.3]), st.integers(0, 10**6))
+def test_many_labels(labels, length, own, ratio, seed):
+    """More than a register holds, of which few count. The beam has room for all paths but the last position's, of which
+    it leaves out most. Scores in eighths have exact sums, and ties."""
+    length = min(length, 2 if labels > 20 else 3)
+    draw = random.Random(seed)
+
+    def matrix(rows, widest):
+        return [[draw.randint(-widest, widest) / 8 for _ in range(labels)] for _ in range(rows)]
+
+    problem = Problem(matrix(length, 64), matrix(labels, 40), {1: matrix(labels, 40)} if own else {})
+    best = problem.paths[0][0]
+    wanted = [path for path in problem.paths if exp(path[0] - best) >= ratio]
+    assert SEARCH.nbest(loaded(problem), len(problem.paths), ratio) == wanted
+    assert SEARCH.nbest(loaded(problem), 30) == problem.paths[:30]
+    assert SEARCH.beam(loaded(problem), 5, width=labels ** (length - 1)) == problem.paths[:5]
+
+
+@pytest.mark.parametrize("labels", [2, 9, 40])
+def test_scores_beyond_all_bounds(labels):
+    """What a rate that is far too high leads to, before anybody notices: infinite sums, and differences that are no numbers."""
+    problem = Problem([[1e308] + [0.0] * (labels - 1)] * 4, [[0.0] * labels] * labels)
+    for ratio in (0.0, 0.05):
+        (score, path), *_ = SEARCH.nbest(loaded(problem), 5, ratio)
+        assert (score, path) == (inf, [0, 0, 0, 0])
+
+
+@settings(max_examples=150)
+@given(problems(), st.integers(1, 12))
+def test_a_beam_with_room_for_all_paths_is_exact(problem, n):
+    assert SEARCH.beam(loaded(problem), n, width=MOST_PATHS) == problem.top(n)
+
+
+@settings(max_examples=150)
+@given(problems(), st.integers(1, 4), st.integers(1, 4))
+def test_a_narrow_beam(problem, n, width):
+    """Real paths with their real scores, in order, never better than the exact ones; some path if there is any."""
+    found = SEARCH.beam(loaded(problem), n, width)
+    assert bool(found) == problem.possible
+    assert len({tuple(labels) for _, labels in found}) == len(found) <= n
+    for (score, labels), (best, _) in zip(found, problem.paths, strict=False):
+        assert score == problem.score(labels) <= best
+    assert found == sorted(found, key=lambda path: -path[0])
+
+
+def test_a_beam_that_runs_into_a_dead_end():
+    """The best partial paths cannot go on: the exact search answers."""
+    lattice = Lattice(2)
+    lattice.load([[5.0, 0.0], [0.0, 0.0]], [[-inf, -inf], [1.0, 2.0]])
+    assert SEARCH.beam(lattice, 1, width=1) == [(2.0, [1, 1])]
+
+
+def beginnings(problem, t, label, n):
+    """Scores of the n best beginnings that end in a label, by dynamic programming over whole lists."""
+    lists = [[problem.node(0, j)] for j in range(problem.labels)]
+    for u in range(1, t + 1):
+        lists = [
+            sorted(
+                (
+                    s + problem.edge(u, i, j) + problem.node(u, j)
+                    for i in range(problem.labels)
+                    for s in lists[i]
+                ),
+                reverse=True,
+            )[:n]
+            for j in range(problem.labels)
+        ]
+    return lists[label]
+
+
+@pytest.mark.parametrize(
+    ("labels", "length", "n"), [(1, 50, 3), (2, 400, 300), (9, 60, 100), (22, 12, 20), (40, 5, 30)]
+)
+def test_longer_sequences(labels, length, n):
+    rng = random.Random(labels)
+
+    def matrix(rows):
+        return [[float(rng.randint(-9, 9)) for _ in range(labels)] for _ in range(rows)]
+
+    problem = Problem(matrix(length), matrix(labels), {t: matrix(labels) for t in range(2, length, 3)})
+    found = SEARCH.nbest(loaded(problem), n)
+    ends = [score for j in range(labels) for score in beginnings(problem, length - 1, j, n)]
+    assert [score for score, _ in found] == sorted(ends, reverse=True)[:n]
+    assert len({tuple(path) for _, path in found}) == len(found)
+    assert all(problem.score(path) == score for score, path in found)
+    assert found == sorted(found, key=lambda path: (-path[0], path[1][::-1]))
+
+
+def test_two_hundred_thousand_positions():
+    """The way back to the beginning is walked, not recursed."""
+    length = 200_000
+    rng = random.Random(1)
+    lattice = Lattice(2)
+    lattice.load([[float(rng.randint(0, 3)), 1.5] for _ in range(length)], [[0.0, -0.5], [-0.5, 0.0]])
+    found = SEARCH.nbest(lattice, 3)
+    assert found[0] == lattice.viterbi()
+    assert len({tuple(labels) for _, labels in found}) == 3
+    assert [lattice.path_score(labels) for _, labels in found] == [score for score, _ in found]
+
+
+def test_no_path_and_none_wanted():
+    lattice = Lattice(2)
+    lattice.load([[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]])
+    assert SEARCH.nbest(lattice, 0) == SEARCH.beam(lattice, 0) == []
+    lattice.forbid([[0, 0], [0, 0]])
+    assert SEARCH.nbest(lattice, 5) == SEARCH.beam(lattice, 5) == []
+
+
+def test_a_lattice_without_scores():
+    with pytest.raises(RuntimeError, match="load"):
+        SEARCH.nbest(Lattice(2), 1)
+    with pytest.raises(TypeError):
+        SEARCH.beam(None, 1)

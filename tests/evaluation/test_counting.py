@@ -1,0 +1,257 @@
+"""Counting by tables against the rules themselves, written out slowly."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crfkit.errors import DataError
+from crfkit.evaluation.counting import Tally
+from crfkit.evaluation.schemes import SCHEMES
+
+ODD_TEXT = (
+    "O B-A I-A E-A S-A U-A L-A B-B I-B E-B B I E S O-A B- - -A . [ ] [-A ]-B .-A X-A NP B-A-X I-A-Y é-ü"
+)
+ODD_LABELS = ODD_TEXT.split()
+SANE_LABELS = ["O", "B-A", "I-A", "B-B", "I-B"]
+
+
+def sentences_of(labels):
+    pair = st.tuples(st.sampled_from(labels), st.sampled_from(labels))
+    agreeing = st.sampled_from(labels).map(lambda label: (label, label))
+    return st.lists(st.lists(pair | agreeing, min_size=1, max_size=8), max_size=6)
+
+
+def split(label):
+    prefix, _, kind = label.partition("-")
+    return prefix, kind
+
+
+def chunk_ends(prev, cur):
+    (p, pt), (c, ct) = prev, cur
+    return (
+        (p == "B" and c in ("B", "O"))
+        or (p == "I" and c in ("B", "O"))
+        or (p == "E" and c in ("E", "I", "O"))
+        or (p not in ("O", ".") and pt != ct)
+        or p in ("[", "]")
+    )
+
+
+def chunk_starts(prev, cur):
+    (p, pt), (c, ct) = prev, cur
+    return (
+        (p in ("B", "I", "O") and c == "B")
+        or (p == "O" and c in ("I", "E"))
+        or (p == "E" and c in ("E", "I"))
+        or (c not in ("O", ".") and pt != ct)
+        or c in ("[", "]")
+    )
+
+
+def conlleval(sentences):
+    """(gold, found, correct) by type, and right tokens: the published rules, token by token."""
+    counts, right, agreeing = {}, 0, False
+    outside = ("O", "")
+    last_gold = last_found = outside
+    boundary = (outside, outside)
+    steps = []
+    for sentence in sentences:
+        steps += [(split(gold), split(found), True) for gold, found in sentence] + [(*boundary, False)]
+    for gold, found, is_token in steps:
+        gold_ends, found_ends = chunk_ends(last_gold, gold), chunk_ends(last_found, found)
+        if agreeing:
+            if gold_ends and found_ends and last_gold[1] == last_found[1]:
+                agreeing = False
+                counts.setdefault(last_gold[1], [0, 0, 0])[2] += 1
+            elif gold_ends != found_ends or gold[1] != found[1]:
+                agreeing = False
+        gold_starts, found_starts = chunk_starts(last_gold, gold), chunk_starts(last_found, found)
+        if gold_starts and found_starts and gold[1] == found[1]:
+            agreeing = True
+        if gold_starts:
+            counts.setdefault(gold[1], [0, 0, 0])[0] += 1
+        if found_starts:
+            counts.setdefault(found[1], [0, 0, 0])[1] += 1
+        right += is_token and gold == found
+        last_gold, last_found = gold, found
+    if agreeing:
+        counts.setdefault(last_gold[1], [0, 0, 0])[2] += 1
+    return {kind: tuple(c) for kind, c in counts.items() if c[0] or c[1]}, right
+
+
+def tally_of(sentences, scheme="bio", strict=False, **options):
+    table = SCHEMES[scheme].strict if strict else SCHEMES[scheme].lenient
+    tally = Tally([(table, strict)], **options)
+    for sentence in sentences:
+        tally.add([gold for gold, _ in sentence], [found for _, found in sentence])
+    tally.finish()
+    return tally
+
+
+def as_text(sentences, separator="\t"):
+    rows = ["".join(f"w{separator}{g}{separator}{f}\n" for g, f in sentence) for sentence in sentences]
+    return "\n".join(rows).encode()
+
+
+@given(sentences_of(ODD_LABELS) | sentences_of(SANE_LABELS))
+def test_lenient_counts_are_those_of_conlleval(sentences):
+    tally = tally_of(sentences)
+    counts, right = conlleval(sentences)
+    assert tally.counters[0].counts(tally.types) == counts
+    assert tally.counters[0].totals == tuple(
+        sum(column) for column in zip((0, 0, 0), *counts.values(), strict=True)
+    )
+    assert sum(correct for _, _, correct in tally.label_counts().values()) == right
+    assert tally.tokens == sum(map(len, sentences))
+
+
+def strict_spans(labels, scheme):
+    """All well-formed chunks, by trying every start and every type."""
+    spans = []
+    for start in range(len(labels)):
+        kind = split(labels[start])[1]
+        same = [prefix if prefix != "O" and t == kind else "O" for prefix, t in map(split, labels)]
+        prefix, end = same[start], start + 1
+        if scheme == "bio" and prefix == "B":
+            while end < len(same) and same[end] == "I":
+                end += 1
+            spans.append((start, end, kind))
+        elif scheme == "ioe2" and prefix in ("I", "E") and (start == 0 or same[start - 1] != "I"):
+            while same[end - 1] == "I" and end < len(same):
+                end += 1
+            if same[end - 1] == "E":
+                spans.append((start, end, kind))
+        elif scheme in ("iobes", "bilou"):
+            last, single = ("E", "S") if scheme == "iobes" else ("L", "U")
+            if prefix == "B":
+                while end < len(same) and same[end] == "I":
+                    end += 1
+                if end < len(same) and same[end] == last:
+                    spans.append((start, end + 1, kind))
+            elif prefix == single:
+                spans.append((start, end, kind))
+    return spans
+
+
+@pytest.mark.parametrize("scheme", ["bio", "ioe2", "iobes", "bilou"])
+@given(data=st.data())
+def test_strict_counts_well_formed_chunks_only(scheme, data):
+    labels = ["O"] + [f"{p}-{t}" for p in SCHEMES[scheme].prefixes if p != "O" for t in "AB"]
+    sentences = data.draw(sentences_of(labels))
+    gold = [(i, *span) for i, s in enumerate(sentences) for span in strict_spans([g for g, _ in s], scheme)]
+    found = [(i, *span) for i, s in enumerate(sentences) for span in strict_spans([f for _, f in s], scheme)]
+    expected = len(gold), len(found), len(set(gold) & set(found))
+    assert tally_of(sentences, scheme, strict=True).counters[0].totals == expected
+
+
+def encode(spans, n, scheme):
+    """Label n tokens for spans (start, end, type) in order."""
+    labels = ["O"] * n
+    for k, (start, end, kind) in enumerate(spans):
+        after = k > 0 and spans[k - 1][1:] == (start, kind)
+        before = k + 1 < len(spans) and (spans[k + 1][0], spans[k + 1][2]) == (end, kind)
+        inside = ["I"] * (end - start)
+        if scheme == "bio" or (scheme == "iob1" and after):
+            inside[0] = "B"
+        elif scheme == "ioe2" or (scheme == "ioe1" and before):
+            inside[-1] = "E"
+        elif scheme in ("iobes", "bilou"):
+            last, single = ("E", "S") if scheme == "iobes" else ("L", "U")
+            inside[0], inside[-1] = "B", last
+            if end - start == 1:
+                inside = [single]
+        labels[start:end] = [f"{prefix}-{kind}" for prefix in inside]
+    return labels
+
+
+@st.composite
+def spans_in_sentence(draw):
+    spans, at = [], 0
+    for gap, length, kind in draw(
+        st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from("AB")))
+    ):
+        spans.append((at + gap, at + gap + length, kind))
+        at += gap + length
+    return spans, at + draw(st.integers(0, 2))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("scheme", ["bio", "iob1", "ioe1", "ioe2", "iobes", "bilou"])
+@given(sentence=spans_in_sentence(), kept=st.lists(st.booleans(), min_size=30, max_size=30))
+def test_every_scheme_finds_what_was_encoded(scheme, strict, sentence, kept):
+    spans, n = sentence
+    some = [span for span, keep in zip(spans, kept, strict=False) if keep]
+    pairs = list(zip(encode(spans, n, scheme), encode(some, n, scheme), strict=True))
+    assert tally_of([pairs], scheme, strict).counters[0].totals == (len(spans), len(some), len(some))
+
+
+@given(sentences_of(ODD_LABELS), st.sampled_from(["\t", " ", "   "]), st.booleans())
+def test_text_counts_as_lists_do(sentences, separator, in_pieces):
+    options = {"keep": True, "word_starts": SCHEMES["bio"].lenient}
+    listed = tally_of(sentences, **options)
+    read = Tally([(SCHEMES["bio"].lenient, False)], **options)
+    sentences = [sentence for sentence in sentences if sentence]
+    line = 1
+    for piece in [[s] for s in sentences] if in_pieces else [sentences]:
+        # A blank line after the last sentence too: conlleval closes a chunk at the end of the file by another rule,
+        # which matters for labels such as "-".
+        text = as_text(piece, separator) + b"\n"
+        read.feed(text, line)
+        line += text.count(b"\n")
+    read.finish()
+    for of in (
+        lambda t: t.counters[0].counts(t.types),
+        lambda t: (t.tokens, t.sentences, t.sentences_correct, t.word_counts),
+        lambda t: (t.label_counts(), t.confusion),
+    ):
+        assert of(read) == of(listed)
+
+
+def slow_words(labels):
+    """Spans of a segmentation: a word starts at the sentence's start, at B and S, and after E, S and O."""
+    starts = [i for i, x in enumerate(labels) if i == 0 or x in "BSO" or labels[i - 1] in "ESO"]
+    return list(zip(starts, [*starts[1:], len(labels)], strict=True))
+
+
+@given(sentences_of(list("BMESO")), st.sets(st.sampled_from(["ab", "b", "bc", "abc"])))
+def test_words_and_the_lexicon(sentences, lexicon):
+    from crfkit.evaluation.schemes import WORD_STARTS
+
+    tally = Tally(word_starts=WORD_STARTS, lexicon={word.encode() for word in lexicon})
+    gold, found, text = set(), set(), b""
+    unknown = {}
+    for i, sentence in enumerate(sentences):
+        letters = ("abc" * 3)[: len(sentence)]
+        spans = slow_words([g for g, _ in sentence])
+        gold.update((i, *span) for span in spans)
+        found.update((i, *span) for span in slow_words([f for _, f in sentence]))
+        unknown.update({(i, *span): True for span in spans if letters[slice(*span)] not in lexicon})
+        text += (
+            "".join(f"{c} {g} {f}\n" for c, (g, f) in zip(letters, sentence, strict=True)).encode() + b"\n"
+        )
+    tally.feed(text, 1)
+    tally.finish()
+    right = gold & found
+    assert tally.word_counts == (len(gold), len(found), len(right), len(unknown), len(right & set(unknown)))
+
+
+def test_sentence_boundaries_are_blank_lines_and_minus_x_minus():
+    tally = Tally([(SCHEMES["bio"].lenient, False)])
+    tally.feed(b"a x B-A B-A\n-X- x O O\nb x I-A I-A\n \t \nc x I-A I-A\n-X-\nd x I-A O\n", 1)
+    tally.finish()
+    assert (tally.sentences, tally.tokens, tally.counters[0].totals) == (4, 4, (4, 3, 3))
+
+
+def test_many_labels():
+    labels = [f"B-{i}" for i in range(5000)]
+    tally = Tally([(SCHEMES["bio"].lenient, False)])
+    tally.feed("".join(f"w {label} {label}\n" for label in labels).encode(), 1)
+    tally.finish()
+    assert tally.counters[0].totals == (5000, 5000, 5000)
+    assert tally.counters[0].counts(tally.types)["4321"] == (1, 1, 1)
+
+
+def test_a_label_that_is_not_utf8_names_its_line():
+    tally = Tally(path="f")
+    with pytest.raises(DataError, match=r"f:3: the label b'B-\\xff' is not valid UTF-8"):
+        tally.feed(b"a O O\n\nb O B-\xff\n", 1)

@@ -1,0 +1,275 @@
+"""The Python side of evaluation: schemes, what they make of odd labels, and significance."""
+
+import io
+from itertools import product
+
+import pytest
+
+from crfkit.errors import DataError, FileError, OptionError
+from crfkit.evaluation.evaluate import Count, Outputs, evaluate, read_lexicon
+from crfkit.evaluation.schemes import marks_chunks
+
+
+def chunks(labels, scheme="auto", strict=False):
+    return evaluate([labels.split()], [labels.split()], scheme, strict).chunks
+
+
+@pytest.mark.parametrize("labels", ["B-NP I-NP O", "I-PER O", "E-A I-A", "B M E S", "B I", "S-A O", "U-A", "B-A -X- NN"])
+def test_labels_that_mark_chunks(labels):
+    assert marks_chunks(labels.split())
+
+
+@pytest.mark.parametrize("labels", ["NN VB -LRB-", "PER O", "early late", "b- B-", "N-SG S V", "- B I O"])
+def test_labels_that_mark_none(labels):
+    assert not marks_chunks(labels.split())
+
+
+@pytest.mark.parametrize(
+    ("labels", "conlleval", "auto"),
+    [
+        ("O I-A", 1, 1),
+        ("I-A I-A", 1, 1),
+        ("I-A B-A", 2, 2),
+        ("B-A I-B", 2, 2),
+        ("E-A E-A", 2, 2),
+        ("E-A I-A", 2, 2),
+        ("I-A E-A I-A", 2, 2),
+        ("B-A E-A B-A E-A", 1, 2),
+        ("S-A S-A", 1, 2),
+        ("B-A E-A S-A", 1, 2),
+        ("B-A S-A", 1, 2),
+        ("S-A I-A", 1, 2),
+        ("U-A U-A", 1, 2),
+        ("B-A L-A B-A L-A", 1, 2),
+        ("B-A-X I-A-Y", 2, 2),
+        ("NP NP", 0, 0),
+        ("B B", 2, 2),
+    ],
+)
+def test_what_schemes_make_of_labels(labels, conlleval, auto):
+    assert chunks(labels, "bio") == Count(conlleval, conlleval, conlleval)
+    assert chunks(labels) == Count(auto, auto, auto)
+
+
+def test_types_keep_their_hyphens():
+    assert set(evaluate([["B-A-X", "I-A-Y"]], [["B-A-X", "I-A-Y"]]).types) == {"A-X", "A-Y"}
+
+
+ERROR = None
+
+
+@pytest.mark.parametrize(
+    ("labels", "lenient", "iob1", "iob2", "ioe1", "ioe2", "iobes"),
+    [
+        ("I-A I-A O", "A0-2", "A0-2", "", "A0-2", "", ""),
+        ("B-A B-A", "A0-1 A1-2", "A1-2", "A0-1 A1-2", ERROR, ERROR, ""),
+        ("B-A I-A O", "A0-2", "A1-2", "A0-2", ERROR, ERROR, ""),
+        ("B-A I-B", "A0-1 B1-2", "B1-2", "A0-1", ERROR, ERROR, ""),
+        ("I-A B-A", "A0-1 A1-2", "A0-1 A1-2", "A1-2", ERROR, ERROR, ""),
+        ("I-A E-A E-A", "A0-2 A2-3", ERROR, ERROR, "A0-2", "A0-2 A2-3", ""),
+        ("B-A E-A S-A", "A0-2 A2-3", ERROR, ERROR, ERROR, ERROR, "A0-2 A2-3"),
+        ("S-A I-A", "A0-1 A1-2", ERROR, ERROR, ERROR, ERROR, "A0-1"),
+        ("B-A S-A", "A0-1 A1-2", ERROR, ERROR, ERROR, ERROR, "A1-2"),
+    ],
+)
+def test_strict_and_lenient_readings(labels, lenient, iob1, iob2, ioe1, ioe2, iobes):
+    labels = labels.split()
+    assert_spans(labels, "iobes", False, lenient)
+    for scheme, spans in {"iob1": iob1, "bio": iob2, "ioe1": ioe1, "ioe2": ioe2, "iobes": iobes}.items():
+        if spans is ERROR:
+            with pytest.raises(DataError, match=f"is not one of the scheme {scheme}: expected the prefix"):
+                evaluate([labels], [labels], scheme, strict=True)
+        else:
+            assert_spans(labels, scheme, True, spans)
+
+
+def assert_spans(labels, scheme, strict, spans):
+    """The labels have as many chunks as there are spans, and each of these is one of them."""
+    spans = spans.split()
+    assert evaluate([labels], [labels], scheme, strict).chunks.gold == len(spans)
+    for span in spans:
+        start, end = map(int, span[1:].split("-"))
+        clean = ["O"] * len(labels)
+        clean[start:end] = [
+            f"{'SBIE'[role_in_chunk(i, start, end, scheme)]}-{span[0]}" for i in range(start, end)
+        ]
+        assert evaluate([labels], [clean], scheme, strict).chunks.correct == 1
+
+
+def role_in_chunk(i, start, end, scheme):
+    """Index into SBIE of a token of a chunk that stands alone."""
+    if scheme in ("iob1", "ioe1"):
+        return 2
+    if scheme == "bio":
+        return 1 if i == start else 2
+    if scheme == "ioe2":
+        return 3 if i == end - 1 else 2
+    return 0 if end - start == 1 else 1 if i == start else 3 if i == end - 1 else 2
+
+
+@pytest.mark.parametrize(
+    ("labels", "lenient", "strict"),
+    [
+        ("B-A I-A O", "bio", "bio"),
+        ("I-A O", "bio", "iob1"),
+        ("I-A E-A O", "bio", "ioe2"),
+        ("B-A E-A O", "iobes", "iobes"),
+        ("S-A O", "iobes", "iobes"),
+        ("B-A L-A O", "bilou", "bilou"),
+        ("U-A", "bilou", "bilou"),
+        ("B M E S", "iobes", None),
+        ("S N V U", "bio", None),  # parts of speech
+        ("O O", "bio", "bio"),
+    ],
+)
+def test_the_scheme_is_found(labels, lenient, strict):
+    labels = labels.split()
+    assert evaluate([labels], [labels]).scheme == lenient
+    if strict:
+        assert evaluate([labels], [labels], strict=True).scheme == strict
+
+
+def test_the_gold_labels_decide_the_scheme():
+    scores = evaluate([["S-A", "S-A"]], [["S-A", "what-A"]])
+    assert (scores.scheme, scores.chunks) == ("iobes", Count(2, 1, 1))
+    assert scores.merged == Count(1, 1, 1)
+
+
+def test_scores():
+    gold = [["B-A", "I-A", "O"], ["B-B", "O"], ["O"]]
+    found = [["B-A", "I-A", "O"], ["B-A", "B-A"], ["O"]]
+    scores = evaluate(iter(gold), iter(found))
+    assert scores.chunks == Count(gold=2, found=3, correct=1)
+    assert (scores.precision, scores.recall, scores.f1) == (1 / 3, 1 / 2, 0.4)
+    assert scores.types == {"A": Count(1, 3, 1), "B": Count(1, 0, 0)}
+    assert scores.labels == {
+        "B-A": Count(1, 3, 1),
+        "B-B": Count(1, 0, 0),
+        "I-A": Count(1, 1, 1),
+        "O": Count(3, 2, 2),
+    }
+    assert scores.confusion == {("B-B", "B-A"): 1, ("O", "B-A"): 1}
+    assert (scores.tokens, scores.correct_tokens, scores.accuracy) == (6, 4, 4 / 6)
+    assert scores.inside_accuracy == 2 / 3
+    assert (scores.sentences, scores.correct_sentences, scores.sentence_accuracy) == (3, 2, 2 / 3)
+    assert str(scores).splitlines()[0] == "processed 6 tokens with 2 phrases; found: 3 phrases; correct: 1."
+    assert scores.as_dict()["types"]["A"]["precision"] == 1 / 3
+
+
+def test_nothing_gives_zeros():
+    scores = evaluate([], [])
+    assert (scores.tokens, scores.f1, scores.accuracy, scores.inside_accuracy, scores.sentence_accuracy) == (
+        0,
+    ) * 5
+    assert evaluate([[]], [[]]).sentences == 0
+
+
+def test_without_chunks_each_token_is_one():
+    scores = evaluate([["NN", "NN", "-"]], [["NN", "VB", "-"]], "none", outside="-")
+    assert scores.chunks == Count(2, 2, 1)
+    assert scores.outside == {"O"}
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "message"),
+    [
+        ([["O"]], [["O", "O"]], "sentence 1: 1 gold label, but 2 predicted"),
+        ([["O"], ["O"]], [["O"]], "1 predicted sentence, but more gold ones"),
+        ([["O"]], [["O"], ["O"]], "1 gold sentence, but more predicted ones"),
+        (["O"], ["O"], "labels where sentences were expected"),
+        ([["O", ""]], [["O", "O"]], "sentence 1: the label '' is not a string of characters"),
+        ([["O", 3]], [["O", "O"]], "sentence 1: the label 3 is not a string of characters"),
+        ([["O", "\ud800"]], [["O", "O"]], "is not valid UTF-8"),
+    ],
+)
+def test_what_cannot_be_compared_is_an_error(gold, predicted, message):
+    with pytest.raises(DataError, match=message):
+        evaluate(gold, predicted)
+
+
+def test_unknown_options():
+    with pytest.raises(OptionError, match="unknown scheme 'iob2'; expected one of auto, bio"):
+        evaluate([], [], "iob2")
+    with pytest.raises(OptionError, match="strict counting needs a scheme"):
+        evaluate([], [], "none", strict=True)
+    with pytest.raises(OptionError, match="words are found by the prefixes of labels"):
+        Outputs([], "none", segments=True)
+
+
+def outputs(*texts, **options):
+    return Outputs([io.BytesIO(text.encode()) for text in texts], **options)
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "text"),
+    [
+        ("\\t", "a b\tB-A\tB-A\n"),
+        ("\t", "a b\tB-A\tB-A\n"),
+        (",", "a b,B-A,B-A\r\n\r\n"),
+        (" ", " a B-A B-A \n"),
+        ("\\s+", "a\t b  B-A\tB-A\n"),
+        ("|", "a|B-A|B-A\n"),
+        (" *;+ *", "a ; B-A;; B-A\r\n"),
+        ("::", "a b::B-A::B-A"),
+    ],
+)
+def test_delimiters(delimiter, text):
+    (scores,) = outputs(text, delimiter=delimiter).scores
+    assert (scores.tokens, scores.chunks) == (1, Count(1, 1, 1))
+
+
+@pytest.mark.parametrize("delimiter", ["(a", "x*"])
+def test_delimiters_that_cannot_be(delimiter):
+    with pytest.raises(OptionError, match="delimiter"):
+        outputs("a B B\n", delimiter=delimiter)
+
+
+def test_significance_is_that_of_all_exchanges():
+    gold = ["B-A I-A", "B-A B-B", "B-A O", "O B-A", "B-A O", "B-B B-B"]
+    first = ["B-A I-A", "B-A O", "B-A O", "O O", "O O", "B-A B-B"]
+    second = ["O O", "B-A B-B", "B-A O", "O B-A", "B-A B-A", "B-B B-B"]
+
+    def text(columns):
+        return "\n".join(
+            "".join(f"w {g} {p}\n" for g, p in zip(*map(str.split, pair), strict=True)) for pair in columns
+        )
+
+    def scores(predicted):
+        result = evaluate([g.split() for g in gold], [p.split() for p in predicted])
+        return [result.precision, result.recall, result.f1, result.accuracy]
+
+    observed = [abs(x - y) for x, y in zip(scores(first), scores(second), strict=True)]
+    extreme = [0] * 4
+    for exchange in product([False, True], repeat=len(gold)):
+        one = [b if x else a for a, b, x in zip(first, second, exchange, strict=True)]
+        two = [a if x else b for a, b, x in zip(first, second, exchange, strict=True)]
+        for k, (x, y) in enumerate(zip(scores(one), scores(two), strict=True)):
+            extreme[k] += abs(x - y) >= observed[k] - 1e-9
+    files = outputs(text(zip(gold, first, strict=True)), text(zip(gold, second, strict=True)), keep=True)
+    comparison = files.compare(0, 1, shuffles=100_000, seed=7)
+    assert list(comparison.p.values()) == pytest.approx([n / 64 for n in extreme], abs=0.01)
+    assert comparison.differences["f1"] == pytest.approx(scores(second)[2] - scores(first)[2])
+    assert files.compare(0, 1, shuffles=100, seed=3) == files.compare(0, 1, shuffles=100, seed=3)
+    assert files.compare(0, 0, shuffles=100).p["f1"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a O O\n\n\nb B-A O\n", "<stream>:4: the gold labels of this sentence differ from those of sentence 2 of <stream>, in line 3"),
+        ("a O O\n\nb O O\nc O O\n", "<stream>:3: this sentence has 2 tokens, but sentence 2 of <stream>, in line 3, has 1"),
+        ("a O O\n", "<stream>: 1 sentence, but <stream> has 2"),
+    ],
+)  # fmt: skip
+def test_only_outputs_for_the_same_gold_labels_are_compared(text, message):
+    files = outputs("a O B-A\n\nb O O\n", text, keep=True)
+    with pytest.raises(DataError, match=message):
+        files.compare(0, 1)
+
+
+def test_files(tmp_path):
+    path = tmp_path / "words"
+    path.write_text("ab\nb 3\n\n  c\td\n", encoding="utf-8")
+    assert read_lexicon(path) == {b"ab", b"b", b"c"}
+    with pytest.raises(FileError, match="nowhere: cannot be read"):
+        Outputs([tmp_path / "nowhere"])

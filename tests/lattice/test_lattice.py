@@ -1,0 +1,254 @@
+"""Scores, Viterbi and forward-backward against enumeration, and on sequences too long for it."""
+
+from __future__ import annotations
+
+import random
+from itertools import chain
+from math import exp, fsum, inf, log
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problems import loaded, problems
+from reference import Problem
+
+from crfkit.errors import TrainingError
+from crfkit.lattice.lattice import Lattice
+
+CLOSE = 1e-9
+
+
+def close(value):
+    """Equal up to rounding: relative for large numbers, absolute for probabilities."""
+    return pytest.approx(value, rel=CLOSE, abs=CLOSE)
+
+
+def check_expectations(lattice: Lattice, problem: Problem) -> None:
+    """log Z and all marginals."""
+    assert lattice.expect() == close(problem.log_z)
+    for row, wanted in zip(lattice.nodes(), problem.node_marginals(), strict=True):
+        assert row == close(wanted)
+    for t in range(1, problem.length):
+        for row, wanted in zip(lattice.pair(t), problem.pair_marginals(t), strict=True):
+            assert row == close(wanted)
+    for row, wanted in zip(lattice.pair_sums(), problem.pair_sums(), strict=True):
+        assert row == close(wanted)
+
+
+def relative_errors(lattice: Lattice, problem: Problem) -> float:
+    """Largest relative error of a node marginal, small ones included."""
+    pairs = zip(chain(*lattice.nodes()), chain(*problem.node_marginals()), strict=True)
+    return max((abs(ours - true) / true for ours, true in pairs if true > 1e-280), default=0.0)
+
+
+@settings(max_examples=300)
+@given(problems())
+def test_agrees_with_enumeration(problem):
+    lattice = loaded(problem)
+    if not problem.possible:
+        with pytest.raises(TrainingError, match="no sequence of labels is possible"):
+            lattice.viterbi()
+        with pytest.raises(TrainingError, match="no sequence of labels is possible"):
+            lattice.expect()
+        return
+    assert lattice.viterbi() == problem.best()
+    check_expectations(lattice, problem)
+    assert lattice.viterbi() == problem.best()
+
+
+@settings(max_examples=100)
+@given(problems(constraints=False))
+def test_small_marginals_are_as_exact_as_large_ones(problem):
+    lattice = loaded(problem)
+    lattice.expect()
+    assert relative_errors(lattice, problem) < CLOSE
+
+
+@settings(max_examples=100)
+@given(problems(), st.randoms(use_true_random=False))
+def test_path_score(problem, rng):
+    lattice = loaded(problem)
+    labels = [rng.randrange(problem.labels) for _ in range(problem.length)]
+    assert lattice.path_score(labels) == problem.score(labels)
+    if problem.possible:
+        score, best = lattice.viterbi()
+        assert lattice.path_score(best) == score
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_a_lattice_keeps_nothing_of_the_sequence_before(data):
+    first = data.draw(problems())
+    second = data.draw(problems().filter(lambda p: p.labels == first.labels and p.possible))
+    lattice = loaded(first)
+    if first.possible:
+        lattice.expect()
+        lattice.pair_sums()
+        lattice.viterbi()
+    loaded(second, lattice)
+    assert lattice.viterbi() == second.best()
+    check_expectations(lattice, second)
+
+
+@pytest.mark.parametrize("labels", [1, 2, 7, 8, 9, 16, 23, 24, 31, 32, 33, 40, 64, 71])
+@pytest.mark.parametrize("rich", [False, True])
+def test_any_number_of_labels(labels, rich):
+    """Rows are padded to vectors of 8 and worked through in strips of 32 labels. Three positions can be enumerated
+    by brute force over the middle one."""
+    rng = random.Random(labels)
+
+    def matrix(rows):
+        return [[rng.uniform(-2, 2) for _ in range(labels)] for _ in range(rows)]
+
+    nodes, tau = matrix(3), matrix(labels)
+    edges = {2: matrix(labels)} if rich else {}
+    problem = Problem(nodes, tau, edges)
+    last = edges.get(2, tau)
+    lattice = loaded(problem)
+    label = range(labels)
+    paths = {
+        (i, j, k): (((nodes[0][i] + tau[i][j]) + nodes[1][j]) + last[j][k]) + nodes[2][k]
+        for i in label
+        for j in label
+        for k in label
+    }
+    best = max(paths, key=paths.__getitem__)
+    assert lattice.viterbi() == (paths[best], list(best))
+    weight = {path: exp(score) for path, score in paths.items()}
+    z = fsum(weight.values())
+    assert lattice.expect() == close(log(z))
+    marginals, first, second = lattice.nodes(), lattice.pair(1), lattice.pair(2)
+    for t in range(3):
+        sums = [0.0] * labels
+        for path, w in weight.items():
+            sums[path[t]] += w / z
+        assert marginals[t] == close(sums)
+    pairs = {}
+    for (i, j, k), w in weight.items():
+        pairs[1, i, j] = pairs.get((1, i, j), 0) + w / z
+        pairs[2, j, k] = pairs.get((2, j, k), 0) + w / z
+    sums = lattice.pair_sums()
+    for i in label:
+        assert first[i] == close([pairs[1, i, j] for j in label])
+        assert second[i] == close([pairs[2, i, j] for j in label])
+        assert sums[i] == close([pairs[1, i, j] + pairs[2, i, j] for j in label])
+
+
+def log_z_by_blocks(nodes, tau):
+    """log Z of two labels, scaled at every step."""
+    (a, b), total = (exp(nodes[0][0]), exp(nodes[0][1])), 0.0
+    steps = [[exp(x) for x in row] for row in tau]
+    totals = []
+    for x, y in nodes[1:]:
+        a, b = (a * steps[0][0] + b * steps[1][0]) * exp(x), (a * steps[0][1] + b * steps[1][1]) * exp(y)
+        scale = a + b
+        a, b = a / scale, b / scale
+        totals.append(log(scale))
+    return fsum([total, log(a + b), *totals])
+
+
+@pytest.mark.parametrize("spread", [0.5, 8.0, 300.0])
+def test_a_sequence_of_200_000_positions(spread):
+    """Sums grow to tens of millions; nothing overflows, underflows or drifts."""
+    rng = random.Random(3)
+    length = 200_000
+    nodes = [[rng.uniform(-spread, spread), rng.uniform(-spread, spread)] for _ in range(length)]
+    tau = [[0.5, -1.0], [-0.25, 1.5]]
+    lattice = Lattice(2)
+    lattice.load(nodes, tau)
+    assert lattice.expect() / length == pytest.approx(log_z_by_blocks(nodes, tau) / length, rel=1e-12)
+    marginals = lattice.nodes()
+    assert all(abs(row[0] + row[1] - 1) < 1e-9 for row in marginals)
+    sums = lattice.pair_sums()
+    assert fsum(sums[0] + sums[1]) == pytest.approx(length - 1, rel=1e-9)
+    score, labels = lattice.viterbi()
+    assert score == lattice.path_score(labels)
+    assert score <= lattice.expect()
+
+
+def test_a_long_way_through_forbidden_steps():
+    """The only way into label 2 starts from label 1, which loses 40 a step against label 0: far below the smallest
+    double after 20 positions, and yet the only path in the end."""
+    length = 400
+    nodes = [[40.0, 0.0, 0.0] for _ in range(length)]
+    nodes[-1] = [-inf, -inf, 0.0]
+    tau = [[0.0, -inf, -inf], [-inf, 0.0, 0.5], [-inf, -inf, 0.0]]
+    lattice = Lattice(3)
+    lattice.load(nodes, tau)
+    # labels 1 .. 1 2 .. 2 with the step anywhere, or 2 from the beginning
+    assert lattice.expect() == close(log((length - 1) * exp(0.5) + 1))
+    assert lattice.nodes()[200][0] == 0
+    assert lattice.viterbi() == (0.5, [1] * (length - 1) + [2])
+
+
+@pytest.mark.parametrize("extra", [1, 2])
+def test_labels_out_of_reach_do_not_overflow(extra):
+    """Label 1 has the better scores everywhere but cannot be reached: its completions outweigh all real paths by
+    more than the largest double."""
+    length = 300
+    nodes = [[0.0] + [60.0] * extra for _ in range(length)]
+    nodes[0] = [0.0] + [-inf] * extra
+    tau = [[0.0] + [-inf] * extra] + [[-inf] + [0.0] * extra] * extra
+    lattice = Lattice(1 + extra)
+    lattice.load(nodes, tau)
+    assert lattice.expect() == 0
+    assert all(row == [1.0] + [0.0] * extra for row in lattice.nodes())
+    assert lattice.pair(100)[0][0] == 1
+    assert lattice.pair_sums()[0][0] == close(length - 1)
+
+
+def test_steps_forbidden_where_there_are_none():
+    lattice = Lattice(2)
+    lattice.load([[1.0, 2.0]], [[-inf, -inf], [-inf, -inf]])
+    assert lattice.viterbi() == (2.0, [1])
+    assert lattice.expect() == close(log(exp(1) + exp(2)))
+    assert lattice.pair_sums() == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "tau", "edges", "message"),
+    [
+        ([], [[0, 0], [0, 0]], None, "nodes: 0 positions"),
+        ([[0, 0]], [[0, 0]], None, "tau: 1 rows where 2"),
+        ([[0, 0, 0]], [[0, 0], [0, 0]], None, "nodes: row 0 has 3 scores, the lattice has 2 labels"),
+        ([[0, 0], [0]], [[0, 0], [0, 0]], None, "nodes: row 1 has 1 scores"),
+        ([[0, float("nan")]], [[0, 0], [0, 0]], None, "score nan in row 0, column 1"),
+        ([[0, 0]], [[0, 0], [inf, 0]], None, "tau: score inf in row 1, column 0"),
+        ([[0, 0]], [[0, 0], [0, 0]], {1: [[0, 0], [0, 0]]}, "no step leads into position 1"),
+        ([[0, 0]], [[0, 0], [0, 0]], {0: [[0, 0], [0, 0]]}, "no step leads into position 0"),
+        ([[0, 0]] * 2, [[0, 0], [0, 0]], {1: [[0, 0], [0]]}, r"edges\[1\]: row 1 has 1 scores"),
+    ],
+)
+def test_faulty_scores(nodes, tau, edges, message):
+    lattice = Lattice(2)
+    with pytest.raises(ValueError, match=message):
+        lattice.load(nodes, tau, edges)
+    with pytest.raises(RuntimeError, match="load"):
+        lattice.viterbi()
+
+
+def test_faulty_calls():
+    lattice = Lattice(2)
+    with pytest.raises(RuntimeError, match="load"):
+        lattice.path_score([0])
+    lattice.load([[0, 1], [1, 0]], [[0, 0], [0, 0]])
+    with pytest.raises(RuntimeError, match="expect"):
+        lattice.nodes()
+    lattice.expect()
+    lattice.viterbi()  # its scratch is that of the forward pass
+    with pytest.raises(RuntimeError, match="expect"):
+        lattice.pair(1)
+    lattice.expect()
+    with pytest.raises(IndexError, match="position 2"):
+        lattice.pair(2)
+    with pytest.raises(ValueError, match="2 rows of 2 flags"):
+        lattice.allow([[1, 1]])
+    with pytest.raises(ValueError, match="2 rows of 2 flags"):
+        lattice.forbid([[1, 1], [1]])
+    with pytest.raises(ValueError, match="1 labels for a sequence of 2"):
+        lattice.path_score([0])
+    with pytest.raises(ValueError, match="label 2 at position 1"):
+        lattice.path_score([0, 2])
+    for labels in (0, 65536):
+        with pytest.raises(ValueError, match="1 to 65,535"):
+            Lattice(labels)

@@ -1,0 +1,335 @@
+"""Checkpoints: a run that goes on after an interruption ends at the very model of one that was never interrupted."""
+
+import io
+import json
+import os
+import signal
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import pytest
+from commands import DATA, crfkit, error, start, write_part
+from trainers.samples import sentences, template
+
+from crfkit import modelfile, options
+from crfkit.errors import CrfkitError, FileError, ModelFileError, OptionError
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.learn import learn, make_trainer
+from crfkit.learning.progress import StopRequest
+from crfkit.learning.run import Run, interval
+from crfkit.model import load
+
+LIMIT = {name: "passes" if hasattr(cls, "passes") else "max_iter" for name, cls in options.TRAINERS.items()}
+# What leads a trainer through other code.
+VARIANTS = [
+    *((name, {}) for name in options.TRAINERS),
+    ("sgd", {"decay": 0.9}),
+    ("sgd", {"l1": 0.5}),
+    ("sgd", {"batch_size": 4}),
+    ("adf", {"batch_size": 4}),
+    ("mira", {"nbest": 3}),
+    ("mira", {"average": False}),
+    ("owlqn", {"l1": 0.5}),
+    ("perceptron", {"average": False}),
+    ("sapo", {"nbest": 2}),
+    ("lbfgs", {"memory": 2}),
+    ("lbfgs", {"delta": 0.05, "period": 3}),  # converges
+]
+variants = pytest.mark.parametrize(("algorithm", "chosen"), VARIANTS, ids=[" ".join([name, *more]) for name, more in VARIANTS])
+
+
+def rules():
+    return template("chunking-rich")
+
+
+def passes(algorithm, n, **chosen):
+    """So many passes, and no reason to end before unless chosen."""
+    endless = {"epsilon": 0.0, "delta": 0.0} if "delta" in options.TRAINERS[algorithm].__dataclass_fields__ else {}
+    return {LIMIT[algorithm]: n, **endless, **chosen}
+
+
+class Power(StopRequest):
+    """Fails when it was asked often enough: as a power cut does, nothing is saved."""
+
+    def __init__(self, questions):
+        super().__init__()
+        self.questions = questions
+
+    def requested(self):
+        self.questions -= 1
+        if self.questions < 0:
+            raise SystemExit
+        return super().requested()
+
+
+class Hand(StopRequest):
+    """Stops training when it was asked often enough."""
+
+    def __init__(self, questions):
+        super().__init__()
+        self.questions = questions
+
+    def requested(self):
+        self.questions -= 1
+        if self.questions < 0:
+            self.signal = signal.SIGINT
+        return super().requested()
+
+
+@variants
+def test_more_passes_later(algorithm, chosen):
+    data = sentences("chunking", limit=150)
+    for n in (1, 3, 7):
+        learn(data, rules(), algorithm, **passes(algorithm, n, **chosen), checkpoint="state", resume=n > 1)
+    model = learn(data, rules(), algorithm, **passes(algorithm, 9, **chosen), checkpoint="state", resume=True)
+    assert model.to_bytes() == learn(data, rules(), algorithm, **passes(algorithm, 9, **chosen)).to_bytes()
+
+
+@variants
+@pytest.mark.parametrize("interruption", [Power, Hand])
+def test_any_moment(algorithm, chosen, interruption):
+    """Interrupted at several places, in the midst of passes too, with development data that decide."""
+    data, dev = sentences("chunking", limit=200), sentences("chunking", "dev", 20)
+    given = {**passes(algorithm, 6, **chosen), "dev": dev, "patience": 3}
+    expected = learn(data, rules(), algorithm, **given).to_bytes()
+    for questions in (3, 8, 13):
+        stop = interruption(questions)
+        try:
+            learn(data, rules(), algorithm, **given, checkpoint="state", resume=True, stop=stop)
+        except SystemExit:
+            assert interruption is Power
+    assert learn(data, rules(), algorithm, **given, checkpoint="state", resume=True).to_bytes() == expected
+    # A finished run is resumed without a pass: whoever lost the model has it again.
+    assert learn(data, rules(), algorithm, **given, checkpoint="state", resume=True, stop=Power(3)).to_bytes() == expected
+
+
+@pytest.mark.parametrize("algorithm", options.TRAINERS)
+def test_values_and_a_model_to_start_from(algorithm):
+    data = (DATA / "reals.train.txt").read_bytes()
+
+    def model(**given):
+        return learn(io.BytesIO(data), format="crfsuite", algorithm=algorithm, init=first, **passes(algorithm, 5), **given).to_bytes()
+
+    first = learn(io.BytesIO(data), format="crfsuite", max_iter=2)
+    for questions in (3, 8):
+        with suppress(SystemExit):
+            model(checkpoint="state", resume=True, stop=Power(questions))
+    assert model(checkpoint="state", resume=True) == model()
+
+
+@variants
+def test_a_state_holds_all(algorithm, chosen):
+    """A trainer that takes back its own state gives it again; a damaged one is refused."""
+    corpus = read_corpus(sentences("chunking", limit=80), rules(), Run())
+
+    def trainer():
+        return make_trainer(algorithm, corpus, options.make(algorithm, passes(algorithm, 5, **chosen)), Run())
+
+    def plain(state):
+        return {name: bytes(value) if isinstance(value, memoryview) else value for name, value in state.items()}
+
+    first, second = trainer(), trainer()
+    for _ in range(3):
+        first.run_pass()
+    state = plain(first.state())
+    second.restore(first.state())
+    assert plain(second.state()) == state
+    assert second.weights() == first.weights()
+    assert second.run_pass() == first.run_pass()
+    assert plain(second.state()) == plain(first.state()) != state
+    for name in state:
+        with pytest.raises(KeyError):
+            trainer().restore({key: value for key, value in first.state().items() if key != name})
+    for name, value in first.state().items():
+        if isinstance(value, memoryview):
+            with pytest.raises(ValueError):
+                trainer().restore({**first.state(), name: bytes(value)[:-1]})
+    if "order" in state:
+        with pytest.raises(ValueError):
+            trainer().restore({**first.state(), "order": bytes(len(state["order"]))})
+
+
+@cache
+def small():
+    return sentences("chunking", limit=30)
+
+
+def test_what_must_be_the_same():
+    given = {"passes": 2, "checkpoint": "state", "dev": small()[:5], "init": learn(small(), rules(), max_iter=2)}
+    learn(small(), rules(), "sgd", **given)
+    for changed, message in (
+        ({"l2": 2.0}, "state: was written with --l2 1.0, not 2.0; resume"),
+        ({"seed": 5}, "state: was written with --seed 0, not 5"),
+        ({"features": "all"}, "state: was written with --features observed, not all"),
+        ({"patience": 4}, "state: was written with --patience None, not 4"),
+        ({"dev": small()[:6]}, "state: was written by a run with another --dev data"),
+        ({"dev": None}, "state: was written by a run with another --dev data"),
+        ({"init": None}, "state: was written by a run with another --init model"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            learn(small(), rules(), "sgd", **{**given, **changed}, resume=True)
+    with pytest.raises(OptionError, match="was written with algorithm sgd, not sapo"):
+        learn(small(), rules(), "sapo", **given, resume=True)
+    with pytest.raises(OptionError, match="was written by a run with another training data or template"):
+        learn(small()[1:], rules(), "sgd", **given, resume=True)
+    with pytest.raises(OptionError, match="was written by a run with another training data or template"):
+        learn(small(), template("chunking"), "sgd", **given, resume=True)
+    learn(small(), rules(), "sgd", **given, threads=1, resume=True)
+
+
+def test_files_that_are_no_checkpoints():
+    model = learn(small(), rules(), max_iter=2)
+    model.save("model")
+    Path("text").write_text("mine\n")
+    for name, message in (("model", "not a checkpoint"), ("text", "not a crfkit model: a text file")):
+        before = Path(name).read_bytes()
+        for resume in (False, True):
+            with pytest.raises(CrfkitError, match=f"{name}: {message}"):
+                learn(small(), rules(), max_iter=2, checkpoint=name, resume=resume)
+        assert Path(name).read_bytes() == before
+    learn(small(), rules(), max_iter=2, checkpoint="state")
+    with pytest.raises(ModelFileError, match="state: is a checkpoint of a training run, not a model"):
+        load("state")
+
+
+def test_damaged_checkpoints_are_refused():
+    learn(small(), rules(), "adf", passes=1, checkpoint="state")
+    data = Path("state").read_bytes()
+    for at in range(0, len(data), len(data) // 60):
+        Path("state").write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        with pytest.raises((ModelFileError, OptionError)):
+            learn(small(), rules(), "adf", passes=2, checkpoint="state", resume=True)
+        Path("state").write_bytes(data[:at])
+        with pytest.raises(ModelFileError):
+            learn(small(), rules(), "adf", passes=2, checkpoint="state", resume=True)
+    file = modelfile.read(data)
+    sections = {name: file.section(name, entry.dtype) for name, entry in file.sections.items()}
+    for part, name, value in (
+        ("standing", "passes", -1),
+        ("standing", "passes", "one"),
+        ("standing", "waited", None),
+        ("standing", "seconds", []),
+        ("trainer", "steps", 2**63),
+        ("trainer", "passes", {}),
+        ("trainer", "steps", 0),  # rows are ahead
+        ("trainer", "steps", 2**31 - 1),  # rows would be brought there window by window
+        ("trainer", "passes", 7),
+        ("standing", "passes", 7),
+    ):
+        modelfile.write("state", {**file.header, part: {**file.header[part], name: value}}, sections)
+        with pytest.raises(ModelFileError, match="state: damaged: not the state of such a run"):
+            learn(small(), rules(), "adf", passes=2, checkpoint="state", resume=True)
+    modelfile.write("state", {**file.header, "identity": {}}, sections)
+    with pytest.raises(OptionError):
+        learn(small(), rules(), "adf", passes=2, checkpoint="state", resume=True)
+
+
+def test_an_unfinished_run_is_not_overwritten():
+    with pytest.raises(SystemExit):
+        learn(small(), rules(), "sgd", passes=5, checkpoint="state", stop=Power(6))
+    with pytest.raises(FileError, match="state: holds a run that is not finished: add --resume"):
+        learn(small(), rules(), "sgd", passes=5, checkpoint="state")
+    learn(small(), rules(), "sgd", passes=5, checkpoint="state", resume=True)
+    learn(small(), rules(), "sgd", passes=1, checkpoint="state")  # that one was finished
+
+
+def test_a_checkpoint_that_cannot_be_written_does_not_end_training(monkeypatch):
+    expected = learn(small(), rules(), "sgd", passes=4).to_bytes()
+    write = modelfile.write
+    calls = []
+
+    def full(path, *parts):
+        calls.append(path)
+        if len(calls) > 2:
+            raise FileError(f"{path}: cannot be written: No space left on device")
+        return write(path, *parts)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(modelfile, "write", full)
+        assert learn(small(), rules(), "sgd", passes=4, checkpoint="state").to_bytes() == expected
+    assert len(calls) == 4
+    assert modelfile.read("state").header["standing"]["passes"] == 2
+    assert learn(small(), rules(), "sgd", passes=4, checkpoint="state", resume=True).to_bytes() == expected
+
+
+# --- how often ----------------------------------------------------------------------------------------------------
+
+
+def test_intervals():
+    assert [interval(text) for text in (1, "5", "10m", "0.5m")] == [(1, 0), (5, 0), (0, 600), (0, 30)]
+    for text in (0, "0", "0m", "m", "-1", "1h", "1.5", True, "", 10**12, [], "1m "):
+        with pytest.raises(OptionError, match="--checkpoint-every: expected passes as 5 or minutes as 10m"):
+            interval(text)
+
+
+@pytest.mark.parametrize(("every", "written"), [(None, [1, 2, 3, 4, 5]), (2, [2, 4, 5]), ("1000m", [5]), ("0.000001m", [1, 2, 3, 4, 5])])
+def test_how_often(monkeypatch, every, written):
+    found = []
+    write = modelfile.write
+    monkeypatch.setattr(modelfile, "write", lambda path, header, parts: [found.append(header["standing"]["passes"]), write(path, header, parts)])
+    learn(small(), rules(), "perceptron", passes=5, checkpoint="state", checkpoint_every=every)
+    assert found == written
+
+
+# --- from the command line ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def train(tmp_path):
+    (tmp_path / "template").write_text("U00:%x[0,0]\nU01:%x[0,1]\nB\n")
+    return write_part(tmp_path / "train", "chunking", 300)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_killed_and_resumed(train, number):
+    """The log, too, is that of a run which was never interrupted."""
+    command = ("learn", "-a", "adf", "--passes", 40, "template", "train", "model")
+    crfkit(*command[:-1], "whole", "--log", "whole.log")
+    with start(*command, "--log", "log", "--checkpoint", "state") as process:
+        while "pass    3" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(number)
+        process.communicate()
+    result = crfkit(*command, "--log", "log", "--checkpoint", "state", "--resume")
+    assert "resuming after pass " in result.stderr
+    assert (train.parent / "model").read_bytes() == (train.parent / "whole").read_bytes()
+
+    def records(name):
+        lines = [json.loads(line) for line in (train.parent / name).read_text().splitlines()]
+        assert [line["elapsed"] for line in lines] == sorted(line["elapsed"] for line in lines)
+        return [{key: value for key, value in line.items() if key not in ("seconds", "elapsed", "cpu")} for line in lines]
+
+    assert records("log") == records("whole.log")
+
+
+def test_the_first_start_of_a_script_that_resumes(train):
+    command = ("learn", "-a", "sgd", "--passes", 2, "--checkpoint", "state", "--resume", "template", "train", "model")
+    assert "no checkpoint to resume from: starting with the first pass" in crfkit(*command).stderr
+    assert "resuming after pass 2" in crfkit(*command).stderr
+
+
+def test_logs_that_have_changed(train):
+    command = ("learn", "-a", "sgd", "--checkpoint", "state", "--log", "log", "template", "train", "model")
+    crfkit(*command, "--passes", 2)
+    os.truncate("log", 5)
+    assert "log: the log has 5 bytes, at the checkpoint it had " in error(*command, "--passes", 3, "--resume")
+    os.unlink("log")
+    crfkit(*command, "--passes", 3, "--resume")
+    assert [json.loads(line)["pass"] for line in Path("log").read_text().splitlines()] == [3]
+
+
+def test_faults_of_options(train):
+    files = ("template", "train", "model")
+    assert error("learn", "--resume", *files, code=2) == "--resume needs --checkpoint: the name of the file"
+    assert "--checkpoint-every needs --checkpoint" in error("learn", "--checkpoint-every", 2, *files, code=2)
+    assert "--checkpoint: model has another use" in error("learn", "--checkpoint", "model", *files, code=2)
+    assert "--checkpoint: train has another use" in error("learn", "--checkpoint", "train", *files, code=2)
+    assert "no usable folder" in error("learn", "--checkpoint", "absent/state", *files)
+    (train.parent / "config").write_text("checkpoint: 5\n")
+    assert "checkpoint: expected a text" in error("learn", "--config", "config", *files)
+    (train.parent / "config").write_text("checkpoint: state\nresume: maybe\n")
+    assert "--resume: expected true or false" in error("learn", "--config", "config", *files, code=2)
+    (train.parent / "config").write_text("checkpoint: state\ncheckpoint-every: 2\nresume: true\n")
+    crfkit("learn", "-a", "perceptron", "--passes", 2, "--config", "config", *files)
+    assert modelfile.read("state").header["finished"]

@@ -1,0 +1,190 @@
+"""Learning from Python: what data and templates may be, and which features come of them."""
+
+import gzip
+import io
+from collections import Counter
+
+import numpy
+import pytest
+from trainers.samples import named_weights, sentences, template
+
+from crfkit.errors import CrfkitError, DataError, FileError, ModelFileError, OptionError, TemplateError
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.learn import learn
+from crfkit.learning.progress import StopRequest
+from crfkit.learning.run import Run
+from crfkit.model import load
+from crfkit.tagging import Tagger
+from crfkit.template.meaning import expand
+from crfkit.template.parsing import Template
+
+ROWS = [[["the", "DT", "B"], ["dog", "NN", "I"]], [["dogs", "NNS", "B"]], [["the", "DT", "B"], ["old", "JJ", "I"], ["dog", "NN", "I"]]]
+TEMPLATE = Template.parse("U0:%x[0,0]\nU1:%x[-1,1]/%x[0,1]\nB\nB1:%x[0,1]\n")
+
+
+def text(rows):
+    return "".join("\n".join(" ".join(row) for row in sentence) + "\n\n" for sentence in rows)
+
+
+def seen(rows, lines, min_freq=1):
+    """{(attribute, previous label, label)} seen in the data."""
+    found, counts = set(), Counter()
+    for sentence in rows:
+        for t, row in enumerate(sentence):
+            previous = sentence[t - 1][-1] if t else None
+            for line in lines:
+                name = expand(line, sentence, t)
+                if name is None:
+                    continue
+                if "U" in line.kinds:
+                    counts["U", name] += 1
+                    found.add((name, None, row[-1]))
+                if "B" in line.kinds and line.macros and t:
+                    counts["B", name] += 1
+                    found.add((name, previous, row[-1]))
+                elif "B" in line.kinds and t:
+                    found.add((None, previous, row[-1]))
+    return {(name, i, j) for name, i, j in found if name is None or counts["U" if i is None else "B", name] >= min_freq}
+
+
+@pytest.mark.parametrize("min_freq", [1, 2, 3])
+@pytest.mark.parametrize("rules", ["chunking", "chunking-rich"])
+def test_observed_features_are_those_seen_in_the_data(rules, min_freq):
+    rows = sentences("chunking", limit=60)
+    model = learn(rows, template(rules), min_freq=min_freq, max_iter=3)
+    expected = seen(rows, template(rules).lines, min_freq)
+    assert set(named_weights(model)) <= expected
+    corpus = read_corpus(rows, template(rules), Run(min_freq=min_freq))
+    assert corpus.layout.n_features == len(expected)
+
+
+def test_all_features_are_every_attribute_with_every_label():
+    corpus = read_corpus(ROWS, TEMPLATE, Run(features="all"))
+    kinds = seen(ROWS, TEMPLATE.lines)
+    attributes = {name for name, i, _ in kinds if i is None}
+    pairs = {expand(TEMPLATE.lines[3], s, t) for s in ROWS for t in range(1, len(s))}
+    assert corpus.layout.n_features == 2 * len(attributes) + 4 * len(pairs) + 4
+
+
+def test_lines_can_say_otherwise():
+    lines = "U0:%x[0,0] @all\nU1:%x[0,1] @minfreq=2\nB @all\nB1:%x[0,1]\n"
+    corpus = read_corpus(ROWS, Template.parse(lines), Run())
+    words, tags = 4, {"DT": {"B"}, "NN": {"I"}}
+    rich = {("NN", "B", "I"), ("JJ", "B", "I"), ("NN", "I", "I")}
+    assert corpus.layout.n_features == 2 * words + sum(map(len, tags.values())) + 4 + len(rich)
+    observed = "U0:%x[0,0] @observed\nB @observed\n"
+    assert read_corpus(ROWS, Template.parse(observed), Run(features="all")).layout.n_features == 4 + 2
+
+
+def test_data_from_anywhere(tmp_path):
+    expected = learn(ROWS, TEMPLATE).to_bytes()
+    plain, packed = tmp_path / "plain", tmp_path / "packed"
+    plain.write_text(text(ROWS))
+    packed.write_bytes(gzip.compress(text(ROWS).encode()))
+    (tmp_path / "one").write_text(text(ROWS[:1]))
+    (tmp_path / "two").write_text(text(ROWS[1:]))
+    (tmp_path / "template").write_text(TEMPLATE.text)
+    for train in (str(plain), plain, packed, [plain], [tmp_path / "one", str(tmp_path / "two")], io.BytesIO(text(ROWS).encode())):
+        assert learn(train, TEMPLATE).to_bytes() == expected
+    assert learn(plain, tmp_path / "template").to_bytes() == learn(plain, str(tmp_path / "template")).to_bytes() == expected
+
+
+def test_a_model_comes_back_from_its_file(tmp_path):
+    model = learn(ROWS, TEMPLATE)
+    size = model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert list(again.features()) == list(model.features())
+    assert (size, again.to_bytes()) == ((tmp_path / "model").stat().st_size, model.to_bytes())
+    assert set(named_weights(model)) == seen(ROWS, TEMPLATE.lines)
+
+
+def test_warm_starts_from_models_and_files(tmp_path):
+    first = learn(ROWS, TEMPLATE)
+    first.save(tmp_path / "model")
+    for init in (first, tmp_path / "model", str(tmp_path / "model"), first.to_bytes()):
+        model = learn(ROWS, TEMPLATE, "perceptron", passes=1, average=False, init=init)
+        assert named_weights(model) == named_weights(first)  # nothing is wrong, nothing changes
+
+
+def test_instance_weights_count_as_repetition():
+    once = "yes\ta\tb\nno\tb\n\nno\ta\n\n"
+    heavy = io.BytesIO(once.replace("no\ta", "@weight:3\nno\ta").encode())
+    often = io.BytesIO((once + 2 * "no\ta\n\n").encode())
+    options = {"format": "crfsuite", "epsilon": 1e-8, "delta": 0.0}
+    one, two = (named_weights(learn(data, None, **options)) for data in (heavy, often))
+    assert one == pytest.approx(two, abs=1e-4)
+
+
+def test_values_scale_features():
+    data = "yes\ta:2\nno\ta:-1\nyes\ta:2\nno\ta:-1\n\n"
+    weights = named_weights(learn(io.BytesIO(data.encode()), None, format="crfsuite"))
+    assert weights["a", None, "yes"] > 0.3
+    assert weights["a", None, "no"] == pytest.approx(-weights["a", None, "yes"], abs=1e-3)
+
+
+def test_a_stop_request_ends_after_the_current_pass():
+    stop = StopRequest()
+    stop.signal = 2
+    model = learn(sentences("chunking", limit=200), template("chunking"), "perceptron", passes=10**9, stop=stop)
+    assert model.header["features"] > 0
+
+
+@pytest.mark.parametrize(
+    ("train", "rules", "given", "error", "message"),
+    [
+        ([], TEMPLATE, {}, CrfkitError, "no tokens"),
+        ([[]], TEMPLATE, {}, DataError, "no tokens"),
+        (ROWS, None, {}, OptionError, "--format columns needs a template"),
+        (ROWS, TEMPLATE, {"format": "crfsuite"}, OptionError, "takes no template"),
+        (ROWS, TEMPLATE, {"format": "xml"}, OptionError, "--format: expected columns or conllu or crfsuite"),
+        (ROWS, TEMPLATE, {"features": "some"}, OptionError, "--features: expected observed or all, found 'some'"),
+        (ROWS, TEMPLATE, {"seed": 1.5}, OptionError, "--seed: expected a whole number"),
+        (ROWS, TEMPLATE, {"seed": 1.0}, OptionError, "--seed: expected a whole number of 64 bits, found 1.0"),
+        (ROWS, TEMPLATE, {"patience": 2.0, "dev": ROWS}, OptionError, "--patience: expected a whole number of at least 1, found 2.0"),
+        (ROWS, TEMPLATE, {"max_iter": 5.0}, OptionError, "--max-iter: expected a whole number, found 5.0"),
+        (ROWS, TEMPLATE, {"threads": True}, OptionError, "--threads: expected a whole number"),
+        (ROWS, TEMPLATE, {"epochs": 3}, OptionError, "unknown option --epochs"),
+        (ROWS, Template.parse("U:%x[0,2]\n"), {}, TemplateError, "uses column 2"),
+        (ROWS, Template.parse("U:%x[0,0]\n"), {"min_freq": 100}, DataError, "no feature is left: lower --min-freq"),
+        ([[["a", "b", "X"]], [["a", "X"]]], TEMPLATE, {}, DataError, "columns"),
+        ([[["a", "b", "X"]]], TEMPLATE, {}, DataError, "only one label, 'X'"),
+        ([[["a", "b", "X"], ["a", "b", "Y\tZ"]]], TEMPLATE, {}, DataError, r"^the label 'Y\\tZ' holds a tab or a line end"),
+        ("absent", TEMPLATE, {}, FileError, "absent: cannot be read"),
+        (ROWS, "absent", {}, FileError, "absent: cannot read the template"),
+        ("a X\nb Y\n", TEMPLATE, {}, FileError, r"^'a X\\nb Y\\n': cannot be read"),
+        (ROWS, "U:%x[0,0]\n", {}, FileError, r"^'U:%x\[0,0\]\\n': not a file name; Template.parse makes a template of a text"),
+        (ROWS, 3, {}, OptionError, "template: expected a path or a Template, found 3"),
+        (None, TEMPLATE, {}, DataError, "found NoneType, expected a path, paths, or sentences"),
+        (["absent", 3], TEMPLATE, {}, FileError, "absent: cannot be read"),
+        ([3], TEMPLATE, {}, DataError, "sentence 1: found int, expected a list of rows"),
+        ([io.BytesIO(b"a b X\n"), 3], TEMPLATE, {}, DataError, "found int, expected a path or an open file"),
+        (ROWS, TEMPLATE, {"algorithm": ["sgd"]}, OptionError, "unknown algorithm"),
+        (ROWS, TEMPLATE, {"dev": []}, DataError, "no tokens in the development data"),
+        (ROWS, TEMPLATE, {"dev": [[]]}, DataError, "no tokens in the development data"),
+        (ROWS, TEMPLATE, {"init": 3}, ModelFileError, "found int, expected the path of a model or its bytes"),
+        ([[["X", "a", "b"]]], None, {"format": "crfsuite"}, DataError, "sentence 1, token 1: found .* a pair .attributes, label."),
+        ([[(["a"], "@X")]], None, {"format": "crfsuite"}, DataError, "sentence 1, token 1: found '@X', expected a label"),
+        (ROWS, TEMPLATE, {"init": "absent"}, FileError, "absent: cannot be read"),
+    ],
+)
+def test_what_is_refused(train, rules, given, error, message):
+    with pytest.raises(error, match=message) as caught:
+        learn(train, rules, **given)
+    assert "\n" not in str(caught.value)
+
+
+def test_arrays_iterators_and_numbers_of_numpy():
+    expected = learn(ROWS, TEMPLATE, max_iter=5, seed=3, l2=0.5, dev=ROWS).to_bytes()
+    for kinds in (lambda rows: [numpy.array(sentence) for sentence in rows], iter, lambda rows: numpy.array(rows, object)):
+        given = {"max_iter": numpy.int64(5), "seed": numpy.int32(3), "l2": numpy.float32(0.5)}
+        assert learn(kinds(ROWS), TEMPLATE, **given, dev=kinds(ROWS)).to_bytes() == expected
+
+
+def test_attribute_rows(tmp_path):
+    """The same model as from a file: names and values, escapes, and labels that look like a name with a value."""
+    path = tmp_path / "train"
+    path.write_text("X:1\ta\tb\\:c:2\nY\t\n\nY\td\\\\:0.5\ta\n")
+    rows = [[(["a", ("b:c", 2)], "X:1"), ([], "Y")], [({"d\\": numpy.float32(0.5), "a": 1}, "Y")]]
+    model = learn(rows, format="crfsuite", dev=rows)
+    assert model.to_bytes() == learn(path, format="crfsuite", dev=path).to_bytes()
+    assert Tagger(model).tag_with_gold(rows)[0] == [["X:1", "Y"], ["Y"]]

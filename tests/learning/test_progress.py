@@ -1,0 +1,122 @@
+"""What a run says, and how it is stopped."""
+
+import io
+import os
+import signal
+import threading
+
+import pytest
+
+from crfkit.learning.progress import Progress, StopRequest
+
+COUNTS = {"sequences": 1200, "tokens": 34567, "labels": 3, "attributes": 4, "weights": 5, "seconds": 1.234, "memory": 3 << 20}
+RECORD = {"pass": 7, "objective": 12.345, "seconds": 0.5}
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def said(mode="auto", quiet=False, stream=None, **record):
+    stream = stream or io.StringIO()
+    progress = Progress(mode, quiet, stream)
+    progress.summary(COUNTS)
+    progress.start(10)
+    progress.report({**RECORD, **record})
+    progress.note("by the way")
+    progress.end("all is well", False)
+    return stream.getvalue()
+
+
+def test_lines():
+    assert said().splitlines() == [
+        "1,200 sequences, 34,567 tokens, 3 labels, 4 attributes, 5 weights; read in 1.23 s",
+        "training will take about 3 MB of memory",
+        "pass    7  objective 12.35  0.50 s",
+        "by the way",
+        "done: all is well",
+    ]
+
+
+def test_scores_on_development_data():
+    assert "  dev accuracy 98.77%  F1 87.65  " in said(dev_accuracy=0.98765, dev_f1=0.87654)
+
+
+def test_no_estimate_where_the_system_gives_none():
+    stream = io.StringIO()
+    Progress(stream=stream).summary({**COUNTS, "memory": 0})
+    assert "memory" not in stream.getvalue()
+
+
+@pytest.mark.parametrize(("mode", "terminal", "bar"), [("auto", True, True), ("auto", False, False), ("always", False, True), ("never", True, False)])
+def test_where_a_bar_is_shown(mode, terminal, bar):
+    text = said(mode, stream=Terminal() if terminal else None)
+    assert ("pass/s" in text or "s/pass" in text) == bar
+    assert ("pass    7" in text) != bar
+    assert "by the way\n" in text
+
+
+@pytest.mark.parametrize("mode", ["auto", "always", "never"])
+def test_quiet_is_quiet(mode):
+    assert said(mode, quiet=True, stream=Terminal()) == ""
+
+
+def test_the_end():
+    def end(reason, stopped):
+        stream = io.StringIO()
+        Progress(stream=stream).end(reason, stopped)
+        return stream.getvalue()
+
+    assert end(None, False) == ""
+    assert end(None, True) == "stopped; the weights so far are kept\n"
+    assert end("enough", True) == "stopped; the weights so far are kept\n"
+
+
+# --- signals ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_is_a_request_once_armed(number):
+    stop = StopRequest()
+    before = signal.getsignal(number)
+    with stop.on_signals():
+        stop.arm()
+        os.kill(os.getpid(), number)
+        assert stop.requested() and stop.signal == number
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+    assert signal.getsignal(number) == before
+
+
+def test_a_signal_interrupts_before():
+    stop, before = StopRequest(), signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), stop.on_signals():
+        os.kill(os.getpid(), signal.SIGINT)
+    assert stop.signal == signal.SIGINT
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_is_ignored_stays_so(number):
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        with StopRequest().on_signals() as stop:
+            assert signal.getsignal(number) == signal.SIG_IGN
+            os.kill(os.getpid(), number)
+        assert not stop.requested()
+        assert signal.getsignal(number) == signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
+
+
+def test_other_threads_leave_signals_alone():
+    def run():
+        with StopRequest().on_signals() as stop:
+            found.append((stop.requested(), signal.getsignal(signal.SIGINT)))
+
+    found = []
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert found == [(False, signal.getsignal(signal.SIGINT))]

@@ -1,0 +1,106 @@
+"""Memory: sizes, the estimate against what is really used, and the limit."""
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from commands import crfkit, error, plain_build, write_part
+
+from crfkit import options
+from crfkit.errors import OptionError
+from crfkit.learning.resources import in_use
+from crfkit.learning.run import size
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import json, sys
+from crfkit.learning import learn as learning
+from crfkit.learning import resources
+found = {}
+class Said(learning.Progress):
+    def summary(self, counts):
+        found["expected"] = counts["memory"]
+learning.learn(sys.argv[1], sys.argv[2] or None, sys.argv[3], progress=Said(quiet=True), **json.loads(sys.argv[4]))
+print(found["expected"], resources.in_use()[1])
+"""
+
+
+def estimate_and_peak(train, template, algorithm, **given):
+    """Bytes, as a process of its own tells them."""
+    command = [sys.executable, "-c", PROGRAM, str(train), str(template), algorithm, json.dumps(given)]
+    done = subprocess.run(command, cwd=tempfile.gettempdir(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return map(int, done.stdout.split())
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
+@plain_build
+@pytest.mark.parametrize("features", ["observed", "all"])
+@pytest.mark.parametrize("algorithm", options.TRAINERS)
+def test_the_estimate_is_near_the_peak(algorithm, features):
+    limit = {"passes": 1} if hasattr(options.TRAINERS[algorithm], "passes") else {"max_iter": 7}
+    files = (ROOT / "data/letters.train.txt", ROOT / "templates/letter-to-sound.txt")
+    expected, peak = estimate_and_peak(*files, algorithm, features=features, threads=2, **limit)
+    assert 0.7 * peak < expected < 1.3 * peak
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory):
+    """Attribute lines: with values and many attributes, and with many labels."""
+    source, folder = random.Random(1), tmp_path_factory.mktemp("items")
+    for name, sequences, tokens, labels, attributes in (("values", 1500, 8, 40, 12), ("labels", 700, 2, 700, 2)):
+        lines = []
+        for _ in range(sequences):
+            for _ in range(tokens):
+                label = source.randrange(labels)
+                numbers = [label * source.randrange(1000) % 40000 for _ in range(attributes)]
+                lines.append("\t".join([f"l{label}", *(f"a{k}:{source.random():.4f}" if name == "values" else f"a{k % 100}" for k in numbers)]))
+            lines.append("")
+        (folder / name).write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
+@plain_build
+@pytest.mark.parametrize(("name", "threads"), [("values", 1), ("values", 2), ("labels", 1), ("labels", 2)])
+@pytest.mark.parametrize("algorithm", options.TRAINERS)
+def test_the_estimate_for_values_and_labels(algorithm, name, threads, items):
+    """With checkpoints, and with development data on one thread: how much is in use at once by several depends on chance."""
+    chosen = {"passes": 1, "max_iter": 7, "warm_up": 2, "rate": 0.1}
+    chosen = {option: value for option, value in chosen.items() if hasattr(options.TRAINERS[algorithm], option)}
+    chosen.update(dev=str(ROOT / "data/reals.test.txt") if threads == 1 else None, checkpoint=str(items / f"{algorithm}-{name}-{threads}"))
+    expected, peak = estimate_and_peak(items / name, "", algorithm, format="crfsuite", threads=threads, **chosen)
+    assert 0.7 * peak < expected < 1.3 * peak
+
+
+def test_sizes():
+    assert [size(text) for text in ("1", 5000, "1K", "800M", "2G", "2GB", "1.5G", "1T")] == [
+        1, 5000, 1 << 10, 800 << 20, 2 << 30, 2 << 30, 3 << 29, 1 << 40,
+    ]  # fmt: skip
+    for text in ("", "G", "-1", "2 G", "2g", 0, "0M", True, 1.5, "1e9", [1], 10**30):
+        with pytest.raises(OptionError, match="--max-memory: expected a size such as 800M or 2G"):
+            size(text)
+
+
+def test_memory_in_use():
+    now, peak = in_use()
+    kept = bytearray(b"x") * (50 << 20)
+    more, higher = in_use()
+    assert more - now > 40 << 20 <= higher <= higher + len(kept)
+    assert peak >= now and higher >= more
+
+
+def test_a_limit(tmp_path):
+    (tmp_path / "template").write_text("U:%x[0,0]\nB\n")
+    write_part(tmp_path / "train", "chunking", 30)
+    files = ("template", "train", "model")
+    crfkit("learn", "-q", "--max-memory", "50G", "--max-iter", 2, *files)
+    (tmp_path / "model").unlink()
+    said = error("learn", "--max-memory", "1M", *files)
+    assert said.startswith("training would take about ") and "more than --max-memory 1M: use an online trainer" in said
+    assert not (tmp_path / "model").exists()
+    assert "--max-memory: expected a size such as 800M or 2G, found 'much'" in error("learn", "--max-memory", "much", *files, code=2)

@@ -1,0 +1,247 @@
+"""One pass over a stream: against a slow twin, in constant memory, and the mistakes that can be made."""
+
+import io
+import json
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trainers.samples import ROOT, named_weights, sentences, template
+from trainers.twins import Adf, Sample, likelihood
+
+import crfkit
+from crfkit.errors import DataError
+from crfkit.learning.learn import learn
+from crfkit.tagging import Tagger
+from crfkit.template.meaning import expand
+from crfkit.template.parsing import Template
+
+PRECISION = {"rel": 1e-4, "abs": 2e-6}  # weights are stored in single precision
+
+RICH = "U0:%x[0,0]\nU1:%x[-1,0]\nB2:%x[0,0]\nB\n"
+WORDS = st.tuples(st.sampled_from("abcd"), st.sampled_from("XYZ"))
+CORPORA = st.lists(st.lists(WORDS, min_size=1, max_size=3), min_size=2, max_size=12).filter(
+    lambda found: len({label for rows in found for _, label in rows}) > 1
+)
+
+
+class Twin:
+    """Weights by the strings of their features; all of them are visited at every step."""
+
+    def __init__(self, l2, rate, alpha, beta, window):
+        self.l2, self.rate, self.alpha, self.beta, self.window = l2, rate, alpha, beta, window
+        self.weights, self.rates, self.numbers, self.labels = {}, {("T",): rate}, {}, {}
+        self.loss, self.seen = 0.0, 0
+
+    def sample(self, rules, rows):
+        """A sentence with attributes and labels as numbers."""
+        labels = [self.labels.setdefault(row[-1], len(self.labels)) for row in rows]
+        found = {"U": [[] for _ in rows], "B": [[] for _ in rows]}
+        for t in range(len(rows)):
+            for line in rules.lines:
+                for kind in line.kinds if line.macros else ():
+                    if kind == "U" or t:
+                        number = self.numbers.setdefault((kind, expand(line, rows, t)), len(self.numbers))
+                        found[kind][t].append((number, 1.0))
+        return Sample(labels, found["U"], found["B"])
+
+    def learn(self, rules, stream):
+        for first in range(0, len(stream), self.window):
+            self.learn_window([self.sample(rules, rows) for rows in stream[first : first + self.window]])
+
+    def learn_window(self, window):
+        self.seen += len(window)
+        for sample in window:
+            for t, j in enumerate(sample.labels):
+                features = [("U", a, j) for a, _ in sample.unigrams[t]]
+                if t:
+                    i = sample.labels[t - 1]
+                    features += [("T", i, j), *(("B", b, i, j) for b, _ in sample.bigrams[t])]
+                for feature in features:
+                    self.weights.setdefault(feature, 0.0)
+                    self.rates.setdefault(row_of(feature), self.rate)
+        used = Counter()
+        for sample in window:
+            nll, gradient = likelihood(self.weights, sample, len(self.labels))
+            self.loss += nll
+            for feature, w in self.weights.items():
+                g = gradient.get(feature, 0.0) + self.l2 / self.seen * w
+                self.weights[feature] = w - self.rates[row_of(feature)] * g
+            used.update({row_of(feature) for feature in self.weights if Adf.is_used(feature, sample)})
+            if len(sample) > 1 and not any(feature[0] == "T" for feature in self.weights):
+                used["T",] += 1
+        for row in self.rates:
+            self.rates[row] *= self.alpha - used[row] / len(window) * (self.alpha - self.beta)
+
+    def named(self):
+        """As a model lists them."""
+        labels = {j: label for label, j in self.labels.items()}
+        attributes = {number: text for (_, text), number in self.numbers.items()}
+        found = {}
+        for (kind, *key), w in self.weights.items():
+            attribute = None if kind == "T" else attributes[key.pop(0)]
+            found[attribute, None if kind == "U" else labels[key[0]], labels[key[-1]]] = w
+        return found
+
+
+def row_of(feature):
+    """The attribute whose rate a feature has."""
+    return feature[:1] if feature[0] == "T" else feature[:2]
+
+
+def text_of(found):
+    """As column files."""
+    return "".join("".join(" ".join(row) + "\n" for row in rows) + "\n" for rows in found).encode()
+
+
+def assert_equal(model, twin):
+    weights = named_weights(model)
+    expected = twin.named()
+    assert weights.keys() <= expected.keys()
+    assert {feature: weights.get(feature, 0.0) for feature in expected} == pytest.approx(expected, **PRECISION)
+
+
+@given(CORPORA, st.integers(1, 4), st.sampled_from([0.0, 1.0, 4.0]), st.sampled_from([(0.995, 0.6), (0.9, 0.1)]), st.sampled_from([RICH, "U0:%x[0,0]\n", "U0:%x[0,0]\nB\n"]))
+def test_the_model_is_that_of_the_twin(found, window, l2, bounds, rules):
+    rules, twin = Template.parse(rules), Twin(l2, 0.2, *bounds, window)
+    chosen = {"l2": l2, "rate": 0.2, "alpha": bounds[0], "beta": bounds[1], "window": window}
+    model = crfkit.learn(io.BytesIO(text_of(found)), rules, "adf", passes=1, **chosen)
+    if any(not line.macros for line in rules.lines):
+        twin.learn(rules, found)
+        assert_equal(model, twin)
+    else:
+        assert all(attribute is not None for attribute, _, _ in named_weights(model))
+
+
+def test_windows_across_blocks_of_the_input(tmp_path):
+    """A megabyte is read at once; where a block ends must not matter. Attributes rest for many windows."""
+    found = sentences("chunking", limit=60)
+    rules, twin = template("chunking"), Twin(1.0, 0.05, 0.995, 0.6, 7)
+    twin.learn(rules, found)
+
+    class Slowly(io.RawIOBase):
+        """Gives a few bytes at a time."""
+
+        def __init__(self, data):
+            self.data, self.at = data, 0
+
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            piece = self.data[self.at : self.at + min(len(buffer), 97)]
+            buffer[: len(piece)] = piece
+            self.at += len(piece)
+            return len(piece)
+
+    log = tmp_path / "log"
+    models = [
+        crfkit.learn(source, rules, "adf", passes=1, window=7, log=log)
+        for source in (io.BytesIO(text_of(found)), Slowly(text_of(found)))
+    ]
+    assert models[0].to_bytes() == models[1].to_bytes()
+    assert_equal(models[0], twin)
+    record = json.loads(log.read_text())
+    assert record["loss"] == pytest.approx(twin.loss, rel=1e-4)
+    assert {"pass", "seconds", "elapsed", "mean_abs_weight", "active"} <= record.keys()
+    assert models[0].header["sequences"] == 60 and models[0].header["tokens"] == sum(map(len, found))
+
+
+def test_a_stream_makes_as_good_a_model_as_a_file():
+    train, test = ROOT / "data/chunking.train.txt", ROOT / "data/chunking.test.txt"
+    figures = []
+    for source in (train, io.BytesIO(train.read_bytes())):
+        model = crfkit.learn(source, ROOT / "templates/chunking.txt", "adf", passes=1, window=50)
+        figures.append(crfkit.evaluate(*Tagger(model).tag_with_gold(test)).f1)
+    assert figures[1] > figures[0] - 0.02 and figures[0] > 0.85
+
+
+def test_attributes_with_values():
+    """In CRFsuite's form, single items."""
+    with open(ROOT / "data/reals.train.txt", "rb") as stream:
+        model = crfkit.learn(stream, format="crfsuite", algorithm="adf", passes=1, window=20)
+    gold, predicted = Tagger(model).tag_with_gold(ROOT / "data/reals.test.txt")
+    assert sum(a == b for a, b in zip(gold, predicted, strict=True)) / len(gold) > 0.7
+
+
+PEAK = """
+import resource, sys
+import crfkit
+from crfkit.errors import DataError
+crfkit.learn(sys.stdin.buffer, sys.argv[1], "adf", passes=1, window=200).save("model")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no resource module")
+def test_memory_does_not_grow_with_the_same_data_again():
+    data = (ROOT / "data/chunking.train.txt").read_bytes().strip() + b"\n\n"
+    peaks = []
+    for copies in (2, 60):
+        program = [sys.executable, "-c", PEAK, str(ROOT / "templates/chunking.txt")]
+        with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            for _ in range(copies):
+                process.stdin.write(data)
+            process.stdin.close()
+            peaks.append(int(process.stdout.read()))
+    assert peaks[1] < 1.1 * peaks[0]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "named"),
+    [({"min_freq": 2}, "--min-freq"), ({"features": "all"}, "--features"), ({"batch_size": 2}, "--batch-size"), ({"threads": 2}, "--threads"),
+     ({"crf_loss": True}, "--crf-loss"), ({"dev": [[["a", "X"]]]}, "--dev")],
+)  # fmt: skip
+def test_what_needs_all_data(chosen, named):
+    with pytest.raises(crfkit.CrfkitError, match=f"stream.*{named}"):
+        crfkit.learn(io.BytesIO(b"a X\nb Y\n\n"), Template.parse("U0:%x[0,0]\n"), "adf", passes=1, **chosen)
+
+
+@pytest.mark.parametrize("line", ["U0:%x[0,0] @all\n", "U0:%x[0,0] @minfreq=2\n"])
+def test_lines_that_need_all_data(line):
+    with pytest.raises(crfkit.CrfkitError, match="@all and @minfreq"):
+        crfkit.learn(io.BytesIO(b"a X\nb Y\n\n"), Template.parse(line), "adf", passes=1)
+
+
+@pytest.mark.parametrize(("text", "message"), [(b"", "no tokens"), (b"a X\n\n", "only one label"), (b"a\tX\ra\nb\tY\n", "holds a tab or a line end")])
+def test_nothing_to_learn(text, message):
+    with pytest.raises(crfkit.CrfkitError, match=message):
+        crfkit.learn(io.BytesIO(text), Template.parse("U0:%x[0,0]\n"), "adf", passes=1)
+
+
+def test_other_trainers_hold_their_input():
+    """Several passes need it."""
+    text = text_of(sentences("chunking", limit=20))
+    rules = template("chunking")
+    for name, passes in (("sgd", 1), ("adf", 2)):
+        model = crfkit.learn(io.BytesIO(text), rules, name, passes=passes, min_freq=2)
+        assert model.header["sequences"] == 20
+
+
+def test_from_the_command_line(tmp_path):
+    data = (ROOT / "data/chunking.train.txt").read_bytes()
+    model = tmp_path / "model"
+    command = [sys.executable, "-m", "crfkit", "learn", "-a", "adf", "--passes", "1", str(ROOT / "templates/chunking.txt"), "-", str(model)]
+    done = subprocess.run(command, input=data, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert crfkit.load(model).header["sequences"] == len(data.strip().split(b"\n\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "message"),
+    [
+        (b"yes\n\nno\n", {"format": "crfsuite"}, "no line has an attribute"),
+        (b"a X\n\nb Y\n", {"template": Template.parse('U:%t[0,0,"c"]\n')}, None),
+        (b"a X\n\nb Y\n", {"template": Template.parse("U:%p[0,0,2]\n")}, "the template gives no feature"),
+    ],
+)
+def test_a_stream_without_features(text, given, message):
+    """The second template has a feature: that no cell matches."""
+    if message is None:
+        assert learn(io.BytesIO(text), algorithm="adf", passes=1, **given).labels == ["X", "Y"]
+    else:
+        with pytest.raises(DataError, match=message):
+            learn(io.BytesIO(text), algorithm="adf", passes=1, **given)

@@ -1,0 +1,104 @@
+"""Every variant of the loops gives the same bits, whatever processor it was compiled for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+PROGRAM = """
+import hashlib, random, struct
+import crfkit
+from crfkit.loops.kernels import variant
+from crfkit.lattice.lattice import Lattice
+from crfkit.decode.nbest import Search
+from crfkit.lattice.sparse import SparseEdges
+from crfkit.tagging import Tagger
+from crfkit.template.parsing import Template
+
+digest = hashlib.sha256()
+search = Search()
+
+def add(value):
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            add(item)
+    else:
+        digest.update(struct.pack("<d", value))
+
+for labels in (1, 2, 7, 8, 9, 15, 16, 17, 22, 24, 30, 33, 40, 47, 65):
+    for length, spread, forbid in ((1, 1, 0), (2, 3, 0), (25, 3, 0), (25, 3, 1), (9, 500, 0)):
+        rng = random.Random(labels * length)
+        matrix = lambda rows: [[rng.gauss(0, spread) for _ in range(labels)] for _ in range(rows)]
+        lattice = Lattice(labels)
+        lattice.load(matrix(length), matrix(labels), {t: matrix(labels) for t in range(1, length, 4)})
+        if forbid:
+            lattice.forbid([[i == j or rng.random() < 0.8 for j in range(labels)] for i in range(labels)])
+        add(lattice.viterbi())
+        add(search.nbest(lattice, 4))
+        add(lattice.expect())
+        add([lattice.nodes(), lattice.pair_sums(), [lattice.pair(t) for t in range(1, min(length, 3))]])
+        sparse = SparseEdges()
+        sparse.load(lattice)
+        add(sparse.viterbi(lattice))
+        add(sparse.expect(lattice))
+        add(lattice.nodes())
+
+# short runs of the trainers whose loops are not those above
+rows = [[[rng.choice("abcdef"), rng.choice("XYZ")] for _ in range(rng.randint(1, 9))] for _ in range(60)]
+rules = Template.parse("U0:%x[0,0]\\nU1:%x[-1,0]/%x[0,0]\\nB\\nB1:%x[0,0]\\n")
+for algorithm, chosen in (("sgd", {"l1": 0.5, "passes": 2}), ("owlqn", {"max_iter": 5})):
+    add([weight for *_, weight in crfkit.learn(rows, rules, algorithm, **chosen).features()])
+
+# where the label pairs with a weight are kept as lists
+names = [f"l{k:02d}" for k in range(60)]
+rows = [[[rng.choice("abc"), name] for name in rng.choices(names, k=8)] for _ in range(40)] + [[["a", name]] for name in names]
+for chosen in ({"max_iter": 3}, {"max_iter": 3, "warm_up": 0}):
+    model = crfkit.learn(rows, rules, "lbfgs", **chosen)
+    add([weight for *_, weight in model.features()])
+    tagger = Tagger(model)
+    sentence = [[rng.choice("abcd")] for _ in range(9)]
+    add([names.index(label) for label in tagger.tag(sentence)])
+    add([[probability, *map(names.index, labels)] for probability, labels in tagger.nbest(sentence, 4)])
+    add(tagger.marginals(sentence).tolist())
+print(variant(), digest.hexdigest())
+"""
+
+
+def run(name):
+    environment = {**os.environ, "CRFKIT_SIMD": name}
+    # Away from the sources, which would hide an installed crfkit; fixtures of a module run before tests change folder.
+    away = tempfile.gettempdir()
+    return subprocess.run([sys.executable, "-c", PROGRAM], env=environment, cwd=away, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    done = run("base")
+    assert done.returncode == 0, done.stderr
+    name, digest = done.stdout.split()
+    assert name == "base"
+    return digest
+
+
+@pytest.mark.parametrize("name", ["avx2", "avx512"])
+def test_same_bits(name, plain):
+    done = run(name)
+    if done.returncode and "no such variant" in done.stderr:
+        pytest.skip(f"this processor has no {name}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [name, plain]
+
+
+def test_the_variant_chosen_by_itself(plain):
+    done = run("")
+    assert done.stdout.split()[1] == plain
+
+
+def test_unknown_variant():
+    done = run("mmx")
+    assert done.returncode == 1
+    assert "CRFKIT_SIMD=mmx: no such variant on this processor" in done.stderr

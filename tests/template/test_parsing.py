@@ -1,0 +1,394 @@
+"""Templates: what is accepted, what is refused and how, and what lines say at a token."""
+
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crfkit.errors import CrfkitError, FileError, TemplateError
+from crfkit.template.meaning import expand
+from crfkit.template.parsing import MACROS, Template
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "templates.md").read_text(encoding="utf-8")
+
+
+def only_line(text, **options):
+    (line,) = Template.parse(text, **options).lines
+    return line
+
+
+def only_macro(text):
+    (macro,) = only_line("U:" + text).macros
+    return macro
+
+
+# What is accepted.
+
+
+def test_lines():
+    template = Template.parse("# comment\n\nU00:%x[-2,0]\n  \t\nU05:%x[-1,0]/%x[0,1]x\n#U\nB\n", "some.txt")
+    assert [(line.number, line.kinds, line.literals) for line in template.lines] == [
+        (3, "U", (b"U00:", b"")),
+        (5, "U", (b"U05:", b"/", b"x")),
+        (7, "B", (b"B",)),
+    ]
+    assert [(m.kind, m.row, m.column) for m in template.macros] == [("x", -2, 0), ("x", -1, 0), ("x", 0, 1)]
+    assert template.path == "some.txt"
+    assert template.columns == {0, 1}
+    assert template.has_plain_bigram and not template.has_rich_bigram
+
+
+@pytest.mark.parametrize(("first", "kinds"), [("U", "U"), ("u", "U"), ("B", "B"), ("b", "B"), ("*", "UB")])
+def test_kinds_of_lines(first, kinds):
+    line = only_line(first + "01:%x[0,0]")
+    assert line.kinds == kinds
+    assert expand(line, [["a"]], 0) == first + "01:a"
+
+
+def test_bigram_lines():
+    assert Template.parse("*").has_plain_bigram
+    rich = Template.parse("U:%x[0,0]\nB:%x[0,0]")
+    assert rich.has_rich_bigram and not rich.has_plain_bigram
+    assert Template.parse("*:%x[0,0]").has_rich_bigram
+    assert not Template.parse("U:%x[0,0]\nU").has_plain_bigram
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("%x[0,1]", {"kind": "x", "column": 1}),
+        ("%x[ -1 ,\t+0 ]", {"kind": "x", "row": -1, "column": 0}),
+        ("%x[+12,3]", {"kind": "x", "row": 12, "column": 3}),
+        ("%X[0,0]", {"kind": "x", "lower": True}),
+        ('%t[0,1,"^a,]\\"$"]', {"kind": "t", "pattern": '^a,]\\"$', "column": 1}),
+        ('%m[0,0, "" ]', {"kind": "m", "pattern": ""}),
+        ('%M[0,0,"b"]', {"kind": "m", "pattern": "b", "lower": True}),
+        ("%p[1,0,3]", {"kind": "p", "row": 1, "length": 3}),
+        ("%s[1,0, 12]", {"kind": "s", "length": 12}),
+        ("%S[0,0]", {"kind": "S", "collapse": False}),
+        ("%C[0,0]", {"kind": "S", "collapse": True}),
+        ("%N[0,0]", {"kind": "N"}),
+        ("%=[0,1,-2,3]", {"kind": "=", "row": 0, "column": 1, "row2": -2, "column2": 3}),
+        ("%y[-2]", {"kind": "y", "row": -2, "column": -1}),
+        ("%x[-1,pos]", {"kind": "x", "row": -1, "column": -1, "column_name": "pos"}),
+        ("%=[0,pos,1,x-pos:2]", {"column_name": "pos", "column2_name": "x-pos:2"}),
+    ],
+)
+def test_macros(text, fields):
+    macro = only_macro(text)
+    assert {name: getattr(macro, name) for name in fields} == fields
+    assert macro.text == text
+
+
+def test_same_macro_written_differently_is_equal():
+    assert only_macro("%x[0,1]") == only_macro("%x[ +0,1]")
+    assert only_macro("%x[0,1]") != only_macro("%X[0,1]")
+
+
+def test_percent_sign():
+    line = only_line("U%%x[0,0]%%%x[0,0]")
+    assert line.literals == (b"U%x[0,0]%", b"")
+
+
+def test_line_ends_and_byte_order_mark():
+    template = Template.parse("\ufeffU:%x[0,0]\r\n\r\nB\u2028\r\n")
+    assert [line.literals for line in template.lines] == [(b"U:", b""), ("B\u2028".encode(),)]
+
+
+def test_other_blanks_belong_to_the_name():
+    assert expand(only_line("U: %x[0,0] x "), [["a"]], 0) == "U: a x "
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "min_freq", "name"),
+    [
+        ("U:%x[0,0]", None, None, "U:a"),
+        ("U:%x[0,0] @all", "all", None, "U:a"),
+        ("U:%x[0,0]\t @observed  @minfreq=12 ", "observed", 12, "U:a"),
+        ("U:%x[0,0] @minfreq=3 @all", "all", 3, "U:a"),
+        ("B @all", "all", None, "B"),
+        ("U:@all%x[0,0]@all", None, None, "U:@alla@all"),
+        ("U:%x[0,0] @ %x[0,0]", None, None, "U:a @ a"),
+        ('U:%t[0,0," @all"]', None, None, "U:false"),
+    ],
+)
+def test_annotations(text, rule, min_freq, name):
+    line = only_line(text)
+    assert (line.rule, line.min_freq, expand(line, [["a"]], 0)) == (rule, min_freq, name)
+    assert line.text == text
+
+
+def test_immutable_and_picklable():
+    template = Template.parse("U:%x[0,0]\nB")
+    assert pickle.loads(pickle.dumps(template)) == template
+    with pytest.raises(AttributeError):
+        template.path = "x"
+
+
+def test_history():
+    assert Template.parse("U:%x[0,0]\nB").history_line is None
+    assert Template.parse("U:%x[0,0]\nU:%y[-1]/%x[0,0]").history_line.number == 2
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "t: the template is empty"),
+        (" \n\n", "t: the template is empty"),
+        ("# U00:%x[0,0]\n", "t: the template has only comments; it needs a line that starts with U or B"),
+        ("U\nQ01:%x[0,0]", "t:2: a line starts with 'Q', expected U"),
+        ("U\n U01:%x[0,0]", "t:2: a line starts with ' ', expected U"),
+        ("U:%q[0,0]", "t:1: unknown macro '%q'; the macros are %x %X %t %T %m %M %p %s %S %C %N %= %y"),
+        ("U:100%", "t:1: unknown macro '%'"),
+        ("U:%x", "t:1: '%x' without '['; expected %x[row,column]"),
+        ("U:%x[0,0", "t:1: '%x[0,0' has no closing ']'"),
+        ("U:%x[0,0/%x[1,0]", "t:1: '%x[0,0/%x[1,0]' has no closing ']'"),
+        ('U:%t[0,0,"a]', "has no closing ']' or quote; expected %t[row,column,\"regex\"]"),
+        ('U:%t[0,0,"a\\"]', "has no closing ']' or quote"),
+        ('U:%t[0,0,"a"b]', "has no closing ']' or quote"),
+        ("U:%x[0]", "t:1: '%x[0]' has the wrong arguments; expected %x[row,column]"),
+        ("U:%x[]", "wrong arguments"),
+        ("U:%x[0,0,0]", "wrong arguments"),
+        ("U:%t[0,0,a]", 'wrong arguments; expected %t[row,column,"regex"]'),
+        ('U:%x["0",0]', "wrong arguments"),
+        ("U:%=[0,0]", "expected %=[row,column,row2,column2]"),
+        ("U:%x[,0]", "t:1: '' in '%x[,0]' is not a number"),
+        ("U:%x[0,]", "t:1: '' in '%x[0,]' is not a column number or name"),
+        ("U:%x[a,0]", "'a' in '%x[a,0]' is not a number"),
+        ("U:%x[0.5,0]", "'0.5' in"),
+        ("U:%x[- 1,0]", "'- 1' in"),
+        ("U:%x[1234567,0]", "'1234567' in"),
+        ("U:%x[٣,0]", "'٣' in"),
+        ("U:%x[0,a b]", "'a b' in '%x[0,a b]' is not a column number or name"),
+        ("U:%x[0,-1]", "negative column"),
+        ("U:%p[0,0,0]", "length 0"),
+        ("U:%s[0,0,-2]", "length -2"),
+        ("U:%y[0]", "not an earlier label"),
+        ("U:%y[1]", "not an earlier label"),
+        ('U\nU:%t[0,0,"a(b"]', "t:2: '%t[0,0,\"a(b\"]': regex \"a(b\": '(' without ')' at character 2"),
+        ("U:%x[0,0] @alll", "t:1: unknown '@alll'; expected @observed, @all or @minfreq=NUMBER"),
+        ("U:%x[0,0] @all=1", "unknown '@all=1'"),
+        ("U:%x[0,0] @minfreq", "unknown '@minfreq'"),
+        ("U:%x[0,0] @minfreq=0", "'@minfreq=0': expected"),
+        ("U:%x[0,0] @minfreq=-1", "'@minfreq=-1': expected"),
+        ("U:%x[0,0] @minfreq=2 @minfreq=3", "expected one @minfreq"),
+        ("U:%x[0,0] @all @observed", "'@all' after '@observed'"),
+        ("U:\0", "t:1: a NUL character"),
+    ],
+)
+def test_refused(text, message):
+    with pytest.raises(TemplateError, match=re.escape(message)) as caught:
+        Template.parse(text, "t")
+    assert "\n" not in str(caught.value)
+
+
+def test_unnamed_template_still_tells_the_line():
+    with pytest.raises(TemplateError, match="template:2: unknown macro"):
+        Template.parse("U\nU%z")
+
+
+@settings(deadline=None)
+@given(st.text('UB*#%xXtTmMpsSCNy=[]0123-+,"\\ @\nabé', max_size=40))
+def test_any_text_is_a_template_or_an_error(text):
+    try:
+        template = Template.parse(text)
+    except TemplateError:
+        return
+    for line in template.lines:
+        assert len(line.literals) == len(line.macros) + 1
+        # Every character of the line is in a literal or a macro.
+        pieces = [
+            piece
+            for pair in zip(line.literals, [m.text for m in line.macros] + [""], strict=True)
+            for piece in pair
+        ]
+        rebuilt = "".join(p.replace(b"%", b"%%").decode() if isinstance(p, bytes) else p for p in pieces)
+        assert line.text.startswith(rebuilt)
+
+
+# Columns.
+
+
+def test_columns_by_name():
+    template = Template.parse("U:%x[0,word]/%=[0,pos,1,1]")
+    assert template.column_names == {"word", "pos"}
+    resolved = template.resolve({"word": 0, "pos": 2})
+    assert [(m.column, m.column2) for m in resolved.macros] == [(0, -1), (2, 1)]
+    assert resolved.columns == {0, 1, 2}
+    assert resolved == Template.parse(template.text, columns={"word": 0, "pos": 2})
+    resolved.check(3)
+
+
+def test_unknown_column_name():
+    with pytest.raises(TemplateError, match=r"t:2: %x\[0,tag\] names column 'tag'; .* are: word, pos"):
+        Template.parse("U\nU:%x[0,tag]", "t", {"word": 0, "pos": 1})
+
+
+def test_names_without_a_header():
+    with pytest.raises(
+        TemplateError, match=r"t:2: %x\[0,pos\] names column 'pos', but .* '# columns = word pos label'"
+    ):
+        Template.parse("U\nU:%x[0,pos]", "t").check(5)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("U\nU:%x[0,0]/%x[-1,2]", r"t:2: %x\[-1,2\] uses column 2, but the data have 2 feature columns"),
+        ("U:%=[0,0,0,3]", r"t:1: %=\[0,0,0,3\] uses column 3"),
+    ],
+)
+def test_missing_column(text, message):
+    with pytest.raises(TemplateError, match=message):
+        Template.parse(text, "t").check(2)
+
+
+def test_columns_within_the_data():
+    Template.parse("U:%x[0,1]%y[-1]").check(2)
+    with pytest.raises(TemplateError, match=r"data have 1 feature column \("):
+        Template.parse("U:%x[0,1]", "t").check(1)
+
+
+# Files.
+
+
+def test_load(tmp_path):
+    file = tmp_path / "t.txt"
+    file.write_bytes("U:%x[0,0]é\r\nB\r\n".encode())
+    template = Template.load(str(file))
+    assert template.path == str(file)
+    assert template.lines[0].literals[1] == "é".encode()
+
+
+def test_load_what_is_not_there(tmp_path):
+    with pytest.raises(FileError, match="No such file"):
+        Template.load(str(tmp_path / "none"))
+    with pytest.raises(FileError, match="cannot read"):
+        Template.load(str(tmp_path))
+
+
+def test_load_what_is_not_utf8(tmp_path):
+    file = tmp_path / "t.txt"
+    file.write_bytes(b"U:%x[0,0]\nU:\xe9%x[0,0]\n")
+    with pytest.raises(CrfkitError, match=r"t\.txt:2: byte 0xe9 is not valid UTF-8"):
+        Template.load(str(file))
+
+
+# What lines say.
+
+
+def crfpp(template, rows, t):
+    """CRF++'s own macro, by text substitution."""
+
+    def cell(match):
+        i = t + int(match[1])
+        if i < 0:
+            return f"_B-{-i}"
+        return f"_B+{i - len(rows) + 1}" if i >= len(rows) else rows[i][int(match[2])]
+
+    return re.sub(r"%x\[(-?[0-9]+),([0-9]+)\]", cell, template)
+
+
+macro = st.tuples(st.integers(-4, 4), st.integers(0, 2)).map(lambda at: f"%x[{at[0]},{at[1]}]")
+crfpp_lines = st.builds(
+    lambda first, parts: first + "".join(parts),
+    st.sampled_from("UB"),
+    st.lists(st.one_of(macro, st.text("0:/|,[]# éx\\\"'", max_size=3)), max_size=5),
+)
+
+
+@given(
+    crfpp_lines,
+    st.lists(
+        st.tuples(*[st.sampled_from(["a", "B", "é/", "_B-1", "[0,0]", '"'])] * 3), min_size=1, max_size=4
+    ),
+)
+def test_crfpp_templates_unchanged(text, rows):
+    line = only_line(text)
+    for t in range(len(rows)):
+        assert expand(line, rows, t) == crfpp(text, rows, t)
+
+
+def test_history_labels():
+    line = only_line("U:%y[-2]/%y[-1]/%x[0,0]")
+    rows = [["a"], ["b"], ["c"]]
+    labels = ["X", "Y"]
+    assert [expand(line, rows, t, labels) for t in range(3)] == ["U:_B-2/_B-1/a", "U:_B-1/X/b", "U:X/Y/c"]
+    with pytest.raises(ValueError, match="labels"):
+        expand(line, rows, 0)
+
+
+def test_cells_that_read_like_paddings_are_paddings():
+    rows = [["_B-1"]]
+    assert expand(only_line("U:%X[0,0]"), rows, 0) == "U:_B-1"
+    assert expand(only_line('U:%t[0,0,"B"]'), rows, 0) == "U:false"
+    assert expand(only_line("U:%p[0,0,1]"), rows, 0) is None
+
+
+# The documentation.
+
+
+def blocks(*kinds):
+    """The fenced blocks of the page that are of these kinds, in order."""
+    for match in re.finditer(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+        if match[1] in kinds:
+            yield match[1], match[2]
+
+
+def sentence(block):
+    """Feature columns of each token, and the position of the arrow."""
+    lines = [line.split() for line in block.splitlines()]
+    t = next(i for i, line in enumerate(lines) if line[-1] == "<-")
+    return [line[:-2] if i == t else line[:-1] for i, line in enumerate(lines)], t
+
+
+def test_examples_of_the_page():
+    count = 0
+    for kind, block in blocks("columns", "features"):
+        if kind == "columns":
+            rows, t = sentence(block)
+            continue
+        for example in block.splitlines():
+            text, expected = (part.strip() for part in example.split(" => "))
+            count += 1
+            if expected == "(error)":
+                with pytest.raises(TemplateError):
+                    Template.parse(text)
+            elif expected == "(no feature)":
+                assert expand(only_line(text), rows, t) is None
+            else:
+                assert expand(only_line(text), rows, t) == expected
+    assert count > 30
+
+
+def test_recipes_of_the_page():
+    recipes = 0
+    for kind, block in blocks("columns", "template"):
+        if kind == "columns":
+            rows, t = sentence(block)
+            continue
+        recipes += 1
+        template = Template.parse(block)
+        template.check(len(rows[0]))
+        strings = [expand(line, rows, t) for line in template.lines]
+        assert strings.count(None) <= 3  # few suffixes are longer than the word
+        assert len(set(strings)) > 0.8 * len(strings)
+    assert recipes == 5
+
+
+def test_python_of_the_page():
+    for _, block in blocks("python"):
+        exec(block, {})
+
+
+def test_every_macro_is_on_the_page():
+    reference = PAGE[: PAGE.index("## Annotations")]
+    assert all(f"`%{letter}" in reference for letter in MACROS)
+    used = "".join(block for _, block in blocks("features"))
+    assert all(f"%{letter}[" in used for letter in MACROS if letter not in "Ty")

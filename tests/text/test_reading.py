@@ -1,0 +1,296 @@
+"""Blocks from every kind of input, and the ways in which other tools lose data."""
+
+import gzip
+import io
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crfkit.errors import DataError, FileError
+from crfkit.text.reading import CONLLU, Source
+from crfkit.text.rows import Rows
+from crfkit.text.writing import tagged
+
+TEXT = b"The DT B\ncat NN I\n\nsat VBD O\n\n\r\n \t\nCaf\xc3\xa9 NN B\r\n\r\nend . O\n"
+SENTENCES = [[[b"The", b"DT", b"B"], [b"cat", b"NN", b"I"]], [[b"sat", b"VBD", b"O"]],
+             [[b"Caf\xc3\xa9", b"NN", b"B"]], [[b"end", b".", b"O"]]]
+
+
+class OneByOne:
+    """A stream that gives a few bytes at a time, as a slow pipe does."""
+
+    def __init__(self, data, size):
+        self.file, self.size = io.BytesIO(data), size
+
+    def read(self, n):
+        return self.file.read(min(self.size, n))
+
+
+def read(inputs, form="columns", label=None, **options):
+    sentences, rows = [], Rows(form, label)
+    for block in Source(inputs, form, **options):
+        rows.parse(block)
+        sentences += rows.sentences()
+    return sentences
+
+
+def fault(inputs, *arguments, **options):
+    with pytest.raises((DataError, FileError)) as caught:
+        read(inputs, *arguments, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, data):
+        (tmp_path / name).write_bytes(data)
+        return tmp_path / name
+
+    return write
+
+
+# ------------------------------------------------------------------------------------------------ blocks
+
+def test_blocks_of_every_size_hold_the_same_sentences_and_lines():
+    rows = Rows()
+    for size in range(1, len(TEXT) + 2):
+        lines, sentences, data = [], [], b""
+        for block in Source(io.BytesIO(TEXT), block_size=size):
+            rows.parse(block)
+            lines += [rows.line_of(t) for t in range(rows.n_tokens)]
+            sentences += rows.sentences()
+            data += block.data
+        assert (sentences, data, lines) == (SENTENCES, TEXT, [1, 2, 4, 8, 10])
+
+
+@given(st.lists(st.sampled_from([b"a b\n", b"c\td\n", b"\n", b"\r\n", b" \n", b"e f\r\n", b"# c\n", b"g h"])).map(b"".join),
+       st.integers(1, 30))
+def test_blocks_are_whole_sentences_and_together_the_file(data, size):
+    blocks = list(Source(OneByOne(data, size), allow_empty=True))
+    joined = b"".join(block.data for block in blocks)
+    assert joined.startswith(data)
+    assert joined[len(data) :] in (b"", b"\n", b"\r\n")
+    line = 1
+    for block in blocks:
+        assert block.first_line == line
+        line += block.data.count(b"\n")
+    for block in blocks[:-1]:
+        assert not block.data[:-1].rpartition(b"\n")[2].strip()
+
+
+def test_a_missing_final_line_end_is_like_the_others():
+    assert [block.data for block in Source(io.BytesIO(b"a\r\n\r\nb"))] == [b"a\r\n\r\n", b"b\r\n"]
+    assert [block.data for block in Source(io.BytesIO(b"a\r\nb"))] == [b"a\r\nb\r\n"]
+    assert [block.data for block in Source(io.BytesIO(b"a\n\nb"))] == [b"a\n\n", b"b\n"]
+    assert [block.data for block in Source(io.BytesIO(b"b"))] == [b"b\n"]
+    assert [block.data for block in Source(io.BytesIO(b"b\r"))] == [b"b\r\n"]
+
+
+def test_a_sentence_may_be_larger_than_every_block():
+    data = b"token tag label\n" * 330_000
+    blocks = list(Source(io.BytesIO(data), block_size=1 << 16))
+    assert [block.data for block in blocks] == [data]
+    line = b"w" * 3_000_000
+    assert read(OneByOne(line + b" X\n\na Y\n", 1000)) == [[[line, b"X"]], [[b"a", b"Y"]]]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_pipe_gives_a_sentence_before_the_next_is_written(packed):
+    """The writer waits until its sentence has been read: a reader that waits for more would never end."""
+    reading, writing = os.pipe()
+    taken = threading.Semaphore(0)
+    late = []
+
+    def feed():
+        with open(writing, "wb", buffering=0) as raw:
+            out = gzip.GzipFile(fileobj=raw, mode="wb") if packed else raw
+            for k in range(3):
+                out.write(b"w%d X\n\n" % k)
+                if packed:
+                    out.flush()
+                if not taken.acquire(timeout=20):
+                    late.append(k)
+            if packed:
+                out.close()
+
+    thread = threading.Thread(target=feed)
+    thread.start()
+    try:
+        with open(reading, "rb") as file:
+            blocks = []
+            for block in Source(file):
+                blocks.append(block.data)
+                taken.release()
+    finally:
+        thread.join()
+    assert (blocks, late) == ([b"w0 X\n\n", b"w1 X\n\n", b"w2 X\n\n"], [])
+
+
+# ------------------------------------------------------------------------------------------------ inputs
+
+def test_paths_streams_and_lists_of_them(write, monkeypatch):
+    path = write("a.txt", TEXT)
+    assert read(path) == read(str(path)) == read(io.BytesIO(TEXT)) == SENTENCES
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT)))
+    assert read([path, "-", io.BytesIO(TEXT)]) == 3 * SENTENCES
+    with open(path, "rb") as file:
+        assert read(file) == SENTENCES
+        assert not file.closed
+
+
+def test_paths_can_be_read_again(write):
+    source = Source(write("a.txt", TEXT))
+    assert list(source) == list(source)
+    assert b"".join(block.data for block in source) == TEXT
+
+
+def test_gzip_is_known_by_its_first_bytes(write, monkeypatch):
+    packed = gzip.compress(TEXT)
+    assert read(write("a.anything", packed)) == SENTENCES
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(packed)))
+    assert read("-") == SENTENCES
+    two = gzip.compress(TEXT[:30]) + gzip.compress(TEXT[30:]) + b"\0" * 100
+    for size in (1, 7, 1000):
+        assert read(OneByOne(two, size), block_size=size) == SENTENCES
+    assert len(read(io.BytesIO(gzip.compress(b"a b\n\n" * 100_000)), block_size=1 << 12)) == 100_000
+
+
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_damaged_gzip_files(size):
+    packed = gzip.compress(TEXT * 50)
+    for end in range(2, len(packed) - 1, 7):
+        assert "the gzip file ends too early" in fault(OneByOne(packed[:end], size))
+    assert "damaged gzip file" in fault(OneByOne(packed[:-8] + b"\0\0\0\0" + packed[-4:], size))
+    assert "damaged gzip file" in fault(OneByOne(packed + b"rubbish", size))
+
+
+def test_byte_order_marks():
+    assert read(io.BytesIO(b"\xef\xbb\xbf" + TEXT)) == SENTENCES
+    assert read(OneByOne(gzip.compress(b"\xef\xbb\xbf" + TEXT), 1)) == SENTENCES
+    assert read([io.BytesIO(b"\xef\xbb\xbf" + TEXT)] * 1 + [io.BytesIO(b"\xef\xbb\xbf" + TEXT)]) == 2 * SENTENCES
+    assert fault(io.BytesIO("a X\n".encode("utf-16"))) == "<stream>:1: the text is in UTF-16: expected UTF-8"
+
+
+def test_files_that_cannot_be_read(tmp_path, monkeypatch):
+    assert fault(tmp_path / "none") == f"{tmp_path / 'none'}: cannot be read: No such file or directory"
+    assert fault(str(tmp_path)).startswith(f"{tmp_path}: cannot be read: ")
+    assert fault(io.StringIO("a b\n")) == "<stream>: the file is open as text: open it in binary mode"
+    monkeypatch.setattr(sys, "stdin", None)
+    assert fault("-") == "standard input is closed"
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \n\t\n", b"\xef\xbb\xbf", gzip.compress(b""), b"# columns = a b\n"])
+def test_inputs_without_tokens(data, write):
+    path = write("empty", data)
+    assert fault(path) == f"{path}: no tokens: expected one token a line and a blank line after each sentence"
+    assert read(path, allow_empty=True) == []
+    assert fault([io.BytesIO(TEXT), path]).startswith(f"{path}: no tokens")
+
+
+# ------------------------------------------------------------------------------------------------ columns
+
+def test_all_files_have_the_same_columns(write):
+    first, second = write("first", b"\na b c\n"), write("second", b"a b c\n\nd e\n")
+    assert fault([first, second]) == f"{second}:3: found 2 columns, expected 3 as in {first}:2"
+
+
+def test_rows_of_all_blocks_have_the_same_columns():
+    for size in range(1, 20):
+        message = fault(OneByOne(b"\n\na b\n\nc d\n\ne f g\n", size))
+        assert message == "<stream>:7: found 3 columns, expected 2 as in <stream>:3"
+
+
+def names(inputs, form="columns"):
+    return [(block.layout.names, block.layout.n_cols, block.skip, block.data) for block in Source(inputs, form)]
+
+
+def test_a_header_names_the_columns_and_is_no_token(write):
+    data = b"# columns = word pos chunk\r\nThe DT B\n"
+    assert names(io.BytesIO(data)) == [(("word", "pos", "chunk"), 3, 28, data)]
+    assert read(io.BytesIO(b"\xef\xbb\xbf" + data)) == [[[b"The", b"DT", b"B"]]]
+    assert read(io.BytesIO(b"#columns=word pos\n\n\nThe DT B\n")) == [[[b"The", b"DT", b"B"]]]
+    assert read(io.BytesIO(b"a b c d\n# columns = x\n")) == [[[b"a", b"b", b"c", b"d"], [b"#", b"columns", b"=", b"x"]]]
+
+
+def test_the_header_of_the_first_file_stands_for_all():
+    data = b"# columns = word pos\nThe DT\n"
+    source = Source([io.BytesIO(data), io.BytesIO(data), io.BytesIO(b"cat NN\n")])
+    assert [(block.first_line, block.data) for block in source] == [(1, data), (2, b"The DT\n"), (1, b"cat NN\n")]
+    other = io.BytesIO(b"# columns = word tag\nThe DT\n")
+    assert fault([io.BytesIO(data), other]).startswith("<stream>:1: the columns have other names than those of <stream>: word pos")
+
+
+def test_headers_that_do_not_fit():
+    assert fault(io.BytesIO(b"# columns = a b c\n\nx y\n")) == "<stream>:3: found 2 columns, expected 3: a b c"
+    assert "different names" in fault(io.BytesIO(b"# columns = a a\nx y\n"))
+    assert "different names" in fault(io.BytesIO(b"# columns =\nx y\n"))
+    assert "not UTF-8" in fault(io.BytesIO(b"# columns = \xe9\nx y\n"))
+
+
+def test_a_header_is_written_back():
+    rows = Rows()
+    (block,) = Source(io.BytesIO(b"# columns = word pos\nThe DT\n"))
+    rows.parse(block)
+    assert tagged(rows, [b"B"]) == b"# columns = word pos\nThe DT B\n\n"
+
+
+def test_conllu_columns_have_names():
+    row = b"1\t" + b"\t".join([b"x"] * 9)
+    ((columns, n_cols, _, _),) = names(io.BytesIO(b"# text = x\n" + row + b"\n"), "conllu")
+    assert (columns, n_cols) == (CONLLU, 10)
+    assert fault(io.BytesIO(b"# text = x\n1\tx\n"), "conllu").startswith("<stream>:2: found 2 columns, expected 10: id form")
+    plus = b"# global.columns = ID FORM UPOS\n1\tx\tNOUN\n"
+    assert names(io.BytesIO(plus), "conllu")[0][:2] == (("id", "form", "upos"), 3)
+    assert read(io.BytesIO(plus), "conllu") == [[[b"1", b"x", b"NOUN"]]]
+
+
+def test_crfsuite_lines_have_no_header_and_no_columns():
+    data = b"@weight:2\nB-NP\tw=a\tb:2\nO\n"
+    assert read(io.BytesIO(data), "crfsuite") == [[[b"B-NP"], [b"O"]]]
+    assert fault(io.BytesIO(b"@weight:2\n"), "crfsuite").startswith("<stream>:1: expected one @weight line")
+
+
+# ------------------------------------------------------------------------ what other tools lose silently
+
+def test_a_line_of_100_kb_is_a_line_like_others():
+    long = b"x" * 100_000
+    data = b"a A\n\n" + long + b" B\n\nc C\n"
+    for size in (1000, 8192, 1 << 20):
+        assert read(OneByOne(data, size)) == [[[b"a", b"A"]], [[long, b"B"]], [[b"c", b"C"]]]
+
+
+def test_sentences_with_crlf_are_all_there_and_written_with_crlf():
+    data = b"a A\r\nb B\r\n\r\nc C\r\n\r\n"
+    assert read(io.BytesIO(data)) == [[[b"a", b"A"], [b"b", b"B"]], [[b"c", b"C"]]]
+    rows, written = Rows(), b""
+    for block in Source(OneByOne(data, 5)):
+        rows.parse(block)
+        written += tagged(rows, [b"X"] * rows.n_tokens)
+    assert written == data.replace(b"\r\n", b" X\r\n").replace(b"\r\n X\r\n", b"\r\n\r\n")
+
+
+def test_a_short_row_is_an_error_and_not_a_shorter_sentence():
+    data = b"a DT A\nb NN\nc NN C\n"
+    assert fault(io.BytesIO(data)) == "<stream>:2: found 2 columns, expected 3 as in <stream>:1"
+
+
+def test_a_leading_blank_or_tab_loses_no_token():
+    assert read(io.BytesIO(b"a A\n leading NNP\n\n b B\n")) == [[[b"a", b"A"], [b"leading", b"NNP"]], [[b"b", b"B"]]]
+    assert read(io.BytesIO(b"a\tA\n\tNNP\n")) == [[[b"a", b"A"], [b"", b"NNP"]]]
+
+
+@pytest.mark.corpora
+def test_corpora_have_their_known_sizes():
+    folder = Path(os.environ["CRFKIT_CORPORA"])
+    rows = Rows(label=-1)
+    counts = [0, 0]
+    for block in Source(folder / "conll2000" / "train.txt"):
+        rows.parse(block)
+        counts = [counts[0] + len(rows), counts[1] + rows.n_tokens]
+    assert counts == [8936, 211_727]

@@ -1,0 +1,231 @@
+"""Which features exist and where their weights stand: against sets computed in Python."""
+
+import array
+from collections import Counter
+from itertools import pairwise, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trainers.twins import Built, Corpus, Sample, corpora, weighted
+
+from crfkit.errors import DataError, ModelFileError
+from crfkit.weights.layout import Layout
+
+ARRAYS = ("u_ptr", "u_label", "b_ptr", "b_prev", "b_label")
+
+
+def every_cell(layout, n_labels):
+    """{(kind, attribute, ..., label): cell} of all features that a layout says it has."""
+    n_u, n_b = layout.n_attributes
+    labels = range(n_labels)
+    cells = {("U", a, j): layout.cell(a, j) for a in range(n_u) for j in labels}
+    cells |= {("B", b, i, j): layout.rich_cell(b, i, j) for b in range(n_b) for i in labels for j in labels}
+    cells |= {("T", i, j): layout.pair_cell(i, j) for i in labels for j in labels}
+    return {feature: cell for feature, cell in cells.items() if cell >= 0}
+
+
+def renumbered(built):
+    """The features of the corpus with the layout's numbers of attributes."""
+    for kind, *rest in built.corpus.features():
+        new = {"U": built.u_new, "B": built.b_new}.get(kind)
+        yield (kind, *rest) if new is None else (kind, new[rest[0]], *rest[1:])
+
+
+@given(corpora())
+def test_features_are_those_of_the_corpus_each_in_a_cell_of_its_own(corpus):
+    built = Built(corpus)
+    cells = every_cell(built.layout, corpus.n_labels)
+    assert set(cells) == set(renumbered(built))
+    assert len(set(cells.values())) == len(cells) == built.layout.n_features
+    assert all(0 <= cell < built.layout.n_cells for cell in cells.values())
+
+
+@given(corpora())
+def test_nothing_exists_outside_the_tables(corpus):
+    layout = Built(corpus).layout
+    (n_u, n_b), n = layout.n_attributes, corpus.n_labels
+    assert {layout.cell(a, j) for a, j in ((-1, 0), (n_u, 0), (0, -1), (0, n), (0, n + 7))} == {-1}
+    assert {layout.rich_cell(b, i, j) for b, i, j in ((-1, 0, 0), (n_b, 0, 0), (0, -1, 0), (0, 0, n), (0, n, 0))} == {-1}
+    assert {layout.pair_cell(i, j) for i, j in ((-1, 0), (0, -1), (n, 0), (0, n))} == {-1}
+
+
+@given(corpora())
+def test_attributes_with_many_labels_have_dense_rows_and_come_first(corpus):
+    built = Built(corpus)
+    padded = -(-corpus.n_labels // 8) * 8
+    labels = Counter(feature[1] for feature in renumbered(built) if feature[0] == "U")
+    hot = {a for a, n in labels.items() if n > 1 and 6 * n >= padded}
+    assert hot == set(range(built.layout.hot))
+    for kind, a, *rest in renumbered(built):
+        if kind == "U":
+            cell = built.layout.cell(a, rest[0])
+            assert (cell == a * padded + rest[0]) if a in hot else (cell >= len(hot) * padded)
+
+
+@given(corpora())
+def test_frequent_attributes_come_first_among_their_kind(corpus):
+    built = Built(corpus)
+    counts = Counter(a for sample in corpus.samples for items in sample.unigrams for a, _ in items)
+    new = {built.u_new[a]: counts[a] for a in counts if built.u_new[a] >= 0}
+    assert sorted(new) == list(range(built.layout.n_attributes[0]))
+    for group in (range(built.layout.hot), range(built.layout.hot, len(new))):
+        ordered = [new[a] for a in group]
+        assert ordered == sorted(ordered, reverse=True)
+
+
+@given(corpora())
+def test_dropped_attributes_are_those_too_rare_or_never_seen(corpus):
+    built = Built(corpus)
+    for kind, new, n, least in (("unigrams", built.u_new, corpus.n_u, corpus.u_min), ("bigrams", built.b_new, corpus.n_b, corpus.b_min)):
+        counts = Counter(a for sample in corpus.samples for items in getattr(sample, kind) for a, _ in items)
+        for a in range(n):
+            if kind == "unigrams":
+                assert (new[a] < 0) == (counts[a] < max(1, least.get(a, 1)))
+            elif counts[a] < max(1, least.get(a, 1)):
+                assert new[a] < 0  # seen at the first position alone, an attribute has no label pair either
+
+
+def test_too_many_labels_are_refused():
+    with pytest.raises(DataError, match="65536 labels"):
+        Layout.build(Built(Corpus([Sample([0], [[]], [[]])], 1, 0)).dataset, 65536, True, b"", array.array("i"), b"", array.array("i"), False)
+
+
+# --- weights of zero ----------------------------------------------------------------------------------------------
+
+
+@given(corpora(), st.data())
+def test_pruning_keeps_exactly_the_features_with_a_weight(corpus, data):
+    built = Built(corpus)
+    weights = weighted(data.draw, corpus.features())
+    layout, cells, u_new, b_new = built.layout.pruned(built.to_cells(weights))
+    old_u, old_b = ({new: old for old, new in enumerate(ids) if new >= 0} for ids in (built.u_new, built.b_new))
+    first_u, first_b = ({new: old for old, new in enumerate(ids) if new >= 0} for ids in (u_new, b_new))
+    found = {}
+    for kind, attribute, i, j, weight in layout.features(cells):
+        if kind == "U":
+            assert (i, layout.cell(attribute, j) >= 0) == (-1, True)
+            found["U", old_u[first_u[attribute]], j] = weight
+        elif kind == "B":
+            assert layout.rich_cell(attribute, i, j) >= 0
+            found["B", old_b[first_b[attribute]], i, j] = weight
+        else:
+            assert (attribute, layout.pair_cell(i, j) >= 0) == (-1, True)
+            found["T", i, j] = weight
+    assert found == {feature: weight for feature, weight in weights.items() if weight}
+    assert layout.n_features == len(found)
+    assert layout.n_attributes == (len(first_u), len(first_b))
+    assert layout.has_tau == any(feature[0] == "T" for feature in found)
+    for ids in ([a for a in u_new if 0 <= a < layout.hot], [a for a in u_new if a >= layout.hot], [b for b in b_new if b >= 0]):
+        assert ids == sorted(ids)
+
+
+# --- layouts of model files ---------------------------------------------------------------------------------------
+
+
+def opened(arrays, n_labels, has_tau, hot, verify=True):
+    return Layout.from_sections(n_labels, has_tau, hot, *(memoryview(arrays[name]) for name in ARRAYS), verify=verify)
+
+
+@given(corpora(), st.booleans(), st.data())
+def test_a_layout_comes_back_from_its_arrays(corpus, verify, data):
+    built = Built(corpus)
+    layout, cells, _, _ = built.layout.pruned(built.to_cells(weighted(data.draw, corpus.features())))
+    again = opened(layout.arrays(), corpus.n_labels, layout.has_tau, layout.hot, verify)
+    assert list(again.features(cells)) == list(layout.features(cells))
+    assert again.arrays() == layout.arrays()
+    assert (again.n_cells, again.n_attributes, again.labels) == (layout.n_cells, layout.n_attributes, layout.labels)
+    found = every_cell(again, corpus.n_labels)
+    if not layout.has_tau:
+        assert not any(feature[0] == "T" for feature in found)
+    pairs = {feature for feature in found if feature[0] == "T"}
+    assert {f: c for f, c in found.items() if f not in pairs} == {
+        f: c for f, c in every_cell(layout, corpus.n_labels).items() if f[0] != "T"
+    }
+
+
+def sound(arrays, n_labels, hot):
+    """Whether all rows of both tables lie in them and hold ascending labels that exist."""
+    u_ptr, u_label, b_ptr, b_prev, b_label = (list(arrays[name]) for name in ARRAYS)
+
+    def rows_fit(ptr, items):
+        return (
+            bool(ptr)
+            and ptr[0] == 0
+            and ptr[-1] == len(items)
+            and ptr == sorted(ptr)
+            and all(max(item) < n_labels for item in items)
+            and all(
+                a < b for start, end in pairwise(ptr) for a, b in pairwise(items[start:end])
+            )
+        )
+
+    return (
+        len(b_prev) == len(b_label)
+        and rows_fit(u_ptr, [(j,) for j in u_label])
+        and rows_fit(b_ptr, list(zip(b_prev, b_label, strict=True)))
+        and 0 <= hot < len(u_ptr)
+    )
+
+
+@given(corpora(), st.data())
+def test_damaged_arrays_are_refused(corpus, data):
+    built = Built(corpus)
+    arrays, hot = built.layout.arrays(), built.layout.hot
+    for _ in range(data.draw(st.integers(1, 2))):
+        name = data.draw(st.sampled_from([*ARRAYS, "hot"]))
+        if name == "hot":
+            hot = data.draw(st.one_of(st.integers(-2, 8), st.sampled_from([-(2**63), 2**31, 2**63 - 1])))
+            continue
+        items = arrays[name]
+        numbers = st.integers(0, 12) if items.typecode == "H" else st.integers(-2, 40)
+        extremes = [0xFFFF] if items.typecode == "H" else [-(2**63), 2**62, 2**63 - 1]
+        number = data.draw(st.one_of(numbers, st.sampled_from(extremes)))
+        change = data.draw(st.sampled_from(["set", "cut", "append"]))
+        if change == "append":
+            items.append(number)
+        elif items:
+            place = data.draw(st.integers(0, len(items) - 1))
+            if change == "set":
+                items[place] = number
+            else:
+                del items[place:]
+    good = sound(arrays, corpus.n_labels, hot)
+    try:
+        layout = opened(arrays, corpus.n_labels, corpus.has_tau, hot)
+    except ModelFileError as error:
+        assert not good
+        assert str(error).startswith("layout: ")
+    else:
+        assert good
+        assert list(layout.features(array.array("f", bytes(4 * layout.n_cells)))) == []
+    # Without verification the fault may be found later, but it is found.
+    try:
+        layout = opened(arrays, corpus.n_labels, corpus.has_tau, hot, verify=False)
+        if layout.n_cells < 10**6:
+            list(layout.features(array.array("f", bytes(4 * layout.n_cells))))
+        layout.cell(0, 0), layout.rich_cell(0, 0, 0), layout.pair_cell(0, 0)
+    except ModelFileError:
+        assert not good
+
+
+@pytest.mark.parametrize("labels", [-1, 0, 65536])
+def test_impossible_numbers_of_labels_are_refused(labels):
+    arrays = Built(Corpus([Sample([0], [[]], [[]])], 1, 0)).layout.arrays()
+    with pytest.raises(ModelFileError, match="labels, expected 1 to 65535"):
+        opened(arrays, labels, False, 0)
+
+
+def test_weights_of_another_layout_are_refused():
+    layout = Built(Corpus([Sample([0, 1], [[(0, 1.0)]] * 2, [[], []])], 2, 1)).layout
+    too_many = array.array("f", bytes(4 * (layout.n_cells + 1)))
+    for use in (layout.pruned, lambda w: list(layout.features(w))):
+        with pytest.raises(ValueError, match="another layout"):
+            use(too_many)
+
+
+def test_everything_that_could_exist_does_with_all_features():
+    n = 9
+    corpus = Corpus([Sample([0, 1], [[(0, 1.0)], []], [[], [(0, 1.0)]])], n, 1, 1, tau_all=True, u_all={0}, b_all={0})
+    cells = every_cell(Built(corpus).layout, n)
+    assert set(cells) == {("U", 0, j) for j in range(n)} | {(k, *a, i, j) for i, j in product(range(n), range(n)) for k, a in (("T", ()), ("B", (0,)))}
