@@ -315,7 +315,7 @@ def shown(value: Any) -> str:
         return f"{value:g}"
     bounded = reprlib.Repr()
     bounded.maxstring = bounded.maxother = 200
-    return bounded.repr(value)
+    return bounded.repr(value).replace("\n", " ")
 
 
 def exactly(value: Any) -> str:

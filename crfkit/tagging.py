@@ -331,10 +331,10 @@ class Tagger:
 
 
 def _listed(found: Any, expected: str) -> Any:
-    """A list of what an iterator gives; what has a length is as good as one."""
+    """A list of it, made once: what tells its length need not give as many."""
     if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
         raise DataError(f"found {shown(found)}, expected {expected}")
-    return found if hasattr(found, "__len__") else list(found)
+    return list(found)
 
 
 def _check_threads(threads: Any) -> None:

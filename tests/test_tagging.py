@@ -11,6 +11,7 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from liars import liar
 from models import ROOT, model, problem, sentences
 
 import crfkit
@@ -284,6 +285,28 @@ def test_arrays_and_iterators_are_as_good_as_lists():
         assert tagger.score(kinds(rows), kinds(labels)) == tagger.score(rows, labels)
         assert tagger.tag(kinds(rows), allowed=kinds([None, "O", None])) == tagger.tag(rows, allowed=[None, "O", None])
         assert tagger.tag_many(iter([kinds(rows), kinds(rows[:2])])) == tagger.tag_many([rows, rows[:2]])
+
+
+@pytest.mark.parametrize("told", [0, 1, 2, 4, 1000])
+def test_what_tells_another_length_than_it_has(told):
+    tagger, rows = Tagger(model("chunking")), [["the", "DT"], ["old", "JJ"], ["dog", "NN"]]
+    labels, allowed = tagger.tag(rows), [None, ["O", "B-NP"], None]
+
+    def odd(items):
+        return liar(told, items)
+
+    strange = odd([odd(row) for row in rows])
+    assert tagger.tag(strange) == labels
+    assert tagger.tag(strange, allowed=odd([None, odd(["O", "B-NP"]), None])) == tagger.tag(rows, allowed=allowed)
+    assert tagger.tag_many(odd([strange, rows[:1], strange])) == [labels, tagger.tag(rows[:1]), labels]
+    assert tagger.nbest(strange, 3) == tagger.nbest(rows, 3)
+    assert (tagger.marginals(strange) == tagger.marginals(rows)).all()
+    assert (tagger.edge_marginals(strange) == tagger.edge_marginals(rows)).all()
+    assert tagger.probability(strange, odd(labels)) == tagger.probability(rows, labels)
+    assert tagger.score(strange, odd(labels)) == tagger.score(rows, labels)
+    assert tagger.tag_with_gold([odd([odd([*row, "O"]) for row in rows])]) == ([["O"] * 3], [labels])
+    with pytest.raises(DataError, match=r"^sentence 1, token 1: found Table '.*, expected a list of columns$"):
+        tagger.tag([type("Table", (), {"ndim": 2, "__iter__": lambda self: iter("xyz"), "__repr__": lambda self: "'x\\ny'"})()])
 
 
 @pytest.mark.parametrize("threads", [-1, "2", True, None])

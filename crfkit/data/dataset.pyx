@@ -103,15 +103,16 @@ cdef count_ids(const int64_t* ptr, const int32_t* id, int64_t n_tok, int64_t n):
     return counts
 
 
-cdef load(BufferC* buffer, source, str form):
-    """Copy anything that array.array takes, or None, into a buffer."""
+cdef int64_t load(BufferC* buffer, source, str form) except -1:
+    """Copy anything that array.array takes, or None, into a buffer; how many numbers it holds."""
     if source is None:
-        return
+        return 0
     values = array.array(form, source)
     cdef const unsigned char[::1] data = memoryview(values).cast("B")
     buffer_reserve(buffer, data.shape[0] + 1, 1)  # an empty array is not the same as none
     if data.shape[0]:
         memcpy(buffer.data, &data[0], <size_t>data.shape[0])
+    return len(values)
 
 
 cdef class Dataset:
@@ -119,18 +120,19 @@ cdef class Dataset:
 
     def __init__(self, seq_ptr=(0,), u_ptr=(0,), u_id=(), u_val=None, b_ptr=None, b_id=None, b_val=None,
                  label=None, seq_weight=None, *, int32_t n_u=0, int32_t n_b=0, labels=()):
-        load(&self.seq_ptr, seq_ptr, "q")
-        load(&self.u_ptr, u_ptr, "q")
+        cdef int64_t n_seq_ptr = load(&self.seq_ptr, seq_ptr, "q"), n_u_ptr = load(&self.u_ptr, u_ptr, "q"), n_b_ptr
         load(&self.u_id, u_id, "i")
         load(&self.u_val, u_val, "f")
-        load(&self.b_ptr, b_ptr, "q")
+        n_b_ptr = load(&self.b_ptr, b_ptr, "q")
         load(&self.b_id, b_id, "i")
         load(&self.b_val, b_val, "f")
         load(&self.label, label, "H")
         load(&self.seq_weight, seq_weight, "f")
         self.n_u, self.n_b, self.labels = n_u, n_b, list(labels)
-        self.c.n_seq, self.c.n_tok = len(seq_ptr) - 1, seq_ptr[len(seq_ptr) - 1]
-        if len(u_ptr) != self.c.n_tok + 1 or (b_ptr is not None and len(b_ptr) != self.c.n_tok + 1):
+        if n_seq_ptr == 0:
+            raise ValueError("no offsets of sequences")
+        self.c.n_seq, self.c.n_tok = n_seq_ptr - 1, (<int64_t*>self.seq_ptr.data)[n_seq_ptr - 1]
+        if n_u_ptr != self.c.n_tok + 1 or (b_ptr is not None and n_b_ptr != self.c.n_tok + 1):
             raise ValueError(f"{self.c.n_tok} tokens need {self.c.n_tok + 1} row offsets")
         self.settle()
 

@@ -41,7 +41,8 @@ cdef class Decoder:
         cdef int32_t j, L = layout.c.L
         if self.index is not None:
             raise TypeError("a Decoder is set up once")
-        if weights.shape[0] != layout.c.n_cells or len(labels) != L:
+        self.labels = list(labels)
+        if weights.shape[0] != layout.c.n_cells or len(self.labels) != L:
             raise ValueError("weights or labels of another layout")
         if index.n_attributes != layout.n_attributes:
             raise ValueError("an index of another layout")
@@ -56,8 +57,7 @@ cdef class Decoder:
                 buffer_reserve(&self.copy, weights.shape[0], sizeof(weight_t))
                 memcpy(self.copy.data, self.w, weights.shape[0] * sizeof(weight_t))
                 self.w = <const weight_t*>self.copy.data
-        self.labels = list(labels)
-        self.encoded = [label.encode() for label in labels]
+        self.encoded = [label.encode() for label in self.labels]
         self.label_table = StringTable()
         buffer_reserve(&self.names, L, sizeof(char*))
         buffer_reserve(&self.name_lens, L, sizeof(int32_t))
@@ -65,11 +65,11 @@ cdef class Decoder:
         for j in range(L):
             self.name[j], self.name_len[j] = <bytes>self.encoded[j], len(self.encoded[j])
             if self.label_table.intern(self.name[j], self.name_len[j]) != j:
-                raise ValueError(f"the label {labels[j]!r} comes twice")
+                raise ValueError(f"the label {self.labels[j]!r} comes twice")
         if constraints is not None:
-            if [len(constraints.transitions), len(constraints.starts), len(constraints.ends)] != [L * L, L, L]:
-                raise ValueError("constraints on other labels")
             self.follow, self.starts, self.ends = constraints.transitions, constraints.starts, constraints.ends
+            if [len(self.follow), len(self.starts), len(self.ends)] != [L * L, L, L]:
+                raise ValueError("constraints on other labels")
             if backward:  # what follows is what stands before
                 self.follow = b"".join([self.follow[j::L] for j in range(L)])
                 self.starts, self.ends = self.ends, self.starts
@@ -381,6 +381,7 @@ cdef class Scratch:
         """The score of the labels (numbers) of the sentence taken."""
         cdef int64_t t
         cdef uint16_t* path = <uint16_t*>self.labels.data
+        labels = tuple(labels)
         if len(labels) != self.lattice.c.T:
             raise DataError(f"found {len(labels)} labels, expected {self.lattice.c.T}: one for each row")
         for t in range(self.lattice.c.T):

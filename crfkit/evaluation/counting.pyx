@@ -221,10 +221,11 @@ cdef class Tally:
 
     def add(self, gold, found):
         """Count one sentence, given as two lists of labels."""
-        cdef int64_t n, sentence = self.sentences + 1
+        cdef int64_t n, n_found, sentence = self.sentences + 1
         n = self.fill(&self.gold, gold, sentence)
-        if self.fill(&self.found, found, sentence) != n:
-            raise DataError(f"sentence {sentence}: {plural(len(gold), 'gold label')}, but {len(found)} predicted")
+        n_found = self.fill(&self.found, found, sentence)
+        if n_found != n:
+            raise DataError(f"sentence {sentence}: {plural(n - 1, 'gold label')}, but {n_found - 1} predicted")
         if n > 1:
             if self.keep:
                 self.begin_row(sentence)
@@ -236,8 +237,9 @@ cdef class Tally:
         """The ids of a sentence's labels and of its end; how many."""
         cdef int64_t n = 0
         cdef bytes text
-        buffer_reserve(column, len(labels) + 1, sizeof(int32_t))
-        for name in labels:
+        names = tuple(labels)  # what says how many it has may say what it likes
+        buffer_reserve(column, len(names) + 1, sizeof(int32_t))
+        for name in names:
             if not isinstance(name, str) or not name:
                 raise DataError(f"sentence {sentence}: the label {name!r} is not a string of characters")
             text = (<str>name).encode("utf-8", "surrogatepass")

@@ -55,9 +55,9 @@ cdef class Packer:
             self.n_new[i], self.new_id[i] = features.space[i].n, NULL
             if given is None:
                 continue
+            given = array.array("i", given)
             if len(given) != features.space[i].n:
                 raise ValueError(f"{len(given)} new ids for {features.space[i].n} attributes")
-            given = array.array("i", given)
             self.new_ids.append(given)
             self.n_new[i] = max(given, default=-1) + 1
             if len(given):

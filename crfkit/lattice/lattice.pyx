@@ -98,9 +98,10 @@ cdef int copy_scores(LatticeC* lat, object rows, double* out, int64_t n, str wha
 
 cdef bytes flags(object rows, int64_t n, int64_t L, str what):
     """n rows of L flags from nested sequences, one byte each."""
-    if len(rows) != n or any(len(row) != L for row in rows):
+    given = [[1 if flag else 0 for flag in row] for row in rows]
+    if len(given) != n or any(len(row) != L for row in given):
         raise ValueError(f"{what}: {n} rows of {L} flags are needed")
-    return bytes([1 if flag else 0 for row in rows for flag in row])
+    return bytes([flag for row in given for flag in row])
 
 
 cdef list matrix_as_lists(const double* first, int64_t n, int64_t L, int64_t P):
@@ -207,7 +208,7 @@ cdef class Lattice:
             LatticeC* lat = &self.c
             int64_t matrix = <int64_t>lat.L * lat.P
             int64_t k
-        edges = edges or {}
+        nodes, edges = list(nodes), dict(edges or {})
         self.stage = EMPTY
         if not 1 <= len(nodes) <= MOST_POSITIONS:
             raise ValueError(f"nodes: {len(nodes)} positions; a sequence has 1 to {MOST_POSITIONS:,}")

@@ -22,7 +22,10 @@ from .scanning cimport blank_line, find, is_digit, last_blank_line, parse_number
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
 
+from collections.abc import Mapping, Set
+
 from crfkit.errors import DataError
+from crfkit.options import shown
 
 FORMS = {"columns": FORM_COLUMNS, "conllu": FORM_CONLLU, "crfsuite": FORM_CRFSUITE}
 
@@ -419,22 +422,23 @@ cdef class Rows:
         self.c.label_col = self.label if self.label >= 0 else max(self.c.n_cols - 1, 0)
 
     cdef int add_row(self, row, int64_t sentence, int64_t token) except -1:
-        cdef int64_t cell = self.c.n_tok * self.c.n_cols
+        cdef tuple cells = columns_of(row, sentence, token)
+        cdef int64_t cell
         cdef const char* text
-        cdef Py_ssize_t n
-        if isinstance(row, (str, bytes, dict, set, frozenset)) or not hasattr(row, "__len__"):  # those have no order
-            raise misfit(sentence, token, f"{type(row).__name__} {row!r}", "a list of columns")
-        n = len(row)
+        cdef Py_ssize_t n = len(cells)
+        if n > INT32_MAX:
+            raise misfit(sentence, token, plural(n, "column"), "at most 2,147,483,647")
         if self.c.n_cols == 0:
             self.c.n_cols = <int32_t> n
         if n != self.c.n_cols or n == 0:
             raise misfit(sentence, token, plural(n, "column"), self.c.n_cols or "one or more")
+        cell = self.c.n_tok * self.c.n_cols
         if self.c.n_tok >= self.cap_tok or cell + self.c.n_cols > self.cap_cell:
             self.grow_tokens()
         self.c.line_start[self.c.n_tok] = self.n_arena
-        for value in row:
+        for value in cells:
             if not isinstance(value, str):
-                raise misfit(sentence, token, f"{type(value).__name__} {value!r}", "a str")
+                raise misfit(sentence, token, f"{type(value).__name__} {shown(value)}", "a str")
             try:
                 text = PyUnicode_AsUTF8AndSize(value, &n)
             except UnicodeEncodeError as error:
@@ -448,7 +452,7 @@ cdef class Rows:
             self.c.arena[self.n_arena + n] = b"\t"
             self.n_arena += n + 1
             cell += 1
-        if self.label != LABEL_NONE and not row[self.label]:
+        if self.label != LABEL_NONE and not cells[self.label if self.label >= 0 else len(cells) - 1]:
             raise misfit(sentence, token, "an empty label", "a text")
         self.c.line_end[self.c.n_tok] = self.n_arena - 1
         self.c.arena[self.n_arena - 1] = b"\n"
@@ -557,6 +561,15 @@ cdef class Rows:
     def where(self, int64_t token):
         """Path and line of a token; None for what does not come from a file."""
         return (None, None) if self.block is None else (self.block.path, self.line_of(token))
+
+
+cdef tuple columns_of(row, int64_t sentence, int64_t token):
+    """The columns of a row from Python, read once: how many there are is counted, never asked."""
+    if type(row) is not list and type(row) is not tuple:
+        unordered = isinstance(row, (str, bytes, Mapping, Set))
+        if unordered or not hasattr(row, "__iter__") or getattr(row, "ndim", 1) != 1:  # a table is not a row
+            raise misfit(sentence, token, f"{type(row).__name__} {shown(row)}", "a list of columns")
+    return tuple(row)
 
 
 def misfit(sentence, token, found, expected):

@@ -88,7 +88,8 @@ def tagged(Rows rows not None, labels, separator=None):
     """The rows' text with the label (bytes) of each token at the end of its line, after the separator (bytes;
     the line's own if None)."""
     cdef Output out = Output()
-    cdef list names = list(dict.fromkeys(labels))       # keeps the bytes that the pointers point into
+    cdef list given = list(labels)
+    cdef list names = list(dict.fromkeys(given))       # keeps the bytes that the pointers point into
     cdef dict ids = dict(zip(names, range(len(names))))
     cdef bytes between = separator or b""
     cdef const char* text = between
@@ -96,8 +97,8 @@ def tagged(Rows rows not None, labels, separator=None):
     cdef uint16_t* label = NULL
     cdef const char** name = NULL
     cdef int32_t* name_len = NULL
-    if len(labels) != n or len(names) > 65536:
-        raise ValueError(f"{len(labels)} labels, {len(names)} of them different, for {n} tokens")
+    if len(given) != n or len(names) > 65536:
+        raise ValueError(f"{len(given)} labels, {len(names)} of them different, for {n} tokens")
     try:
         label = <uint16_t*> calloc(n + 1, sizeof(uint16_t))
         name = <const char**> calloc(n + 1, sizeof(char*))
@@ -107,7 +108,7 @@ def tagged(Rows rows not None, labels, separator=None):
         for k in range(len(names)):
             name[k], name_len[k] = names[k], len(names[k])
         for k in range(n):
-            label[k] = ids[labels[k]]
+            label[k] = ids[given[k]]
         write_tagged(&rows.c, 0, rows.c.n_seq, label, name, name_len,
                      text if separator is not None else <const char*> NULL, <int32_t> len(between), &out.c)
     finally:

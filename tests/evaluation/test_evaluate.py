@@ -4,6 +4,7 @@ import io
 from itertools import product
 
 import pytest
+from liars import liar
 
 from crfkit.errors import DataError, FileError, OptionError
 from crfkit.evaluation.evaluate import Count, Outputs, evaluate, read_lexicon
@@ -273,3 +274,12 @@ def test_files(tmp_path):
     assert read_lexicon(path) == {b"ab", b"b", b"c"}
     with pytest.raises(FileError, match="nowhere: cannot be read"):
         Outputs([tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize("told", [0, 1, 10_000])
+def test_sentences_that_tell_another_length_than_they_have(told):
+    labels = ["B-A", "O", "B-A"] * 1000
+    scores = evaluate(liar(told, [liar(told, labels)]), [liar(told, labels)])
+    assert (scores.tokens, scores.chunks) == (3000, Count(2000, 2000, 2000))
+    with pytest.raises(DataError, match=r"^sentence 1: 3000 gold labels, but 2 predicted$"):
+        evaluate([liar(told, labels)], [liar(told, ["O", "O"])])

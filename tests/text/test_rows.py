@@ -3,10 +3,12 @@
 import contextlib
 import io
 import re
+from collections import UserDict
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from liars import liar
 
 from crfkit.errors import DataError
 from crfkit.text.reading import Block, Layout, Source
@@ -373,6 +375,8 @@ def test_a_block_without_tokens_is_written_too():
 def test_as_many_labels_as_tokens():
     with pytest.raises(ValueError, match="1 labels, 1 of them different, for 2 tokens"):
         tagged(parse(b"a\nb\n"), [b"X"])
+    with pytest.raises(ValueError, match="3 labels, 3 of them different, for 1 tokens"):
+        tagged(parse(b"a\n"), liar(1, [b"X", b"Y", b"Z"]))
 
 
 # ------------------------------------------------------------------------------------------------ fill
@@ -409,3 +413,34 @@ def test_lists_that_are_no_rows(sentences, message):
         rows.fill(sentences)
     assert str(caught.value) == message
     assert rows.sentences() == []
+
+
+@pytest.mark.parametrize("told", [0, 1, 1000])
+def test_what_tells_another_length_than_it_has_is_counted(told):
+    """Cells are written one for each item, so nobody is asked how many these will be."""
+    rows = Rows(label=-1)
+    rows.fill(liar(told, [liar(told, [liar(told, ["a", "X"]), ["b", "Y"]]), [liar(told, ["c", "Z"])]]))
+    assert rows.n_columns == 2
+    assert rows.sentences() == [[[b"a", b"X"], [b"b", b"Y"]], [[b"c", b"Z"]]]
+    with pytest.raises(DataError, match=r"^sentence 1, token 2: found 500 columns, expected 2$"):
+        rows.fill([[["a", "X"], liar(2, ["b"] * 500)]])
+    with pytest.raises(DataError, match=r"^sentence 1, token 2: found 1 column, expected 2$"):
+        rows.fill([[["a", "X"], liar(2, ["b"])]])
+
+
+def test_rows_of_any_ordered_kind():
+    rows = Rows()
+    rows.fill([[("a", "b"), iter(["c", "d"]), {1: "e", 2: "f"}.values()]])
+    assert rows.sentences() == [[[b"a", b"b"], [b"c", b"d"], [b"e", b"f"]]]
+
+
+class Table(list):
+    """Like a DataFrame: iteration gives the names of its columns."""
+
+    ndim = 2
+
+
+@pytest.mark.parametrize("row", [{"a": 1}, {"a"}, {"a": 1}.keys(), UserDict(a=1), Table(["a"]), 3, None])
+def test_rows_without_an_order_and_tables_are_refused(row):
+    with pytest.raises(DataError, match=r"^sentence 1, token 1: found .*, expected a list of columns$"):
+        Rows().fill([[row]])
