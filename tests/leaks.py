@@ -16,7 +16,7 @@ from typing import Any
 import crfkit
 from crfkit import options
 from crfkit.errors import CrfkitError
-from crfkit.learning.resources import in_use
+from crfkit.learning.memory import in_use
 from crfkit.template.parsing import Template
 
 ROWS = [[["the", "DT", "B"], ["dog", "NN", "I"]], [["dogs", "NNS", "B"]], [["the", "DT", "B"], ["old", "JJ", "I"], ["dog", "NN", "I"]]]

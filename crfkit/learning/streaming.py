@@ -37,7 +37,7 @@ from .corpus import (
     refuse_labels,
 )
 from .divergence import Divergence, value_warning
-from .passlog import PassLog
+from .log import PassLog
 
 if TYPE_CHECKING:
     from .progress import Progress, StopRequest

@@ -12,20 +12,20 @@ from commands import crfkit, error, plain_build, write_part
 
 from crfkit import options
 from crfkit.errors import OptionError
-from crfkit.learning.resources import in_use
+from crfkit.learning.memory import in_use
 from crfkit.learning.run import size
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import json, sys
 from crfkit.learning import learn as learning
-from crfkit.learning import resources
+from crfkit.learning import memory
 found = {}
 class Said(learning.Progress):
     def summary(self, counts):
         found["expected"] = counts["memory"]
 learning.learn(sys.argv[1], sys.argv[2] or None, sys.argv[3], progress=Said(quiet=True), **json.loads(sys.argv[4]))
-print(found["expected"], resources.in_use()[1])
+print(found["expected"], memory.in_use()[1])
 """
 
 

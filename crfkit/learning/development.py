@@ -1,0 +1,78 @@
+"""Development data: which weights to keep."""
+
+from __future__ import annotations
+
+import array
+import io
+import json
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from crfkit.errors import DataError, FileError
+from crfkit.evaluation.schemes import marks_chunks
+from crfkit.text.reading import open_file
+from crfkit.text.sources import is_rows, listed
+
+if TYPE_CHECKING:
+    from .corpus import Corpus
+
+
+class _Held(io.BytesIO):
+    """A file in memory: what happens to it while training goes on changes nothing."""
+
+    def __init__(self, entry: Any):
+        self.name = "<stream>"
+        if hasattr(entry, "read"):
+            super().__init__(entry.read())
+            self.name = getattr(entry, "name", self.name)
+            return
+        self.name = os.fsdecode(entry)
+        with open_file(self.name) as file:
+            try:
+                super().__init__(file.read())
+            except OSError as error:
+                raise FileError(f"{self.name}: cannot be read: {error.strerror}") from None
+
+
+def _listed(value: Any) -> Any:
+    """What JSON does not know among rows: arrays, and numbers of other kinds."""
+    return list(value) if hasattr(value, "__iter__") else float(value)
+
+
+class DevSet:
+    """Development data, and the tagger that scores weights on it after each pass."""
+
+    def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int):
+        data = listed(data)
+        self.data = data if is_rows(data) else [_Held(entry) for entry in (data if isinstance(data, (list, tuple)) else [data])]
+        self.corpus, self.header, self.threads = corpus, header, threads
+        self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
+
+    def contents(self) -> Iterator[bytes]:
+        """All of it as bytes."""
+        for entry in self.data:
+            yield entry.getvalue() if isinstance(entry, _Held) else json.dumps(entry, default=_listed).encode()
+
+    def scores(self, weights: array.array) -> dict[str, float]:
+        """Scores of the weights, and under "score" the one to go by: the F-measure where labels form chunks, the accuracy
+        where they do not."""
+        from crfkit.evaluation.evaluate import evaluate
+        from crfkit.tagging import Tagger
+
+        for entry in self.data:
+            if isinstance(entry, _Held):
+                entry.seek(0)
+        tagger = Tagger.of_parts(self.header, self.corpus.index, self.corpus.layout, weights)
+        gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads)
+        scores = evaluate(gold, predicted, self.scheme)
+        if not scores.tokens:
+            raise DataError("no tokens in the development data")
+        return {
+            "dev_accuracy": scores.accuracy,
+            "dev_sentence_accuracy": scores.sentence_accuracy,
+            "dev_precision": scores.precision,
+            "dev_recall": scores.recall,
+            "dev_f1": scores.f1,
+            "score": scores.accuracy if self.scheme == "none" else scores.f1,
+        }

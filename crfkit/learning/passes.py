@@ -1,0 +1,144 @@
+"""The passes of a run: made one by one until there is a reason to end."""
+
+from __future__ import annotations
+
+import array
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from crfkit.errors import FileError
+
+from .checkpoint import Checkpoint, Standing
+from .divergence import Divergence
+from .log import PassLog
+
+if TYPE_CHECKING:
+    from .corpus import Corpus
+    from .development import DevSet
+    from .progress import Progress, StopRequest
+    from .run import Run
+
+
+class Passes:
+    """The passes of a run: scored on the development data, logged, reported and kept in checkpoints one by one."""
+
+    def __init__(
+        self, trainer: Any, corpus: Corpus, run: Run, dev: DevSet | None, checkpoint: Checkpoint | None, progress: Progress, stop: StopRequest
+    ):
+        self.trainer, self.corpus, self.run, self.dev, self.checkpoint = trainer, corpus, run, dev, checkpoint
+        self.progress, self.stop = progress, stop
+        self.options = trainer.options
+        self.limit = getattr(self.options, "passes", None) or self.options.max_iter
+        self.standing = Standing() if checkpoint is None else checkpoint.resume(trainer)
+        self.divergence = Divergence(self.options, corpus.dataset.n_tokens, len(corpus.dataset.labels))
+        self.log: PassLog | None = None
+        self.whole = True  # nothing was cut short so far: a resumed run would do the same
+        self.started = time.perf_counter() - self.standing.seconds
+
+    def all(self, path: Sequence[float] | None) -> Iterator[tuple[float | None, array.array]]:
+        """The weights to keep: the last ones for each value of l1 on the path, or the best on the development data.
+
+        The trainer is gone before the last of them: its memory is wanted for building a model.
+        """
+        values = path or (None,)
+        done = self.standing.passes
+        if self.run.resume:
+            self.progress.note(f"resuming after pass {done}" if done else "no checkpoint to resume from: starting with the first pass")
+        with ExitStack() as stack:
+            if self.run.log is not None:
+                self.log = stack.enter_context(PassLog(self.run.log, self.standing.log_size))
+            if not done:
+                self._prepare()
+            self.whole = not self.stop.requested()
+            for l1 in values:
+                if l1 is not None:
+                    self.trainer.set_l1(l1)
+                    self.progress.note(f"l1 {l1:g}")
+                self._until_done(l1)
+                over = l1 == values[-1] or self.stop.requested()
+                if over:
+                    self.trainer.finish()
+                weights = None if self.dev is not None else self._checked(self.trainer.weights(), l1)
+                if over:
+                    del self.trainer
+                if weights is not None:
+                    yield l1, weights
+                if over:
+                    break
+        if self.standing.best is not None:
+            self.progress.note(f"the weights of pass {self.standing.best_pass} are kept, the best on the development data")
+            yield self.standing.best_l1, self._checked(self.standing.best, self.standing.best_l1)
+
+    def _checked(self, weights: array.array, l1: float | None) -> array.array:
+        own = getattr(self.options, "l1", None) if l1 is None else l1
+        self.divergence.finish(weights, self.standing.last_loss, own, self.progress)
+        return weights
+
+    def _prepare(self) -> None:
+        begun = self.started
+        for number, record in enumerate(self.trainer.prepare(self.stop.requested), 1):
+            now = time.perf_counter()
+            self.progress.prepared(number, {**record, "seconds": now - begun})
+            begun = now
+
+    def _until_done(self, l1: float | None) -> None:
+        standing = self.standing
+        if l1 is not None:
+            standing.waited = 0
+        before = 0 if l1 is None else standing.passes
+        self.progress.start(self.limit, standing.passes - before)
+        reason = self._reason_to_end()
+        while standing.passes - before < self.limit and reason is None:
+            self._one(l1)
+            reason = self._reason_to_end()
+            self._keep(reason is not None or standing.passes - before == self.limit)
+            if self.stop.requested():
+                break
+        self.progress.end(reason, self.stop.requested())
+
+    def _reason_to_end(self) -> str | None:
+        """Why no further pass is to be made, if the trainer or the development data say so."""
+        if self.trainer.converged is None and self.run.patience is not None and self.standing.waited >= self.run.patience:
+            return "stopped by --patience"
+        return self.trainer.converged
+
+    def _one(self, l1: float | None) -> None:
+        """One pass."""
+        from crfkit.trainers.base import summarise
+
+        standing, begun, cpu = self.standing, time.perf_counter(), time.process_time()
+        standing.passes += 1
+        record = {"pass": standing.passes, **({} if l1 is None else {"l1": l1}), **self.trainer.run_pass(self.stop.requested)}
+        now = time.perf_counter()
+        standing.seconds = now - self.started
+        record.update(seconds=now - begun, cpu=time.process_time() - cpu, elapsed=standing.seconds, **self.trainer.measures())
+        if self.dev is not None or self.log is not None:
+            weights = self.trainer.weights()
+            active, total = summarise(weights)
+            record.update(mean_abs_weight=total / self.corpus.layout.n_features, active=active)
+        self.divergence.check(record, standing.least_loss)
+        standing.note_loss(record)
+        if self.dev is not None:
+            scores = self.dev.scores(weights)
+            standing.offer(scores.pop("score"), weights, l1)
+            record.update(scores)
+        if self.log is not None:
+            try:
+                self.log.write(record)
+            except FileError as error:  # no reason to lose a model
+                self.progress.warn(f"{error}; training goes on without it")
+                self.log = None
+        self.progress.report(record)
+
+    def _keep(self, over: bool) -> None:
+        """Write the checkpoint if it is time to."""
+        if self.checkpoint is None or not self.whole or self.trainer.interrupted:
+            return
+        if over or self.stop.requested() or self.checkpoint.due(self.standing.passes):
+            self.standing.log_size = 0 if self.log is None else self.log.synced()
+            try:
+                self.checkpoint.write(self.trainer, self.standing, over)
+            except FileError as error:  # what is learned matters more
+                self.progress.warn(f"{error}; training goes on")
