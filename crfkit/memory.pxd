@@ -1,7 +1,15 @@
 """Grow-only buffers on cache-line boundaries, for every loop that does not know its sizes beforehand.
 
-A BufferC starts as zeros, lives in a struct or an extension class, and is freed by its owner's __dealloc__.
-Growing goes through realloc, so a large buffer is remapped by the system and not copied.
+A BufferC starts as zeros. Growing goes through realloc, so a large buffer is remapped by the system and not copied.
+There are two ways to use one:
+
+    in a class      cdef class Lattice(Arena):              the class is an Arena, and has buffers as attributes,
+                        cdef BufferC rows                   or structs that hold buffers;
+                    arena_reserve(self, &self.rows, n, 8)   with the first memory it gets, a buffer becomes the arena's,
+                                                            and is freed with the object: no __dealloc__ to write
+    for a while     cdef BufferC found = BufferC()
+                    try: buffer_reserve(&found, n, 4)
+                    finally: buffer_free(&found)
 """
 
 from libc.stdint cimport int64_t, uintptr_t
@@ -13,6 +21,13 @@ cdef struct BufferC:
     char* data          # aligned to 64 bytes, or NULL
     char* block         # what realloc returned
     int64_t capacity    # bytes from data on
+    bint owned          # by an arena, and
+    BufferC* next       # the next one of its list
+
+
+cdef class Arena:
+    """An object that owns buffers: all that arena_reserve gave memory to are freed with it."""
+    cdef BufferC* first
 
 
 cdef inline int buffer_reserve(BufferC* b, int64_t n, int64_t size) except -1 nogil:
@@ -39,7 +54,21 @@ cdef inline int buffer_grow(BufferC* b, int64_t wanted) except -1 nogil:
     return 0
 
 
+cdef inline int arena_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except -1 nogil:
+    """buffer_reserve for a buffer that stands in the object `arena`, at a place where it stays, and is freed with it."""
+    if not b.owned:
+        b.owned, b.next, arena.first = True, arena.first, b
+    return buffer_reserve(b, n, size)
+
+
+cdef inline void buffer_swap(BufferC* a, BufferC* b) noexcept nogil:
+    """The memory of each goes to the other; who owns the buffers stays."""
+    a.data, b.data = b.data, a.data
+    a.block, b.block = b.block, a.block
+    a.capacity, b.capacity = b.capacity, a.capacity
+
+
 cdef inline void buffer_free(BufferC* b) noexcept nogil:
-    """Give the memory back; the buffer is empty and usable again."""
+    """Give the memory back at once; the buffer is empty and usable again, owned or not."""
     free(b.block)
     b.block, b.data, b.capacity = NULL, NULL, 0

@@ -2,14 +2,14 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from crfkit.loops.structs cimport DatasetC
 
 
 cdef void sort_ids(int32_t* id, float* value, int64_t n) noexcept nogil
 
 
-cdef class Dataset:
+cdef class Dataset(Arena):
     cdef DatasetC c                 # what loops read; valid after `settle`
     cdef BufferC seq_ptr, seq_weight, label
     cdef BufferC u_ptr, u_id, u_val

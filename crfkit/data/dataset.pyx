@@ -11,7 +11,7 @@ from libc.math cimport fabs, fmax
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memcpy
 
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, arena_reserve
 
 
 cdef enum:
@@ -103,15 +103,15 @@ cdef count_ids(const int64_t* ptr, const int32_t* id, int64_t n_tok, int64_t n):
     return counts
 
 
-cdef int64_t load(BufferC* buffer, source, str form) except -1:
+cdef int64_t load(Dataset data, BufferC* buffer, source, str form) except -1:
     """Copy anything that array.array takes, or None, into a buffer; how many numbers it holds."""
     if source is None:
         return 0
     values = array.array(form, source)
-    cdef const unsigned char[::1] data = memoryview(values).cast("B")
-    buffer_reserve(buffer, data.shape[0] + 1, 1)  # an empty array is not the same as none
-    if data.shape[0]:
-        memcpy(buffer.data, &data[0], <size_t>data.shape[0])
+    cdef const unsigned char[::1] given = memoryview(values).cast("B")
+    arena_reserve(data, buffer, given.shape[0] + 1, 1)  # an empty array is not the same as none
+    if given.shape[0]:
+        memcpy(buffer.data, &given[0], <size_t>given.shape[0])
     return len(values)
 
 
@@ -120,14 +120,14 @@ cdef class Dataset:
 
     def __init__(self, seq_ptr=(0,), u_ptr=(0,), u_id=(), u_val=None, b_ptr=None, b_id=None, b_val=None,
                  label=None, seq_weight=None, *, int32_t n_u=0, int32_t n_b=0, labels=()):
-        cdef int64_t n_seq_ptr = load(&self.seq_ptr, seq_ptr, "q"), n_u_ptr = load(&self.u_ptr, u_ptr, "q"), n_b_ptr
-        load(&self.u_id, u_id, "i")
-        load(&self.u_val, u_val, "f")
-        n_b_ptr = load(&self.b_ptr, b_ptr, "q")
-        load(&self.b_id, b_id, "i")
-        load(&self.b_val, b_val, "f")
-        load(&self.label, label, "H")
-        load(&self.seq_weight, seq_weight, "f")
+        cdef int64_t n_seq_ptr = load(self, &self.seq_ptr, seq_ptr, "q"), n_u_ptr = load(self, &self.u_ptr, u_ptr, "q"), n_b_ptr
+        load(self, &self.u_id, u_id, "i")
+        load(self, &self.u_val, u_val, "f")
+        n_b_ptr = load(self, &self.b_ptr, b_ptr, "q")
+        load(self, &self.b_id, b_id, "i")
+        load(self, &self.b_val, b_val, "f")
+        load(self, &self.label, label, "H")
+        load(self, &self.seq_weight, seq_weight, "f")
         self.n_u, self.n_b, self.labels = n_u, n_b, list(labels)
         if n_seq_ptr == 0:
             raise ValueError("no offsets of sequences")
@@ -135,17 +135,6 @@ cdef class Dataset:
         if n_u_ptr != self.c.n_tok + 1 or (b_ptr is not None and n_b_ptr != self.c.n_tok + 1):
             raise ValueError(f"{self.c.n_tok} tokens need {self.c.n_tok + 1} row offsets")
         self.settle()
-
-    def __dealloc__(self):
-        buffer_free(&self.seq_ptr)
-        buffer_free(&self.seq_weight)
-        buffer_free(&self.label)
-        buffer_free(&self.u_ptr)
-        buffer_free(&self.u_id)
-        buffer_free(&self.u_val)
-        buffer_free(&self.b_ptr)
-        buffer_free(&self.b_id)
-        buffer_free(&self.b_val)
 
     cdef int settle(self) noexcept nogil:
         """Point the struct at the buffers as they stand now and recount what depends on them."""

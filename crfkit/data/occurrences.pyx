@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from .dataset cimport Dataset
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport arena_reserve
 from crfkit.errors import TrainingError
 
 
@@ -37,7 +37,7 @@ cdef class Occurrences:
         if data.c.n_tok > 0x7FFFFFFF:
             raise TrainingError("sbcd takes at most 2,147,483,647 tokens")
         self.n = n
-        buffer_reserve(&self.ptrs, <int64_t>n + 2, sizeof(int64_t))
+        arena_reserve(self, &self.ptrs, <int64_t>n + 2, sizeof(int64_t))
         ptr = <int64_t*>self.ptrs.data
         memset(ptr, 0, (<size_t>n + 2) * sizeof(int64_t))
         self.ptr = ptr
@@ -51,10 +51,10 @@ cdef class Occurrences:
                         ptr[id[u] + 1] += 1
         for k in range(n):
             ptr[k + 1] += ptr[k]
-        buffer_reserve(&self.tokens, ptr[n], sizeof(int32_t))
+        arena_reserve(self, &self.tokens, ptr[n], sizeof(int32_t))
         token = <int32_t*>self.tokens.data
         if given != NULL or any_twice(row, id, data.c.n_tok):
-            buffer_reserve(&self.values, ptr[n], sizeof(float))
+            arena_reserve(self, &self.values, ptr[n], sizeof(float))
             value = <float*>self.values.data
         self.token, self.value = token, value
         for s in range(data.c.n_seq):
@@ -68,11 +68,6 @@ cdef class Occurrences:
                     if value != NULL:
                         value[k] = given[u] if given != NULL else 1
                     ptr[id[u]] += 1
-
-    def __dealloc__(self):
-        buffer_free(&self.ptrs)
-        buffer_free(&self.tokens)
-        buffer_free(&self.values)
 
     def of(self, int32_t attribute) -> list[tuple[int, float]]:
         """The tokens with this attribute, and the values it has there."""

@@ -4,7 +4,7 @@ cimport cython
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from crfkit.features.strings cimport StringTable
 
 cdef enum:
@@ -29,7 +29,7 @@ cdef struct OpenC:
 
 
 @cython.final
-cdef class Counter:
+cdef class Counter(Arena):
     cdef uint8_t[N_PREFIXES * N_PREFIXES * 2] rules
     cdef bint strict, keep
     cdef OpenC gold, found
@@ -68,7 +68,7 @@ cdef struct SentenceC:
 
 
 @cython.final
-cdef class Tally:
+cdef class Tally(Arena):
     cdef readonly StringTable names     # labels; 0 is the empty string: the end of a sentence
     cdef readonly list types            # of the labels; 0 is the empty string
     cdef readonly list counters         # one for each table asked for

@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
 
 from crfkit.text.rows cimport FORM_COLUMNS, FORM_CONLLU, FORM_CRFSUITE
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport Arena, BufferC, arena_reserve
 from crfkit.text.scanning cimport has_probability, is_decimal, is_digit, is_probability, without_probability
 from crfkit.features.strings cimport StringTable, string_hash, strings_find
 
@@ -42,10 +42,10 @@ cdef object ESCAPE = re.compile(rb"\\([:\\])")
 cdef dict PREFIX_CODES = {name: code for code, name in enumerate(schemes.PREFIXES)}
 
 
-cdef int reserve_zeroed(BufferC* buffer, int64_t* n, int64_t wanted, int64_t size) except -1 nogil:
+cdef int reserve_zeroed(Arena arena, BufferC* buffer, int64_t* n, int64_t wanted, int64_t size) except -1 nogil:
     """Make room for `wanted` items; those from n on are zero, and n becomes wanted."""
     if wanted > n[0]:
-        buffer_reserve(buffer, wanted, size)
+        arena_reserve(arena, buffer, wanted, size)
         memset(buffer.data + n[0] * size, 0, <size_t>((wanted - n[0]) * size))
         n[0] = wanted
     return 0
@@ -64,15 +64,11 @@ cdef class Counter:
         self.strict, self.keep = strict, keep
         self.gold.start = self.found.start = -1
 
-    def __dealloc__(self):
-        buffer_free(&self.by_type)
-        buffer_free(&self.by_sentence)
-
     cdef int run(self, const LabelC* labels, const int32_t* gold, const int32_t* found, int64_t n,
                  int64_t n_types) except -1 nogil:
         cdef int64_t i
         cdef int64_t* counts
-        reserve_zeroed(&self.by_type, &self.n_types, n_types, 3 * sizeof(int64_t))
+        reserve_zeroed(self, &self.by_type, &self.n_types, n_types, 3 * sizeof(int64_t))
         counts = <int64_t*>self.by_type.data
         for i in range(n):
             if self.strict:
@@ -121,7 +117,7 @@ cdef class Counter:
             counts[3 * gold_type + 2] += 1
 
     cdef int end_sentence(self) except -1 nogil:
-        buffer_reserve(&self.by_sentence, self.n_sentences + 1, sizeof(self.total))
+        arena_reserve(self, &self.by_sentence, self.n_sentences + 1, sizeof(self.total))
         memcpy(self.by_sentence.data + self.n_sentences * sizeof(self.total), self.total, sizeof(self.total))
         self.n_sentences += 1
         return 0
@@ -198,15 +194,6 @@ cdef class Tally:
         self.misses, self.first_lines = {}, {}
         self.add_label(b"", 0)
 
-    def __dealloc__(self):
-        buffer_free(&self.labels)
-        buffer_free(&self.spellings)
-        buffer_free(&self.by_label)
-        buffer_free(&self.gold)
-        buffer_free(&self.found)
-        buffer_free(&self.cells)
-        buffer_free(&self.by_sentence)
-
     def feed(self, const unsigned char[::1] block not None, int64_t line):
         """Count a block of whole sentences whose first line has this number; the number of its entries."""
         cdef int64_t n
@@ -238,7 +225,7 @@ cdef class Tally:
         cdef int64_t n = 0
         cdef bytes text
         names = tuple(labels)  # what says how many it has may say what it likes
-        buffer_reserve(column, len(names) + 1, sizeof(int32_t))
+        arena_reserve(self, column, len(names) + 1, sizeof(int32_t))
         for name in names:
             if not isinstance(name, str) or not name:
                 raise DataError(f"sentence {sentence}: the label {name!r} is not a string of characters")
@@ -295,10 +282,10 @@ cdef class Tally:
         cdef bint blank, between = not self.in_sentence
         cdef CutC cut
         # A token takes four bytes with its newline, and the blank line after it one.
-        buffer_reserve(&self.gold, n // 2 + 2, sizeof(int32_t))
-        buffer_reserve(&self.found, n // 2 + 2, sizeof(int32_t))
+        arena_reserve(self, &self.gold, n // 2 + 2, sizeof(int32_t))
+        arena_reserve(self, &self.found, n // 2 + 2, sizeof(int32_t))
         if self.words:
-            buffer_reserve(&self.cells, n // 2 + 2, 2 * sizeof(int64_t))
+            arena_reserve(self, &self.cells, n // 2 + 2, 2 * sizeof(int64_t))
         while at < end:
             stop = <const char*>memchr(at, b"\n", <size_t>(end - at))
             next_line = stop + 1 if stop != NULL else end
@@ -449,7 +436,7 @@ cdef class Tally:
         return 0
 
     cdef int begin_row(self, int64_t line) except -1 nogil:
-        reserve_zeroed(&self.by_sentence, &self.n_rows, self.n_rows + 1, sizeof(SentenceC))
+        reserve_zeroed(self, &self.by_sentence, &self.n_rows, self.n_rows + 1, sizeof(SentenceC))
         (<SentenceC*>self.by_sentence.data)[self.n_rows - 1].line = line
         return 0
 
@@ -473,11 +460,11 @@ cdef class Tally:
             text.decode()
         except UnicodeDecodeError:
             raise DataError(f"the label {text!r} is not valid UTF-8", self.path, line) from None
-        reserve_zeroed(&self.labels, &self.n_labels, i + 1, sizeof(LabelC))
-        reserve_zeroed(&self.spellings, &self.n_spellings, i + 1, sizeof(SpellingC))
+        reserve_zeroed(self, &self.labels, &self.n_labels, i + 1, sizeof(LabelC))
+        reserve_zeroed(self, &self.spellings, &self.n_spellings, i + 1, sizeof(SpellingC))
         (<SpellingC*>self.spellings.data)[i].same = i
         (<SpellingC*>self.spellings.data)[i].hash = string_hash(text, len(text))
-        reserve_zeroed(&self.by_label, &self.n_counted, i + 1, 3 * sizeof(int64_t))
+        reserve_zeroed(self, &self.by_label, &self.n_counted, i + 1, 3 * sizeof(int64_t))
         if self.raw and text not in (b"", b"O", self.outside):
             prefix, kind = b"B", text
         elif text in (b"", self.outside):

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from crfkit.rng cimport RngC
 from crfkit.loops.structs cimport SentenceC, weight_t
 
@@ -21,7 +21,7 @@ cdef object vector(object owner, str form, const void* data, int64_t n)
 cdef int take(dict state, str name, str form, void* data, int64_t n) except -1
 
 
-cdef class Trainer:
+cdef class Trainer(Arena):
     cdef readonly Dataset data
     cdef readonly Layout layout
     cdef readonly object options

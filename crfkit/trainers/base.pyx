@@ -32,7 +32,7 @@ from libc.string cimport memcpy, memset
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES
 
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport arena_reserve
 from crfkit.rng cimport rng_seed, rng_shuffle
 from crfkit.loops.structs cimport dataset_sentence
 
@@ -106,7 +106,7 @@ cdef class Trainer:
         if leader is not None:
             self.w = leader.w
             return
-        buffer_reserve(&self.cells, layout.c.n_cells + 1, sizeof(weight_t))
+        arena_reserve(self, &self.cells, layout.c.n_cells + 1, sizeof(weight_t))
         self.w = <weight_t*>self.cells.data
         memset(self.w, 0, layout.c.n_cells * sizeof(weight_t))
         if initial is not None:
@@ -115,9 +115,6 @@ cdef class Trainer:
                 raise ValueError("initial weights of another layout")
             if layout.c.n_cells:
                 memcpy(self.w, &start[0], layout.c.n_cells * sizeof(weight_t))
-
-    def __dealloc__(self):
-        buffer_free(&self.cells)
 
     def prepare(self, should_stop=None):
         """What is to be done before the first pass, if anything: yields {"loss": ...} after each part of it."""
@@ -170,19 +167,15 @@ cdef class OnlineTrainer(Trainer):
             self.out, self.threads = self.w, 1
             return
         rng_seed(&self.rng, <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF))
-        buffer_reserve(&self.order, data.c.n_seq + 1, sizeof(int32_t))
+        arena_reserve(self, &self.order, data.c.n_seq + 1, sizeof(int32_t))
         for s in range(data.c.n_seq):
             (<int32_t*>self.order.data)[s] = <int32_t>s
         self.sequences = <const int32_t*>self.order.data
         self.out = self.w
         if self.batch > 1:
-            buffer_reserve(&self.delta, layout.c.n_cells + 1, sizeof(weight_t))
+            arena_reserve(self, &self.delta, layout.c.n_cells + 1, sizeof(weight_t))
             self.out = <weight_t*>self.delta.data
             memset(self.out, 0, layout.c.n_cells * sizeof(weight_t))
-
-    def __dealloc__(self):
-        buffer_free(&self.order)
-        buffer_free(&self.delta)
 
     def sequence_order(self) -> list[int]:
         """The order in which the last pass took the sequences."""

@@ -31,7 +31,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
 from crfkit.loops.atomic cimport crfkit_prefetch, crfkit_spin_lock, crfkit_spin_unlock
@@ -96,17 +96,17 @@ cdef class Adf(OnlineTrainer):
         self.without_tau = layout.c
         self.without_tau.has_tau = 0
         if leader is not None or self.batch > 1:
-            buffer_reserve(&self.stamp_buffer, n, sizeof(int32_t))
+            arena_reserve(self, &self.stamp_buffer, n, sizeof(int32_t))
             self.stamps = <int32_t*>self.stamp_buffer.data
             memset(self.stamps, 0, n * sizeof(int32_t))
         if leader is not None:
             self.rows, self.locks = (<Adf>leader).rows, (<Adf>leader).locks
             return
         if self.threads > 1:
-            buffer_reserve(&self.lock_buffer, LOCKS, sizeof(int32_t))
+            arena_reserve(self, &self.lock_buffer, LOCKS, sizeof(int32_t))
             self.locks = <int32_t*>self.lock_buffer.data
             memset(self.locks, 0, LOCKS * sizeof(int32_t))
-        buffer_reserve(&self.row_buffer, n, sizeof(RowC))
+        arena_reserve(self, &self.row_buffer, n, sizeof(RowC))
         self.rows = <RowC*>self.row_buffer.data
         for k in range(n):
             self.rows[k].rate, self.rows[k].scale = self.rate0, 1
@@ -125,13 +125,6 @@ cdef class Adf(OnlineTrainer):
         except ImpossibleError:             # nothing forbids a label here: a score is not finite
             raise self.diverged(f" at sequence {self.sequence + 1} of a window") from None
         return loss
-
-    def __dealloc__(self):
-        buffer_free(&self.row_buffer)
-        buffer_free(&self.lock_buffer)
-        buffer_free(&self.stamp_buffer)
-        buffer_free(&self.u_values)
-        buffer_free(&self.b_values)
 
     # ------------------------------------------------------------------------------------------ rows
 
@@ -273,7 +266,7 @@ cdef class Adf(OnlineTrainer):
         cdef int64_t u, first = ptr[0], last = ptr[T]
         cdef double factor
         cdef float* made
-        buffer_reserve(buffer, last - first + 1, sizeof(float))
+        arena_reserve(self, buffer, last - first + 1, sizeof(float))
         made = <float*>buffer.data
         for u in range(first, last):
             if u + AHEAD < last:

@@ -9,7 +9,7 @@ from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport arena_reserve
 from crfkit.trainers.base cimport OnlineTrainer, take, vector
 
 
@@ -19,12 +19,9 @@ cdef class AveragedTrainer(OnlineTrainer):
 
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         if options.average:
-            buffer_reserve(&self.late, layout.c.n_cells + 1, sizeof(double))
+            arena_reserve(self, &self.late, layout.c.n_cells + 1, sizeof(double))
             self.u = <double*>self.late.data
             memset(self.u, 0, layout.c.n_cells * sizeof(double))
-
-    def __dealloc__(self):
-        buffer_free(&self.late)
 
     cdef int64_t instants(self) noexcept nogil:
         """How many weights the average is of: those after each step, unless a subclass counts otherwise."""

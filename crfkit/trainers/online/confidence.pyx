@@ -18,7 +18,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport arena_reserve
 from crfkit.decode.nbest cimport Search, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from .averaged cimport AveragedTrainer
@@ -38,7 +38,7 @@ cdef class ConfidenceTrainer(AveragedTrainer):
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         cdef int64_t k
         self.search, self.differences = Search(), Differences()
-        buffer_reserve(&self.variance_buffer, layout.c.n_cells + 1, sizeof(weight_t))
+        arena_reserve(self, &self.variance_buffer, layout.c.n_cells + 1, sizeof(weight_t))
         self.s = <weight_t*>self.variance_buffer.data
         for k in range(layout.c.n_cells):
             self.s[k] = 1
@@ -46,9 +46,6 @@ cdef class ConfidenceTrainer(AveragedTrainer):
             self.narrow(0, data.c.u_id, data.c.u_val, data.c.u_ptr[data.c.n_tok])
         if data.c.b_val != NULL:
             self.narrow(layout.c.A, data.c.b_id, data.c.b_val, data.c.b_ptr[data.c.n_tok])
-
-    def __dealloc__(self):
-        buffer_free(&self.variance_buffer)
 
     cdef void narrow(self, int64_t row, const int32_t* id, const float* value, int64_t n) noexcept nogil:
         """Smaller first variances for attributes with values above 1; `row` is that of the first of them."""

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from crfkit.loops.structs cimport LayoutC, SentenceC
 
 
@@ -11,7 +11,7 @@ cdef struct FeatureC:
     int64_t slot        # where the table names it
 
 
-cdef class Differences:
+cdef class Differences(Arena):
     """Scratch of one thread. After `take`, feature f < size has its weight in features[f].cell, and
     values[f * n + k] is what the true path has more of it than path k."""
     cdef int64_t n, size

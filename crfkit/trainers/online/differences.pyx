@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from libc.string cimport memset
 
 from crfkit.weights.layout cimport layout_cell, layout_rich_cell
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport arena_reserve
 from crfkit.loops.structs cimport LayoutC, SentenceC
 
 cdef enum:
@@ -42,11 +42,6 @@ cdef inline int64_t first_slot(int64_t cell, int64_t mask) noexcept nogil:
 
 
 cdef class Differences:
-
-    def __dealloc__(self):
-        buffer_free(&self.feature_buffer)
-        buffer_free(&self.value_buffer)
-        buffer_free(&self.table)
 
     cdef int take(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t n) except -1 nogil:
         """Compare n paths, which stand one after the other, with the true one."""
@@ -104,8 +99,8 @@ cdef class Differences:
             if self.features[table[slot] - 1].cell == cell:
                 return self.values + (table[slot] - 1) * self.n
             slot = (slot + 1) & self.mask
-        buffer_reserve(&self.feature_buffer, self.size + 1, sizeof(FeatureC))
-        buffer_reserve(&self.value_buffer, (self.size + 1) * self.n, sizeof(double))
+        arena_reserve(self, &self.feature_buffer, self.size + 1, sizeof(FeatureC))
+        arena_reserve(self, &self.value_buffer, (self.size + 1) * self.n, sizeof(double))
         self.features, self.values = <FeatureC*>self.feature_buffer.data, <double*>self.value_buffer.data
         self.features[self.size].cell, self.features[self.size].slot = cell, slot
         memset(self.values + self.size * self.n, 0, self.n * sizeof(double))
@@ -120,7 +115,7 @@ cdef class Differences:
             int32_t* table
         if slots > <int64_t>1 << 31:
             raise MemoryError("too many features differ in one sequence")
-        buffer_reserve(&self.table, slots, sizeof(int32_t))
+        arena_reserve(self, &self.table, slots, sizeof(int32_t))
         table = <int32_t*>self.table.data
         self.mask = slots - 1
         memset(table, 0, slots * sizeof(int32_t))

@@ -15,7 +15,7 @@ from crfkit.weights.history cimport ANY, layout_history_cell
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout, layout_cell
 from crfkit.decode.lookahead cimport ChoiceC, Lookahead as Search
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport LayoutC, SentenceC
 from .averaged cimport AveragedTrainer
 from .paths cimport change
@@ -33,12 +33,8 @@ cdef class Lookahead(AveragedTrainer):
         self.search = Search(layout, self.lattice, options.depth, shared)
         self.search.w = self.w
         self.margin = options.margin
-        buffer_reserve(&self.right, options.depth + 1, sizeof(uint16_t))
-        buffer_reserve(&self.wrong, options.depth + 1, sizeof(uint16_t))
-
-    def __dealloc__(self):
-        buffer_free(&self.right)
-        buffer_free(&self.wrong)
+        arena_reserve(self, &self.right, options.depth + 1, sizeof(uint16_t))
+        arena_reserve(self, &self.wrong, options.depth + 1, sizeof(uint16_t))
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef ChoiceC choice

@@ -19,7 +19,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.decode.nbest cimport Search, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from .averaged cimport AveragedTrainer
@@ -74,9 +74,6 @@ cdef class Mira(AveragedTrainer):
         self.search, self.differences = Search(), Differences()
         self.n, self.most = options.nbest, options.aggressiveness
 
-    def __dealloc__(self):
-        buffer_free(&self.numbers)
-
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
             LatticeC* lat = &self.lattice.c
@@ -87,7 +84,7 @@ cdef class Mira(AveragedTrainer):
         n = search_nbest(self.search, lat, self.n, 0, 1)
         if n == 0:
             raise ImpossibleError(IMPOSSIBLE)
-        buffer_reserve(&self.numbers, <int64_t>n * (n + 2), sizeof(double))
+        arena_reserve(self, &self.numbers, <int64_t>n * (n + 2), sizeof(double))
         missing = <double*>self.numbers.data
         worst = self.margins(sent, n, missing)
         loss[0] += sent.weight * worst

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.weights.layout cimport layout_cell, layout_rich_cell
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport Arena, BufferC, arena_reserve
 from crfkit.loops.structs cimport LayoutC, SentenceC, weight_t
 
 
@@ -17,19 +17,14 @@ cdef struct PathsC:         # scratch
     BufferC shares
 
 
-cdef inline int paths_reserve(PathsC* scratch, const LayoutC* layout, int64_t n) except -1 nogil:
-    """Room for up to n paths; of a scratch that was filled with zeros at first."""
+cdef inline int paths_reserve(Arena arena, PathsC* scratch, const LayoutC* layout, int64_t n) except -1 nogil:
+    """Room for up to n paths, in a scratch that stands in the object `arena`."""
     cdef int64_t k, size = <int64_t>layout.L * layout.P
     if scratch.amounts.data == NULL:
-        buffer_reserve(&scratch.amounts, size, sizeof(double))
+        arena_reserve(arena, &scratch.amounts, size, sizeof(double))
         for k in range(size):
             (<double*>scratch.amounts.data)[k] = 0
-    return buffer_reserve(&scratch.shares, n + 1, sizeof(ShareC))
-
-
-cdef inline void paths_free(PathsC* scratch) noexcept nogil:
-    buffer_free(&scratch.amounts)
-    buffer_free(&scratch.shares)
+    return arena_reserve(arena, &scratch.shares, n + 1, sizeof(ShareC))
 
 
 cdef inline void add_share(PathsC* scratch, int64_t P, int32_t prev, int32_t label, double amount,

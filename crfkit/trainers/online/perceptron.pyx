@@ -8,10 +8,10 @@ from libc.stdint cimport int32_t, uint16_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport LatticeC, SentenceC
 from .averaged cimport AveragedTrainer
-from .paths cimport PathsC, follow_paths, paths_free, paths_reserve
+from .paths cimport PathsC, follow_paths, paths_reserve
 
 
 cdef class Perceptron(AveragedTrainer):
@@ -20,12 +20,8 @@ cdef class Perceptron(AveragedTrainer):
     cdef PathsC paths
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
-        buffer_reserve(&self.best, data.c.longest + 1, sizeof(uint16_t))
-        paths_reserve(&self.paths, &layout.c, 1)
-
-    def __dealloc__(self):
-        buffer_free(&self.best)
-        paths_free(&self.paths)
+        arena_reserve(self, &self.best, data.c.longest + 1, sizeof(uint16_t))
+        paths_reserve(self, &self.paths, &layout.c, 1)
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:

@@ -19,10 +19,10 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.decode.nbest cimport Search, search_beam, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC
-from .paths cimport PathsC, follow_paths, paths_free, paths_reserve
+from .paths cimport PathsC, follow_paths, paths_reserve
 from crfkit.trainers.base cimport OnlineTrainer
 from .scaled cimport ScaledTrainer
 
@@ -47,10 +47,6 @@ cdef class Sapo(ScaledTrainer):
         self.n, self.ratio = options.nbest, options.ratio
         self.width = options.beam if options.search == "beam" else 0
 
-    def __dealloc__(self):
-        paths_free(&self.paths)
-        buffer_free(&self.probability)
-
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
             LatticeC* lat = &self.lattice.c
@@ -67,8 +63,8 @@ cdef class Sapo(ScaledTrainer):
             found = search_nbest(self.search, lat, self.n, self.ratio, self.scale)
         if found == 0:
             raise ImpossibleError(IMPOSSIBLE)
-        paths_reserve(&self.paths, &self.layout.c, found)
-        buffer_reserve(&self.probability, found, sizeof(double))
+        paths_reserve(self, &self.paths, &self.layout.c, found)
+        arena_reserve(self, &self.probability, found, sizeof(double))
         probability = <double*>self.probability.data
         for k in range(found):
             probability[k] = K.exp(self.scale * (self.search.scores[k] - self.search.scores[0]))

@@ -21,7 +21,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC
 from crfkit.trainers.base cimport take, vector
 from .scaled cimport ScaledTrainer
@@ -38,12 +38,9 @@ cdef class Sgd(ScaledTrainer):
         self.l1, self.due = options.l1 / self.updates_a_pass(), 0
         if self.l1 > 0:
             self.threads = 1        # what weights have received is not shared
-            buffer_reserve(&self.received_buffer, layout.c.n_cells + 1, sizeof(double))
+            arena_reserve(self, &self.received_buffer, layout.c.n_cells + 1, sizeof(double))
             self.received = <double*>self.received_buffer.data
             memset(self.received, 0, layout.c.n_cells * sizeof(double))
-
-    def __dealloc__(self):
-        buffer_free(&self.received_buffer)
 
     def state(self):
         state = ScaledTrainer.state(self)
