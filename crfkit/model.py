@@ -11,7 +11,7 @@ import array
 import heapq
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
@@ -82,8 +82,7 @@ class Model:
 
         self.name, self.header, self.sections, self.verified = name, _checked(header), sections, verify
         try:
-            text = header["template"]
-            self.template = None if text is None else _template(text, header.get("column_names"))
+            self.template = template_of(header)
             self.search = Search.of(header)
             if self.search is None and self.template is not None and self.template.history_line is not None:
                 raise ModelFileError(f"its template sees labels given before, which {header['algorithm']} cannot use")
@@ -204,7 +203,7 @@ class Model:
 
     @cached_property
     def _attribute_names(self) -> tuple[list[str], list[str]]:
-        of_u, of_b = ([name.decode() for name in self.index.attributes(bigram)] for bigram in (False, True))
+        of_u, of_b = ([name.decode(errors="backslashreplace") for name in self.index.attributes(bigram)] for bigram in (False, True))
         return of_u, of_b
 
 
@@ -229,9 +228,13 @@ def _checked(header: dict[str, Any]) -> dict[str, Any]:
     return header
 
 
-def _template(text: str, column_names: Any) -> Template:
+def template_of(header: Mapping[str, Any]) -> Template | None:
+    """The template that the header of a model holds."""
     from .errors import TemplateError
 
+    text, column_names = header["template"], header["column_names"]
+    if text is None:
+        return None
     try:
         names = {name: number for number, name in enumerate(column_names or ())}
         template = Template.parse(text, columns=names)
@@ -239,7 +242,7 @@ def _template(text: str, column_names: Any) -> Template:
         raise ModelFileError(f"the template in the header cannot be read: {error}") from None
     if column_names is not None and max(template.columns, default=-1) >= len(column_names):
         raise ModelFileError("the template in the header uses a column without a name, the others have names")
-    return template
+    return replace(template, by_string=header.get("by_string") is True)
 
 
 def build(layout: Layout, weights: array.array, builder: Any, header: dict[str, Any]) -> Model:

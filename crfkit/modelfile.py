@@ -63,9 +63,9 @@ _DTYPE_OF = {(code, size): name for name, (code, size) in DTYPES.items()}
 _DTYPE_OF |= {("l", 4): "int32", ("L", 4): "uint32", ("l", 8): "int64", ("L", 8): "uint64"}
 
 _FOREIGN = (
-    (b"lCRF", "a CRFsuite model; crfkit cannot read it, train a new one from the same data"),
-    (b"#mdl#", "a Wapiti model; crfkit cannot read it, train a new one with the same patterns"),
-    (b"d\0\0\0", "a CRF++ binary model; crfkit cannot read it, train a new one with the same template"),
+    (b"lCRF", "a CRFsuite model; crfkit convert makes one of crfkit's of it"),
+    (b"#mdl#", "a Wapiti model; crfkit convert makes one of crfkit's of it"),
+    (b"d\0\0\0", "a CRF++ binary model; crfkit convert makes one of crfkit's of it"),
     (b"\x1f\x8b", "compressed with gzip; gunzip it first"),
     (b"\x80", "a Python pickle, which crfkit never loads"),
     (b"version https://git-lfs", "a Git LFS pointer instead of the file itself; run git lfs pull"),

@@ -22,7 +22,7 @@ from crfkit.template.parsing import Template
 from crfkit.text.rows import Rows
 
 from .errors import DataError, OptionError, TemplateError, UnsupportedError
-from .model import Search
+from .model import Search, template_of
 from .options import MOST_THREADS, WITHOUT_PROBABILITIES, plain, shown
 
 if TYPE_CHECKING:
@@ -84,10 +84,7 @@ class Tagger:
 
     @cached_property
     def _template(self) -> Template | None:
-        text, names = self.header["template"], self.header["column_names"]
-        if text is None:
-            return None
-        return Template.parse(text, columns=None if names is None else {name: number for number, name in enumerate(names)})
+        return template_of(self.header)
 
     def __reduce__(self):
         if self.model is None:
@@ -345,11 +342,11 @@ def _check_threads(threads: Any) -> None:
 def load(
     path_or_bytes: Any, *, constraints: str | os.PathLike[str] | None = None, verify: bool = True
 ) -> Tagger:
-    """Open a model file, or the bytes of one, for tagging. With verify=False that takes no time, whatever the
+    """Open a model file, or the bytes of one, for tagging; models of CRFsuite, CRF++ and Wapiti, too. With verify=False that takes no time, whatever the
     size; what is used is checked when it is used."""
-    from crfkit import model
+    from crfkit import foreign
 
-    return Tagger(model.load(path_or_bytes, verify), constraints)
+    return Tagger(foreign.load(path_or_bytes, verify), constraints)
 
 
 def available_cpus() -> int:

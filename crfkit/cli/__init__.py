@@ -1,4 +1,4 @@
-"""The command line: `crfkit learn | tag | eval | dump`.
+"""The command line: `crfkit learn | tag | eval | dump | convert`.
 
 A command lives in its own module and is imported only when it is called, so that `crfkit eval` does not
 wait for the trainers. The one-line helps stand here for the same reason.
@@ -21,6 +21,7 @@ COMMANDS = {
     "tag": "Label data with a model.",
     "eval": "Score predicted labels against gold labels.",
     "dump": "Show a model as text.",
+    "convert": "Make one kind of model of another.",
 }
 
 

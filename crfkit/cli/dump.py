@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import islice
 
 import click
 
+from crfkit import foreign
 from crfkit.errors import OptionError
-from crfkit.model import load
 
-from .common import HELP_FLAGS, debug_option, write_output
+from .common import HELP_FLAGS, debug_option, standard_output, write_all, write_output
 
 LINES_AT_ONCE = 10000
 
@@ -22,8 +23,10 @@ LINES_AT_ONCE = 10000
 @click.option("--template", is_flag=True, help="The template, as it was given.")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="The N weights of greatest absolute value only, greatest first.")
 @click.option("--attribute", metavar="NAME", help="The weights of one attribute only, such as U02:the; * for plain label pairs.")
+@click.option("--layout", type=click.Choice(["original", "crfkit"]), default="original",
+              help="Models of other programs as these print them, with all digits they have, or as crfkit's.  [default: original]")  # fmt: skip
 @debug_option
-def dump_command(model: str, header: bool, labels: bool, template: bool, top: int | None, attribute: str | None) -> None:
+def dump_command(model: str, header: bool, labels: bool, template: bool, top: int | None, attribute: str | None, layout: str) -> None:
     """Print the weights of MODEL that are not zero, or other parts of it.
 
     A line has four columns between tabs: the attribute (* for plain label pairs), the previous label (# where the
@@ -32,7 +35,12 @@ def dump_command(model: str, header: bool, labels: bool, template: bool, top: in
     """
     if sum((header, labels, template, top is not None or attribute is not None)) > 1:
         raise click.UsageError("--header, --labels, --template and weights are different things to show; choose one")
-    opened = load(model)
+    whole = not (header or labels or template or top is not None or attribute is not None)
+    lines = foreign.dump(model) if whole and layout == "original" else None
+    if lines is not None:
+        _write(lines)
+        return
+    opened = foreign.load(model)
     if header:
         write_output(json.dumps(opened.header, indent=2, ensure_ascii=False) + "\n")
     elif labels:
@@ -42,6 +50,11 @@ def dump_command(model: str, header: bool, labels: bool, template: bool, top: in
             raise OptionError(f"{model}: trained on attribute lines, there is no template")
         write_output(opened.template.text)
     else:
-        lines = opened.dump_lines(top, attribute)
+        _write(opened.dump_lines(top, attribute))
+
+
+def _write(lines: Iterator[str]) -> None:
+    """Print many lines."""
+    with standard_output() as stream:
         while some := list(islice(lines, LINES_AT_ONCE)):
-            write_output("".join(some))
+            write_all(stream, "".join(some).encode(errors="surrogateescape"))

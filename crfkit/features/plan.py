@@ -123,7 +123,7 @@ class Plan:
             self.columns = sorted(template.columns)
             self._add_lines(template)
         self.separators = self._separators()
-        self._mark_by_string()
+        self._mark_by_string(template is not None and template.by_string)
 
     def _add_lines(self, template: Template) -> None:
         for line in template.lines:
@@ -213,12 +213,12 @@ class Plan:
         inner = {byte for node in self.nodes for slot in node.slots for byte in b"".join(slot.literals[1:-1])}
         return bytes(sorted(inner))
 
-    def _mark_by_string(self) -> None:
-        """Find the slots whose strings other cells or another slot could give too."""
+    def _mark_by_string(self, every: bool) -> None:
+        """Find the slots whose strings other cells or another slot could give too; or mark `every` slot."""
         for bigram in (False, True):
             slots = [slot for node in self.nodes for slot in node.slots if slot.bigram == bigram]
             for slot in slots:
-                slot.by_string = not all(slot.literals[1:-1])
+                slot.by_string = every or not all(slot.literals[1:-1])
             # In sorted order, all that begin with a literal follow it without a gap.
             begun: list[Slot] = []
             for slot in sorted(slots, key=lambda slot: slot.literals[0]):

@@ -16,8 +16,9 @@ from typing import Any
 
 from crfkit import options as trainer_options
 from crfkit.errors import OptionError
+from crfkit.foreign import load
 from crfkit.learning import streaming
-from crfkit.model import Model, build, load
+from crfkit.model import Model, build
 from crfkit.template.parsing import Template
 from crfkit.text.sources import listed
 

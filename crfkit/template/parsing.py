@@ -71,6 +71,7 @@ class Template:
     lines: tuple[Line, ...]
     text: str
     path: str | None = None
+    by_string: bool = False  # a model's: attributes are known by their strings alone
 
     @classmethod
     def parse(cls, text: str, path: str | None = None, columns: Mapping[str, int] | None = None) -> Template:

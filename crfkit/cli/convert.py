@@ -1,0 +1,34 @@
+"""`crfkit convert`: models of other programs, from and to."""
+
+from __future__ import annotations
+
+import click
+
+from crfkit import foreign
+from crfkit.errors import OptionError
+
+from .common import HELP_FLAGS, debug_option, refuse_overwriting
+
+
+@click.command("convert", short_help="Make one kind of model of another.", context_settings=HELP_FLAGS)
+@click.argument("source", type=click.Path())
+@click.argument("target", type=click.Path())
+@click.option("--to", type=click.Choice(foreign.FORMATS), default=foreign.CRFKIT, help="The program that TARGET is for.  [default: crfkit]")
+@click.option("--template", type=click.Path(), metavar="FILE", help="The template that made the attributes of a model without one.")
+@debug_option
+@click.pass_context
+def convert_command(ctx: click.Context, source: str, target: str, to: str, template: str | None) -> None:
+    """Write the model SOURCE to TARGET in the format of another program.
+
+    \b
+    crfkit convert ner.crfsuite ner.model
+    crfkit convert --to crfpp-text chunking.model chunking.txt
+
+    SOURCE is a model of crfkit, CRFsuite, CRF++ (binary or text) or Wapiti, told by its content. The labels are those
+    of SOURCE on every input. What the other format has no room for is an error: CRFsuite, for instance, has no templates.
+    """
+    try:
+        refuse_overwriting("TARGET", target, (source, template))
+    except OptionError as error:
+        raise click.UsageError(str(error), ctx) from None
+    foreign.convert(source, target, to, template)

@@ -1,0 +1,13 @@
+"""Models of other programs: CRFsuite, CRF++, Wapiti. Files are told by what stands at their beginning.
+
+    reader(start).read(data) -> Parts       a file taken apart, checked; a module a format
+    model_of(parts) -> Model                for crfkit's tagger
+    parts_of(model) -> Parts                and back
+    writer(name).write(parts) -> bytes
+
+`load` opens any model, `convert` makes one kind of another.
+"""
+
+from .opening import CRFKIT, FORMATS, convert, dump, load, model_bytes, read
+
+__all__ = ["CRFKIT", "FORMATS", "convert", "dump", "load", "model_bytes", "read"]

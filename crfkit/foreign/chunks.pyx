@@ -1,0 +1,235 @@
+"""The parts of CRFsuite's model files: tables of strings (CQDB) and lists of features. Nothing in a file is trusted.
+
+    CQDB    header, 256 references to hash tables, records (id, length, key), hash tables, records by id
+    FEAT    features: type, source, target (32 bits each), weight (a double)
+    LFRF    of each label: where the list of its features stands; the lists; AFRF: the same of attributes
+
+Every number is little-endian and has 32 bits; offsets inside a table of strings count from its beginning.
+"""
+
+import array
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memchr, memcpy
+
+from crfkit.features.strings cimport StringTable, strings_get
+
+from crfkit.errors import ModelFileError
+
+cdef enum:
+    TABLES = 256
+    CQDB_HEADER = 24
+    RECORDS = 24 + 8 * 256      # where the first record of a table of strings stands
+    BYTE_ORDER = 0x62445371
+    FEATURE = 20
+
+
+cdef inline uint32_t number(const uint8_t* at) noexcept nogil:
+    return at[0] | <uint32_t>at[1] << 8 | <uint32_t>at[2] << 16 | <uint32_t>at[3] << 24
+
+
+cdef inline void put(uint8_t* at, uint32_t value) noexcept nogil:
+    at[0], at[1], at[2], at[3] = value & 0xFF, value >> 8 & 0xFF, value >> 16 & 0xFF, value >> 24
+
+
+cdef inline double weight_at(const uint8_t* at) noexcept nogil:
+    cdef double weight
+    memcpy(&weight, at, 8)
+    return weight
+
+
+cdef const uint8_t* chunk(const uint8_t[::1] data, int64_t offset, bytes magic, int64_t header, int64_t* size) except NULL:
+    """Where a chunk begins, and its size, which leaves room for its header and lies within the file."""
+    name = magic.decode()
+    if offset < 0 or offset > data.shape[0] - header:
+        raise ModelFileError(f"damaged: the chunk {name} should stand at byte {offset}, the file has {data.shape[0]}")
+    cdef const uint8_t* start = &data[0] + offset
+    if (<const char*>start)[:4] != magic:
+        raise ModelFileError(f"damaged: no chunk {name} at byte {offset}")
+    size[0] = number(start + 4)
+    if size[0] < header or size[0] > data.shape[0] - offset:
+        raise ModelFileError(f"damaged: the chunk {name} has {size[0]} bytes, from {header} to {data.shape[0] - offset} are possible")
+    return start
+
+
+def read_strings(const uint8_t[::1] data not None, int64_t offset, int64_t n, str what not None):
+    """The n strings of a CQDB table, in the order of their ids."""
+    cdef int64_t size, i, k, by_id, at, length
+    cdef const uint8_t* start = chunk(data, offset, b"CQDB", RECORDS, &size)
+    cdef StringTable table = StringTable()
+    if number(start + 12) != BYTE_ORDER:
+        raise ModelFileError("damaged: a table of strings in another order of bytes")
+    k, by_id = number(start + 16), number(start + 20)
+    if k < n or n > (size - CQDB_HEADER) // 4 or by_id > size - 4 * n:
+        raise ModelFileError(f"damaged: a table of {k} strings, there should be {n} {what}s")
+    for i in range(n):
+        at = number(start + by_id + 4 * i)
+        if at < RECORDS or at > size - 8:
+            raise ModelFileError(f"damaged: {what} {i} has no name")
+        length = number(start + at + 4)
+        if number(start + at) != i or length < 1 or length > size - 8 - at or start[at + 8 + length - 1] != 0:
+            raise ModelFileError(f"damaged: the name of {what} {i} is not where it should be")
+        if table.intern(<const char*>start + at + 8, length - 1) != i:
+            raise ModelFileError(f"damaged: a second {what} {table[table.find((<const char*>start + at + 8)[:length - 1])]!r}")
+    return table
+
+
+def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t references, bytes magic not None, int64_t n, int64_t n_labels):
+    """The features that n labels or attributes refer to: (where each row begins, labels, weights). Labels ascend within a
+    row; weights that one label has twice are added."""
+    cdef:
+        int64_t size, list_size, n_features, i, k, f, at, begin, length, total = 0
+        uint32_t label
+        const uint8_t* table = chunk(data, features, b"FEAT", 12, &size)
+        const uint8_t* lists = chunk(data, references, magic, 12, &list_size)
+        const uint8_t* file = &data[0]
+    n_features = number(table + 8)
+    if n_features > (size - 12) // FEATURE:
+        raise ModelFileError(f"damaged: {n_features} features do not fit into {size} bytes")
+    if number(lists + 8) < n or n > (list_size - 12) // 4:
+        raise ModelFileError(f"damaged: the chunk {magic.decode()} has {number(lists + 8)} lists, expected {n}")
+    starts = array.array("q", bytes(8 * (n + 1)))
+    cdef int64_t[::1] start = starts
+    for i in range(n):
+        at = number(lists + 12 + 4 * i)
+        if at < references or at > references + list_size - 4:
+            raise ModelFileError(f"damaged: list {i} of the chunk {magic.decode()} stands outside it")
+        length = number(file + at)
+        if length > (references + list_size - at - 4) // 4:
+            raise ModelFileError(f"damaged: list {i} of the chunk {magic.decode()} is longer than the chunk")
+        total += length
+        start[i + 1] = total
+        if total > list_size // 4:  # lists that share their bytes could fill the memory
+            raise ModelFileError(f"damaged: the lists of the chunk {magic.decode()} overlap")
+    labels, weights = array.array("H", bytes(2 * total)), array.array("d", bytes(8 * total))
+    cdef uint16_t[::1] label_of = labels if total else None
+    cdef double[::1] weight_of = weights if total else None
+    total = begin = 0
+    for i in range(n):
+        at = number(lists + 12 + 4 * i)
+        length, begin = start[i + 1] - begin, start[i + 1]
+        start[i] = total
+        for k in range(length):
+            f = number(file + at + 4 + 4 * k)
+            if f >= n_features:
+                raise ModelFileError(f"damaged: feature {f} of {n_features}")
+            label = number(table + 12 + f * FEATURE + 8)
+            if label >= n_labels:
+                raise ModelFileError(f"damaged: feature {f} names label {label} of {n_labels}")
+            total += insert(label_of, weight_of, start[i], total, <uint16_t>label, weight_at(table + 12 + f * FEATURE + 12))
+    start[n] = total
+    return starts, labels[:total], weights[:total]
+
+
+cdef int64_t insert(uint16_t[::1] labels, double[::1] weights, int64_t first, int64_t end, uint16_t label, double weight) noexcept:
+    """Put a feature into the row from first to end; 1 if the row is longer now."""
+    cdef int64_t at = end
+    while at > first and labels[at - 1] > label:
+        at -= 1
+    if at > first and labels[at - 1] == label:
+        weights[at - 1] += weight
+        return 0
+    cdef int64_t k
+    for k in range(end, at, -1):
+        labels[k], weights[k] = labels[k - 1], weights[k - 1]
+    labels[at], weights[at] = label, weight
+    return 1
+
+
+cdef inline uint32_t rotated(uint32_t x, int k) noexcept nogil:
+    return x << k | x >> (32 - k)
+
+
+cdef uint32_t string_hash(const uint8_t* key, int64_t n) noexcept nogil:
+    """The hash of CQDB: B. Jenkins, lookup3 (little-endian), with initial value 0."""
+    cdef uint32_t a = <uint32_t>0xDEADBEEF + <uint32_t>n, b, c
+    cdef uint32_t part[3]
+    cdef int64_t i
+    b = c = a
+    while n > 12:
+        a += number(key)
+        b += number(key + 4)
+        c += number(key + 8)
+        a = (a - c) ^ rotated(c, 4)
+        c += b
+        b = (b - a) ^ rotated(a, 6)
+        a += c
+        c = (c - b) ^ rotated(b, 8)
+        b += a
+        a = (a - c) ^ rotated(c, 16)
+        c += b
+        b = (b - a) ^ rotated(a, 19)
+        a += c
+        c = (c - b) ^ rotated(b, 4)
+        b += a
+        key += 12
+        n -= 12
+    if n == 0:
+        return c
+    part[0] = part[1] = part[2] = 0
+    for i in range(n):
+        part[i >> 2] |= <uint32_t>key[i] << (8 * (i & 3))
+    a += part[0]
+    b += part[1]
+    c += part[2]
+    c = (c ^ b) - rotated(b, 14)
+    a = (a ^ c) - rotated(c, 11)
+    b = (b ^ a) - rotated(a, 25)
+    c = (c ^ b) - rotated(b, 16)
+    a = (a ^ c) - rotated(c, 4)
+    b = (b ^ a) - rotated(a, 14)
+    return (c ^ b) - rotated(b, 24)
+
+
+def write_strings(StringTable strings not None):
+    """A CQDB table of strings. None of them may contain a zero byte: it is where they end."""
+    cdef:
+        int64_t i, k, n = strings.c.n, length, at = RECORDS
+        uint32_t h
+        const char* s
+        int64_t count[TABLES]
+        int64_t begin[TABLES]
+    for k in range(TABLES):
+        count[k] = 0
+    hashes, places = array.array("I", bytes(4 * n)), array.array("I", bytes(4 * n))
+    cdef uint32_t[::1] hash_of = hashes if n else None
+    cdef uint32_t[::1] place = places if n else None
+    records = bytearray()
+    for i in range(n):
+        length = strings_get(&strings.c, <int32_t>i, &s)
+        if memchr(s, 0, <size_t>length) != NULL:
+            raise ModelFileError(f"{s[:length]!r} contains a zero byte, which ends a string in CRFsuite's format")
+        key = s[:length] + b"\0"
+        h = string_hash(key, length + 1)
+        hash_of[i], place[i] = h, <uint32_t>(RECORDS + len(records))
+        records += (<uint32_t>i).to_bytes(4, "little") + (length + 1).to_bytes(4, "little") + key
+        count[h % TABLES] += 2
+        if len(records) > 0x7FFFFFFF:
+            raise ModelFileError("the names take more than the 2 GB that CRFsuite's format has room for")
+    at += len(records)
+    for k in range(TABLES):
+        begin[k] = at if count[k] else 0
+        at += 8 * count[k]
+    whole = bytearray(at + 4 * n)
+    cdef uint8_t[::1] out = whole
+    cdef uint8_t* slot
+    whole[:4] = b"CQDB"
+    put(&out[4], <uint32_t>(at + 4 * n))
+    put(&out[12], BYTE_ORDER)
+    put(&out[16], <uint32_t>n)
+    put(&out[20], <uint32_t>at if n else 0)
+    for k in range(TABLES):
+        put(&out[CQDB_HEADER + 8 * k], <uint32_t>begin[k])
+        put(&out[CQDB_HEADER + 8 * k + 4], <uint32_t>count[k])
+    whole[RECORDS : RECORDS + len(records)] = records
+    for i in range(n):
+        k = hash_of[i] % TABLES
+        length = (hash_of[i] >> 8) % count[k]
+        slot = &out[begin[k] + 8 * length]
+        while number(slot + 4):
+            length = (length + 1) % count[k]
+            slot = &out[begin[k] + 8 * length]
+        put(slot, hash_of[i])
+        put(slot + 4, place[i])
+        put(&out[at + 4 * i], place[i])
+    return bytes(whole)

@@ -1,0 +1,159 @@
+"""CRFsuite's model files: a header, features with weights in double precision, the names of labels and attributes.
+
+    0x00  lCRF, size of the file, FOMC, version, 0, labels, attributes
+    0x1c  where the chunks stand: features, labels, attributes, features of labels, features of attributes
+
+chunks.pyx has the chunks. All offsets have 32 bits: a file has less than 4 GB.
+"""
+
+from __future__ import annotations
+
+import array
+import struct
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from crfkit.errors import ModelFileError, UnsupportedError
+
+from .parts import Parts, Rows, decoded
+
+if TYPE_CHECKING:
+    pass
+
+NAME = "crfsuite"
+MAGIC = b"lCRF"
+
+_HEADER = struct.Struct("<4sI4s4I5I")
+_CHUNK = struct.Struct("<4sII")
+_FEATURE = struct.Struct("<3Id")
+_VERSION = 100
+_FIELDS = ("size", "type", "version", "num_features", "num_labels", "num_attrs")
+_OFFSETS = ("off_features", "off_labels", "off_attrs", "off_labelrefs", "off_attrrefs")
+
+
+def recognises(start: bytes) -> bool:
+    """Whether a file that begins like this is one of CRFsuite's models."""
+    return start.startswith(MAGIC)
+
+
+def read(data: memoryview) -> Parts:
+    """Take a model apart, in which nothing is trusted."""
+    from .chunks import read_rows, read_strings
+
+    header = _header(data)
+    n_labels, n_attributes = header["num_labels"], header["num_attrs"]
+    labels = decoded(read_strings(data, header["off_labels"], n_labels, "label"))
+    names = read_strings(data, header["off_attrs"], n_attributes, "attribute")
+    unigrams = Rows(names, *read_rows(data, header["off_features"], header["off_attrrefs"], b"AFRF", n_attributes, n_labels))
+    ptr, after, weights = read_rows(data, header["off_features"], header["off_labelrefs"], b"LFRF", n_labels, n_labels)
+    pairs = array.array("d", bytes(8 * n_labels**2)) if len(after) else None
+    if pairs is not None:
+        for before in range(n_labels):
+            for at in range(ptr[before], ptr[before + 1]):
+                pairs[before * n_labels + after[at]] = weights[at]
+    return Parts(NAME, labels, unigrams, Rows.empty(), pairs)
+
+
+def _header(data: memoryview) -> dict[str, int]:
+    """What the first 48 bytes say."""
+    if len(data) < _HEADER.size:
+        raise ModelFileError(f"damaged: truncated to {len(data)} bytes")
+    magic, *values = _HEADER.unpack_from(data)
+    header = dict(zip((*_FIELDS, *_OFFSETS), values, strict=True))
+    if magic != MAGIC or header["type"] != b"FOMC":
+        raise ModelFileError("not a first-order model of CRFsuite, the only kind that it writes")
+    if header["version"] != _VERSION:
+        raise ModelFileError(f"a CRFsuite model of version {header['version']}, expected {_VERSION}")
+    if header["size"] != len(data):
+        raise ModelFileError(f"damaged: {len(data)} bytes, the header says {header['size']}")
+    if not 1 <= header["num_labels"] <= 0xFFFF:
+        raise ModelFileError(f"{header['num_labels']} labels, 1 to 65535 are possible")
+    return header
+
+
+def dump(data: memoryview) -> Iterator[str]:
+    """The model as CRFsuite prints it."""
+    parts, header = read(data), _header(data)
+    yield "FILEHEADER = {\n  magic: lCRF\n"
+    yield f"  size: {header['size']}\n  type: FOMC\n"
+    for name in _FIELDS[2:]:
+        yield f"  {name}: {header[name]}\n"
+    for name in _OFFSETS:
+        yield f"  {name}: 0x{header[name]:X}\n"
+    yield "}\n\nLABELS = {\n"
+    for number, label in enumerate(parts.labels):
+        yield f"  {number:5d}: {label}\n"
+    yield "}\n\nATTRIBUTES = {\n"
+    names = [name.decode(errors="surrogateescape") for name in parts.unigrams.names]
+    for number, name in enumerate(names):
+        yield f"  {number:5d}: {name}\n"
+    yield "}\n\nTRANSITIONS = {\n"
+    for before, after, weight in _pairs(parts):
+        yield f"  (1) {parts.labels[before]} --> {parts.labels[after]}: {weight:f}\n"
+    yield "}\n\nSTATE_FEATURES = {\n"
+    rows = parts.unigrams
+    for attribute, name in enumerate(names):
+        for at in range(rows.ptr[attribute], rows.ptr[attribute + 1]):
+            yield f"  (0) {name} --> {parts.labels[rows.label[at]]}: {rows.weight[at]:f}\n"
+    yield "}\n\n"
+
+
+def _pairs(parts: Parts) -> Iterator[tuple[int, int, float]]:
+    """The pairs of labels that have a weight."""
+    if parts.pairs is not None:
+        for place, weight in enumerate(parts.pairs):
+            if weight:
+                yield *divmod(place, len(parts.labels)), weight
+
+
+def write(parts: Parts) -> bytes:
+    """The bytes of a model file."""
+    from crfkit.features.strings import StringTable
+
+    from .chunks import write_strings
+
+    if parts.template is not None:
+        raise UnsupportedError("a CRFsuite model has no template: only models of attribute lines (--format crfsuite) can become one")
+    rows = parts.unigrams
+    features: list[bytes] = []
+    of_attributes: list[range] = []
+    kept = array.array("i")
+    for attribute in range(len(rows.names)):
+        mine = [at for at in range(rows.ptr[attribute], rows.ptr[attribute + 1]) if rows.weight[at]]
+        if mine:
+            of_attributes.append(range(len(features), len(features) + len(mine)))
+            features += [_FEATURE.pack(0, len(kept), rows.label[at], rows.weight[at]) for at in mine]
+            kept.append(attribute)
+    of_labels: list[list[int]] = [[] for _ in parts.labels]
+    for before, after, weight in _pairs(parts):
+        of_labels[before].append(len(features))
+        features.append(_FEATURE.pack(1, before, after, weight))
+    labels = StringTable()
+    for label in parts.labels:
+        labels.intern_bytes(label.encode())
+    chunks = [_CHUNK.pack(b"FEAT", _CHUNK.size + len(features) * _FEATURE.size, len(features)) + b"".join(features)]
+    chunks += [write_strings(labels), write_strings(rows.names.select(kept))]
+    behind = _HEADER.size + sum(map(len, chunks))
+    chunks[-1] += bytes(-behind % 4)
+    # Two lists without features follow those of labels: CRFsuite once meant them for the ends of a sequence.
+    for magic, lists in ((b"LFRF", [*of_labels, None, None]), (b"AFRF", of_attributes)):
+        offsets = [_HEADER.size + sum(map(len, chunks[:number])) for number in range(len(chunks) + 1)]
+        chunks.append(_references(magic, lists, offsets[-1]))
+    size = offsets[-1] + len(chunks[-1])
+    if size > 0xFFFFFFFF:
+        raise UnsupportedError(f"a CRFsuite model of {size} bytes: its offsets end at 4 GB")
+    return _HEADER.pack(MAGIC, size, b"FOMC", _VERSION, 0, len(parts.labels), len(kept), *offsets) + b"".join(chunks)
+
+
+def _references(magic: bytes, lists: list, start: int) -> bytes:
+    """The numbers of the features of each label or attribute, for a chunk that begins at byte `start`."""
+    at = start + _CHUNK.size + 4 * len(lists)
+    table, bodies = [], []
+    for numbers in lists:
+        table.append(0 if numbers is None else at)
+        if numbers is not None:
+            bodies.append(struct.pack(f"<I{len(numbers)}I", len(numbers), *numbers))
+            at += len(bodies[-1])
+    if at > 0xFFFFFFFF:
+        raise UnsupportedError("a CRFsuite model of more than 4 GB, where its offsets end")
+    return _CHUNK.pack(magic, at - start, len(lists)) + struct.pack(f"<{len(table)}I", *table) + b"".join(bodies)

@@ -1,0 +1,178 @@
+"""Opening models, whichever program wrote them, and making one kind of another."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from crfkit import model, modelfile
+from crfkit.errors import FileError, ModelFileError, OptionError, UnsupportedError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from crfkit.model import Model
+    from crfkit.template.parsing import Template
+
+    from .parts import Parts
+
+
+class Format(Protocol):
+    """What the module of a format offers."""
+
+    NAME: str
+
+    def recognises(self, start: bytes) -> bool:
+        """Whether a file that begins like this is of the format."""
+
+    def read(self, data: memoryview) -> Parts:
+        """A file taken apart; ModelFileError says what is wrong with it."""
+
+    def write(self, parts: Parts) -> bytes:
+        """The file; UnsupportedError says what the format has no room for."""
+
+    def dump(self, data: memoryview) -> Iterator[str]:
+        """The model as the program prints it."""
+
+
+CRFKIT = "crfkit"
+_MODULES = {"crfsuite": "crfsuite"}
+FORMATS = (CRFKIT, *_MODULES)
+_LONGEST_START = 64  # bytes that tell a format
+
+
+def _format(name: str) -> Format:
+    """The module of a format."""
+    return import_module(f".{_MODULES[name]}", __package__)
+
+
+def recognised(start: bytes) -> Format | None:
+    """The format of a file that begins like this; None for crfkit's own and for what is no model."""
+    if start.startswith(modelfile.MAGIC):
+        return None
+    return next((found for found in map(_format, _MODULES) if found.recognises(start)), None)
+
+
+def _opened(path_or_bytes: Any) -> tuple[str, memoryview, Format] | None:
+    """Name, bytes and format of a foreign model; None if it is none: then crfkit's own reader says what it is."""
+    if not isinstance(path_or_bytes, (str, os.PathLike)):
+        with suppress(TypeError):
+            data = memoryview(path_or_bytes).cast("B").toreadonly()
+            form = recognised(bytes(data[:_LONGEST_START]))
+            return None if form is None else ("model in memory", memoryview(bytes(data)), form)
+        return None
+    name = os.fspath(path_or_bytes)
+    try:
+        if not os.path.isfile(name):
+            return None
+        with open(name, "rb") as file:
+            form = recognised(file.read(_LONGEST_START))
+            if form is None:
+                return None
+            return name, memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), form
+    except OSError as error:
+        raise FileError(f"{name}: cannot be read: {error.strerror or error}") from error
+    except ValueError:  # a zero byte in the path
+        return None
+
+
+def read(path_or_bytes: Any) -> Parts:
+    """Any model taken apart; the weights are those of its file, to the last bit."""
+    from .parts import parts_of
+
+    opened = _opened(path_or_bytes)
+    if opened is None:
+        return parts_of(model.load(path_or_bytes))
+    name, data, form = opened
+    with _named(name):
+        return form.read(data)
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Errors say which file is at fault."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(f"{name}: {error}") from None
+
+
+def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True) -> Model:
+    """Open a model file, or the bytes of one, of crfkit or of another program; `verify` is for crfkit's own."""
+    from .parts import model_of
+
+    opened = _opened(path_or_bytes)
+    if opened is None:
+        return model.load(path_or_bytes, verify)
+    name, data, form = opened
+    with _named(name):
+        found = form.read(data)
+    return model_of(found, name)
+
+
+def dump(path_or_bytes: Any) -> Iterator[str] | None:
+    """The lines of a foreign model as its own program prints them; None for crfkit's own models."""
+    opened = _opened(path_or_bytes)
+    if opened is None:
+        return None
+    return _lines(*opened)
+
+
+def _lines(name: str, data: memoryview, form: Format) -> Iterator[str]:
+    with _named(name):
+        yield from form.dump(data)
+
+
+def model_bytes(of: Parts, to: str) -> bytes:
+    """A model as a file of the format `to`, one of FORMATS."""
+    from .parts import model_of
+
+    if to not in FORMATS:
+        raise OptionError(f"to: expected one of {', '.join(FORMATS)}, found {to!r}")
+    return model_of(of).to_bytes() if to == CRFKIT else _format(to).write(of)
+
+
+def convert(
+    source: str | os.PathLike[str], target: str | os.PathLike[str], to: str = CRFKIT, template: str | os.PathLike[str] | Template | None = None
+) -> int:
+    """Write the model `source` to `target` in another format; the bytes written.
+
+    `template` goes with a model that has none, such as CRFsuite's: attributes are then made of columns.
+    """
+    try:
+        data = _own(source, to) if template is None else None
+        data = model_bytes(_with_template(read(source), template), to) if data is None else data
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{os.fspath(source)}: {error}") from None
+    with modelfile.replacing(target) as file:
+        file.write(data)
+    return len(data)
+
+
+def _own(source: str | os.PathLike[str], to: str) -> bytes | None:
+    """The bytes of a crfkit model that stays one."""
+    return model.load(source).to_bytes() if to == CRFKIT and _opened(source) is None else None
+
+
+def _with_template(of: Parts, template: str | os.PathLike[str] | Template | None) -> Parts:
+    from crfkit.template.parsing import Template
+
+    if template is None:
+        return of
+    if of.template is not None:
+        raise UnsupportedError("the model has a template already")
+    found = template if isinstance(template, Template) else Template.load(os.fspath(template))
+    if found.column_names:
+        raise OptionError("the template names columns; number them for a model that knows no names")
+    if found.history_line is not None:
+        raise OptionError("the template sees labels given before, which the model cannot use")
+    starts = tuple(line.literals[0] for line in found.lines)
+    names = list(of.unigrams.names)
+    if names and not any(name.startswith(starts) for name in names):
+        raise OptionError(f"no attribute of the model, such as {names[0].decode(errors='replace')!r}, begins as a line of the template does")
+    return replace(of, template=replace(found, by_string=True), columns=max(found.columns, default=0) + 2)

@@ -1,0 +1,147 @@
+"""What all linear-chain models consist of, whichever program wrote them: labels, attributes, and weights as doubles.
+
+Readers make `Parts` of files, writers make files of `Parts`; `model_of` and `parts_of` lead to crfkit's own models, whose
+weights are in single precision.
+"""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from crfkit.errors import ModelFileError, UnsupportedError
+from crfkit.model import Model
+from crfkit.version import __version__
+
+if TYPE_CHECKING:
+    from crfkit.features.strings import StringTable
+    from crfkit.template.parsing import Template
+
+
+@dataclass
+class Rows:
+    """The features of attributes: those of attribute a stand from ptr[a] to ptr[a+1], labels ascending."""
+
+    names: StringTable
+    ptr: array.array[int]  # "q"
+    label: array.array[int]  # "H"
+    weight: array.array[float]  # "d"
+    # "H": the label before, where features are of pairs of labels; a row ascends in (previous, label)
+    previous: array.array[int] = field(default_factory=lambda: array.array("H"))
+
+    @classmethod
+    def empty(cls) -> Rows:
+        """No attributes."""
+        from crfkit.features.strings import StringTable
+
+        return cls(StringTable(), array.array("q", [0]), array.array("H"), array.array("d"))
+
+
+@dataclass
+class Parts:
+    """A model taken apart."""
+
+    program: str  # crfsuite, crf++ or wapiti; crfkit's trainer where the model is its own
+    labels: list[str]
+    unigrams: Rows
+    bigrams: Rows
+    pairs: array.array[float] | None  # "d", L x L: the weight of label i followed by label j at i * L + j
+    template: Template | None = None  # None: data bring their attributes along
+    columns: int = 1  # of the data, the label's included
+    options: dict[str, Any] = field(default_factory=dict)  # what else the file says
+
+
+def decoded(labels: StringTable) -> list[str]:
+    """The labels as text."""
+    try:
+        return [label.decode() for label in labels]
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"the label {error.object!r} is not UTF-8, the only encoding that crfkit knows") from None
+
+
+def model_of(parts: Parts, name: str = "model") -> Model:
+    """The same model for crfkit's tagger. Features whose weight is zero in single precision are left out."""
+    from crfkit.features.builder import IndexBuilder
+    from crfkit.features.packing import pack
+    from crfkit.weights.layout import Layout
+
+    from .cells import cells
+
+    u, b = parts.unigrams, parts.bigrams
+    layout = Layout.from_sections(len(parts.labels), parts.pairs is not None, 0, u.ptr, u.label, b.ptr, b.previous, b.label)
+    layout, weights, *kept = layout.pruned(cells(u.weight, parts.pairs, len(parts.labels), b.weight))
+    sections: dict[str, Any] = pack(IndexBuilder(parts.template, crfsuite=parts.template is None))
+    attributes, bigram_attributes = layout.n_attributes
+    sections["plan"] = array.array("q", [*memoryview(sections["plan"]).cast("B").cast("q")[:3], attributes, bigram_attributes])
+    for place, names, new in (("literal.u", u.names, kept[0]), ("literal.b", b.names, kept[1])):
+        sections.update(_literals(place, names, new))
+    sections.update((f"layout.{name}", values) for name, values in layout.arrays().items())
+    sections["weights"] = weights
+    header = {
+        "algorithm": parts.program,
+        "attributes": attributes,
+        "bigram_attributes": bigram_attributes,
+        "column_names": None,
+        "columns": parts.columns,
+        "crfkit": __version__,
+        "features": layout.n_features,
+        "format": "crfsuite" if parts.template is None else "columns",
+        "has_tau": layout.has_tau,
+        "hot": layout.hot,
+        "label_column": None,
+        "labels": parts.labels,
+        "options": parts.options,
+        "template": None if parts.template is None else parts.template.text,
+    }
+    if parts.template is not None:
+        header["by_string"] = True
+    return Model(header, sections, name)
+
+
+def _literals(place: str, names: StringTable, new: array.array[int]) -> Mapping[str, Any]:
+    """The sections of attributes that are known by their strings; `new` has their numbers, -1 for those left out."""
+    if -1 in new:
+        chosen = array.array("i", [old for old, number in enumerate(new) if number >= 0])
+        names, new = names.select(chosen), array.array("i", [number for number in new if number >= 0])
+    slots, offsets, strings = names.pack()
+    return {
+        f"{place}.slots": memoryview(slots).cast("I"),
+        f"{place}.offsets": memoryview(offsets).cast("q"),
+        f"{place}.strings": memoryview(strings),
+        f"{place}.attributes": new,
+    }
+
+
+def parts_of(model: Model) -> Parts:
+    """A crfkit model taken apart; the weights are those of the model, exactly."""
+    from crfkit.features.strings import StringTable
+
+    if model.search is not None:
+        raise UnsupportedError(f"{model.name}: trained by {model.header['algorithm']}, whose search for labels no other program has")
+    labels = {label: number for number, label in enumerate(model.labels)}
+    pairs: array.array[float] | None = None
+    found: tuple[dict[str, list[tuple[int, int, float]]], ...] = ({}, {})
+    for attribute, previous, label, weight in model.features():
+        if attribute is None:
+            pairs = array.array("d", bytes(8 * len(labels) ** 2)) if pairs is None else pairs
+            pairs[labels[previous] * len(labels) + labels[label]] = weight  # type: ignore[index]
+        else:
+            before = -1 if previous is None else labels[previous]  # type: ignore[index]
+            found[previous is not None].setdefault(attribute, []).append((before, labels[label], weight))
+    rows = []
+    for bigram, attributes in enumerate(found):
+        made = Rows.empty()
+        made.names = StringTable()
+        for name, features in attributes.items():
+            made.names.intern_bytes(name.encode())
+            for first, second, weight in sorted(features):
+                made.label.append(second)
+                made.weight.append(weight)
+                if bigram:
+                    made.previous.append(first)
+            made.ptr.append(len(made.label))
+        rows.append(made)
+    header = model.header
+    return Parts(header["algorithm"], model.labels, rows[0], rows[1], pairs, model.template, header["columns"], header["options"])

@@ -1,0 +1,256 @@
+"""CRFsuite's models against CRFsuite itself: labels, probabilities, its dump, its file; and files that are not sound."""
+
+import random
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trainers.samples import sentences, template
+
+import crfkit
+from crfkit import foreign
+from crfkit.errors import CrfkitError, ModelFileError, UnsupportedError
+from crfkit.foreign import crfsuite
+from crfkit.template.meaning import expand
+
+pycrfsuite = pytest.importorskip("pycrfsuite")
+
+ODD = ["a b", "a:b", "a\\b", "a\\:b", "é", "日本", "__BOS__", "#", "=", "a" * 300]
+LINE_ENDS = ["a\nb", "\t", "\r\n"]
+ALGORITHMS = ("lbfgs", "l2sgd", "averaged-perceptron", "passive-aggressive", "arow")
+
+
+def corpus(seed, n_labels=4, n_sentences=40, odd=ODD):
+    """Sentences of random attributes, some with values, and labels that depend on them."""
+    rng = random.Random(seed)
+    names = [f"w{k}" for k in range(30)] + list(odd)
+    labels = [f"L{k}" for k in range(n_labels)]
+    made = []
+    for _ in range(n_sentences):
+        tokens = []
+        for _ in range(rng.randint(1, 9)):
+            chosen = rng.sample(names, rng.randint(0, 6))
+            tokens.append({name: rng.choice((1.0, 1.0, 0.5, -2.0, 3.25)) for name in chosen})
+        made.append((tokens, [labels[(len(token) + len(tokens) * k) % n_labels] for k, token in enumerate(tokens)]))
+    return made
+
+
+def trained(path, data, algorithm="lbfgs", **params):
+    """The bytes of a model of CRFsuite, and its tagger."""
+    trainer = pycrfsuite.Trainer(algorithm, {"max_iterations": 30, **params}, verbose=False)
+    for tokens, labels in data:
+        trainer.append(tokens, labels)
+    trainer.train(str(path))
+    tagger = pycrfsuite.Tagger()
+    tagger.open(str(path))
+    return Path(path).read_bytes(), tagger
+
+
+def rows(tokens):
+    return [list(token.items()) for token in tokens]
+
+
+def test_labels(tmp_path):
+    data = corpus(0, 100, 200)
+    model, theirs = trained("model", data)
+    assert foreign.load(model).labels == theirs.labels()
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_labels_and_probabilities_are_those_of_crfsuite(algorithm):
+    model, theirs = trained("model", corpus(1), algorithm)
+    agree(crfkit.load(model), theirs, [tokens for tokens, _ in corpus(2, n_sentences=100)])
+
+
+@pytest.mark.parametrize("params", [{"c1": 1.0}, {"feature.possible_states": 1, "feature.possible_transitions": 1}, {"feature.minfreq": 20}])
+def test_whatever_the_options(params):
+    _, theirs = trained("model", corpus(3), **params)
+    agree(crfkit.load("model"), theirs, [tokens for tokens, _ in corpus(4, n_sentences=60)])
+
+
+def agree(ours, theirs, sentences):
+    for tokens in sentences:
+        labels = theirs.tag(tokens)
+        assert ours.tag(rows(tokens)) == labels
+        marginals = ours.marginals(rows(tokens))
+        for t in range(len(tokens)):
+            assert marginals[t] == pytest.approx([theirs.marginal(label, t) for label in ours.labels], abs=1e-5)
+        assert ours.probability(rows(tokens), labels) == pytest.approx(theirs.probability(labels), rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_dump_is_that_of_crfsuite(algorithm):
+    _, theirs = trained("model", corpus(5, odd=ODD + LINE_ENDS), algorithm)
+    theirs.dump("dump")
+    assert "".join(foreign.dump("model")).encode() == Path("dump").read_bytes()
+
+
+def test_writing_what_was_read_gives_the_same_bytes():
+    for seed, n_labels in ((6, 2), (7, 9), (8, 60)):
+        model, _ = trained("model", corpus(seed, n_labels, 100, ODD + LINE_ENDS))
+        assert crfsuite.write(foreign.read(model)) == model
+
+
+def test_crfsuite_opens_what_crfkit_has_learned():
+    data = [[(list(token.items()), label) for token, label in zip(*sentence, strict=True)] for sentence in corpus(9, odd=())]
+    model = crfkit.learn(data, format="crfsuite")
+    Path("model").write_bytes(foreign.model_bytes(foreign.read(model.to_bytes()), "crfsuite"))
+    theirs = pycrfsuite.Tagger()
+    theirs.open("model")
+    agree(crfkit.load(model.to_bytes()), theirs, [tokens for tokens, _ in corpus(10, odd=())])
+
+
+def test_there_and_back_is_the_same_model():
+    trained("model", corpus(11))
+    foreign.convert("model", "ours")
+    foreign.convert("ours", "theirs", "crfsuite")
+    ours, back = foreign.load("ours"), foreign.load("theirs")
+    assert set(ours.features()) == set(back.features())
+    agree(crfkit.load("theirs"), _opened("model"), [tokens for tokens, _ in corpus(12)])
+
+
+def _opened(path):
+    tagger = pycrfsuite.Tagger()
+    tagger.open(path)
+    return tagger
+
+
+def test_a_model_without_pairs_of_labels():
+    data = [([{"a": 1.0}], ["X"]), ([{"b": 1.0}], ["Y"])]
+    model, theirs = trained("model", data)
+    agree(crfkit.load(model), theirs, [[{"a": 1.0}, {"b": 1.0}, {}], [{"c": 1.0}]])
+    assert crfsuite.write(foreign.read(model)) == model
+
+
+@pytest.mark.corpora
+def test_conll2000(tmp_path):
+    """Labels of all tokens of the test part, probabilities of all labels, and the model learned on from."""
+    lines = [line for line in template("chunking").lines if line.macros]
+    parts = {}
+    for part, limit in (("train", 800), ("test", None)):
+        parts[part] = [([[expand(line, s, t) for line in lines] for t in range(len(s))], [row[-1] for row in s]) for s in sentences("chunking", part, limit)]
+    _, theirs = trained("model", parts["train"])
+    ours = crfkit.load("model")
+    for tokens, _ in parts["test"]:
+        assert ours.tag(tokens) == theirs.tag(tokens)
+    for tokens, _ in parts["test"][:50]:
+        theirs.set(tokens)
+        expected = [[theirs.marginal(label, t) for label in ours.labels] for t in range(len(tokens))]
+        assert np.abs(ours.marginals(tokens) - expected).max() < 1e-5
+    # The same model from columns: the template makes the attributes.
+    template_file = tmp_path / "template"
+    template_file.write_text("".join(line.text + "\n" for line in template("chunking").lines))
+    foreign.convert("model", "columns", template=template_file)
+    columns = crfkit.load("columns")
+    for sentence in sentences("chunking", "test", 100):
+        expected = ours.tag([[expand(line, sentence, t) for line in lines] for t in range(len(sentence))])
+        assert columns.tag(sentence) == expected
+
+
+def test_learning_goes_on_from_it():
+    data = corpus(13, odd=())
+    trained("model", data)
+    train = [[(list(token.items()), label) for token, label in zip(*sentence, strict=True)] for sentence in data]
+    model = crfkit.learn(train, format="crfsuite", init="model", algorithm="sgd", passes=1, rate=1e-9, l2=1e-9)
+    known = {feature[:3]: feature[3] for feature in foreign.load("model").features()}
+    learned = {feature[:3]: feature[3] for feature in model.features()}
+    assert len(known) > 50
+    for feature, weight in known.items():
+        assert learned[feature] == pytest.approx(weight, abs=1e-4)
+
+
+def test_a_template_that_made_other_attributes_is_refused():
+    trained("model", corpus(14))
+    Path("template").write_text("U00:%x[0,0]\n")
+    with pytest.raises(CrfkitError, match="no attribute of the model, such as"):
+        foreign.convert("model", "out", template="template")
+    assert not Path("out").exists()
+
+
+def test_a_model_with_a_template_cannot_become_one():
+    crfkit.learn([[["a", "X"], ["b", "Y"]]] * 3, template=crfkit_template("U:%x[0,0]\nB\n")).save("ours")
+    with pytest.raises(UnsupportedError, match="ours: a CRFsuite model has no template"):
+        foreign.convert("ours", "theirs", "crfsuite")
+
+
+def crfkit_template(text):
+    from crfkit.template.parsing import Template
+
+    return Template.parse(text)
+
+
+# Files that are not sound
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("crfsuite")
+    return trained(folder / "model", corpus(15, 3, 6))[0]
+
+
+def use(data):
+    """Open and use a model whose bytes may be anything: it is refused, or works."""
+    try:
+        model = foreign.load(data)
+    except ModelFileError as error:
+        assert "\n" not in str(error).replace("\\n", "")
+        return False
+    tagger = crfkit.Tagger(model)
+    for tokens, _ in corpus(16, n_sentences=3):
+        assert len(tagger.tag(rows(tokens))) == len(tokens)
+    assert "".join(foreign.dump(data))
+    return True
+
+
+def test_truncated_at_every_byte(small):
+    for end in range(4, len(small)):
+        assert not use(small[:end])
+    assert use(small)
+
+
+@given(st.data())
+def test_changed_bytes(small, data):
+    changed = bytearray(small)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(4, len(small) - 1))
+        changed[at] = data.draw(st.integers(0, 255))
+    use(bytes(changed))
+
+
+@given(st.data())
+def test_changed_numbers(small, data):
+    """Counts, offsets and ids have 32 bits."""
+    changed = bytearray(small)
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(1, len(small) // 4 - 1)) * 4
+        number = data.draw(st.one_of(st.integers(0, 2**32 - 1), st.integers(0, 2 * len(small)), st.sampled_from((2**31, 2**32 - 1, 2**32 - 4))))
+        changed[at : at + 4] = struct.pack("<I", number)
+    use(bytes(changed))
+
+
+@pytest.mark.parametrize(
+    ("at", "number", "message"),
+    [
+        (4, 5, "the header says 5"),
+        (12, 101, "version 101, expected 100"),
+        (20, 0, "0 labels"),
+        (20, 70000, "70000 labels"),
+        (24, 10**9, "a table of .* strings, there should be 1000000000 attributes"),
+        (28, 10**9, "the chunk FEAT should stand at byte 1000000000"),
+        (32, 30, "no chunk CQDB at byte 30"),
+        (56, 10**9, "1000000000 features do not fit"),
+    ],
+)
+def test_messages(small, at, number, message):
+    changed = bytearray(small)
+    changed[at : at + 4] = struct.pack("<I", number)
+    with pytest.raises(ModelFileError, match=f"^model in memory: .*{message}"):
+        foreign.load(bytes(changed))
+
+
+def test_a_label_that_is_no_utf8(small):
+    with pytest.raises(ModelFileError, match="is not UTF-8"):
+        foreign.load(small.replace(b"L1\0", b"\xff1\0"))
