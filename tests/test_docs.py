@@ -120,7 +120,7 @@ def house():
 def modules():
     """Modules of the package without their endings: Python, compiled, and declarations that have no code."""
     kinds = (".py", ".pyx", ".pxd", ".so", ".pyd")
-    paths = (path for path in PACKAGE.rglob("*") if path.suffix in kinds and not path.name.startswith("_"))
+    paths = (path for path in PACKAGE.rglob("*") if path.suffix in kinds and not path.name.startswith(("__", "_cyutility")))
     return {str(path.relative_to(PACKAGE).with_name(path.name.split(".")[0])) for path in paths}
 
 

@@ -1,0 +1,190 @@
+"""python-crfsuite's Trainer."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ._logparser import TrainLogParser
+from .items import ItemSequence
+from .parameters import ALIASES, LINESEARCHES, PARAMETERS, Parameter
+from .training import Training
+
+
+class BaseTrainer:
+    """Collects sequences, takes parameters, and trains a model of CRFsuite's format."""
+
+    # Here and not in __init__, which subclasses may leave out.
+    verbose = True
+    _algorithm = "lbfgs"
+    _values: dict[str, Any]
+    _sequences: list[tuple[ItemSequence, list[str], int]]
+
+    def __new__(cls, *_: Any, **__: Any) -> BaseTrainer:
+        self = super().__new__(cls)
+        self._values, self._sequences = {}, []
+        return self
+
+    def __init__(self, algorithm: str | None = None, params: Mapping[str, Any] | None = None, verbose: bool = True):
+        self.verbose = verbose
+        if algorithm is not None:
+            self.select(algorithm)
+        if params is not None:
+            self.set_params(params)
+
+    def append(self, xseq: Iterable[Any] | ItemSequence, yseq: Iterable[str], group: int = 0) -> None:
+        """Add a sequence and its labels. One group may be held out when training."""
+        items, labels = ItemSequence(xseq), [_label(y) for y in yseq]
+        if len(items) != len(labels):
+            raise ValueError(f"The numbers of items and labels differ: |x| = {len(items)}, |y| = {len(labels)}")
+        self._sequences.append((items, labels, int(group)))
+
+    def clear(self) -> None:
+        """Forget all sequences."""
+        self._sequences.clear()
+
+    def select(self, algorithm: str, type: str = "crf1d") -> None:
+        """Choose an algorithm (lbfgs, l2sgd, ap, pa, arow); parameters are at their defaults again."""
+        name = ALIASES.get(algorithm, algorithm)
+        if name not in PARAMETERS or type != "crf1d":
+            raise ValueError(f"Bad arguments: algorithm={algorithm!r}, type={type!r}")
+        self._algorithm, self._values = name, {}
+
+    def params(self) -> list[str]:
+        """The names of the algorithm's parameters."""
+        return list(PARAMETERS[self._algorithm])
+
+    def set_params(self, params: Mapping[str, Any]) -> None:
+        """Set several parameters."""
+        for name, value in params.items():
+            self.set(name, value)
+
+    def get_params(self) -> dict[str, Any]:
+        """All parameters with their values."""
+        return {name: self.get(name) for name in self.params()}
+
+    def set(self, name: str, value: Any) -> None:
+        """Set a parameter."""
+        self._values[name] = _converted(name, self._parameter(name, f"{name} = {value}"), value)
+
+    def get(self, name: str) -> Any:
+        """The value of a parameter."""
+        return self._values.get(name, self._parameter(name, f"{name} = ").default)
+
+    def help(self, name: str) -> str:
+        """What a parameter is for."""
+        return self._parameter(name, name).help
+
+    def _parameter(self, name: str, shown: str) -> Parameter:
+        if name not in PARAMETERS[self._algorithm]:
+            raise ValueError(f"Parameter not found: {shown}")
+        return PARAMETERS[self._algorithm][name]
+
+    def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
+        """Train on all sequences, or on all but those of the group `holdout`, which are scored after each iteration; write
+        the model to a file, or nowhere if its name is empty."""
+        failed: list[str] = []
+
+        def say(text: str) -> None:
+            try:
+                self.message(text)
+            except Exception as error:
+                if not failed:
+                    warnings.warn(f"message() raised {type(error).__name__}: {error}; training goes on", RuntimeWarning, stacklevel=2)
+                failed.append(text)
+
+        self._before_train()
+        kept = [(items, labels) for items, labels, group in self._sequences if holdout < 0 or group != holdout]
+        held = [(items, labels) for items, labels, group in self._sequences if 0 <= holdout == group]
+        if holdout >= 0:
+            say(f"Holdout group: {holdout + 1}\n")
+            say("\n")
+        Training(self._algorithm, self.get_params(), kept, held, say).run(os.fspath(model))
+
+    def _before_train(self) -> None:
+        """What a subclass does first."""
+
+    def message(self, message: str) -> None:
+        """Take a part of the log; printed if `verbose`."""
+        if self.verbose:
+            print(message, end="")
+
+
+class Trainer(BaseTrainer):
+    """A trainer that reads its own log: methods named `on_...` are called as training goes on, `logparser` has it all."""
+
+    logparser: TrainLogParser | None = None
+
+    def _before_train(self) -> None:
+        self.logparser = TrainLogParser()
+
+    def message(self, message: str) -> None:
+        """Take a part of the log, and call the method of the event that it completes."""
+        assert self.logparser is not None
+        event = self.logparser.feed(message)
+        if not self.verbose or event is None:
+            return
+        log = self.logparser.last_log
+        if event == "featgen_progress":
+            self.on_featgen_progress(log, self.logparser.featgen_percent)
+        elif event == "iteration":
+            self.on_iteration(log, self.logparser.last_iteration or {})
+        else:
+            getattr(self, f"on_{event}")(log)
+
+    def on_start(self, log: str) -> None:
+        """Training begins."""
+        print(log, end="")
+
+    def on_featgen_progress(self, log: str, percent: int) -> None:
+        """Reading goes on."""
+        print(log, end="")
+
+    def on_featgen_end(self, log: str) -> None:
+        """All features are known."""
+        print(log, end="")
+
+    def on_prepared(self, log: str) -> None:
+        """The first iteration begins."""
+        print(log, end="")
+
+    def on_prepare_error(self, log: str) -> None:
+        """There will be no iteration."""
+        print(log, end="")
+
+    def on_iteration(self, log: str, info: dict[str, Any]) -> None:
+        """An iteration has ended; `info` has its figures."""
+        print(log, end="")
+
+    def on_optimization_end(self, log: str) -> None:
+        """The weights are final."""
+        print(log, end="")
+
+    def on_end(self, log: str) -> None:
+        """The model is stored."""
+        print(log, end="")
+
+
+def _label(y: Any) -> str:
+    if isinstance(y, bytes):
+        return y.decode()
+    if not isinstance(y, str):
+        raise TypeError(f"expected a label as str or bytes, {type(y).__name__} found")
+    return y
+
+
+def _converted(name: str, parameter: Parameter, value: Any) -> Any:
+    try:
+        if parameter.kind is bool:
+            return bool(int({"true": "1", "false": "0"}.get(value.lower(), value) if isinstance(value, str) else value))
+        converted = parameter.kind(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name}: expected {_KINDS[parameter.kind]}, found {value!r}") from None
+    if name == "linesearch" and converted not in LINESEARCHES:
+        raise ValueError(f"{name}: expected one of {', '.join(LINESEARCHES)}, found {value!r}")
+    return converted
+
+
+_KINDS = {bool: "a truth value", int: "a whole number", float: "a number", str: "a text"}

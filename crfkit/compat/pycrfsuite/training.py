@@ -1,0 +1,229 @@
+"""A training run of crfkit, told in the words of CRFsuite's log."""
+
+from __future__ import annotations
+
+import array
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .items import ItemSequence
+
+Sequences = list[tuple[ItemSequence, list[str]]]
+
+_TITLES = {
+    "lbfgs": "L-BFGS optimization",
+    "l2sgd": "Stochastic Gradient Descent (SGD)",
+    "averaged-perceptron": "Averaged perceptron",
+    "passive-aggressive": "Passive Aggressive",
+    "arow": "Adaptive Regularization of Weights (AROW)",
+}
+# Names that the log gives to parameters.
+_LOGGED = {"period": {"lbfgs": "stop"}, "max_linesearch": {"lbfgs": "linesearch.max_iterations"}}
+
+
+def options_of(algorithm: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """crfkit's trainer for an algorithm of CRFsuite, and its options: the same objective, the same penalties."""
+    limit = min(max(values["max_iterations"], 1), 2**31 - 1)
+    if algorithm == "lbfgs":
+        batch = {name: values[name] for name in ("epsilon", "delta", "period")}
+        common = {**batch, "max_iter": limit, "memory": min(max(values["num_memories"], 1), 64), "l2": 2 * values["c2"]}
+        return ("owlqn", {**common, "l1": values["c1"]}) if values["c1"] else ("lbfgs", common)
+    if algorithm == "l2sgd":
+        return "sgd", {"l2": 2 * values["c2"], "passes": limit, "decay": 0.0}
+    if algorithm == "averaged-perceptron":
+        return "perceptron", {"passes": limit}
+    if algorithm == "passive-aggressive":
+        if values["type"] not in (0, 1):
+            raise ValueError("type: expected 0 or 1; PA type II is not one of crfkit's algorithms")
+        return "mira", {"passes": limit, "aggressiveness": values["c"] if values["type"] else 1e9, "average": values["averaging"]}
+    return "arow", {"passes": limit, "regularization": values["gamma"] / values["variance"], "average": False}
+
+
+class Training:
+    """One run; `say` takes the log, piece by piece."""
+
+    def __init__(self, algorithm: str, values: dict[str, Any], sequences: Sequences, held: Sequences, say: Callable[[str], None]):
+        self.algorithm, self.values, self.say = algorithm, values, say
+        self.sequences = [(items, labels) for items, labels in sequences if labels]
+        self.held = [(items, labels) for items, labels in held if labels]
+        self.trainer, self.options = options_of(algorithm, values)
+        self.limit = self.options.get("passes") or self.options["max_iter"]
+
+    def run(self, path: str) -> None:
+        """Train, and write the model to the file `path` unless that is empty."""
+        from crfkit.learning.corpus import read_corpus
+        from crfkit.learning.run import Run
+
+        begun = time.perf_counter()
+        every = self.values["feature.possible_states"] or self.values["feature.possible_transitions"]
+        run = Run(format="crfsuite", features="all" if every else "observed", min_freq=max(1, math.ceil(self.values["feature.minfreq"])))
+        labels = list(dict.fromkeys(label for _, labels in self.sequences for label in labels))
+        corpus = None
+        if len(labels) > 1:
+            corpus = read_corpus([list(zip(items.attributes(), labels, strict=True)) for items, labels in self.sequences], None, run)
+        self._features(0 if corpus is None else corpus.layout.n_features, time.perf_counter() - begun)
+        self._head()
+        parts, known = self._without_a_choice(labels) if corpus is None else self._learned(corpus, run)
+        self._store(parts, known, path)
+
+    def _features(self, n: int, seconds: float) -> None:
+        """What CRFsuite says while it makes features."""
+        self.say("Feature generation\n")
+        self.say("type: CRF1d\n")
+        self.say(f"feature.minfreq: {self.values['feature.minfreq']:f}\n")
+        for name in ("feature.possible_states", "feature.possible_transitions"):
+            self.say(f"{name}: {self.values[name]:d}\n")
+        for percent in range(0, 101, 2):
+            self.say(str(percent // 10) if percent % 10 == 0 else ".")
+        self.say("\n")
+        self.say(f"Number of features: {n}\n")
+        self.say(f"Seconds required: {seconds:.3f}\n")
+        self.say("\n")
+
+    def _head(self) -> None:
+        self.say(f"{_TITLES[self.algorithm]}\n")
+        for name, value in self.values.items():
+            if name.startswith(("feature.", "calibration.")):
+                continue
+            name = _LOGGED.get(name, {}).get(self.algorithm, name)
+            self.say(f"{name}: {value:f}\n" if isinstance(value, float) else f"{name}: {value:d}\n" if isinstance(value, int) else f"{name}: {value}\n")
+        self.say("\n")
+
+    def _without_a_choice(self, labels: list[str]) -> tuple[Any, tuple[int, int]]:
+        """Where there are not two labels, there is nothing to learn."""
+        from crfkit.foreign.parts import Parts, Rows
+
+        self.say("Total seconds required for training: 0.000\n")
+        self.say("\n")
+        return Parts("crfsuite", labels, Rows.empty(), Rows.empty(), None), (0, 0)
+
+    def _learned(self, corpus: Any, run: Any) -> tuple[Any, tuple[int, int]]:
+        """The model's parts after all passes, and how many features and attributes there were before."""
+        from crfkit import options
+        from crfkit.foreign.parts import parts_of
+        from crfkit.learning.learn import make_trainer
+        from crfkit.model import build
+
+        made = options.make(self.trainer, self.options)
+        trainer = make_trainer(self.trainer, corpus, made, run)
+        header = {
+            "algorithm": self.trainer, "columns": corpus.n_columns, "column_names": None, "format": "crfsuite", "label_column": None,
+            "labels": corpus.dataset.labels, "options": {}, "sequences": corpus.dataset.n_sequences, "template": None, "tokens": corpus.dataset.n_tokens,
+        }  # fmt: skip
+        begun = time.perf_counter()
+        for _ in trainer.prepare(lambda: False):
+            pass
+        if self.algorithm == "l2sgd":
+            self._calibration(trainer)
+        reason: str | None = None
+        losses: list[float] = []
+        for number in range(1, self.limit + 1):
+            started = time.perf_counter()
+            record = trainer.run_pass(lambda: False)
+            losses.append(record["objective"] if "objective" in record else record["loss"])
+            self._iteration(number, losses[-1], record, trainer.weights(), time.perf_counter() - started, corpus, header)
+            reason = trainer.converged or self._reason(losses, corpus)
+            if reason is not None:
+                break
+        self._end(reason, losses, time.perf_counter() - begun)
+        trainer.finish()
+        known = (corpus.layout.n_features, sum(corpus.layout.n_attributes))
+        return parts_of(build(corpus.layout, trainer.weights(), corpus.builder, header)), known
+
+    def _calibration(self, trainer: Any) -> None:
+        self.say("Calibrating the learning rate (eta)\n")
+        self.say("crfkit chooses it by passes over a sample\n")
+        self.say("\n")
+
+    def _reason(self, losses: list[float], corpus: Any) -> str | None:
+        """Why online training is over, if it is."""
+        if self.algorithm == "l2sgd":
+            period = self.values["period"]
+            if len(losses) > period and losses[-1 - period] - losses[-1] < self.values["delta"] * losses[-1]:
+                return "the stopping criteria"
+        elif self.algorithm != "lbfgs" and losses[-1] / corpus.dataset.n_sequences <= self.values["epsilon"]:
+            return "the stopping criterion"
+        return None
+
+    def _iteration(self, number: int, loss: float, record: dict[str, Any], weights: array.array, seconds: float, corpus: Any, header: Any) -> None:
+        import numpy
+
+        cells = numpy.frombuffer(weights, dtype=numpy.float32)
+        norm = float(numpy.sqrt(numpy.square(cells, dtype=numpy.float64).sum()))
+        self.say(f"***** {'Epoch' if self.algorithm == 'l2sgd' else 'Iteration'} #{number} *****\n")
+        self.say(f"Loss: {loss:f}\n")
+        self.say(f"Feature {'L2-' if self.algorithm == 'l2sgd' else ''}norm: {norm:f}\n")
+        if self.algorithm == "lbfgs":
+            self.say(f"Error norm: {record['gradient']:f}\n")
+            self.say(f"Active features: {numpy.count_nonzero(cells)}\n")
+        self.say(f"Seconds required for this iteration: {seconds:.3f}\n")
+        if self.held:
+            self._performance(weights, corpus, header)
+        self.say("\n")
+
+    def _performance(self, weights: array.array, corpus: Any, header: Any) -> None:
+        """How well the sequences held out are labelled."""
+        from crfkit.tagging import Tagger
+
+        found = Tagger.of_parts(header, corpus.index, corpus.layout, weights).tag_many([items.attributes() for items, _ in self.held])
+        gold = [labels for _, labels in self.held]
+        names = list(dict.fromkeys([*header["labels"], *(label for labels in gold for label in labels)]))
+        match, model, ref = (dict.fromkeys(names, 0) for _ in range(3))
+        right = 0
+        for wanted, given in zip(gold, found, strict=True):
+            right += wanted == given
+            for a, b in zip(wanted, given, strict=True):
+                ref[a] += 1
+                model[b] += 1
+                match[a] += a == b
+        self.say("Performance by label (#match, #model, #ref) (precision, recall, F1):\n")
+        sums = [0.0, 0.0, 0.0]
+        for name in names:
+            counts = f"    {name}: ({match[name]}, {model[name]}, {ref[name]})"
+            if not match[name] + model[name] + ref[name]:
+                self.say(f"{counts} (******, ******, ******)\n")
+                continue
+            precision = match[name] / model[name] if model[name] else 0.0
+            recall = match[name] / ref[name] if ref[name] else 0.0
+            rates = precision, recall, 2 * precision * recall / (precision + recall) if match[name] else 0.0
+            sums = [total + rate for total, rate in zip(sums, rates, strict=True)]
+            self.say(f"{counts} ({rates[0]:.4f}, {rates[1]:.4f}, {rates[2]:.4f})\n")
+        macro = ", ".join(f"{total / len(names):f}" for total in sums)
+        self.say(f"Macro-average precision, recall, F1: ({macro})\n")
+        for what, some, of in (("Item", sum(match.values()), sum(ref.values())), ("Instance", right, len(gold))):
+            self.say(f"{what} accuracy: {some} / {of} ({some / of:.4f})\n")
+
+    def _end(self, reason: str | None, losses: list[float], seconds: float) -> None:
+        if self.algorithm == "lbfgs":
+            ends = {None: "terminated with the maximum number of iterations", "the objective hardly falls any more (--delta)": "terminated with the stopping criteria"}
+            self.say(f"L-BFGS {ends.get(reason, 'resulted in convergence')}\n")
+        elif self.algorithm == "l2sgd":
+            self.say(f"SGD terminated with {reason or 'the maximum number of iterations'}\n")
+            self.say(f"Loss: {losses[-1]:f}\n")
+        elif reason is not None:
+            self.say(f"Terminated with {reason}\n")
+            self.say("\n")
+        self.say(f"Total seconds required for training: {seconds:.3f}\n")
+        self.say("\n")
+
+    def _store(self, parts: Any, known: tuple[int, int], path: str) -> None:
+        """Write the model, and say so."""
+        from crfkit.foreign import model_bytes
+        from crfkit.modelfile import replacing
+
+        begun = time.perf_counter()
+        if path:
+            data = model_bytes(parts, "crfsuite")
+            with replacing(path) as file:
+                file.write(data)
+        active = sum(map(bool, parts.unigrams.weight)) + sum(map(bool, parts.pairs or ()))
+        self.say("Storing the model\n")
+        self.say(f"Number of active features: {active} ({known[0]})\n")
+        self.say(f"Number of active attributes: {len(parts.unigrams.names)} ({known[1]})\n")
+        self.say(f"Number of active labels: {len(parts.labels)} ({len(parts.labels)})\n")
+        for what in ("labels", "attributes", "feature references for transitions", "feature references for attributes"):
+            self.say(f"Writing {what}\n")
+        self.say(f"Seconds required: {time.perf_counter() - begun:.3f}\n")
+        self.say("\n")
