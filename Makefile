@@ -6,6 +6,7 @@ TARGETS ?=
 N       ?= 200
 CYCLES  ?= 10000
 ROUNDS  ?= 3
+RUNS    ?= 200
 JOBS   ?= $(shell getconf _NPROCESSORS_ONLN || echo 1)
 
 python  = $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
@@ -18,7 +19,7 @@ parts = $(wildcard crfkit tests templates data docs benchmarks *.md LICENSE pypr
 copy  = mkdir -p build/$@ && find $(parts) -name __pycache__ -prune -o -type f ! -name '*.so' \
         \( -path '*/loops/simd/*' -o ! -name '*.c' \) -print | tar -cf - -T - | tar -xf - -C build/$@
 
-.PHONY: build demo test bench results lint sanitize debug fuzz kill-test leaks docs wheel clean help
+.PHONY: build demo test test-all steady bench results lint sanitize debug fuzz kill-test leaks docs wheel clean help
 
 build: ## compile the extensions in place
 	$(python) setup.py -q build_ext --inplace -j $(JOBS)
@@ -31,6 +32,13 @@ demo: ## the README's first run, with the crfkit that is installed
 
 test: build ## run the tests on the in-place build (TESTS=tests/... for a part)
 	$(python) -m pytest $(TESTS)
+
+test-all: build ## the long tests too, and other random examples each time: ten minutes
+	$(python) -m pytest -m "" --hypothesis-profile=random $(TESTS)
+
+steady: ## what has threads, forks, signals or clocks, RUNS=200 times in a row while one core is kept busy
+	while :; do :; done & trap "kill $$!" EXIT; for run in $$(seq $(RUNS)); do \
+	    echo "run $$run"; $(python) -m pytest -x -m "steady and not long" $(TESTS) || exit 1; done
 
 bench: build ## the table of targets, beside the peers that are installed: a quarter of an hour (ROUNDS=3)
 	PYTHONPATH=. $(python) benchmarks/targets.py --rounds $(ROUNDS)

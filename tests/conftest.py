@@ -33,9 +33,11 @@ for number, handler in (("SIGINT", signal.default_int_handler), ("SIGTERM", sign
     if hasattr(signal, number) and signal.getsignal(getattr(signal, number)) == signal.SIG_IGN:
         signal.signal(getattr(signal, number), handler)
 
-# A loaded machine is no reason to fail; `--hypothesis-profile=quick` is for instrumented builds.
-settings.register_profile("crfkit", deadline=None)
-settings.register_profile("quick", deadline=None, max_examples=10)
+# The examples are the same in every run, and no time is too long. `make test-all` takes the profile `random`, which
+# looks for new ones; instrumented builds take `quick`.
+settings.register_profile("crfkit", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None, print_blob=True)
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)
 settings.load_profile("crfkit")
 
 

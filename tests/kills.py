@@ -68,6 +68,18 @@ def leftovers(folder: Path) -> list[Path]:
     return list(folder.glob(".crfkit-*"))
 
 
+def wait(chosen: Scene, process: subprocess.Popen[bytes], source: random.Random) -> None:
+    """Until a random moment of the run."""
+    if source.choice(MOMENTS) == "writing":
+        wanted = source.randint(1, 6)
+        seen: set[str] = set()
+        while process.poll() is None and len(seen) < wanted:
+            seen.update(path.name for path in leftovers(chosen.folder))
+        time.sleep(source.random() * 0.002)
+    else:
+        time.sleep(source.random() * 1.1 * chosen.seconds)
+
+
 def kill_once(chosen: Scene, source: random.Random, count: collections.Counter) -> None:
     """One kill, and a look at what is left; AssertionError if it is not as promised."""
     folder = chosen.folder
@@ -76,14 +88,7 @@ def kill_once(chosen: Scene, source: random.Random, count: collections.Counter) 
     before = chosen.old if source.random() < 0.5 else None
     model.unlink(missing_ok=True) if before is None else model.write_bytes(before)
     process = subprocess.Popen(chosen.command(False), cwd=folder, stderr=subprocess.PIPE)
-    if source.choice(MOMENTS) == "writing":
-        wanted = source.randint(1, 6)
-        seen: set[str] = set()
-        while process.poll() is None and len(seen) < wanted:
-            seen.update(path.name for path in leftovers(folder))
-        time.sleep(source.random() * 0.002)
-    else:
-        time.sleep(source.random() * 1.1 * chosen.seconds)
+    wait(chosen, process, source)
     process.kill()
     process.communicate()
     killed = process.returncode < 0

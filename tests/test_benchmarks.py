@@ -30,6 +30,7 @@ def run(*command):
     return subprocess.run([sys.executable, *command], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": places})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "script",
     [pytest.param(script, id=script.stem, marks=plain_build if "wapiti" in script.stem else ()) for script in sorted(BENCHMARKS.glob("bench_*.py"))],
@@ -40,6 +41,7 @@ def test_benchmark(script):
     assert "commit" in done.stdout and done.stdout.count("\n") >= 5
 
 
+@pytest.mark.long
 def test_the_way_to_the_objective():
     pytest.importorskip("pycrfsuite")
     done = run(BENCHMARKS / "bench_learn.py", *FEW, "--to-objective")
@@ -51,6 +53,7 @@ def test_the_way_to_the_objective():
 # ---------------------------------------------------------------------------------------------- the table of targets
 
 
+@pytest.mark.long
 @plain_build
 def test_targets(tmp_path):
     written = tmp_path / "table.md"
@@ -63,6 +66,7 @@ def test_targets(tmp_path):
     assert "| sequences | lbfgs | sgd |" in text  # the curve of scaling
 
 
+@pytest.mark.long
 def test_targets_without_peers():
     code = f"""if True:
         import sys
@@ -167,6 +171,7 @@ def test_in_turn():
 # ---------------------------------------------------------------------------------------------- processes
 
 
+@pytest.mark.long
 @plain_build
 def test_what_a_command_takes():
     from process import measured
@@ -192,6 +197,7 @@ def test_a_command_that_fails():
 # ---------------------------------------------------------------------------------------------- two versions
 
 
+@pytest.mark.long
 def test_compare():
     done = run(BENCHMARKS / "compare.py", TREE, TREE, *FEW, "--threshold", "1000")
     assert done.returncode == 0, done.stderr
@@ -200,6 +206,7 @@ def test_compare():
     assert "left out" not in done.stderr
 
 
+@pytest.mark.long
 def test_compare_says_what_it_cannot_do(tmp_path):
     done = run(BENCHMARKS / "compare.py", tmp_path, TREE, *FEW)
     assert done.returncode and "neither a folder with crfkit in it nor a revision" in done.stderr

@@ -376,6 +376,7 @@ def test_a_sentence_is_written_before_the_next_one_is_read(run):
         assert process.returncode == 0
 
 
+@pytest.mark.steady
 def test_a_terminal_is_served_sentence_by_sentence(run):
     pty = pytest.importorskip("pty")
     master, slave = pty.openpty()

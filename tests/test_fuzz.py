@@ -31,25 +31,65 @@ def test_finds(find):
     assert error is None
 
 
-def driver(*arguments):
+def start(*arguments):
+    """The driver as a process of its own."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(TESTS)])}
-    return subprocess.run([sys.executable, "-m", "fuzz", *arguments], env=environment, capture_output=True, text=True)
+    command = [sys.executable, "-m", "fuzz", "--seed", "1", *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("name", ["exception", "crash", "memory", "hang"])
-def test_the_driver_finds_faults_and_goes_on(name, tmp_path):
-    done = driver("--seconds", "4", "--seed", "1", "--longest", "1.5", "--finds", str(tmp_path), f"faulty-{name}")
-    assert done.returncode == 1, done.stderr
-    words = {"exception": "KeyError: 'planted'", "crash": "Segmentation fault", "memory": " KB of memory for 1 bytes", "hang": "more than 1.5 s"}
-    assert words[name] in done.stdout
-    finds = list(tmp_path.iterdir())
-    assert finds and all(find.read_bytes()[0] % 4 == 0 for find in finds)
-    if name in ("exception", "crash"):
-        assert len(finds) > 1
+# How many inputs are tried, and what is said of the faulty ones.
+FAULTS = {
+    "exception": (12, "KeyError: 'planted'"),
+    "crash": (6, "Fatal Python error: Segmentation fault"),
+    "memory": (60, " KB of memory for 1 bytes"),
+    "loop": (6, "hangs: it is busy for more than --longest seconds"),
+    "wait": (2, "hangs: it waits for more than --idle seconds"),
+}
+SLOW = [pytest.param(name, marks=pytest.mark.long) for name in ("memory", "wait")]
 
 
-def test_the_driver_says_what_it_tried(tmp_path):
-    done = driver("--seconds", "1", "--seed", "1", "--finds", str(tmp_path), "constraints")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("constraints ") and " 0 faults  (seed 1)" in done.stdout
-    assert not list(tmp_path.iterdir())
+@pytest.fixture
+def folders(tmp_path):
+    """For finds, and for what workers write."""
+    folders = [tmp_path / "finds", tmp_path / "scratch"]
+    for folder in folders:
+        folder.mkdir()
+    return folders
+
+
+@pytest.mark.steady
+@pytest.mark.parametrize("name", ["exception", "crash", "loop", *SLOW])
+def test_the_driver_finds_faults_and_goes_on(name, folders):
+    """Every faulty input is found, and no other. Workers that die leave nothing behind."""
+    inputs, words = FAULTS[name]
+    limits = {"loop": ("--longest", "0.2"), "wait": ("--idle", "5")}.get(name, ())
+    finds, scratch = folders
+    with start("--inputs", inputs, *limits, "--finds", finds, "--scratch", scratch, f"faulty-{name}") as driver:
+        output, said = driver.communicate()
+    assert driver.returncode == 1, said
+    found = [int(line.split()[2]) for line in output.splitlines() if "saved as" in line]
+    assert found == [number for number in range(inputs) if generated(f"faulty-{name}", 1, number)[0] % 4 == 0] != []
+    assert output.count(words) == len(found)
+    assert {find.read_bytes() for find in finds.iterdir()} == {generated(f"faulty-{name}", 1, number) for number in found}
+    assert not list(scratch.iterdir())
+
+
+def test_the_driver_says_what_it_tried(folders):
+    finds, scratch = folders
+    with start("--inputs", 20, "--finds", finds, "--scratch", scratch, "constraints") as driver:
+        output, said = driver.communicate()
+    assert driver.returncode == 0, output + said
+    assert output == f"{'constraints':<18} {20:>10} inputs  0 faults  (seed 1)\n"
+    assert not [*finds.iterdir(), *scratch.iterdir()]
+
+
+@pytest.mark.steady
+def test_a_driver_that_is_ended_leaves_nothing(folders):
+    finds, scratch = folders
+    with start("--finds", finds, "--scratch", scratch, "faulty-wait") as driver:
+        while driver.poll() is None and not list(scratch.glob("*/state")):
+            pass
+        driver.terminate()
+    assert driver.returncode == 1
+    assert not list(scratch.iterdir())

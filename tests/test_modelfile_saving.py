@@ -100,6 +100,7 @@ while True:
 """
 
 
+@pytest.mark.steady
 def test_killed_while_writing(model):
     """Whenever the writer dies, one of the two models is there, whole."""
     for kill in range(20):
@@ -117,6 +118,7 @@ def test_killed_while_writing(model):
     assert modelfile.read(model).header == {"model": "last"}
 
 
+@pytest.mark.steady
 def test_concurrent_writers_and_readers(model):
     faults = []
     started = threading.Barrier(4)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "papers"
 WITHOUT_CORPORA = {name: value for name, value in os.environ.items() if name != "CRFKIT_CORPORA"}
 

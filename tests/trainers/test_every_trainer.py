@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from functools import cache
 from io import BytesIO
@@ -163,59 +164,51 @@ def test_options_of_others_are_refused(algorithm):
             options.make(algorithm, {name: 1})
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-def test_the_same_bytes_with_any_number_of_threads(algorithm, threads):
-    if getattr(trainer_class(algorithm), "lock_free", False):
-        threads = 0         # 2 and more work without locks: test_threads.py
+@pytest.mark.steady
+def test_how_many_threads_are_at_work(algorithm, monkeypatch):
+    """Of three: all, where threads make the same weights or work without locks; else one. The objective has work for two
+    in a pool, as the caller is the third."""
+    pools = []
+    make = ThreadPoolExecutor.__init__
+    monkeypatch.setattr(ThreadPoolExecutor, "__init__", lambda self, n, *rest: pools.append(n) or make(self, n, *rest))
+    learn(sentences("chunking"), template("chunking"), algorithm, threads=3, **limit(algorithm, 1))
+    cls = trainer_class(algorithm)
+    assert set(pools) == ({2} if cls.threaded else {3} if cls.lock_free else set())
+
+
+def test_the_same_bytes_with_any_number_of_threads(algorithm):
+    """Where threads make the same weights. What holds of threads without locks: test_threads.py"""
+    if not trainer_class(algorithm).threaded:
+        pytest.skip("one thread only, or threads without locks")
 
     def model(n):
-        return learn(sentences("chunking", limit=300), template("chunking-rich"), algorithm, threads=n, **limit(algorithm, 3))
+        return learn(sentences("chunking"), template("chunking-rich"), algorithm, threads=n, **limit(algorithm, 3)).to_bytes()
 
-    assert model(threads).to_bytes() == model(1).to_bytes()
+    assert model(1) == model(2) == model(3)
 
 
 PROGRAM = """
 import hashlib, sys
-from crfkit import load
+from crfkit import load, options
 from crfkit.loops.kernels import variant
 from crfkit.decode.printing import Printer
 from crfkit.learning.learn import learn
 from crfkit.text.reading import Source
-train, rules, algorithm, name, threads = sys.argv[1:]
-form = "columns" if rules else "crfsuite"
-model = learn(train, rules or None, algorithm, format=form, threads=int(threads), **{name: 3}).to_bytes()
-tagger = load(model)
-chosen = {"verbose": 2} if tagger.has_probabilities else {}
-tagged = {b"".join(tagger.text(Source(train, form), Printer(**chosen), threads=n)) for n in (1, 2, 3)}
-assert len(tagged) == 1
-print(variant(), hashlib.sha256(model).hexdigest(), hashlib.sha256(*tagged).hexdigest())
+from crfkit.trainers import trainer_class
+print(variant())
+for train, rules in (sys.argv[1:3], (sys.argv[3], None)):
+    form = "columns" if rules else "crfsuite"
+    for algorithm, own in options.TRAINERS.items():
+        limit = {"max_iter" if hasattr(own, "max_iter") else "passes": 3}
+        threads = 2 if trainer_class(algorithm).threaded else 1
+        model = learn(train, rules, algorithm, format=form, threads=threads, **limit).to_bytes()
+        tagger = load(model)
+        chosen = {"verbose": 2} if tagger.has_probabilities else {}
+        tagged = {b"".join(tagger.text(Source(train, form), Printer(**chosen), threads=n)) for n in (1, 2, 3)}
+        assert len(tagged) == 1
+        print(form, algorithm, hashlib.sha256(model).hexdigest(), hashlib.sha256(*tagged).hexdigest())
 """
 FILES = (str(ROOT / "data/chunking.dev.txt"), str(ROOT / "templates/chunking-rich.txt"))
-
-
-@cache
-def digests(algorithm, variant, files=FILES, threads=1):
-    """Of a model trained with these loops, and of text that it tagged; None where the processor lacks them. Each by a
-    process of its own, in which Python's sets have an order of their own."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *files, algorithm, *limit(algorithm, 3), str(threads)],
-        env={**os.environ, "CRFKIT_SIMD": variant, "PYTHONHASHSEED": str(len(variant))}, cwd=tempfile.gettempdir(), capture_output=True, text=True,
-    )  # fmt: skip
-    if done.returncode and "no such variant" in done.stderr:
-        return None
-    assert done.returncode == 0, done.stderr
-    used, *found = done.stdout.split()
-    assert used == variant
-    return found
-
-
-@pytest.mark.parametrize("variant", ["avx2", "avx512"])
-def test_the_same_bytes_with_every_instruction_set(algorithm, variant):
-    """Models, and what they tag with any number of threads."""
-    found = digests(algorithm, variant)
-    if found is None:
-        pytest.skip(f"this processor has no {variant}")
-    assert found == digests(algorithm, "base")
 
 
 @pytest.fixture(scope="module")
@@ -231,18 +224,39 @@ def items(tmp_path_factory):
         lines.append("")
     path = tmp_path_factory.mktemp("items") / "train"
     path.write_text("\n".join(lines) + "\n")
-    return str(path), ""
+    return str(path)
 
 
-def test_the_same_bytes_from_values_and_weights(algorithm, items):
-    """Whatever the instruction set and, where threads do not work without locks, their number."""
-    threads = 0 if getattr(trainer_class(algorithm), "lock_free", False) else 2
-    expected = digests(algorithm, "base", items)
-    assert digests(algorithm, "base", items, threads) == expected
-    for variant in ("avx2", "avx512"):
-        assert digests(algorithm, variant, items) in (None, expected)
+@cache
+def digests(variant, items):
+    """Of models of columns and of attribute lines trained with these loops, and of text that they tagged, for every
+    trainer; None where the processor lacks the loops. By a process of its own, in which Python's sets have an order of
+    their own."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *FILES, items],
+        env={**os.environ, "CRFKIT_SIMD": variant, "PYTHONHASHSEED": str(len(variant))}, cwd=tempfile.gettempdir(), capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode and "no such variant" in done.stderr:
+        return None
+    assert done.returncode == 0, done.stderr
+    used, *lines = done.stdout.splitlines()
+    assert used == variant
+    return {(form, algorithm): found for form, algorithm, *found in map(str.split, lines)}
 
 
-def test_the_same_bytes_in_another_process(algorithm):
-    model = learn(*FILES, algorithm, **limit(algorithm, 3)).to_bytes()
-    assert hashlib.sha256(model).hexdigest() == digests(algorithm, "base")[0]
+@pytest.mark.parametrize("form", ["columns", "crfsuite"])
+@pytest.mark.parametrize("variant", ["avx2", "avx512"])
+def test_the_same_bytes_with_every_instruction_set(algorithm, variant, form, items):
+    """Models, and what they tag with any number of threads."""
+    found = digests(variant, items)
+    if found is None:
+        pytest.skip(f"this processor has no {variant}")
+    assert found[form, algorithm] == digests("base", items)[form, algorithm]
+
+
+@pytest.mark.parametrize("form", ["columns", "crfsuite"])
+def test_the_same_bytes_in_another_process(algorithm, form, items):
+    """And on one thread, where the other one had two."""
+    files = FILES if form == "columns" else (items,)
+    model = learn(*files, algorithm=algorithm, format=form, threads=1, **limit(algorithm, 3)).to_bytes()
+    assert hashlib.sha256(model).hexdigest() == digests("base", items)[form, algorithm][0]

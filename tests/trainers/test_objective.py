@@ -158,6 +158,7 @@ def on_one_thread():
     return bits(1)
 
 
+@pytest.mark.steady
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_any_number_of_threads_gives_the_same_bits(on_one_thread, threads):
     for _ in range(3):
