@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
 from crfkit import modelfile
+from crfkit.template import dialects
 from crfkit.template.parsing import Template
 from crfkit.weights.history import PADDINGS
 
@@ -236,6 +237,8 @@ def template_of(header: Mapping[str, Any]) -> Template | None:
     if text is None:
         return None
     try:
+        if header.get("dialect") is not None:
+            return dialects.parse(text, header["dialect"])
         names = {name: number for number, name in enumerate(column_names or ())}
         template = Template.parse(text, columns=names)
     except (TemplateError, TypeError, ValueError) as error:

@@ -51,6 +51,7 @@ class Parts:
     template: Template | None = None  # None: data bring their attributes along
     columns: int = 1  # of the data, the label's included
     options: dict[str, Any] = field(default_factory=dict)  # what else the file says
+    places: dict[bytes, int] = field(default_factory=dict)  # of attributes in the file: who writes it again keeps their order
 
 
 def decoded(labels: StringTable) -> list[str]:
@@ -96,7 +97,7 @@ def model_of(parts: Parts, name: str = "model") -> Model:
         "template": None if parts.template is None else parts.template.text,
     }
     if parts.template is not None:
-        header["by_string"] = True
+        header.update(by_string=True, dialect=parts.template.dialect)
     return Model(header, sections, name)
 
 

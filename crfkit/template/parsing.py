@@ -72,6 +72,7 @@ class Template:
     text: str
     path: str | None = None
     by_string: bool = False  # a model's: attributes are known by their strings alone
+    dialect: str | None = None  # the program whose language this is, if it is not crfkit: see dialects.py
 
     @classmethod
     def parse(cls, text: str, path: str | None = None, columns: Mapping[str, int] | None = None) -> Template:

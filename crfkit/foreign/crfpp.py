@@ -1,0 +1,189 @@
+"""CRF++'s binary model files, and what they have in common with its text models.
+
+    version 100, type, cost factor (a double), maxid, xsize (columns in use), dsize
+    the labels, the lines of the template: a length, and names that end with a zero byte
+    dsize bytes: a double array of the names of features (darts.pyx), with the place of the first weight of each
+    maxid weights in single precision
+
+A feature of a U line has a weight for each label, one of a B line for each pair of labels, the label before first.
+"""
+
+from __future__ import annotations
+
+import array
+import struct
+from collections.abc import Iterable, Iterator
+
+from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
+from crfkit.template import dialects
+from crfkit.template.macros import Line
+from crfkit.template.parsing import Template
+
+from .parts import Parts, Rows
+
+NAME = "crfpp"
+
+_HEADER = struct.Struct("<IidIII")
+_LENGTH = struct.Struct("<I")
+_VERSION = 100
+_START = struct.pack("<I", _VERSION)
+
+
+def recognises(start: bytes) -> bool:
+    """Whether a file that begins like this is one of CRF++'s binary models."""
+    return start.startswith(_START)
+
+
+def read(data: memoryview) -> Parts:
+    """Take a model apart, in which nothing is trusted."""
+    from .darts import read_names
+
+    if len(data) < _HEADER.size:
+        raise ModelFileError(f"damaged: truncated to {len(data)} bytes")
+    _, kind, cost_factor, maxid, xsize, dsize = _HEADER.unpack_from(data)
+    labels, at = _names(data, _HEADER.size, "labels")
+    lines, at = _names(data, at, "lines of the template")
+    if at + dsize + 4 * maxid != len(data):
+        raise ModelFileError(f"damaged: {len(data)} bytes, the header says {at + dsize + 4 * maxid}")
+    names, places = read_names(data[at : at + dsize])
+    weights = array.array("f")
+    weights.frombytes(data[at + dsize :])
+    features = sorted(zip(places, names, strict=True))
+    return assembled(labels, lines, xsize, features, array.array("d", weights), {"type": kind, "cost_factor": cost_factor})
+
+
+def _names(data: memoryview, at: int, what: str) -> tuple[list[bytes], int]:
+    """A list of names, each with a zero byte behind it and zeros at the end, and where it ends."""
+    if at > len(data) - _LENGTH.size:
+        raise ModelFileError(f"damaged: the {what} are missing")
+    (size,) = _LENGTH.unpack_from(data, at)
+    at += _LENGTH.size
+    if size > len(data) - at:
+        raise ModelFileError(f"damaged: the {what} take {size} bytes, {len(data) - at} are left")
+    text = bytes(data[at : at + size])
+    if text and text[-1]:
+        raise ModelFileError(f"damaged: the {what} do not end with a zero byte")
+    return text.rstrip(b"\0").split(b"\0"), at + size
+
+
+def assembled(
+    labels: list[bytes], lines: list[bytes], xsize: int, features: Iterable[tuple[int, bytes]], weights: array.array, options: dict
+) -> Parts:
+    """The parts of a model of CRF++: its features are places of weights and names."""
+    try:
+        names = [label.decode() for label in labels]
+        text = "".join(line.decode() + "\n" for line in lines)
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"{error.object!r} is not UTF-8, the only encoding that crfkit knows") from None
+    try:
+        template = dialects.parse(text, dialects.CRFPP)
+    except TemplateError as error:
+        raise ModelFileError(f"its template cannot be read: {error}") from None
+    if not names or not all(names) or len(set(names)) < len(names):
+        raise ModelFileError("damaged: the labels are not different names")
+    if max(template.columns, default=-1) >= xsize:
+        raise ModelFileError(f"damaged: the template uses column {max(template.columns)} of {xsize}")
+    plain, again = plain_line(template)
+    n, pairs = len(names), None
+    rows = (Rows.empty(), Rows.empty())
+    before, after = array.array("H"), array.array("H")
+    for label in range(n):
+        before.extend([label] * n)
+        after.extend(range(n))
+    every = after[:n]
+    places = {}
+    for place, name in features:
+        places[name] = place
+        bigram = name[:1] == b"B"
+        size = n * n if bigram else n
+        if not 0 <= place <= len(weights) - size or name[:1] not in (b"U", b"B"):
+            raise ModelFileError(f"damaged: the feature {name!r} has its weights at {place} of {len(weights)}")
+        if bigram and plain is not None and name == plain:
+            pairs = weights[place : place + size]
+            if not again:
+                continue
+        row = rows[bigram]
+        row.names.intern_bytes(name)
+        row.label.extend(after if bigram else every)
+        row.weight.extend(weights[place : place + size])
+        row.ptr.append(len(row.label))
+        if bigram:
+            row.previous.extend(before)
+    for row in rows:
+        if len(row.names) != len(row.ptr) - 1:
+            raise ModelFileError("damaged: two features of the same name")
+    return Parts("crf++", names, rows[0], rows[1], pairs, template, xsize + 1, options, places)
+
+
+def plain_line(template: Template) -> tuple[bytes | None, bool]:
+    """The name of the plain pairs of labels, that of the first B line without macros; whether another line makes it."""
+    plain = [line.literals[0] for line in template.lines if "B" in line.kinds and not line.macros]
+    return (plain[0], plain[0] in plain[1:]) if plain else (None, False)
+
+
+def dump(data: memoryview) -> Iterator[str]:
+    """The model as CRF++'s text model, which `crf_learn -t` writes."""
+    from .crfpp_text import lines
+
+    yield from lines(*taken_apart(read(data)))
+
+
+Taken = tuple[Parts, list[bytes], list[tuple[bytes, int]], array.array]
+
+
+def taken_apart(parts: Parts) -> Taken:
+    """What a file of CRF++ says of a model: lines of the template, (name, place of the first weight), weights."""
+    if parts.template is None:
+        raise UnsupportedError("a CRF++ model needs a template: give the one that made the attributes with --template")
+    lines = [_crfpp_line(line) for line in parts.template.lines]
+    plain, again = plain_line(parts.template)
+    features = [(name, False, number) for number, name in enumerate(parts.unigrams.names)]
+    features += [(name, True, number) for number, name in enumerate(parts.bigrams.names) if not (again and name == plain)]
+    if plain is not None:
+        features.append((plain, True, -1))
+    features.sort(key=lambda feature: parts.places.get(feature[0], len(features) * len(parts.labels) ** 2))
+    weights, placed = array.array("d"), []
+    for name, bigram, number in features:
+        placed.append((name, len(weights)))
+        weights.extend(_block(parts, bigram, number))
+    return parts, lines, sorted(placed), weights
+
+
+def _block(parts: Parts, bigram: bool, number: int) -> array.array:
+    """The weights of a feature with all labels, or all pairs of labels; number -1: the plain pairs."""
+    n = len(parts.labels)
+    block = array.array("d", bytes(8 * n * (n if bigram else 1)))
+    if number < 0:
+        return block if parts.pairs is None else parts.pairs
+    rows = parts.bigrams if bigram else parts.unigrams
+    for at in range(rows.ptr[number], rows.ptr[number + 1]):
+        block[rows.label[at] + (rows.previous[at] * n if bigram else 0)] = rows.weight[at]
+    return block
+
+
+def _crfpp_line(line: Line) -> bytes:
+    """A line of the template in CRF++'s language."""
+    if line.kinds not in ("U", "B") or line.text[0] not in "UB":
+        raise UnsupportedError(f"line {line.number} of the template: CRF++ has only U and B lines, found {line.text[:1]}")
+    text = line.literals[0]
+    for macro, literal in zip(line.macros, line.literals[1:], strict=True):
+        if macro.kind != "x" or macro.lower or not -8 <= macro.row <= 8:
+            raise UnsupportedError(f"line {line.number} of the template: CRF++ has only %x[row,column], with rows from -8 to 8; found {macro.text}")
+        text += b"%%x[%d,%d]" % (macro.row, macro.column) + literal
+    if b"%" in b"".join(line.literals):
+        raise UnsupportedError(f"line {line.number} of the template: CRF++ has no way to write a percent sign")
+    return text
+
+
+def write(parts: Parts) -> bytes:
+    """The bytes of a binary model file."""
+    from .darts import write_names
+
+    parts, lines, features, weights = taken_apart(parts)
+    labels = b"".join(label.encode() + b"\0" for label in parts.labels)
+    template = b"".join(line + b"\0" for line in lines)
+    template += bytes(-(len(labels) + len(template)) % 4)
+    names = write_names(features)
+    header = _HEADER.pack(_VERSION, parts.options.get("type", 0), parts.options.get("cost_factor", 1.0), len(weights), parts.columns - 1, len(names))
+    blocks = [_LENGTH.pack(len(labels)), labels, _LENGTH.pack(len(template)), template, names, array.array("f", weights).tobytes()]
+    return header + b"".join(blocks)

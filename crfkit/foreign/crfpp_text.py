@@ -1,0 +1,115 @@
+"""CRF++'s text models, which `crf_learn -t` writes and `crf_learn -C` reads.
+
+    version: 100            labels, one a line      template          place and name of each feature     weights
+    cost-factor: 1          (blank line)            (blank line)      (blank line)
+    maxid: ...
+    xsize: ...
+    (blank line)
+"""
+
+from __future__ import annotations
+
+import array
+import re
+from collections.abc import Iterator
+
+from crfkit.errors import ModelFileError
+
+from .crfpp import assembled, taken_apart
+from .parts import Parts
+
+NAME = "crfpp-text"
+
+_HEADER = (("version", rb"100"), ("cost-factor", rb"[-+0-9.e]{1,30}"), ("maxid", rb"[0-9]{1,15}"), ("xsize", rb"[0-9]{1,9}"))
+_FEATURE = re.compile(rb"([0-9]{1,15}) (.*)", re.DOTALL)
+_WEIGHT = re.compile(rb"[-+]?(?:[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|inf|nan)\r?")
+
+
+def recognises(start: bytes) -> bool:
+    """Whether a file that begins like this is one of CRF++'s text models."""
+    return start.startswith(b"version: 100")
+
+
+def read(data: memoryview) -> Parts:
+    """Take a model apart, in which nothing is trusted."""
+    lines = bytes(data).split(b"\n")
+    if lines[-1]:
+        raise ModelFileError(f"{len(lines)}: damaged: the last line has no end")
+    header: dict[str, bytes] = {}
+    for number, (name, form) in enumerate(_HEADER, 1):
+        line = lines[number - 1] if number <= len(lines) else b""
+        key, _, value = line.partition(b": ")
+        if key != name.encode() or not re.fullmatch(form, value):
+            raise ModelFileError(f"{number}: damaged: expected {name!r} and its value, found {_shown(line)}")
+        header[name] = value
+    blocks, at = [], len(_HEADER)
+    for what in ("the labels", "the template", "the features", "the weights"):
+        if at >= len(lines) or lines[at]:
+            raise ModelFileError(f"{at + 1}: damaged: expected a blank line, and {what} behind it")
+        try:
+            end = lines.index(b"", at + 1)
+        except ValueError:
+            raise ModelFileError(f"{len(lines)}: damaged: {what} have no end") from None
+        blocks.append((at + 1, lines[at + 1 : end]))
+        at = end
+    labels, template, (first, features), (first_weight, weights) = blocks[0][1], blocks[1][1], blocks[2], blocks[3]
+    if any(lines[at:]):
+        raise ModelFileError(f"{at + 1}: damaged: more lines behind the weights")
+    if len(weights) != int(header["maxid"]):
+        raise ModelFileError(f"{first_weight + len(weights)}: damaged: {len(weights)} weights, {header['maxid'].decode()} are announced")
+    return assembled(
+        labels, template, int(header["xsize"]), _features(features, first), _weights(weights, first_weight), {"cost_factor": _cost(header["cost-factor"])}
+    )
+
+
+def _shown(line: bytes) -> str:
+    return repr(line[:60].decode(errors="replace"))
+
+
+def _cost(text: bytes) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ModelFileError(f"2: damaged: {_shown(text)} is no cost factor") from None
+
+
+def _features(lines: list[bytes], first: int) -> list[tuple[int, bytes]]:
+    found = []
+    for number, line in enumerate(lines, first + 1):
+        match = _FEATURE.fullmatch(line)
+        if match is None:
+            raise ModelFileError(f"{number}: damaged: expected a number, a blank and the name of a feature, found {_shown(line)}")
+        found.append((int(match[1]), match[2]))
+    return sorted(found)
+
+
+def _weights(lines: list[bytes], first: int) -> array.array:
+    weights = array.array("d")
+    for number, line in enumerate(lines, first + 1):
+        if not _WEIGHT.fullmatch(line):
+            raise ModelFileError(f"{number}: damaged: expected a weight, found {_shown(line)}")
+        weights.append(float(line))
+    return weights
+
+
+def dump(data: memoryview) -> Iterator[str]:
+    """The model as it stands in the file."""
+    read(data)
+    yield bytes(data).decode(errors="surrogateescape")
+
+
+def write(parts: Parts) -> bytes:
+    """The bytes of a text model."""
+    return "".join(lines(*taken_apart(parts))).encode(errors="surrogateescape")
+
+
+def lines(parts: Parts, template: list[bytes], features: list[tuple[bytes, int]], weights: array.array) -> Iterator[str]:
+    """The lines of a text model."""
+    yield f"version: 100\ncost-factor: {parts.options.get('cost_factor', 1.0):g}\nmaxid: {len(weights)}\nxsize: {parts.columns - 1}\n\n"
+    yield "".join(f"{label}\n" for label in parts.labels) + "\n"
+    yield "".join(line.decode() + "\n" for line in template) + "\n"
+    for name, place in features:
+        yield f"{place} {name.decode(errors='surrogateescape')}\n"
+    yield "\n"
+    for weight in weights:
+        yield f"{weight:.16f}\n"

@@ -1,0 +1,134 @@
+"""The double array in which CRF++ keeps the names of features: reading all of them, and making one.
+
+A unit is (base, check), 32 bits each. From a node whose base is b, the byte c leads to unit b + c + 1 if that one's check
+is b; if unit b's own check is b, a name ends here, and its base is -1 - value.
+"""
+
+import array
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+from crfkit.features.strings cimport StringTable
+
+from crfkit.errors import ModelFileError
+
+cdef enum:
+    UNIT = 8
+    LONGEST = 1 << 20       # bytes of a name; more is a circle
+
+
+cdef inline uint32_t number(const uint8_t* at) noexcept nogil:
+    return at[0] | <uint32_t>at[1] << 8 | <uint32_t>at[2] << 16 | <uint32_t>at[3] << 24
+
+
+def read_names(const uint8_t[::1] data not None):
+    """(names, their values) of all that a double array holds, in the order of its units."""
+    cdef:
+        int64_t n = data.shape[0] // UNIT, p, q, b, root, length, k, room = 0
+        const uint8_t* unit = &data[0] if n else NULL
+        StringTable names = StringTable()
+        char* s
+    if data.shape[0] % UNIT or n < 1 or n > 0x7FFFFFFF:
+        raise ModelFileError(f"damaged: a table of names of {data.shape[0]} bytes")
+    values = array.array("q")
+    owners = array.array("i", bytes(4 * n))
+    cdef int32_t[::1] owner = owners  # of each base: the unit that has it
+    root = <int32_t>number(unit)
+    for q in range(1, n):
+        b = <int32_t>number(unit + q * UNIT)
+        if b > 0 and number(unit + q * UNIT + 4) and b < n:
+            if owner[b]:
+                raise ModelFileError("damaged: two names that part and meet again")
+            owner[b] = <int32_t>q
+    buffer = bytearray(256)
+    for p in range(1, n):
+        if number(unit + p * UNIT + 4) != p or <int32_t>number(unit + p * UNIT) >= 0:
+            continue
+        length, b = 0, p
+        while b != root:
+            q = owner[b]
+            if q == 0 or length >= min(n, LONGEST):
+                break
+            b = number(unit + q * UNIT + 4)
+            k = q - b - 1
+            if k < 0 or k > 255:
+                break
+            if length == len(buffer):
+                buffer.extend(bytes(length))
+            buffer[length] = k
+            length += 1
+        if b != root:
+            raise ModelFileError(f"damaged: name {len(values)} leads nowhere")
+        name = bytes(buffer[:length])[::-1]
+        room += length
+        if room > 64 * data.shape[0]:
+            raise ModelFileError("damaged: names that are much longer than their table")
+        if names.intern_bytes(name) != len(values):
+            raise ModelFileError(f"damaged: a second feature {name!r}")
+        values.append(-1 - <int32_t>number(unit + p * UNIT))
+    return names, values
+
+
+def write_names(features not None):
+    """The double array of pairs (name, value), whose names are different, ascending and free of zero bytes."""
+    cdef:
+        int64_t depth, first, last, at, begin, k, n_children, lowest = 1, size = 4096, used = 1
+        list names = [name for name, _ in features]
+        list values = [value for _, value in features]
+        list todo = [(0, 0, len(names), 0)]     # unit of a node, its names, and how many bytes they share
+        bytes name
+        int32_t c, before
+        int32_t[257] byte                       # of each child, 0 for the end of a name, else 1 + the byte
+        int64_t[258] start                      # of its names
+    units = array.array("i", bytes(2 * 4 * size))
+    taken = bytearray(size)                     # of each base: somebody has it
+    cdef int32_t[::1] unit = units
+    cdef uint8_t[::1] taken_at = taken
+    while todo:
+        node, first, last, depth = todo.pop()
+        n_children, before = 0, -1
+        for at in range(first, last):
+            name = names[at]
+            c = 0 if len(name) == depth else <uint8_t>name[depth] + 1
+            if c == 0 and n_children:
+                raise ModelFileError(f"a second feature {name!r}")
+            if c != before:
+                byte[n_children], start[n_children], before = c, at, c
+                n_children += 1
+        start[n_children] = last
+        if not n_children:
+            break
+        begin = max(lowest - byte[0], 1)
+        while True:
+            if begin + 258 > size:
+                unit, taken_at = None, None
+                units.extend(array.array("i", bytes(2 * 4 * size)))
+                taken.extend(bytes(size))
+                size *= 2
+                unit, taken_at = units, taken
+            if not taken_at[begin]:
+                for k in range(n_children):
+                    at = begin + byte[k]
+                    if unit[2 * at + 1] or at == 0:
+                        break
+                else:
+                    break
+            begin += 1
+            if begin > 0x7FFFFF00:
+                raise ModelFileError("the names of the features take more than CRF++'s format has room for")
+        taken_at[begin] = 1
+        unit[2 * <int64_t>node] = <int32_t>begin
+        for k in range(n_children):
+            at = begin + byte[k]
+            unit[2 * at + 1] = <int32_t>begin
+            used = max(used, at + 1)
+            if byte[k] == 0:
+                if values[start[k]] > 0x7FFFFFFE:
+                    raise ModelFileError("more weights than CRF++'s format has room for")
+                unit[2 * at] = -1 - <int32_t>values[start[k]]
+            else:
+                todo.append((at, start[k], start[k + 1], depth + 1))
+        while lowest < size and unit[2 * lowest + 1]:
+            lowest += 1
+    # CRF++ looks for every byte behind every base without asking where the table ends.
+    return (units[: 2 * used] + array.array("i", bytes(2 * 4 * 257))).tobytes()

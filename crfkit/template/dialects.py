@@ -1,0 +1,47 @@
+"""Templates as other programs read them, in models that come from there.
+
+CRF++ knows one macro, %x[row,column], and takes all else of a line as it stands: no annotations, no doubled percent signs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from crfkit.errors import TemplateError
+
+from .macros import Line, Macro
+from .parsing import Template
+
+CRFPP = "crf++"
+
+_CELL = re.compile(r"%x\[(-?[0-9]{1,2}),([0-9]{1,6})\]")
+
+
+def _crfpp_line(text: str, number: int) -> Line:
+    kind = text[0]
+    if kind not in "UB":
+        raise TemplateError(f"a line starts with {kind!r}, expected U or B", "template", number)
+    literals, macros, at = [], [], 0
+    for found in _CELL.finditer(text):
+        literals.append(text[at : found.start()])
+        macros.append(Macro("x", found[0], int(found[1]), int(found[2])))
+        at = found.end()
+    literals.append(text[at:])
+    if any("%" in literal or "\0" in literal for literal in literals):
+        raise TemplateError("a percent sign that begins no %x[row,column], the only macro of CRF++", "template", number)
+    return Line(number, text, kind, tuple(literal.encode() for literal in literals), tuple(macros))
+
+
+_PARSERS: Mapping[str, Callable[[str, int], Line]] = {CRFPP: _crfpp_line}
+
+
+def parse(text: str, dialect: str) -> Template:
+    """The template of a model; its attributes are known by their strings alone."""
+    if dialect not in _PARSERS:
+        raise TemplateError(f"unknown language {dialect!r}")
+    parser = _PARSERS[dialect]
+    lines = tuple(parser(line, number) for number, line in enumerate(text.split("\n"), 1) if line)
+    if not lines:
+        raise TemplateError("the template is empty")
+    return Template(lines, text, by_string=True, dialect=dialect)

@@ -1,0 +1,218 @@
+"""CRF++'s models, binary and text: what CRF++ prints with them, files that are not sound, and the way there and back."""
+
+import os
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import crfkit
+from crfkit import foreign
+from crfkit.decode.printing import Printer
+from crfkit.errors import CrfkitError, ModelFileError, UnsupportedError
+from crfkit.foreign import crfpp, crfpp_text
+from crfkit.template.parsing import Template
+from crfkit.text.reading import Source
+
+PEERS = Path(os.environ.get("CRFKIT_PEERS", "-"), "crfpp")
+peers = pytest.mark.skipif(not PEERS.is_dir(), reason="CRFKIT_PEERS does not name a folder with outputs of CRF++")
+TEMPLATE = "U00:%x[-1,0]\nU01:%x[0,0]/%x[1,1]\nU02 %x[-2,1] and %x[0,0]\nB\nB01:%x[0,1]\n"
+
+
+def sentences(n=12):
+    words = ["the", "a/b", "%x", "Été", "_B-1", "日本", "12"]
+    return [
+        [[words[(i * 7 + t * t) % 7], "XYZ"[(i + t) % 3], ["B-A", "I-A", "O"][(i * t + t) % 3]] for t in range(1 + i % 5)]
+        for i in range(n)
+    ]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return crfkit.learn(sentences(), template=Template.parse(TEMPLATE), l2=0.1)
+
+
+def tagged(path, test, **how):
+    """What crfkit tag prints."""
+    return b"".join(crfkit.load(path).text(Source([str(test)], "columns"), Printer(**how)))
+
+
+
+
+@peers
+@pytest.mark.parametrize("name", ["chunk", "seg"])
+@pytest.mark.parametrize("kind", ["model", "model.txt"])
+@pytest.mark.parametrize(("suffix", "how"), [("v1", {"verbose": 1}), ("v2", {"verbose": 2}), ("n3", {"nbest": 3}), ("n2v1", {"nbest": 2, "verbose": 1})])
+def test_what_crfpp_prints(name, kind, suffix, how):
+    expected = (PEERS / f"{name}.out.{suffix}").read_bytes()
+    found = tagged(PEERS / f"{name}.{kind}", PEERS / f"{name}.test", **how)
+    assert found == expected or [*map(_close, found.split(), expected.split())].count(False) == 0
+
+
+def _close(found, expected):
+    if found == expected:
+        return True
+    first, _, ours = found.rpartition(b"/")
+    second, _, theirs = expected.rpartition(b"/")
+    return first == second and abs(float(ours) - float(theirs)) < 3e-6
+
+
+@peers
+@pytest.mark.parametrize("name", ["chunk", "seg"])
+def test_the_text_model_is_written_as_crfpp_writes_it(name):
+    text = (PEERS / f"{name}.model.txt").read_bytes()
+    assert crfpp_text.write(foreign.read(text)) == text
+    foreign.convert(PEERS / f"{name}.model.txt", "binary", "crfpp")
+    assert foreign.load("binary").to_bytes() == foreign.load(PEERS / f"{name}.model").to_bytes()
+
+
+@peers
+def test_dump_is_the_text_model():
+    text = (PEERS / "seg.model.txt").read_text()
+    assert "".join(foreign.dump(PEERS / "seg.model.txt")) == text
+    # Weights of the binary model are in single precision.
+    for ours, theirs in zip("".join(foreign.dump(PEERS / "seg.model")).splitlines(), text.splitlines(), strict=True):
+        assert ours == theirs or float(ours) == pytest.approx(float(theirs), rel=1e-6)
+
+
+@pytest.mark.parametrize("to", ["crfpp", "crfpp-text"])
+def test_there_and_back(model, to):
+    model.save("ours")
+    foreign.convert("ours", "theirs", to)
+    foreign.convert("theirs", "back")
+    ours, theirs, back = crfkit.load("ours"), crfkit.load("theirs"), crfkit.load("back")
+    assert {f[:3]: pytest.approx(f[3], abs=1e-15) for f in model.features()} == {f[:3]: f[3] for f in back.model.features()}
+    unknown = [[["the", "Y"], ["new", "Q"], ["_B+1", "X"], ["a/b", "X"]]]
+    for sentence in [[row[:2] for row in rows] for rows in sentences(40)] + unknown:
+        assert ours.tag(sentence) == theirs.tag(sentence) == back.tag(sentence)
+        assert ours.marginals(sentence) == pytest.approx(theirs.marginals(sentence), abs=1e-9)
+
+
+def test_binary_and_text_say_the_same(model):
+    parts = foreign.read(model.to_bytes())
+    text = crfpp_text.write(parts)
+    assert "".join(crfpp.dump(memoryview(crfpp.write(parts)))) == text.decode()
+    assert crfpp_text.write(foreign.read(text)) == text
+
+
+@given(st.dictionaries(st.binary(min_size=0, max_size=6).filter(lambda name: 0 not in name), st.integers(0, 2**31 - 2), max_size=60))
+def test_the_table_of_names(names):
+    from crfkit.foreign.darts import read_names, write_names
+
+    table = write_names(sorted(names.items()))
+    found, values = read_names(table)
+    assert dict(zip(found, values, strict=True)) == names
+    # As CRF++ looks a name up: without asking where the table ends.
+    units = list(struct.iter_unpack("<iI", table))
+    for name, value in names.items():
+        base = units[0][0]
+        for byte in name:
+            assert units[base + byte + 1][1] == base
+            base = units[base + byte + 1][0]
+        assert units[base][1] == base
+        assert units[base][0] == -1 - value
+    assert all(base + 256 < len(units) for base, check in units if base > 0)
+
+
+def test_templates_stay_crfpp_s(model):
+    """What crfkit would take for an annotation or a doubled percent sign is plain text to CRF++."""
+    text = crfpp_text.write(foreign.read(model.to_bytes())).replace(b"U00:%x[-1,0]", b"U00:%x[-1,0] @all").replace(b" U00:the\n", b" U00:the @all\n")
+    theirs = crfkit.load(text)
+    assert "U00:the @all" in {feature[0] for feature in theirs.model.features()}
+    rows = [["the", "X"], ["12", "Y"]]
+    assert theirs.score(rows, ["O", "O"]) == pytest.approx(crfkit.load(model.to_bytes()).score(rows, ["O", "O"]), abs=2)
+    assert crfkit.load(theirs.model.to_bytes()).tag(rows) == theirs.tag(rows)
+    with pytest.raises(ModelFileError, match="its template cannot be read: template:1: a percent sign"):
+        foreign.load(text.replace(b"U00:%x[-1,0] @all", b"U00:%X[-1,0]"))
+
+
+@pytest.mark.parametrize("line", ["U:%X[0,0]", "U:%p[0,0,2]", "*:%x[0,0]", "U:100%%%x[0,0]", "U:%x[9,0]", "u:%x[0,0]"])
+def test_what_crfpp_has_no_room_for(line):
+    crfkit.learn(sentences(), template=Template.parse(f"{line}\nU:%x[0,0]\nB\n")).save("ours")
+    with pytest.raises(UnsupportedError, match=r"^ours: line 1 of the template: CRF\+\+ has "):
+        foreign.convert("ours", "theirs", "crfpp")
+    assert not Path("theirs").exists()
+
+
+def test_a_model_without_template_needs_one():
+    crfkit.learn([[(["U:a"], "X"), (["U:b"], "Y")]] * 3, format="crfsuite").save("ours")
+    with pytest.raises(UnsupportedError, match="needs a template"):
+        foreign.convert("ours", "theirs", "crfpp")
+    Path("template").write_text("U:%x[0,0]\nB\n")
+    foreign.convert("ours", "theirs", "crfpp", "template")
+    assert crfkit.load("theirs").tag([["a"], ["b"]]) == ["X", "Y"]
+
+
+# Files that are not sound
+
+
+def use(data):
+    """Open and use a model whose bytes may be anything: it is refused, or works."""
+    try:
+        tagger = crfkit.load(data)
+    except ModelFileError as error:
+        assert "\n" not in str(error)
+        return False
+    try:
+        assert len(tagger.tag([["the", "X", "x"], ["a/b", "Y", "x"]])) == 2
+    except CrfkitError as error:  # a template of more columns, a score that is not finite
+        assert "\n" not in str(error)
+    assert "".join(foreign.dump(data))
+    return True
+
+
+@pytest.fixture(scope="module")
+def files():
+    parts = foreign.read(crfkit.learn(sentences(3), template=Template.parse("U:%x[0,0]\nB\nB1:%x[0,1]\n")).to_bytes())
+    return crfpp.write(parts), crfpp_text.write(parts)
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+def test_truncated_at_every_byte(files, kind):
+    for end in range(12, len(files[kind])):
+        assert not use(files[kind][:end])
+    assert use(files[kind])
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+@given(data=st.data())
+def test_changed_bytes(files, kind, data):
+    changed = bytearray(files[kind])
+    for _ in range(data.draw(st.integers(1, 4))):
+        changed[data.draw(st.integers(12, len(changed) - 1))] = data.draw(st.integers(0, 255))
+    use(bytes(changed))
+
+
+@given(data=st.data())
+def test_changed_numbers(files, data):
+    changed = bytearray(files[0])
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(4, len(changed) // 4 - 1)) * 4
+        number = data.draw(st.one_of(st.integers(0, 2**32 - 1), st.integers(0, 2 * len(changed))))
+        changed[at : at + 4] = struct.pack("<I", number)
+    use(bytes(changed))
+
+
+@given(data=st.data())
+def test_changed_lines(files, data):
+    lines = files[1].split(b"\n")
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(lines) - 1))
+        lines[at : at + data.draw(st.integers(0, 2))] = data.draw(st.lists(st.sampled_from([*lines, b"1e999", b"nan", b"-1 U:x", b"999999 B"]), max_size=2))
+    use(b"version: 100" + b"\n".join(lines)[12:])
+
+
+def test_messages(files):
+    text = files[1]
+    for old, new, message in (
+        (b"cost-factor: 1", b"cost-factor: x", "2: damaged: expected 'cost-factor' and its value, found 'cost-factor: x'"),
+        (b"\nB1:%x[0,1]\n", b"\nB1:%x[0,7]\n", "the template uses column 7 of 2"),
+        (b"\nO\n", b"\nB-A\n", "the labels are not different names"),
+        (b" B1:X\n", b" C1:X\n", "the feature b'C1:X' has its weights at"),
+        (b"maxid: ", b"maxid: 1", "weights, 1[0-9]+ are announced"),
+    ):
+        assert old in text
+        with pytest.raises(ModelFileError, match=f"^model in memory: .*{message.replace('[0,7]', '.*')}"):
+            foreign.load(text.replace(old, new))
