@@ -113,12 +113,20 @@ class Tagger:
 
     def marginal(self, y: str, pos: int) -> float:
         """How probable a label is at a position of the sequence taken before. All marginals are computed at the first call."""
-        tagger, number = self._opened, self._number(_label(y))
+        table, number = self._table(), self._number(_label(y))
         if not 0 <= pos < len(self._items):
             raise ValueError(f"The position, {pos} is out of range of {len(self._items)}")
+        return float(table[pos, number])
+
+    def marginals(self) -> list[dict[str, float]]:
+        """How probable each label is at each position of the sequence taken before: more than python-crfsuite offers."""
+        return [dict(zip(self._numbers, row, strict=True)) for row in self._table().tolist()]
+
+    def _table(self) -> numpy.ndarray:
+        tagger = self._opened
         if self._marginals is None:
             self._marginals = tagger.marginals(self._items.attributes())
-        return float(self._marginals[pos, number])
+        return self._marginals
 
     def _number(self, label: str) -> int:
         if label not in self._numbers:

@@ -1,0 +1,100 @@
+"""crfkit.compat.sklearn_crfsuite: the estimator, alone and in scikit-learn's hands."""
+
+import pickle
+import sys
+
+import pytest
+
+from crfkit.compat.sklearn_crfsuite import CRF
+
+ITEMS = [
+    {"walk": 1, "shop": 0.5}, {"walk": 1}, {"walk": 1, "clean": 0.5}, {"shop": 0.5, "clean": 0.5}, {"walk": 0.5, "clean": 1},
+    {"clean": 1, "shop": 0.1}, {"walk": 1, "shop": 0.5}, {}, {"clean": 1}, {"sun": "not at all", "clean": 1},
+]  # fmt: skip
+LABELS = ["sunny", "sunny", "sunny", "rainy", "rainy", "rainy", "sunny", "sunny", "rainy", "rainy"]
+ALGORITHMS = pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd", "pa", "ap", "arow"])
+
+
+@ALGORITHMS
+def test_learns_by_heart(algorithm):
+    crf = CRF(algorithm).fit([ITEMS, ITEMS], [LABELS, LABELS])
+    assert crf.score([ITEMS], [LABELS]) >= (0.8 if algorithm == "ap" else 1.0)  # averages of few passes are cautious
+    assert crf.predict([ITEMS, []]) == [crf.predict_single(ITEMS), []]
+    (marginals,) = crf.predict_marginals([ITEMS])
+    assert [max(chances, key=chances.get) for chances in marginals] == crf.predict_single(ITEMS) or algorithm == "ap"
+    for chances in marginals:
+        assert set(chances) == {"sunny", "rainy"} and sum(chances.values()) == pytest.approx(1)
+
+
+def test_what_the_model_consists_of():
+    crf = CRF(c1=0.01, all_possible_transitions=True).fit([ITEMS], [LABELS])
+    assert set(crf.classes_) == {"sunny", "rainy"} and crf.num_attributes_ == len(crf.attributes_)
+    assert crf.state_features_["walk", "sunny"] > 0 and crf.transition_features_["sunny", "sunny"] > 0
+    assert crf.size_ > 1000 and crf.training_log_.last_iteration["loss"] > 0
+
+
+def test_before_there_is_a_model():
+    crf = CRF()
+    assert crf.tagger_ is crf.classes_ is crf.attributes_ is crf.size_ is crf.state_features_ is None
+    with pytest.raises(ValueError, match="call fit first"):
+        crf.predict([ITEMS])
+    with pytest.raises(ValueError, match="both X_dev and y_dev"):
+        crf.fit([ITEMS], [LABELS], [ITEMS])
+    with pytest.raises(ValueError, match="Parameter not found: c1"):
+        CRF("ap", c1=1).fit([ITEMS], [LABELS])
+    with pytest.raises(ValueError, match="zip"):
+        crf.fit([ITEMS], [LABELS, LABELS])
+
+
+def test_models_in_files_and_in_pickles(tmp_path):
+    path = str(tmp_path / "m.crfsuite")
+    crf = CRF(model_filename=path).fit([ITEMS], [LABELS])
+    assert CRF(model_filename=path).score([ITEMS], [LABELS]) == 1
+    assert pickle.loads(pickle.dumps(crf)).score([ITEMS], [LABELS]) == 1
+    kept = pickle.loads(pickle.dumps(CRF().fit([ITEMS], [LABELS])))
+    (tmp_path / "m.crfsuite").unlink()
+    assert kept.score([ITEMS], [LABELS]) == 1
+
+
+def test_a_line_an_iteration(capsys):
+    CRF(verbose=True).fit([ITEMS], [LABELS], X_dev=[ITEMS], y_dev=[LABELS])
+    lines = capsys.readouterr().out.splitlines()
+    told = [line for line in lines if line.startswith("Iter ")]
+    assert told and all("loss=" in line and "F1=" in line and "feature_norm=" in line for line in told)
+    assert any(line.split() == ["rainy", "1.000", "1.000", "1.000", "5"] for line in lines)
+
+
+def test_in_the_hands_of_scikit_learn():
+    pytest.importorskip("sklearn")
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+
+    from crfkit.compat.sklearn_crfsuite import scorers
+
+    crf = CRF(c2=0.1)
+    assert clone(crf).get_params() == crf.get_params() and crf.get_params()["c2"] == 0.1
+    assert list(cross_val_score(crf, [ITEMS] * 6, [LABELS] * 6, cv=3)) == [1, 1, 1]
+    search = GridSearchCV(CRF(), {"c1": [1000.0, 0.0]}, scoring=scorers.sequence_accuracy, cv=3).fit([ITEMS] * 6, [LABELS] * 6)
+    assert search.best_params_ == {"c1": 0.0}
+
+
+def test_metrics():
+    pytest.importorskip("sklearn")
+    from crfkit.compat.sklearn_crfsuite import metrics
+
+    gold, found = [["x", "z", "y"], ["x", "x"]], [["y", "z", "y"], ["x", "y"]]
+    assert metrics.flat_accuracy_score(gold, found) == 3 / 5
+    assert metrics.flat_precision_score(gold, found, average="micro") == metrics.flat_recall_score(gold, found, average="micro") == 3 / 5
+    assert metrics.flat_f1_score(gold, found, average="macro") == metrics.flat_fbeta_score(gold, found, beta=1, average="macro") == 2 / 3
+    assert "macro avg" in metrics.flat_classification_report(gold, found, digits=3)
+    assert metrics.sequence_accuracy_score(gold, found) == metrics.sequence_accuracy_score([], []) == 0
+    assert metrics.sequence_accuracy_score([[1, 2], [3], [4]], [[1, 2], [4], [4]]) == 2 / 3
+
+
+def test_works_without_scikit_learn(monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sklearn" or name.startswith("crfkit.compat.sklearn_crfsuite")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    from crfkit.compat.sklearn_crfsuite import CRF as Plain
+
+    assert Plain(c2=0.1).fit([ITEMS], [LABELS]).score([ITEMS], [LABELS]) == 1
