@@ -37,8 +37,7 @@ test-all: build ## the long tests too, and other random examples each time: ten 
 	$(python) -m pytest -m "" --hypothesis-profile=random $(TESTS)
 
 steady: ## what has threads, forks, signals or clocks, RUNS=200 times in a row while one core is kept busy
-	while :; do :; done & trap "kill $$!" EXIT; for run in $$(seq $(RUNS)); do \
-	    echo "run $$run"; $(python) -m pytest -x -m "steady and not long" $(TESTS) || exit 1; done
+	while :; do :; done & trap "kill $$!" EXIT; $(python) -m pytest -x -m "steady and not long" --runs $(RUNS) $(TESTS)
 
 bench: build ## the table of targets, beside the peers that are installed: a quarter of an hour (ROUNDS=3)
 	PYTHONPATH=. $(python) benchmarks/targets.py --rounds $(ROUNDS)

@@ -35,8 +35,8 @@ for number, handler in (("SIGINT", signal.default_int_handler), ("SIGTERM", sign
 
 # The examples are the same in every run, and no time is too long. `make test-all` takes the profile `random`, which
 # looks for new ones; instrumented builds take `quick`.
-settings.register_profile("crfkit", deadline=None, derandomize=True)
-settings.register_profile("random", deadline=None, print_blob=True)
+settings.register_profile("crfkit", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("random", deadline=None, print_blob=True, max_examples=200)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)
 settings.load_profile("crfkit")
 
@@ -44,6 +44,22 @@ settings.load_profile("crfkit")
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--runs", type=int, default=1, help="run every test so many times (make steady)")
+
+
+@pytest.fixture
+def _run(request):
+    """Which time this is."""
+    return request.param
+
+
+def pytest_generate_tests(metafunc):
+    if (runs := metafunc.config.getoption("--runs")) > 1:
+        metafunc.fixturenames.append("_run")
+        metafunc.parametrize("_run", range(runs), indirect=True)
 
 
 def pytest_collection_modifyitems(items):

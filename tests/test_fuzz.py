@@ -58,7 +58,6 @@ def folders(tmp_path):
     return folders
 
 
-@pytest.mark.steady
 @pytest.mark.parametrize("name", ["exception", "crash", "loop", *SLOW])
 def test_the_driver_finds_faults_and_goes_on(name, folders):
     """Every faulty input is found, and no other. Workers that die leave nothing behind."""

@@ -118,10 +118,11 @@ def test_tokens_that_are_all_the_same(algorithm):
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "labels"), [*((name, 300 if name in ("sgd", "adf") else 1000) for name in options.TRAINERS), ("perceptron", 2500)]
+    ("algorithm", "labels"),
+    [*((name, 200) for name in options.TRAINERS), *(pytest.param(name, 1000, marks=pytest.mark.long) for name in options.TRAINERS), ("perceptron", 2500)],
 )
 def test_many_labels(algorithm, labels):
-    """Each on a word of its own; there is one token of most of them. (sgd and adf look at all pairs for every sequence.)"""
+    """Each on a word of its own; there is one token of most of them."""
     rows = [[[f"w{k}", f"L{k}"]] for k in range(labels)] + [[["w3", "L3"], ["w77", "L77"]]]
     quick = {"rate": 1.0, "warm_up": 0}  # choosing a rate and warming up take many rounds
     quick = {name: value for name, value in quick.items() if hasattr(options.TRAINERS[algorithm], name)}
@@ -131,19 +132,20 @@ def test_many_labels(algorithm, labels):
 
 
 @cache
-def a_million_tokens():
+def one_sequence(tokens):
     """With labels, and without."""
-    rows = [["ab"[k % 7 % 2], "XY"[k % 7 == 3]] for k in range(10**6)]
+    rows = [["ab"[k % 7 % 2], "XY"[k % 7 == 3]] for k in range(tokens)]
     return rows, [row[:1] for row in rows]
 
 
 @every_trainer
-def test_a_sequence_of_a_million_tokens(algorithm):
+@pytest.mark.parametrize("tokens", [10**5, pytest.param(10**6, marks=pytest.mark.long)])
+def test_a_long_sequence(algorithm, tokens):
     rate = {"rate": 0.1} if getattr(options.TRAINERS[algorithm], "rate", 0) is None else {}
-    labelled, rows = a_million_tokens()
+    labelled, rows = one_sequence(tokens)
     model = learn([labelled], Template.parse("U:%x[0,0]\nU:%x[-1,0]/%x[0,0]\nB\n"), algorithm, **rate, **limit(algorithm, 1))
     assert all_finite(model.weights)
-    assert len(Tagger(model).tag(rows)) == 10**6
+    assert len(Tagger(model).tag(rows)) == tokens
     if algorithm == "lbfgs":
         assert Tagger(model).marginals(rows).sum(axis=1) == pytest.approx(1)
 

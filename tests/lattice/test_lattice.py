@@ -90,7 +90,7 @@ def test_a_lattice_keeps_nothing_of_the_sequence_before(data):
     check_expectations(lattice, second)
 
 
-@pytest.mark.parametrize("labels", [1, 2, 7, 8, 9, 16, 23, 24, 31, 32, 33, 40, 64, 71])
+@pytest.mark.parametrize("labels", [1, 2, 7, 8, 9, 16, 23, 24, 31, 32, 33, 40, *(pytest.param(n, marks=pytest.mark.long) for n in (64, 71))])
 @pytest.mark.parametrize("rich", [False, True])
 def test_any_number_of_labels(labels, rich):
     """Rows are padded to vectors of 8 and worked through in strips of 32 labels. Three positions can be enumerated
@@ -147,11 +147,11 @@ def log_z_by_blocks(nodes, tau):
     return fsum([total, log(a + b), *totals])
 
 
-@pytest.mark.parametrize("spread", [0.5, 8.0, 300.0])
-def test_a_sequence_of_200_000_positions(spread):
+@pytest.mark.parametrize("spread", [0.5, 300.0])
+def test_a_sequence_of_100_000_positions(spread):
     """Sums grow to tens of millions; nothing overflows, underflows or drifts."""
     rng = random.Random(3)
-    length = 200_000
+    length = 100_000
     nodes = [[rng.uniform(-spread, spread), rng.uniform(-spread, spread)] for _ in range(length)]
     tau = [[0.5, -1.0], [-0.25, 1.5]]
     lattice = Lattice(2)

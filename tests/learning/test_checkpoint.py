@@ -79,7 +79,7 @@ class Hand(StopRequest):
 
 @variants
 def test_more_passes_later(algorithm, chosen):
-    data = sentences("chunking", limit=150)
+    data = sentences("chunking", limit=60)
     for n in (1, 3, 7):
         learn(data, rules(), algorithm, **passes(algorithm, n, **chosen), checkpoint="state", resume=n > 1)
     model = learn(data, rules(), algorithm, **passes(algorithm, 9, **chosen), checkpoint="state", resume=True)
@@ -90,7 +90,7 @@ def test_more_passes_later(algorithm, chosen):
 @pytest.mark.parametrize("interruption", [Power, Hand])
 def test_any_moment(algorithm, chosen, interruption):
     """Interrupted at several places, in the midst of passes too, with development data that decide."""
-    data, dev = sentences("chunking", limit=200), sentences("chunking", "dev", 20)
+    data, dev = sentences("chunking", limit=100), sentences("chunking", "dev", 10)
     given = {**passes(algorithm, 6, **chosen), "dev": dev, "patience": 3}
     expected = learn(data, rules(), algorithm, **given).to_bytes()
     for questions in (3, 8, 13):
@@ -121,7 +121,7 @@ def test_values_and_a_model_to_start_from(algorithm):
 @variants
 def test_a_state_holds_all(algorithm, chosen):
     """A trainer that takes back its own state gives it again; a damaged one is refused."""
-    corpus = read_corpus(sentences("chunking", limit=80), rules(), Run())
+    corpus = read_corpus(sentences("chunking", limit=40), rules(), Run())
 
     def trainer():
         return make_trainer(algorithm, corpus, options.make(algorithm, passes(algorithm, 5, **chosen)), Run())

@@ -383,7 +383,9 @@ def test_recipes_of_the_page():
 
 
 def test_python_of_the_page():
-    for _, block in blocks("python"):
+    found = [block for _, block in blocks("python")]
+    assert found
+    for block in found:
         exec(block, {})
 
 

@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -140,15 +141,24 @@ def large() -> Corpus:
     return Corpus([sample() for _ in range(800)], 9, 300, 20, u_all=set(range(0, 300, 7)), b_all={3})
 
 
-def bits(threads: int) -> str:
-    """Values and gradients at random points, to the last bit, by both kinds of recursions."""
+@cache
+def points():
+    """The samples, and a random point for both kinds of recursions."""
     corpus = large()
-    built = Built(corpus)
-    found = []
+    built, found = Built(corpus), {}
     for recursions, share in (("dense", 1.0), ("sparse", 0.2)):
         random = Random(2)
         weights = {f: random.gauss(0, 1) * (f[0] == "U" or random.random() < share) for f in sorted(corpus.features(), key=str)}
-        f, gradient = Objective(built.dataset, built.layout, 1.0, threads, recursions).at(built.to_cells(weights, "d"))
+        found[recursions] = built.to_cells(weights, "d")
+    return built, found
+
+
+def bits(threads: int) -> str:
+    """Values and gradients at these points, to the last bit."""
+    built, cells = points()
+    found = []
+    for recursions, point in cells.items():
+        f, gradient = Objective(built.dataset, built.layout, 1.0, threads, recursions).at(point)
         found.append(f"{f.hex()}-{gradient.tobytes().hex()}")
     return "-".join(found)
 

@@ -1,6 +1,7 @@
 """OWL-QN: step by step against a slow twin; where it ends no weight can move and lower the objective."""
 
 import array
+from math import log
 from random import Random
 
 import pytest
@@ -184,9 +185,11 @@ def test_each_reason_to_stop(corpus):
 def test_values_out_of_all_proportion(size):
     corpus = Corpus([Sample([j], [[(0, v * size)]], [[]]) for j, v in ((0, 1.0), (1, -0.5))], 2, 1, u_all={0})
     try:
-        run(trainer_of(Built(corpus)))
+        values = run(trainer_of(Built(corpus)))
     except TrainingError as error:
         assert "scale down the values" in str(error)
+    else:
+        assert values[-1] <= values[0] <= 2 * log(2)
 
 
 def test_going_on_with_another_penalty(corpus):

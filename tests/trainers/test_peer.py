@@ -123,6 +123,7 @@ def chunks(labels):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.corpora
 @pytest.mark.parametrize(
     ("arguments", "most_objective", "least_f1"),

@@ -124,7 +124,7 @@ def test_it_ends_at_the_minimum(corpus, penalties, recursions):
 
 @pytest.fixture(scope="module", params=["chunking", "chunking-rich"])
 def corpus(request):
-    return read("chunking", sentences=100, rules=request.param)
+    return read("chunking", sentences=60, rules=request.param)
 
 
 def test_the_objective_of_owlqn(corpus):
@@ -292,6 +292,7 @@ def test_a_warm_start_needs_fewer_passes(tmp_path):
     assert warm[-1]["objective"] == pytest.approx(cold[-1]["objective"], rel=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.corpora
 def test_nettalk(tmp_path):
     """Letters and rich edges, 51 labels: the objective of OWL-QN."""

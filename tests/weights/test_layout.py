@@ -199,7 +199,7 @@ def test_damaged_arrays_are_refused(corpus, data):
     else:
         assert good
         assert list(layout.features(array.array("f", bytes(4 * layout.n_cells)))) == []
-    # Without verification the fault may be found later, but it is found.
+    # Without verification a fault is found later or does no harm: nothing outside the arrays is read.
     try:
         layout = opened(arrays, corpus.n_labels, corpus.has_tau, hot, verify=False)
         if layout.n_cells < 10**6:
