@@ -1,11 +1,10 @@
 """Only what pyproject.toml cannot say: the compiled modules and how they are compiled.
 
 CRFKIT_DEBUG=1 checks every index and turns assertions on; CRFKIT_SANITIZE=1 adds AddressSanitizer
-and UndefinedBehaviorSanitizer. Neither changes what is computed.
+and UndefinedBehaviorSanitizer. Neither changes what is computed. CC=clang asks for another compiler.
 """
 
 import os
-import sys
 from glob import glob
 
 from Cython.Build import cythonize
@@ -13,53 +12,67 @@ from setuptools import Extension, setup
 
 DEBUG = bool(os.environ.get("CRFKIT_DEBUG"))
 SANITIZE = bool(os.environ.get("CRFKIT_SANITIZE"))
-MSVC = sys.platform == "win32"
 CORES = os.cpu_count() or 1
 
 # What all modules need of Cython's runtime is compiled once, into this one.
 SHARED = "crfkit._cyutility"
+# The numeric loops, in C, belong to one module alone: the others call them through its table.
+LOOPS = "crfkit.loops.kernels"
+SIMD = "crfkit/loops/simd"
 
-compile_args = ["/O2"] if MSVC else ["-O3", "-g0", "-ffp-contract=off", "-Wno-unused-function", "-Wno-psabi"]
+# The same bits from every compiler and on every processor: no product and sum is fused into one.
+compile_args = ["-ffp-contract=off", "-Wno-unused-function", "-Wno-psabi"]
 link_args = []
 if DEBUG or SANITIZE:
-    compile_args = ["-O1", "-g", "-ffp-contract=off", "-UNDEBUG", "-fno-omit-frame-pointer", "-Wno-unused-function", "-Wno-psabi"]
+    compile_args += ["-O1", "-g", "-UNDEBUG", "-fno-omit-frame-pointer"]
+else:
+    compile_args += ["-g0"]
 if SANITIZE:
     flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     compile_args += flags
     link_args += flags
 
-# The numeric loops, in C, belong to one module alone: the others call them through its table.
-LOOPS = "crfkit.loops.kernels"
+
+def extension(name, sources, **more):
+    """A compiled module. -O3 is for the numeric loops: elsewhere it takes longer to compile and gains nothing."""
+    level = [] if DEBUG or SANITIZE else ["-O3" if name == LOOPS else "-O2"]
+    return Extension(name, sources, extra_compile_args=compile_args + level, extra_link_args=link_args, **more)
 
 
-def extension(path):
-    """The extension that a .pyx file becomes."""
-    name = os.path.splitext(path)[0].replace(os.sep, ".").replace("/", ".")
+def cython_module(path):
+    """The module that a .pyx file becomes."""
+    name = os.path.splitext(path)[0].replace("/", ".")
     loops = name == LOOPS
-    return Extension(
+    return extension(
         name,
-        [path, *(sorted(glob("crfkit/loops/simd/*.c")) if loops else [])],
-        include_dirs=["crfkit/loops/simd"],
-        depends=glob("crfkit/loops/simd/*.h") + (glob("crfkit/loops/simd/*.inc") if loops else []),
-        extra_compile_args=compile_args,
-        extra_link_args=link_args,
+        [path, *(sorted(glob(f"{SIMD}/*.c")) if loops else [])],
+        include_dirs=[SIMD],
+        depends=glob(f"{SIMD}/*.h") + (glob(f"{SIMD}/*.inc") if loops else []),
     )
+
+
+def longest_first(module):
+    """Compiled last, a long module would leave all cores but one without work."""
+    return module.name != LOOPS, module.name != SHARED, -os.path.getsize(module.sources[0])
 
 
 setup(
     options={"build_ext": {"parallel": CORES}},
-    ext_modules=cythonize(
-        [Extension(SHARED, ["crfkit/_cyutility.c"], extra_compile_args=compile_args, extra_link_args=link_args)]
-        + [extension(path) for path in sorted(glob("crfkit/**/*.pyx", recursive=True))],
-        nthreads=0 if MSVC else CORES,
-        shared_utility_qualified_name=SHARED,
-        compiler_directives={
-            "language_level": 3,
-            "boundscheck": True,
-            "wraparound": False,
-            "cdivision": True,
-            "initializedcheck": False,
-            "embedsignature": True,
-        },
-    )
+    ext_modules=sorted(
+        cythonize(
+            [extension(SHARED, ["crfkit/_cyutility.c"]), *map(cython_module, sorted(glob("crfkit/**/*.pyx", recursive=True)))],
+            nthreads=CORES,
+            shared_utility_qualified_name=SHARED,
+            compiler_directives={
+                "language_level": 3,
+                "boundscheck": True,
+                "wraparound": False,
+                "cdivision": True,
+                "initializedcheck": False,
+                "embedsignature": True,
+                "auto_pickle": False,
+            },
+        ),
+        key=longest_first,
+    ),
 )
