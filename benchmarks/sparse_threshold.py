@@ -1,5 +1,5 @@
 """Up to which share of active label pairs the sparse loops are faster than the dense ones: the number behind `most_pairs`
-in lattice/sparse.pyx.
+in lattice/lattice.pyx.
 
     python benchmarks/sparse_threshold.py
 
@@ -12,9 +12,8 @@ from __future__ import annotations
 import random
 from time import perf_counter
 
-from crfkit.lattice.lattice import Lattice
-from crfkit.lattice.sparse import SparseEdges
 from crfkit.loops.kernels import variant
+from crfkit.testing import OpenLattice, most_pairs
 
 LENGTH = 2000  # long enough that the calls from Python do not count
 SHARES = [0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.2]
@@ -32,19 +31,16 @@ def compare(labels, share):
     """Time of the sparse loops relative to the dense ones: forward-backward, Viterbi; and what the rule says."""
     rng = random.Random(labels)
     tau = [[rng.gauss(0, 1) if rng.random() < share else 0.0 for _ in range(labels)] for _ in range(labels)]
-    lattice, sparse = Lattice(labels), SparseEdges()
-    lattice.load([[rng.gauss(0, 2) for _ in range(labels)] for _ in range(LENGTH)], tau)
-    sparse.load(lattice)
-    verbs = [
-        lattice.expect,
-        lambda: sparse.expect(lattice),
-        lattice.viterbi,
-        lambda: sparse.viterbi(lattice),
-    ]
+    nodes = [[rng.gauss(0, 2) for _ in range(labels)] for _ in range(LENGTH)]
+    dense, sparse = OpenLattice(labels), OpenLattice(labels)
+    for lattice in (dense, sparse):
+        lattice.load(nodes, tau)
+    active = sparse.use_lists("shared")
+    verbs = [dense.expect, sparse.expect, dense.viterbi, sparse.viterbi]
     best = [
         min(times) for times in zip(*([seconds(verb) for verb in verbs] for _ in range(REPEATS)), strict=True)
     ]
-    return best[1] / best[0], best[3] / best[2], sparse.worthwhile
+    return best[1] / best[0], best[3] / best[2], active <= most_pairs(labels, "auto")
 
 
 def main():

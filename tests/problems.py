@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from reference import Problem
 
-from crfkit.lattice.lattice import Lattice
+from crfkit.testing import OpenLattice
 
 MOST_PATHS = 1100
 
@@ -39,9 +39,9 @@ def problems(draw, scores=tuple(SCORES), constraints=True, rich=True, zeros=Fals
     return Problem(nodes, tau, edges, allowed, transitions)
 
 
-def loaded(problem: Problem, lattice: Lattice | None = None) -> Lattice:
+def loaded(problem: Problem, lattice: OpenLattice | None = None) -> OpenLattice:
     """A lattice that holds the problem; the one given, so that what it held before is in the way."""
-    lattice = lattice or Lattice(problem.labels)
+    lattice = lattice or OpenLattice(problem.labels)
     lattice.load(problem.nodes, problem.tau, problem.edges)
     if problem.allowed:
         lattice.allow(problem.allowed)

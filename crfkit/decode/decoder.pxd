@@ -9,7 +9,6 @@ from crfkit.weights.layout cimport Layout
 from .lookahead cimport Lookahead
 from crfkit.memory cimport BufferC
 from .nbest cimport Search
-from crfkit.lattice.sparse cimport SparseEdges
 from crfkit.features.strings cimport StringTable
 from crfkit.loops.structs cimport weight_t
 
@@ -47,7 +46,6 @@ cdef class Scratch:
     cdef readonly Decoder decoder
     cdef Extractor extractor
     cdef Lattice lattice
-    cdef SparseEdges few                # the label pairs with a weight, if these are few
     cdef Search search
     cdef Lookahead history              # or None
     cdef Lattice voting                 # marginals as scores, where transitions are constrained

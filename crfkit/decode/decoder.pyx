@@ -12,12 +12,11 @@ from libc.string cimport memchr, memcpy, memset
 
 from crfkit.text.rows cimport FORM_CONLLU, rows_label
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_allow, lattice_forbid, lattice_load_weights, lattice_path_score
+from crfkit.lattice.lattice cimport Lattice, lattice_allow, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_fits
 from .lookahead cimport Lookahead
 from crfkit.memory cimport buffer_free, buffer_reserve
 from .nbest cimport Search, search_nbest
-from crfkit.lattice.sparse cimport SparseEdges, recursions_of
 from crfkit.features.strings cimport StringTable, StringTableC, string_hash, strings_find
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 
@@ -33,7 +32,7 @@ cdef class Decoder:
     `depth` and `backward` are those of a model with history (lookahead.pyx); depth -1: the labels are found together.
     With verified=False the features of each sentence are checked before they are scored. `constraints` has the
     bytes transitions[L*L], starts[L] and ends[L], 1 for what is allowed (crfkit.constraints). `recursions` is "sparse" or
-    "dense" to have one kind of loops (sparse.pyx) whatever it costs: paths are the same, marginals but for rounding.
+    "dense" to have one kind of loops (lattice.pyx) whatever it costs: paths are the same, marginals but for rounding.
     """
 
     def __init__(self, Index index not None, Layout layout not None, const float[::1] weights not None, labels, *,
@@ -122,7 +121,7 @@ cdef class Scratch:
             raise TypeError("a Scratch is set up once")
         self.extractor, self.lattice, self.search = Extractor(), Lattice(decoder.layout.c.L), Search()
         lattice_load_weights(&self.lattice.c, &decoder.layout.c, decoder.w, 1.0)
-        if not all_numbers(self.lattice.c.tau, decoder.layout.c.L, &self.lattice.c):
+        if not all_numbers(self.lattice.c.shared.score, decoder.layout.c.L, &self.lattice.c):
             raise ModelFileError("the model is damaged: the weight of a pair of labels is not a finite number")
         if decoder.constrained:
             lattice_forbid(&self.lattice.c, decoder.may_follow)
@@ -131,8 +130,7 @@ cdef class Scratch:
             self.history = Lookahead(decoder.layout, self.lattice, decoder.depth, decoder.index.shared())
             self.history.w = decoder.w
         buffer_reserve(&self.flags, decoder.layout.c.L, 1)
-        self.few = SparseEdges()
-        self.few.choose(&self.lattice.c, recursions_of(decoder.recursions))
+        self.lattice.list_pairs(recursions_of(decoder.recursions))
         self.decoder = decoder
 
     def __dealloc__(self):
@@ -153,7 +151,7 @@ cdef class Scratch:
             nodes = sent[0]
             nodes.b_ptr = NULL
             sent = &nodes
-        self.lattice.reserve_lists(&self.decoder.layout.c, sent)
+        self.lattice.reserve(&self.decoder.layout.c, sent)
         K.score(&self.decoder.layout.c, self.decoder.w, 1.0, sent, &self.lattice.c)
         if not self.decoder.verified:
             self.check_scores()
@@ -259,9 +257,10 @@ cdef class Scratch:
         cdef const double* node
         if self.decoder.constrained:
             votes = &self.voting.c
-            self.voting.reserve_positions(lat.T, 0)
+            self.voting.reserve_rows(lat.T)
             votes.T = lat.T
-            memset(votes.slot, -1, lat.T * sizeof(int32_t))
+            for t in range(lat.T):
+                votes.edge[t] = &votes.shared
             memcpy(votes.score, lat.node, <size_t>lat.T * lat.P * sizeof(double))
             for t in range(lat.T):
                 for j in range(lat.P):
@@ -293,10 +292,12 @@ cdef class Scratch:
     cdef int check_scores(self) except -1 nogil:
         """That the weights of an unverified model have led to numbers."""
         cdef LatticeC* lat = &self.lattice.c
-        cdef bint good = all_numbers(lat.score, lat.T, lat) and all_numbers(lat.edge, <int64_t>lat.n_slots * lat.L, lat)
+        cdef bint good = all_numbers(lat.score, lat.T, lat)
         cdef int32_t k, n
         for k in range(lat.n_own):
-            for n in range(lat.own[k].n):
+            if lat.own[k].score != NULL:
+                good = good and all_numbers(lat.own[k].score, lat.L, lat)
+            for n in range(lat.own[k].n if lat.own[k].score == NULL else 0):
                 good = good and is_number(lat.own[k].pair[n].score, lat)
         if not good:
             raise ModelFileError("the model is damaged: a weight is not a finite number")
@@ -442,7 +443,7 @@ cdef void close_dead_ends(LatticeC* lat) noexcept nogil:
         for i in range(lat.L):
             open = False
             for j in range(lat.L):
-                if lat.tau[i * P + j] > -INFINITY and node[P + j] > -INFINITY:
+                if lat.shared.score[i * P + j] > -INFINITY and node[P + j] > -INFINITY:
                     open = True
                     break
             if not open:
@@ -490,6 +491,6 @@ cdef Lattice _votes(Decoder decoder):
     cdef LatticeC* lat = &lattice.c
     cdef int64_t k
     for k in range(<int64_t>lat.L * lat.P):
-        lat.tau[k] = 0 if k % lat.P < lat.L else -INFINITY
+        lat.shared.score[k] = 0 if k % lat.P < lat.L else -INFINITY
     lattice_forbid(lat, decoder.may_follow)
     return lattice

@@ -167,7 +167,7 @@ cdef class Lookahead:
     cdef int note_pair(self, int32_t i, int32_t j, double by) noexcept nogil:
         """The weight of a plain label pair has changed."""
         cdef int64_t P = self.layout.c.P
-        cdef double* tau = self.lattice.c.tau
+        cdef double* tau = self.lattice.c.shared.score
         tau[i * P + j] += by
         (<double*>self.pairs.data)[j * P + i] += by
         self.stale = True
@@ -220,7 +220,7 @@ cdef class Lookahead:
             double* pairs = <double*>self.pairs.data
         for j in range(lat.L):
             for i in range(P):
-                pairs[j * P + i] = lat.tau[i * P + j] if i < lat.L else 0
+                pairs[j * P + i] = lat.shared.score[i * P + j] if i < lat.L else 0
         for k in range(self.n_shared):
             self.add_bounds((<int32_t*>self.shared.data)[k], 1.0, pairs)
         self.stale = False
@@ -276,7 +276,7 @@ cdef class Lookahead:
             some.u_ptr += self.scored
             some.b_ptr = NULL
             part.score += self.scored * P
-            part.slot += self.scored
+            part.n_own = 0
             K.score(&self.layout.c, self.w, 1.0, &some, &part)
             self.scored += some.T
         return 0
@@ -334,7 +334,7 @@ cdef class Lookahead:
             const LayoutC* layout = &self.layout.c
             const SentenceC* sent = self.sent
             int64_t P = layout.P, j, u
-            const double* tau = self.lattice.c.tau + previous * P
+            const double* tau = self.lattice.c.shared.score + previous * P
             double value
         memcpy(row, self.lattice.c.score + t * P, P * sizeof(double))
         if previous < layout.L:

@@ -17,7 +17,6 @@ cdef class Search:
     cdef int64_t n_states, n_ways, n_paths, cells
     cdef double slack                   # how much a path may lose against the best one
     cdef bint bounded                   # whether rows hold the highest score of a shared step to each label
-    cdef list results(self)
 
 
 cdef int search_nbest(Search s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil

@@ -30,8 +30,8 @@ from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy, memset
 
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport SCORED, Lattice
 from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.loops.structs cimport EdgeC, crfkit_edge_score
 
 # Paths are numbers: below `cells` the best path into that cell t*P + j, from there on an entry of `paths`.
 
@@ -107,15 +107,14 @@ cdef inline int64_t path_before(Search s, const LatticeC* lat, int64_t t, int64_
 cdef int add_state(Search s, const LatticeC* lat, int64_t t, int64_t j) except -1 nogil:
     """Prepare cell (t, j) for its second rank: the best way into it from each label before that may count."""
     cdef:
-        int64_t row = (t - 1) * lat.P, P = lat.P, stride = 0, i
-        int32_t n = 0, k, few
+        int64_t row = (t - 1) * lat.P, P = lat.P
+        int32_t n = 0, k, few, i
         const double* before = lat.alpha + row
         int32_t* which = <int32_t*>s.which.data
-        double nothing = 0                      # is added on the way to the end
-        const double* step = K.step_column(lat, <int32_t>t, <int32_t>j, &stride) if t < lat.T else &nothing
+        const EdgeC* edge = lat.edge[t] if t < lat.T else NULL      # no step leads to the end
         double best = lat.beta[t * P + j] if t < lat.T else s.scores[0]
         double floor = best - s.slack, score
-        double most = 0 if t == lat.T else (<double*>s.rows.data)[j] if s.bounded and lat.slot[t] == -1 else INFINITY
+        double most = 0 if t == lat.T else (<double*>s.rows.data)[j] if s.bounded and edge == &lat.shared else INFINITY
         WayC* ways
         StateC* state
     if s.n_states >= 0x7FFFFFFF:
@@ -128,7 +127,7 @@ cdef int add_state(Search s, const LatticeC* lat, int64_t t, int64_t j) except -
     few = K.at_least(lat.L, before, floor - most, which)
     for k in range(few):                        # without a branch: nobody can predict which ways count
         i = which[k]
-        score = before[i] + step[i * stride]
+        score = before[i] + (crfkit_edge_score(edge, i, <int32_t>j) if edge != NULL else 0)
         ways[n].score, ways[n].path = score, row + i
         n += score > floor
     state.last_way = 0
@@ -157,7 +156,7 @@ cdef int advance(Search s, const LatticeC* lat, int64_t t, int64_t j) except -1 
     if successor != NONE:
         used.score, used.path = entry(s, successor).score, successor
         if t < lat.T:
-            used.score += K.step_score(lat, <int32_t>t, state.last_label, <int32_t>j)
+            used.score += crfkit_edge_score(lat.edge[t], state.last_label, <int32_t>j)
     for k in range(1, state.n_ways):
         if ways[k].score > ways[best].score:
             best = k
@@ -250,10 +249,10 @@ cdef int search_nbest(Search s, LatticeC* lat, int n, double ratio, double unit)
     buffer_reserve(&s.trail, <int64_t>lat.T + 1, sizeof(int32_t))
     buffer_reserve(&s.which, lat.L, sizeof(int32_t))
     buffer_reserve(&s.rows, 2 * lat.P, sizeof(double))
-    s.bounded = ratio > 0 and not lat.sparse
+    s.bounded = ratio > 0 and lat.shared.pair == NULL
     if s.bounded:
         memset(s.rows.data, 0, 2 * lat.P * sizeof(double))
-        K.max_plus(lat.L, lat.P, (<double*>s.rows.data) + lat.P, lat.tau, <double*>s.rows.data)
+        K.max_plus(lat.L, lat.P, (<double*>s.rows.data) + lat.P, lat.shared.score, <double*>s.rows.data)
     memset(s.links.data, 0, s.cells * sizeof(int32_t))
     # the best path at the end comes from Viterbi's last label
     (<int32_t*>s.links.data)[<int64_t>lat.T * lat.P] = -<int32_t>s.labels[lat.T - 1] - 1
@@ -348,16 +347,24 @@ cdef int64_t extend_beam(Search s, const LatticeC* lat, int64_t t, const BeamC* 
     once: the paths before come in order, so soon that is most."""
     cdef:
         const double* node = lat.score + t * lat.P
-        const double* steps = lat.tau if lat.slot[t] < 0 else lat.edge + <int64_t>lat.slot[t] * lat.L * lat.P
-        const double* step
+        const EdgeC* edge = lat.edge[t]
+        const double* step = NULL
         double* way = <double*>s.rows.data
         double* total = way + lat.P
+        double* listed = total + lat.P
         int32_t* which = <int32_t*>s.which.data
         int64_t size = 0, r, j
         int32_t k, few
         BeamC item
     for r in range(n_before):
-        step = steps + <int64_t>before[r].label * lat.P
+        if edge.score != NULL:
+            step = edge.score + <int64_t>before[r].label * lat.P
+        else:
+            step = listed
+            for j in range(lat.P):
+                listed[j] = 0 if j < lat.L else -INFINITY
+            for k in range(edge.row_ptr[before[r].label], edge.row_ptr[before[r].label + 1]):
+                listed[edge.pair[k].to] = edge.pair[k].score
         item.before, item.label_before = <int32_t>r, before[r].label
         for j in range(lat.P):
             way[j] = before[r].score + step[j]
@@ -386,7 +393,7 @@ cdef int search_beam(Search s, LatticeC* lat, int n, int width, double ratio, do
     width = max(width, n)
     buffer_reserve(&s.paths, <int64_t>width * lat.T, sizeof(BeamC))
     buffer_reserve(&s.which, lat.L, sizeof(int32_t))
-    buffer_reserve(&s.rows, 2 * lat.P, sizeof(double))
+    buffer_reserve(&s.rows, 3 * lat.P, sizeof(double))
     layers = <BeamC*>s.paths.data
     item.way, item.before, item.label_before = 0, 0, 0
     for k in range(lat.L):
@@ -422,29 +429,3 @@ cdef class Search:
         buffer_free(&self.trail)
         buffer_free(&self.which)
         buffer_free(&self.rows)
-
-    cdef list results(self):
-        cdef int64_t k, t
-        return [
-            (self.scores[k], [self.labels[k * self.length + t] for t in range(self.length)])
-            for k in range(self.found)
-        ]
-
-    def nbest(self, Lattice lattice not None, int n, double ratio=0.0):
-        """The n best paths as (score, labels), best first; all paths if there are fewer.
-
-        Paths less than `ratio` times as probable as the best one are left out.
-        """
-        lattice.need(SCORED)
-        lattice.stage = SCORED
-        with nogil:
-            search_nbest(self, &lattice.c, n, ratio, 1.0)
-        return self.results()
-
-    def beam(self, Lattice lattice not None, int n, int width=50, double ratio=0.0):
-        """The same, approximately: only `width` partial paths are kept at each position."""
-        lattice.need(SCORED)
-        lattice.stage = SCORED
-        with nogil:
-            search_beam(self, &lattice.c, n, width, ratio, 1.0)
-        return self.results()

@@ -1,6 +1,6 @@
 """The scratch of one thread, and the verbs on it.
 
-    reserve ── load_weights ── score ─┬─ viterbi
+    load_weights ── reserve ── score ─┬─ viterbi
                                       └─ forward_backward ── node_marginals, add_pairs ── scatter
 """
 
@@ -9,29 +9,34 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from crfkit.memory cimport BufferC
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
 
-# What a Lattice driven from Python holds; the verbs themselves do not look.
-cdef enum:
-    EMPTY
-    SCORED
-    EXPECTED
-
 cdef str IMPOSSIBLE
+
+# Which form steps have: the faster one, or one form whatever it costs.
+cdef enum Recursions:
+    AUTO
+    SPARSE
+    DENSE
+
+cdef Recursions recursions_of(str name) except *
+cdef int64_t most_pairs(int64_t L, Recursions recursions) noexcept nogil
 
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil
 cdef int lattice_expect(LatticeC* lat) except -1 nogil
 cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noexcept nogil
 cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil
 cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nogil
+cdef void forbid_steps(LatticeC* lat, double* matrix, const uint8_t* transitions) noexcept nogil
 
 
 cdef class Lattice:
     cdef LatticeC c
-    cdef BufferC matrices, rows, slots, lists, list_pairs, list_indices, path
-    cdef int stage
-    cdef int reserve(self, const SentenceC* sent) except -1 nogil
-    cdef int reserve_lists(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil
-    cdef int reserve_positions(self, int64_t positions, int64_t matrices) except -1 nogil
-    cdef uint16_t* path_buffer(self) except NULL
-    cdef tuple take_path(self, double score)
-    cdef list take_pairs(self)
-    cdef int need(self, int stage) except -1
+    cdef int64_t positions              # room for so many
+    cdef int64_t most                   # steps with rich attributes are lists of up to so many pairs
+    cdef BufferC matrices, pairs, index             # of the shared step, and sums
+    cdef BufferC rows
+    cdef BufferC steps, own_matrices, own_pairs, own_index
+    cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil
+    cdef int reserve_rows(self, int64_t positions) except -1 nogil
+    cdef int reserve_lists(self, Recursions recursions) except -1 nogil
+    cdef bint list_pairs(self, Recursions recursions) except -1 nogil
+    cdef bint list_features(self, const LayoutC* layout, Recursions recursions) except -1 nogil

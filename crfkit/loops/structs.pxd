@@ -53,23 +53,28 @@ cdef extern from "crf.h" nogil:
         int32_t to
         double score, e
 
-    ctypedef struct PairsC:
-        int32_t L, P, n
-        int64_t most
-        double max, base
-        const PairC* pair
-        const int32_t* row_ptr
-        const int32_t* column_ptr
-        const int32_t* column
+    ctypedef struct EdgeC:
+        int32_t L, P
+        int32_t n
+        double max, range
+        double base
+        real_t* score
+        real_t* E
+        real_t* ET
+        PairC* pair
+        int32_t* row_ptr
+        int32_t* column_ptr
+        int32_t* column
 
-    int64_t crfkit_list_of_step(const LayoutC*, const SentenceC*, int32_t, const PairsC*)
+    double crfkit_edge_score(const EdgeC*, int32_t, int32_t) noexcept
+    double crfkit_edge_potential(const EdgeC*, int32_t, int32_t) noexcept
 
     ctypedef struct LatticeC:
         int32_t L, P, T
-        int32_t cap_T, cap_slots
-        int32_t n_slots
+        int32_t n_own
         int32_t forbidden
         int32_t log_domain
+        int32_t counted
         real_t* score
         real_t* pot
         real_t* alpha
@@ -78,24 +83,13 @@ cdef extern from "crf.h" nogil:
         real_t* node
         double* rowmax
         double* inv
-        int32_t* slot
-        real_t* tau
-        real_t* etau
-        real_t* etauT
-        real_t* edge
-        real_t* eedge
-        double* edgemax
+        const EdgeC** edge
+        EdgeC shared
+        EdgeC* own
+        PairC* merged[2]
         real_t* outer
         real_t* pair
-        double taumax, taurange
-        const PairsC* sparse
-        PairsC* own
-        int32_t n_own
-        PairC* own_pair
-        int32_t* own_index
         real_t* unfolded
-        const uint16_t* counted
-        int64_t n_counted
         double logz
         double quantum
         const double* quanta
@@ -131,6 +125,8 @@ cdef extern from "crf.h" nogil:
         const char* name
         void (*load_tau)(const LayoutC*, const weight_t*, double, LatticeC*) noexcept nogil
         void (*exp_tau)(LatticeC*) noexcept nogil
+        void (*load_listed)(const LayoutC*, const weight_t*, double, LatticeC*) noexcept nogil
+        int64_t (*list_pairs)(EdgeC*, const uint8_t*, int64_t, PairC*, int32_t*) noexcept nogil
         void (*score)(const LayoutC*, const weight_t*, double, const SentenceC*, LatticeC*) noexcept nogil
         double (*potentials)(LatticeC*) noexcept nogil
         int (*forward_backward)(LatticeC*) noexcept nogil
@@ -148,26 +144,25 @@ cdef extern from "crf.h" nogil:
                             weight_t*) noexcept nogil
         void (*clip)(int64_t, double, weight_t*, double*) noexcept nogil
         double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
-        double (*step_score)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
-        const double* (*step_column)(const LatticeC*, int32_t, int32_t, int64_t*) noexcept nogil
         int32_t (*came_from)(const LatticeC*, int32_t, int32_t) noexcept nogil
         int32_t (*at_least)(int32_t, const double*, double, int32_t*) noexcept nogil
         double (*trace_back)(const LatticeC*, uint16_t*) noexcept nogil
         void (*max_plus)(int32_t, int32_t, const double*, const double*, double*) noexcept nogil
         double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
+        double (*forward_step)(int32_t, const EdgeC*, const double*, const double*, double*) noexcept nogil
+        void (*backward_step)(const EdgeC*, const double*, const double*, double*, double*) noexcept nogil
+        void (*merge_list)(const LayoutC*, const weight_t*, double, const SentenceC*, int32_t, const EdgeC*, EdgeC*,
+                           PairC**) noexcept nogil
+        void (*exp_pairs)(EdgeC*, double) noexcept nogil
+        const double* (*unfold)(const EdgeC*, int, double*) noexcept nogil
         double (*chain_times)(int32_t, const double*, double*) noexcept nogil
-        double (*chain_forward)(int32_t, int32_t, const double*, const double*, const double*, double*) noexcept nogil
-        void (*chain_backward)(int32_t, int32_t, const double*, const double*, const double*, const double*, double*,
-                               double*) noexcept nogil
         double (*chain_nodes)(int32_t, const double*, const double*, double, double, double*, double*) noexcept nogil
         void (*chain_pairs)(int32_t, int32_t, const double*, const double*, const double*, double, double, double*,
                             double*) noexcept nogil
+        void (*chain_features)(const EdgeC*, int32_t, const int32_t*, const int32_t*, const double*, const double*, double,
+                               double, double*, double*) noexcept nogil
         void (*add_outers)(int32_t, int32_t, int64_t, int64_t, const double*, const double*, double, const double*,
                            double*) noexcept nogil
-        int64_t (*find_pairs)(const LatticeC*, const uint8_t*, PairsC*, PairC*, int32_t*) noexcept nogil
-        void (*load_pairs)(const LayoutC*, const weight_t*, double, PairsC*, LatticeC*) noexcept nogil
-        void (*sparse_forward)(const PairsC*, const double*, double*) noexcept nogil
-        void (*sparse_backward)(const PairsC*, const double*, double*) noexcept nogil
         double (*dot_row)(int32_t, const double*, const double*) noexcept nogil
         void (*multiply)(int32_t, const double*, double*) noexcept nogil
         void (*exp_row)(int64_t, const double*, double, double*) noexcept nogil

@@ -256,7 +256,7 @@ cdef class OnlineTrainer(Trainer):
         for k in range(n):
             self.sequence = which[k]
             sent = dataset_sentence(&self.data.c, self.sequence)
-            self.lattice.reserve_lists(&self.layout.c, &sent)
+            self.lattice.reserve(&self.layout.c, &sent)
             self.step(&sent, loss)
             if not isfinite(loss[0]):
                 with gil:
@@ -402,7 +402,7 @@ cdef class OnlineTrainer(Trainer):
         with nogil:
             for k in range(n):
                 sent = dataset_sentence(&self.data.c, which[k])
-                self.lattice.reserve(&sent)
+                self.lattice.reserve(&self.layout.c, &sent)
                 K.score(&self.layout.c, w, scale, &sent, lat)
                 lattice_expect(lat)
                 total += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))

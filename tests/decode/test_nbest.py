@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from problems import MOST_PATHS, loaded, problems
 from reference import Problem
 
-from crfkit.decode.nbest import Search
-from crfkit.lattice.lattice import Lattice
+from crfkit.testing import OpenLattice, OpenSearch
 
-SEARCH = Search()  # one for all tests: what earlier searches left behind must not matter
+SEARCH = OpenSearch()  # one for all tests: what earlier searches left behind must not matter
 
 
 @settings(max_examples=300)
@@ -103,7 +102,7 @@ def test_a_narrow_beam(problem, n, width):
 
 def test_a_beam_that_runs_into_a_dead_end():
     """The best partial paths cannot go on: the exact search answers."""
-    lattice = Lattice(2)
+    lattice = OpenLattice(2)
     lattice.load([[5.0, 0.0], [0.0, 0.0]], [[-inf, -inf], [1.0, 2.0]])
     assert SEARCH.beam(lattice, 1, width=1) == [(2.0, [1, 1])]
 
@@ -148,7 +147,7 @@ def test_two_hundred_thousand_positions():
     """The way back to the beginning is walked, not recursed."""
     length = 200_000
     rng = random.Random(1)
-    lattice = Lattice(2)
+    lattice = OpenLattice(2)
     lattice.load([[float(rng.randint(0, 3)), 1.5] for _ in range(length)], [[0.0, -0.5], [-0.5, 0.0]])
     found = SEARCH.nbest(lattice, 3)
     assert found[0] == lattice.viterbi()
@@ -157,7 +156,7 @@ def test_two_hundred_thousand_positions():
 
 
 def test_no_path_and_none_wanted():
-    lattice = Lattice(2)
+    lattice = OpenLattice(2)
     lattice.load([[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]])
     assert SEARCH.nbest(lattice, 0) == SEARCH.beam(lattice, 0) == []
     lattice.forbid([[0, 0], [0, 0]])
@@ -166,6 +165,6 @@ def test_no_path_and_none_wanted():
 
 def test_a_lattice_without_scores():
     with pytest.raises(RuntimeError, match="load"):
-        SEARCH.nbest(Lattice(2), 1)
+        SEARCH.nbest(OpenLattice(2), 1)
     with pytest.raises(TypeError):
         SEARCH.beam(None, 1)

@@ -13,7 +13,7 @@ from problems import loaded, problems
 from reference import Problem
 
 from crfkit.errors import TrainingError
-from crfkit.lattice.lattice import Lattice
+from crfkit.testing import OpenLattice
 
 CLOSE = 1e-9
 
@@ -23,7 +23,7 @@ def close(value):
     return pytest.approx(value, rel=CLOSE, abs=CLOSE)
 
 
-def check_expectations(lattice: Lattice, problem: Problem) -> None:
+def check_expectations(lattice: OpenLattice, problem: Problem) -> None:
     """log Z and all marginals."""
     assert lattice.expect() == close(problem.log_z)
     for row, wanted in zip(lattice.nodes(), problem.node_marginals(), strict=True):
@@ -35,7 +35,7 @@ def check_expectations(lattice: Lattice, problem: Problem) -> None:
         assert row == close(wanted)
 
 
-def relative_errors(lattice: Lattice, problem: Problem) -> float:
+def relative_errors(lattice: OpenLattice, problem: Problem) -> float:
     """Largest relative error of a node marginal, small ones included."""
     pairs = zip(chain(*lattice.nodes()), chain(*problem.node_marginals()), strict=True)
     return max((abs(ours - true) / true for ours, true in pairs if true > 1e-280), default=0.0)
@@ -154,7 +154,7 @@ def test_a_sequence_of_100_000_positions(spread):
     length = 100_000
     nodes = [[rng.uniform(-spread, spread), rng.uniform(-spread, spread)] for _ in range(length)]
     tau = [[0.5, -1.0], [-0.25, 1.5]]
-    lattice = Lattice(2)
+    lattice = OpenLattice(2)
     lattice.load(nodes, tau)
     assert lattice.expect() / length == pytest.approx(log_z_by_blocks(nodes, tau) / length, rel=1e-12)
     marginals = lattice.nodes()
@@ -173,7 +173,7 @@ def test_a_long_way_through_forbidden_steps():
     nodes = [[40.0, 0.0, 0.0] for _ in range(length)]
     nodes[-1] = [-inf, -inf, 0.0]
     tau = [[0.0, -inf, -inf], [-inf, 0.0, 0.5], [-inf, -inf, 0.0]]
-    lattice = Lattice(3)
+    lattice = OpenLattice(3)
     lattice.load(nodes, tau)
     # labels 1 .. 1 2 .. 2 with the step anywhere, or 2 from the beginning
     assert lattice.expect() == close(log((length - 1) * exp(0.5) + 1))
@@ -189,7 +189,7 @@ def test_labels_out_of_reach_do_not_overflow(extra):
     nodes = [[0.0] + [60.0] * extra for _ in range(length)]
     nodes[0] = [0.0] + [-inf] * extra
     tau = [[0.0] + [-inf] * extra] + [[-inf] + [0.0] * extra] * extra
-    lattice = Lattice(1 + extra)
+    lattice = OpenLattice(1 + extra)
     lattice.load(nodes, tau)
     assert lattice.expect() == 0
     assert all(row == [1.0] + [0.0] * extra for row in lattice.nodes())
@@ -198,7 +198,7 @@ def test_labels_out_of_reach_do_not_overflow(extra):
 
 
 def test_steps_forbidden_where_there_are_none():
-    lattice = Lattice(2)
+    lattice = OpenLattice(2)
     lattice.load([[1.0, 2.0]], [[-inf, -inf], [-inf, -inf]])
     assert lattice.viterbi() == (2.0, [1])
     assert lattice.expect() == close(log(exp(1) + exp(2)))
@@ -220,7 +220,7 @@ def test_steps_forbidden_where_there_are_none():
     ],
 )
 def test_faulty_scores(nodes, tau, edges, message):
-    lattice = Lattice(2)
+    lattice = OpenLattice(2)
     with pytest.raises(ValueError, match=message):
         lattice.load(nodes, tau, edges)
     with pytest.raises(RuntimeError, match="load"):
@@ -228,7 +228,7 @@ def test_faulty_scores(nodes, tau, edges, message):
 
 
 def test_faulty_calls():
-    lattice = Lattice(2)
+    lattice = OpenLattice(2)
     with pytest.raises(RuntimeError, match="load"):
         lattice.path_score([0])
     lattice.load([[0, 1], [1, 0]], [[0, 0], [0, 0]])
@@ -251,4 +251,4 @@ def test_faulty_calls():
         lattice.path_score([0, 2])
     for labels in (0, 65536):
         with pytest.raises(ValueError, match="1 to 65,535"):
-            Lattice(labels)
+            OpenLattice(labels)

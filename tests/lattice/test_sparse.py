@@ -8,11 +8,11 @@ from math import exp, fsum, inf
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from problems import loaded, problems
 
 from crfkit.errors import TrainingError
-from crfkit.lattice.lattice import Lattice
-from crfkit.lattice.sparse import SparseEdges
+from crfkit.testing import OpenLattice, OpenSearch, most_pairs
 
 CLOSE = 1e-9
 
@@ -21,52 +21,60 @@ def close(value):
     return pytest.approx(value, rel=CLOSE, abs=CLOSE)
 
 
-def sparse_edges(lattice):
-    edges = SparseEdges()
-    edges.load(lattice)
-    return edges
-
-
 @settings(max_examples=400)
-@given(problems(zeros=True))
-def test_agrees_with_enumeration(problem):
+@given(problems(zeros=True), st.sampled_from(["shared", "all"]))
+def test_agrees_with_enumeration(problem, lists):
     lattice = loaded(problem)
-    edges = sparse_edges(lattice)
     pairs = list(product(range(problem.labels), repeat=2))
     active = [
         (i, j)
         for i, j in pairs
         if problem.tau[i][j] or (problem.transitions and not problem.transitions[i][j])
     ]
-    assert edges.active == len(active)
+    assert lattice.use_lists(lists) == len(active)
     if not problem.possible:
-        for verb in (edges.viterbi, edges.expect):
+        for verb in (lattice.viterbi, lattice.expect):
             with pytest.raises(TrainingError, match="no sequence of labels is possible"):
-                verb(lattice)
+                verb()
         return
-    assert edges.viterbi(lattice) == problem.best()
-    assert edges.expect(lattice) == close(problem.log_z)
+    assert lattice.viterbi() == problem.best()
+    assert lattice.expect() == close(problem.log_z)
     for row, wanted in zip(lattice.nodes(), problem.node_marginals(), strict=True):
         assert row == close(wanted)
     for t in range(1, problem.length):
         for row, wanted in zip(lattice.pair(t), problem.pair_marginals(t), strict=True):
             assert row == close(wanted)
+    for row, wanted in zip(lattice.pair_sums(), problem.pair_sums(), strict=True):
+        assert row == close(wanted)
 
 
 @settings(max_examples=150)
-@given(problems(zeros=True, constraints=False, scores=("ties", "plain", "wide", "mixed")))
-def test_cancellation_costs_no_digits(problem):
+@given(problems(zeros=True, constraints=False, scores=("ties", "plain", "wide", "mixed")), st.sampled_from(["shared", "all"]))
+def test_cancellation_costs_no_digits(problem, lists):
     """Small marginals too are as exact as those of the dense loop, which subtracts nothing."""
     lattice = loaded(problem)
-    edges = sparse_edges(lattice)
     results = []
-    for expect in (lattice.expect, lambda: edges.expect(lattice)):
-        expect()
+    for which in ("none", lists):
+        lattice.use_lists(which)
+        lattice.expect()
         results.append(
             [*lattice.nodes(), *(row for t in range(1, problem.length) for row in lattice.pair(t))]
         )
     for dense, sparse in zip(*results, strict=True):
         assert sparse == pytest.approx(dense, rel=1e-10, abs=1e-290)
+
+
+@settings(max_examples=200)
+@given(problems(zeros=True), st.integers(1, 9), st.integers(1, 9))
+def test_searches_find_the_same_paths(problem, n, width):
+    """Exactly, and by a beam that is too narrow: the same paths with the same bits, whatever form steps have."""
+    lattice, search = loaded(problem), OpenSearch()
+    found = {}
+    for which in ("none", "shared", "all"):
+        lattice.use_lists(which)
+        found[which] = [search.nbest(lattice, n), search.nbest(lattice, n, 0.1), search.beam(lattice, n, width)]
+        found[which] += [lattice.path_score(path) for _, path in found[which][0]]
+    assert found["none"] == found["shared"] == found["all"]
 
 
 @pytest.mark.parametrize("weight", [-2.0, -12.0, -40.0, -600.0])
@@ -76,9 +84,10 @@ def test_a_label_that_nearly_nothing_leads_to(weight):
     labels = 6
     nodes = [[-30.0] + [0.0] * (labels - 1), [0.0] * labels]
     tau = [[0.0] * labels] + [[weight] + [0.0] * (labels - 1) for _ in range(labels - 1)]
-    lattice = Lattice(labels)
+    lattice = OpenLattice(labels)
     lattice.load(nodes, tau)
-    sparse_edges(lattice).expect(lattice)
+    lattice.use_lists("shared")
+    lattice.expect()
     ways = [exp(node + row[0]) for node, row in zip(nodes[0], tau, strict=True)]
     rest = (labels - 1) * (exp(-30.0) + labels - 1)
     assert lattice.nodes()[1][0] == pytest.approx(fsum(ways) / (fsum(ways) + rest), rel=1e-11)
@@ -86,8 +95,8 @@ def test_a_label_that_nearly_nothing_leads_to(weight):
 
 @pytest.mark.parametrize("labels", [1, 8, 9, 30, 100])
 @pytest.mark.parametrize("density", [0.0, 0.03, 0.3, 1.0])
-@pytest.mark.parametrize("rich", [False, True])
-def test_many_labels(labels, density, rich):
+@pytest.mark.parametrize("lists", ["shared", "all"])
+def test_many_labels(labels, density, lists):
     """The same numbers as the dense loops; the same best path to the last bit, ties included."""
     rng = random.Random(labels)
 
@@ -97,67 +106,53 @@ def test_many_labels(labels, density, rich):
             for _ in range(rows)
         ]
 
-    lattice = Lattice(labels)
-    edges = {t: matrix(labels) for t in (2, 5)} if rich else {}
-    lattice.load(matrix(9), matrix(labels, density), edges)
-    sparse = sparse_edges(lattice)
-    assert sparse.viterbi(lattice) == lattice.viterbi()
-    assert sparse.expect(lattice) == pytest.approx(lattice.expect(), rel=1e-12)
-    wanted = lattice.nodes()
-    sparse.expect(lattice)
-    for row, other in zip(lattice.nodes(), wanted, strict=True):
+    dense, sparse = OpenLattice(labels), OpenLattice(labels)
+    scores = matrix(9), matrix(labels, density), {t: matrix(labels, density) for t in (2, 5)} if lists == "all" else {}
+    for lattice in (dense, sparse):
+        lattice.load(*scores)
+    sparse.use_lists(lists)
+    assert sparse.viterbi() == dense.viterbi()
+    assert sparse.expect() == pytest.approx(dense.expect(), rel=1e-12)
+    for row, other in zip(sparse.nodes(), dense.nodes(), strict=True):
         assert row == pytest.approx(other, rel=1e-10, abs=1e-14)
 
 
 def test_allowed_labels_and_active_rows():
     """Every one of the best labels before is active: the best inactive one is found all the same."""
     labels = 20
-    lattice = Lattice(labels)
     tau = [[-5.0] * labels if i < 15 else [0.0] * labels for i in range(labels)]
-    lattice.load([[float(labels - i) for i in range(labels)], [0.0] * labels], tau)
-    sparse = sparse_edges(lattice)
-    assert sparse.viterbi(lattice) == lattice.viterbi() == (15.0, [0, 0])
-    lattice.allow([[0] + [1] * (labels - 1), [0, 1] * (labels // 2)])
-    assert sparse.viterbi(lattice) == lattice.viterbi() == (14.0, [1, 1])
-    lattice.load([[0.0] * labels, [0.0] * labels], tau)
-    assert sparse.viterbi(lattice) == lattice.viterbi() == (0.0, [15, 0])
+    for lists in ("none", "shared"):
+        lattice = OpenLattice(labels)
+        lattice.load([[float(labels - i) for i in range(labels)], [0.0] * labels], tau)
+        lattice.use_lists(lists)
+        assert lattice.viterbi() == (15.0, [0, 0])
+        lattice.allow([[0] + [1] * (labels - 1), [0, 1] * (labels // 2)])
+        assert lattice.viterbi() == (14.0, [1, 1])
+        lattice.load([[0.0] * labels, [0.0] * labels], tau)
+        assert lattice.viterbi() == (0.0, [15, 0])
 
 
 def test_two_hundred_thousand_positions():
     rng = random.Random(5)
-    lattice = Lattice(3)
-    lattice.load(
-        [[rng.uniform(-9, 9) for _ in range(3)] for _ in range(200_000)],
-        [[0, 0, 2.0], [0, -3.0, 0], [0, 0, 0]],
-    )
-    sparse = sparse_edges(lattice)
-    dense = lattice.expect()
-    assert sparse.expect(lattice) == pytest.approx(dense, rel=1e-12)
-    assert sparse.viterbi(lattice) == lattice.viterbi()
+    dense, sparse = OpenLattice(3), OpenLattice(3)
+    nodes = [[rng.uniform(-9, 9) for _ in range(3)] for _ in range(200_000)]
+    for lattice in (dense, sparse):
+        lattice.load(nodes, [[0, 0, 2.0], [0, -3.0, 0], [0, 0, 0]])
+    sparse.use_lists("shared")
+    assert sparse.expect() == pytest.approx(dense.expect(), rel=1e-12)
+    assert sparse.viterbi() == dense.viterbi()
 
 
-@pytest.mark.parametrize(
-    ("labels", "active", "wanted"),
-    [(47, 1, False), (48, 72, True), (48, 73, False), (87, 236, True), (87, 237, False), (88, 704, True), (88, 705, False)],
-)
-def test_the_choice_between_sparse_and_dense(labels, active, wanted):
-    lattice = Lattice(labels)
-    cells = [float(k < active) for k in range(labels * labels)]
-    lattice.load([[0.0] * labels], [cells[i * labels : (i + 1) * labels] for i in range(labels)])
-    sparse = sparse_edges(lattice)
-    assert (sparse.active, sparse.worthwhile) == (active, wanted)
+@pytest.mark.parametrize(("labels", "most"), [(2, -1), (47, -1), (48, 72), (87, 236), (88, 704), (400, 14545)])
+def test_the_choice_between_lists_and_matrices(labels, most):
+    assert most_pairs(labels, "auto") == most
+    assert most_pairs(labels, "sparse") == labels * labels
+    assert most_pairs(labels, "dense") == -1
 
 
 def test_faulty_calls():
-    lattice, edges = Lattice(2), SparseEdges()
+    lattice = OpenLattice(2)
     with pytest.raises(RuntimeError, match="load"):
-        edges.load(lattice)
+        lattice.use_lists("shared")
     lattice.load([[0.0, 1.0]], [[0.0, 1.0], [-inf, 0.0]])
-    with pytest.raises(RuntimeError, match="load"):
-        edges.expect(lattice)
-    edges.load(lattice)
-    assert edges.active == 2
-    other = Lattice(3)
-    other.load([[0.0] * 3], [[0.0] * 3] * 3)
-    with pytest.raises(RuntimeError, match="load"):
-        edges.viterbi(other)
+    assert lattice.use_lists("shared") == 2

@@ -13,14 +13,12 @@ PROGRAM = """
 import hashlib, random, struct
 import crfkit
 from crfkit.loops.kernels import variant
-from crfkit.lattice.lattice import Lattice
-from crfkit.decode.nbest import Search
-from crfkit.lattice.sparse import SparseEdges
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
+from crfkit.testing import OpenLattice, OpenSearch
 
 digest = hashlib.sha256()
-search = Search()
+search = OpenSearch()
 
 def add(value):
     if isinstance(value, (list, tuple)):
@@ -33,7 +31,7 @@ for labels in (1, 2, 7, 8, 9, 15, 16, 17, 22, 24, 30, 33, 40, 47, 65):
     for length, spread, forbid in ((1, 1, 0), (2, 3, 0), (25, 3, 0), (25, 3, 1), (9, 500, 0)):
         rng = random.Random(labels * length)
         matrix = lambda rows: [[rng.gauss(0, spread) for _ in range(labels)] for _ in range(rows)]
-        lattice = Lattice(labels)
+        lattice = OpenLattice(labels)
         lattice.load(matrix(length), matrix(labels), {t: matrix(labels) for t in range(1, length, 4)})
         if forbid:
             lattice.forbid([[i == j or rng.random() < 0.8 for j in range(labels)] for i in range(labels)])
@@ -41,11 +39,9 @@ for labels in (1, 2, 7, 8, 9, 15, 16, 17, 22, 24, 30, 33, 40, 47, 65):
         add(search.nbest(lattice, 4))
         add(lattice.expect())
         add([lattice.nodes(), lattice.pair_sums(), [lattice.pair(t) for t in range(1, min(length, 3))]])
-        sparse = SparseEdges()
-        sparse.load(lattice)
-        add(sparse.viterbi(lattice))
-        add(sparse.expect(lattice))
-        add(lattice.nodes())
+        for lists in ("shared", "all"):
+            lattice.use_lists(lists)
+            add([lattice.viterbi(), lattice.expect(), lattice.nodes(), lattice.pair_sums()])
 
 # short runs of the trainers whose loops are not those above
 rows = [[[rng.choice("abcdef"), rng.choice("XYZ")] for _ in range(rng.randint(1, 9))] for _ in range(60)]

@@ -73,28 +73,55 @@ typedef struct {
     double score, e;
 } PairC;
 
-/* The label pairs that have a weight, where most have none: see sparse.inc. Sorted by the label before and then by the label;
- * `column` has their places in the other order. */
+/* One step: what it scores to go from a label to the next, and the potentials exp(score - max). A step has one of two forms:
+ *
+ *   matrix    `pair` is NULL; score and E hold all pairs, ET is E transposed where that is at hand;
+ *   list      `pair` has the pairs with a weight, sorted by the label before and then by the label; `column` has their places in
+ *             the other order. All other pairs have the score 0 and the potential `base`. E and ET mean nothing. */
 typedef struct {
-    int32_t L, P, n;
-    int64_t most;              /* pairs, up to which lists are better than matrices */
-    double max, base;          /* the largest score of all pairs, 0 among them; exp(0 - max): the potential of all others */
-    const PairC *pair;         /* [n] */
-    const int32_t *row_ptr;    /* [L+1] pairs from label i: row_ptr[i] .. row_ptr[i+1] */
-    const int32_t *column_ptr; /* [L+1] places of the pairs to label j: column_ptr[j] .. column_ptr[j+1] */
-    const int32_t *column;     /* [n] */
-} PairsC;
+    int32_t L, P;
+    int32_t n;                 /* pairs on the list */
+    double max, range;         /* the largest score, and how far the smallest lies below it that is not -inf */
+    double base;               /* exp(0 - max) */
+    real_t *score;             /* [L][P] padding -inf; NULL for some lists */
+    real_t *E;                 /* [L][P] padding 0 */
+    real_t *ET;                /* [L][P] or NULL */
+    PairC *pair;               /* [n] or NULL */
+    int32_t *row_ptr;          /* [L+1] pairs from label i: row_ptr[i] .. row_ptr[i+1] */
+    int32_t *column_ptr;       /* [L+1] places of the pairs to label j: column_ptr[j] .. column_ptr[j+1] */
+    int32_t *column;           /* [n] */
+} EdgeC;
 
-/* How many pairs at most the list of the step into position t has, or -1 if a matrix is better for it, or if there are no
- * lists (`shared` is NULL). */
-static inline int64_t crfkit_list_of_step(const LayoutC *layout, const SentenceC *sent, int32_t t, const PairsC *shared)
+/* The pair i, j of a list, or NULL if it has no weight. */
+static inline const PairC *crfkit_find_pair(const EdgeC *edge, int32_t i, int32_t j)
 {
-    if (shared == NULL)
-        return -1;
-    int64_t pairs = shared->n;
-    for (int64_t u = sent->b_ptr[t]; u < sent->b_ptr[t + 1]; u++)
-        pairs += layout->b_ptr[sent->b_id[u] + 1] - layout->b_ptr[sent->b_id[u]];
-    return pairs <= shared->most ? pairs : -1;
+    int32_t low = edge->row_ptr[i], high = edge->row_ptr[i + 1];
+    while (low < high) {
+        int32_t middle = (low + high) / 2;
+        if (edge->pair[middle].to < j)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < edge->row_ptr[i + 1] && edge->pair[low].to == j ? edge->pair + low : NULL;
+}
+
+/* What the step from label i to label j scores. */
+static inline double crfkit_edge_score(const EdgeC *edge, int32_t i, int32_t j)
+{
+    if (edge->score != NULL)
+        return edge->score[(int64_t)i * edge->P + j];
+    const PairC *pair = crfkit_find_pair(edge, i, j);
+    return pair != NULL ? pair->score : 0;
+}
+
+/* Its potential. */
+static inline double crfkit_edge_potential(const EdgeC *edge, int32_t i, int32_t j)
+{
+    if (edge->pair == NULL)
+        return edge->E[(int64_t)i * edge->P + j];
+    const PairC *pair = crfkit_find_pair(edge, i, j);
+    return pair != NULL ? pair->e : edge->base;
 }
 
 #define CRFKIT_AHEAD 24 /* visits: so far ahead rows and cells are asked for */
@@ -113,17 +140,17 @@ typedef struct {
     const float *cell_val;   /* or NULL */
 } VisitsC;
 
-/* Scratch of one thread. Edges into a position with rich attributes have a matrix of their own (a slot), or a list of pairs
- * where these are few; all others share one. The scaled recursion keeps
+/* Scratch of one thread. Steps into positions with rich attributes have potentials of their own; all others share one
+ * EdgeC. The scaled recursion keeps
  *     alpha[t] = (alpha[t-1] E_t) * pot[t] * inv[t],      right[t] = pot[t] * beta[t] * inv[t],
  * so that P(y[t] = j) = alpha[t][j] beta[t][j] and P(y[t-1] = i, y[t] = j) = alpha[t-1][i] E_t[i][j] right[t][j].
  * When scores lie too far apart for that (see forward_backward), alpha and beta hold logarithms instead. */
 typedef struct {
     int32_t L, P, T;
-    int32_t cap_T, cap_slots;
-    int32_t n_slots;
+    int32_t n_own;      /* steps with potentials of their own */
     int32_t forbidden;  /* some shared edge score is -inf: set by whoever forbids transitions */
     int32_t log_domain; /* forward_backward worked on logarithms */
+    int32_t counted;    /* expectations are wanted of the pairs on the shared list only, which are all that have features */
     real_t *score;      /* [T][P] node scores; padding -inf */
     real_t *pot;        /* [T][P] exp(score - rowmax); padding 0 */
     real_t *alpha;      /* [T][P] */
@@ -132,24 +159,13 @@ typedef struct {
     real_t *node;       /* [T][P] node marginals; padding 0 */
     double *rowmax;     /* [T] */
     double *inv;        /* [T] */
-    int32_t *slot;      /* [T] own matrix of the edge into t, or -1; or -2 - k: own list k */
-    real_t *tau;        /* [L][P] shared edge scores; padding -inf */
-    real_t *etau;       /* [L][P] exp(tau - taumax); padding 0 */
-    real_t *etauT;      /* [L][P] its transpose */
-    real_t *edge;       /* [slots][L][P] */
-    real_t *eedge;      /* [slots][L][P] exp(edge - edgemax) */
-    double *edgemax;    /* [slots] */
-    real_t *outer;      /* [L][P] sum of alpha[t-1]' right[t] over shared edges, still to be multiplied by etau */
+    const EdgeC **edge; /* [T] the step into t: `shared`, or one of `own`. None leads into position 0 */
+    EdgeC shared;       /* plain label pairs; score is always there */
+    EdgeC *own;         /* [n_own] in order of their positions: plain label pairs and rich attributes */
+    PairC *merged[2];   /* room for the longest of their lists, each */
+    real_t *outer;      /* [L][P] sum of alpha[t-1]' right[t] over shared steps, still to be multiplied by their potentials */
     real_t *pair;       /* [L][P] sum of all other pair marginals */
-    double taumax, taurange;
-    const PairsC *sparse; /* the pairs of tau that are not 0, or NULL: the recursions look at all pairs */
-    PairsC *own;        /* [lists]; there are none where `sparse` is NULL */
-    int32_t n_own;
-    PairC *own_pair;    /* room for the pairs of all lists, and behind them for twice the longest one */
-    int32_t *own_index; /* room for their rows and columns */
     real_t *unfolded;   /* [L][P] a list as a matrix, for those who need one */
-    const uint16_t *counted; /* [n_counted][2] shared pairs whose expectations are wanted, in order, or NULL: of all */
-    int64_t n_counted;
     double logz;
     double quantum;     /* expectations are rounded to multiples of this: their sums are exact in any order */
     const double *quanta; /* [A+B] the same for each attribute, and */
@@ -180,9 +196,14 @@ typedef struct {
     const char *name;
     /* shared edge scores from the weights, times scale; call again when label-pair weights change */
     void (*load_tau)(const LayoutC *, const weight_t *w, double scale, LatticeC *);
-    /* exponentials of the shared edge scores; needs load_tau */
+    /* their potentials as a matrix; needs load_tau */
     void (*exp_tau)(LatticeC *);
-    /* node and rich edge scores; needs room for the sequence, and load_tau */
+    /* both at once where only the features are counted: scores and potentials of the pairs on the shared list */
+    void (*load_listed)(const LayoutC *, const weight_t *w, double scale, LatticeC *);
+    /* a matrix of scores as a list of its pairs that are not 0, or of those that are features where these are given: room for
+     * `most` of them and for 2 (L + 1) + `most` numbers; nothing changes if there are more. How many there are */
+    int64_t (*list_pairs)(EdgeC *, const uint8_t *features, int64_t most, PairC *, int32_t *index);
+    /* node and rich edge scores; needs load_tau, and room for the sequence */
     void (*score)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, LatticeC *);
     /* potentials of nodes and own matrices; how far scores of one position lie apart at most, or -1 when a position
      * allows no label */
@@ -217,10 +238,7 @@ typedef struct {
     void (*clip)(int64_t n, double due, weight_t *w, double *received);
     /* best path; its score. Ties go to the smaller label */
     double (*viterbi)(LatticeC *, uint16_t *labels);
-    /* the score of the step from label i to label j at position t; of all steps to label j, the next one `stride` numbers on:
-     * column may be used until the next call; the first label from which the best way leads there, after viterbi */
-    double (*step_score)(const LatticeC *, int32_t t, int32_t i, int32_t j);
-    const double *(*step_column)(const LatticeC *, int32_t t, int32_t j, int64_t *stride);
+    /* the first label from which the best way leads to label j at position t, after viterbi */
     int32_t (*came_from)(const LatticeC *, int32_t t, int32_t j);
     /* which of n numbers are at least `least`: their places, in order; how many */
     int32_t (*at_least)(int32_t n, const double *x, double least, int32_t *which);
@@ -231,26 +249,30 @@ typedef struct {
     void (*max_plus)(int32_t L, int32_t P, const double *x, const double *M, double *out);
     /* P(y[t-1] = i, y[t] = j) after forward_backward */
     double (*pair_marginal)(const LatticeC *, int32_t t, int32_t i, int32_t j);
-    /* steps of the recursions for single positions: loops/simd/chains.inc */
+    /* one step of the recursions. alpha = (before E) o pot, scaled to the sum 1; returns the sum before that. No step leads into
+     * the first position: edge and before are NULL */
+    double (*forward_step)(int32_t P, const EdgeC *, const double *before, const double *pot, double *alpha);
+    /* right = pot o next, beta = E right, scaled to the sum 1 */
+    void (*backward_step)(const EdgeC *, const double *pot, const double *next, double *right, double *beta);
+    /* a list of plain label pairs with the weights of a position's rich attributes added, in the room that the step has for it;
+     * potentials of a list, divided by exp(max); potentials, or scores, of a list as a matrix */
+    void (*merge_list)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, int32_t t, const EdgeC *plain,
+                       EdgeC *, PairC **merged);
+    void (*exp_pairs)(EdgeC *, double max);
+    const double *(*unfold)(const EdgeC *, int potentials, double *matrix);
+    /* row o= by, scaled to the sum 1; the sum before that */
     double (*chain_times)(int32_t P, const double *by, double *row);
-    double (*chain_forward)(int32_t L, int32_t P, const double *before, const double *E, const double *pot, double *alpha);
-    void (*chain_backward)(int32_t L, int32_t P, const double *pot, const double *next, const double *E, const double *ET,
-                           double *right, double *beta);
+    /* with p = alpha o beta / (alpha . beta): first += gain p, second += gain2 p (1 - p); returns alpha . beta */
     double (*chain_nodes)(int32_t P, const double *alpha, const double *beta, double gain, double gain2, double *first,
                           double *second);
     void (*chain_pairs)(int32_t L, int32_t P, const double *left, const double *E, const double *right, double gain,
                         double gain2, double *first, double *second);
+    /* the same for n pairs of labels only, in order: labels before, and cells of L x P */
+    void (*chain_features)(const EdgeC *, int32_t n, const int32_t *row, const int32_t *at, const double *left,
+                           const double *right, double gain, double gain2, double *first, double *second);
     /* out += E o alpha' right, or gain * alpha' right where E is NULL, summed up over n pairs of rows so far apart */
     void (*add_outers)(int32_t L, int32_t P, int64_t n, int64_t apart, const double *alpha, const double *right, double gain,
                        const double *E, double *out);
-    /* the list of the pairs whose shared edge score is not 0, or of those that are features where these are given: room for
-     * `most` of them and for 2 (L + 1) + `most` numbers, or no list if there are more; how many there are */
-    int64_t (*find_pairs)(const LatticeC *, const uint8_t *features, PairsC *, PairC *, int32_t *);
-    /* load_tau and exp_tau where a lattice looks at listed features only; tau was loaded before with weights of zero */
-    void (*load_pairs)(const LayoutC *, const weight_t *w, double scale, PairsC *, LatticeC *);
-    /* out = x E and out = E x, where most potentials are those of pairs without a weight: loops/simd/sparse.inc */
-    void (*sparse_forward)(const PairsC *, const double *x, double *out);
-    void (*sparse_backward)(const PairsC *, const double *x, double *out);
     double (*dot_row)(int32_t P, const double *x, const double *y);
     void (*multiply)(int32_t P, const double *by, double *row);
     void (*exp_row)(int64_t n, const double *x, double scale, double *out);

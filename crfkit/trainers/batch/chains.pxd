@@ -35,8 +35,8 @@ cdef class Chains:
     cdef uint8_t* wide                  # [n_seq] to be left to the lattice
     cdef readonly int64_t steps         # of either recursion, so far
     cdef BufferC rows, tokens, sequences, sizes
-    cdef int load_edges(self) except -1
-    cdef int load_users(self, int32_t b) except -1
+    cdef int load_edges(self) except -1 nogil
+    cdef int load_users(self, int32_t b) except -1 nogil
     cdef void measure_rich(self, int32_t b) noexcept nogil
     cdef int refresh(self, int64_t s) except -1 nogil
     cdef void fetch_row(self, int64_t token) noexcept nogil

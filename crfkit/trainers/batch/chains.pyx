@@ -81,17 +81,17 @@ cdef class Chains:
         buffer_free(&self.sequences)
         buffer_free(&self.sizes)
 
-    cdef int load_edges(self) except -1:
+    cdef int load_edges(self) except -1 nogil:
         """All edge potentials from the weights."""
         cdef int32_t b
         self.edges.w = self.w
         self.edges.load_all()
         for b in range(self.layout.c.B):
             self.measure_rich(b)
-        self.edge_width = self.edges.widest()
+        self.edge_width = self.edges.largest
         return 0
 
-    cdef int load_users(self, int32_t b) except -1:
+    cdef int load_users(self, int32_t b) except -1 nogil:
         """The edge potentials that one rich attribute is part of."""
         self.measure_rich(b)
         self.edges.load_users(b)
@@ -111,10 +111,9 @@ cdef class Chains:
             int64_t first = self.data.c.seq_ptr[s], t, u
             double here, most = 0
             double* beta
-        self.lattice.c.n_slots = 0
-        self.lattice.c.taurange = 0
+        self.lattice.c.shared.range = 0
         sent.b_ptr = NULL
-        self.lattice.reserve(&sent)
+        self.lattice.reserve(&self.layout.c, &sent)
         K.score(&self.layout.c, self.w, 1.0, &sent, &self.lattice.c)
         self.width[s] = K.potentials(&self.lattice.c)
         self.offset[s] = 0
@@ -183,46 +182,21 @@ cdef class Chains:
         return 0
 
     cdef void forward(self, int64_t s, int32_t t) noexcept nogil:
+        """alpha of position t, from that of t - 1."""
         cdef:
-            int32_t L = self.layout.c.L, P = self.layout.c.P
             int64_t k = self.data.c.seq_ptr[s] + t
             double* alpha = self.alpha + k * self.row
-            const double* E
-            int32_t kind = self.edges.kind[k]
         self.steps += 1
-        if t == 0:
-            self.scale[k] = K.chain_forward(L, P, NULL, NULL, self.pot + k * self.row, alpha)
-            return
-        E = self.edges.open(k)
-        if self.edges.shared and self.edges.sparse[kind] != NULL:
-            K.sparse_forward(self.edges.sparse[kind], alpha - self.row, alpha)
-            self.scale[k] = K.chain_times(P, self.pot + k * self.row, alpha)
-        else:
-            self.scale[k] = K.chain_forward(L, P, alpha - self.row, E, self.pot + k * self.row, alpha)
-        self.edges.close()
+        self.scale[k] = K.forward_step(<int32_t>self.P, self.edges.of(k) if t > 0 else NULL, alpha - self.row if t > 0 else NULL,
+                                       self.pot + k * self.row, alpha)
 
     cdef void backward(self, int64_t s, int32_t t) noexcept nogil:
         """beta of position t, from that of t + 1."""
         cdef:
-            int32_t L = self.layout.c.L, P = self.layout.c.P
-            int64_t k = self.data.c.seq_ptr[s] + t + 1, j
-            const double* next = self.beta + k * self.row
-            const double* pot = self.pot + k * self.row
-            double* beta = self.beta + (k - 1) * self.row
-            const double* E = self.edges.open(k)
-            const double* ET = NULL
-            int32_t kind = self.edges.kind[k]
+            int64_t k = self.data.c.seq_ptr[s] + t + 1
+            double* beta = self.beta + k * self.row
         self.steps += 1
-        if self.edges.shared and self.edges.sparse[kind] != NULL:
-            memcpy(self.right, pot, P * sizeof(double))
-            K.multiply(P, next, self.right)
-            K.sparse_backward(self.edges.sparse[kind], self.right, beta)
-            K.chain_times(P, self.ones, beta)
-        else:
-            if self.edges.shared or kind == 0:
-                ET = self.edges.ET + (E - self.edges.E)
-            K.chain_backward(L, P, pot, next, E, ET, self.right, beta)
-        self.edges.close()
+        K.backward_step(self.edges.of(k), self.pot + k * self.row, beta, self.right, beta - self.row)
 
     cdef double log_scales(self, int64_t first, int64_t last) noexcept nogil:
         """Sum of the logarithms of scale over tokens first .. last."""
@@ -241,7 +215,7 @@ cdef class Chains:
             SentenceC sent = dataset_sentence(&self.data.c, s)
             int64_t first = self.data.c.seq_ptr[s], t
         lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, 1.0)
-        self.lattice.reserve(&sent)
+        self.lattice.reserve(&self.layout.c, &sent)
         K.score(&self.layout.c, self.w, 1.0, &sent, &self.lattice.c)
         lattice_expect(&self.lattice.c)
         if not isfinite(self.lattice.c.logz):

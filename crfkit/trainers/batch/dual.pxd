@@ -3,15 +3,12 @@
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport BufferC
-from crfkit.lattice.sparse cimport SparseEdges
 from crfkit.loops.structs cimport DualC, SentenceC
 from crfkit.trainers.base cimport OnlineTrainer
 
 
 cdef class DualAscent(OnlineTrainer):
     cdef:
-        SparseEdges few                     # label pairs that are features, if these are few
-        bint listed
         double l2, usual                    # the curvature that sequences had lately
         double ways, enough                 # of the sequences of this pass; the least way that is gone in it
         int64_t visited

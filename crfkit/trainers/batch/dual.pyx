@@ -30,10 +30,9 @@ from libc.string cimport memcpy, memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
-from crfkit.lattice.sparse cimport SparseEdges, recursions_of
 from crfkit.loops.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC
 from crfkit.trainers.base cimport OnlineTrainer
 
@@ -89,8 +88,7 @@ cdef class DualAscent(OnlineTrainer):
             int64_t n = data.c.n_seq
         self.l2 = options.l2
         self.usual = CURVATURE
-        self.few = SparseEdges()
-        self.listed = self.few.follow(&self.lattice.c, &layout.c, recursions_of(recursions))
+        self.lattice.list_features(&layout.c, recursions_of(recursions))
         self.first.n_pairs = weighted_pairs(&layout.c)
         self.curvature, self.overlap = zeros(&self.curvatures, n), zeros(&self.overlaps, n)
         buffer_reserve(&self.sums, layout.c.P, sizeof(double))
@@ -221,10 +219,7 @@ cdef class DualAscent(OnlineTrainer):
         return 0
 
     cdef int expect(self, const SentenceC* sent) except -1 nogil:
-        if self.listed:
-            K.load_pairs(&self.layout.c, self.w, 1.0, &self.few.c, &self.lattice.c)
-        else:
-            lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, 1.0)
+        lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, 1.0)
         K.score(&self.layout.c, self.w, 1.0, sent, &self.lattice.c)
         return lattice_expect(&self.lattice.c)
 

@@ -1,21 +1,25 @@
-"""Edge potentials of a whole data set: one matrix for each kind of step.
+"""The steps of a whole data set, by kind.
 
-Steps whose tokens have the same rich attributes with the same values have the same potentials exp(tau + ...). Where
-there are few kinds of steps, as with the letters of words, each keeps its matrix, its transpose, and the list of its
-active pairs as soon as that is the faster form. Where nearly every step is of its own kind, the matrix of plain pairs
-is changed in the cells of the weights in question, for as long as the step takes.
+Steps whose tokens have the same rich attributes with the same values have the same potentials exp(tau + ...): they are of one
+kind. A kind is the list of its pairs with a weight as soon as that is the faster form, and else a matrix. Lists and, where
+there are few kinds, as with the letters of words, matrices are kept until weights change. Where nearly every step is of its own
+kind, a matrix is made when it is needed: that of plain pairs, times the exponentials of the weights in question.
 """
 
 from libc.math cimport fabs, fmax
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport buffer_free, buffer_reserve
-from crfkit.lattice.sparse cimport DENSE, SparseEdges, recursions_of
-from crfkit.loops.structs cimport LatticeC, PairsC, weight_t
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.lattice.lattice cimport AUTO, DENSE, most_pairs, recursions_of
+from crfkit.loops.structs cimport EdgeC, PairC, SentenceC, weight_t
+
+cdef enum:
+    TOO_LONG = -1
+    LISTED = 4          # a matrix that has to be made is slower than a list of a quarter of its pairs
 
 
 cdef class Edges:
@@ -26,40 +30,62 @@ cdef class Edges:
         self.matrix = <int64_t>layout.c.L * layout.c.P
 
     def __init__(self, Dataset data not None, Layout layout not None, str recursions="auto"):
-        cdef int64_t n, k, most
+        cdef int64_t n, k, most, L = layout.c.L
+        cdef double* table
         self.number_kinds()
-        # The matrices of all kinds never take more than the recursions themselves.
-        self.shared = <int64_t>self.n_kinds * layout.c.L <= data.c.n_tok or self.n_kinds == 1
-        if not self.shared:
-            most = self.most_features()
-            buffer_reserve(&self.touches, 2 * most, sizeof(double))
-            self.before = <double*>self.touches.data
-            self.touched = <int64_t*>(self.before + most)
-            buffer_reserve(&self.factors, layout.c.b_ptr[layout.c.B], sizeof(double))
-            self.rich_factor = <double*>self.factors.data
+        # The matrices of all kinds never take more than the recursions themselves; lists no more either.
+        self.shared = self.n_kinds * L <= data.c.n_tok or self.n_kinds == 1
+        self.budget = 3 * 8 * data.c.n_tok * layout.c.P
         n = self.n_kinds if self.shared else 1
-        buffer_reserve(&self.tables, 3 * n * self.matrix, sizeof(double))
-        self.score = <double*>self.tables.data
-        self.E, self.ET = self.score + n * self.matrix, self.score + 2 * n * self.matrix
-        memset(self.tables.data, 0, 3 * n * self.matrix * sizeof(double))
-        buffer_reserve(&self.pointers, n, sizeof(PairsC*))
-        self.sparse = <const PairsC**>self.pointers.data
-        self.lists = [None] * n
+        buffer_reserve(&self.tables, (2 * n + 3) * self.matrix, sizeof(double))
+        memset(self.tables.data, 0, (2 * n + 3) * self.matrix * sizeof(double))
+        buffer_reserve(&self.forms, self.n_kinds, sizeof(EdgeC))
+        memset(self.forms.data, 0, self.n_kinds * sizeof(EdgeC))
+        self.edge = <EdgeC*>self.forms.data
+        for k in range(self.n_kinds):
+            self.edge[k].L, self.edge[k].P, self.edge[k].n = layout.c.L, layout.c.P, TOO_LONG
+        self.plain = self.spare = self.edge[0]
+        table = <double*>self.tables.data
         for k in range(n):
-            self.sparse[k] = NULL
+            self.edge[k].E, self.edge[k].ET = table + 2 * k * self.matrix, table + (2 * k + 1) * self.matrix
+        self.plain.score = table + 2 * n * self.matrix
+        self.unfolded = self.plain.score + self.matrix
+        self.spare.E = self.unfolded + self.matrix
+        buffer_reserve(&self.lists, self.n_kinds, sizeof(BufferC))
+        memset(self.lists.data, 0, self.n_kinds * sizeof(BufferC))
+        self.store = <BufferC*>self.lists.data
+        # Lists of plain pairs, of a kind in the making, and in between.
+        most = min(L * L, self.limit(self.n_kinds - 1) + self.most_features()) if self.limit(self.n_kinds - 1) >= 0 else 0
+        buffer_reserve(&self.pairs, L * L + 3 * most, sizeof(PairC))
+        buffer_reserve(&self.indices, 4 * (L + 1) + L * L + most, sizeof(int32_t))
+        self.plain.pair, self.plain.row_ptr = <PairC*>self.pairs.data, <int32_t*>self.indices.data
+        self.room, self.index_room = self.plain.pair + L * L, self.plain.row_ptr + 2 * (L + 1) + L * L
+        self.merged[0] = self.room + most
+        self.merged[1] = self.merged[0] + most
+        if not self.shared:
+            buffer_reserve(&self.factors, layout.c.b_ptr[layout.c.B], sizeof(double))
+            self.factor = <double*>self.factors.data
 
     def __dealloc__(self):
+        cdef int64_t k
+        if self.store != NULL:
+            for k in range(self.n_kinds):
+                buffer_free(&self.store[k])
         buffer_free(&self.kinds)
         buffer_free(&self.users_of)
         buffer_free(&self.models)
         buffer_free(&self.tables)
-        buffer_free(&self.pointers)
-        buffer_free(&self.touches)
+        buffer_free(&self.forms)
+        buffer_free(&self.lists)
+        buffer_free(&self.pairs)
+        buffer_free(&self.indices)
         buffer_free(&self.factors)
 
-    cdef int64_t most_features(self) noexcept:
+    cdef int64_t most_features(self) noexcept nogil:
         """Of the rich attributes of one token."""
         cdef int64_t most = 0, t, u, n
+        if self.data.c.b_ptr == NULL:
+            return 0
         for t in range(self.data.c.n_tok):
             n = 0
             for u in range(self.data.c.b_ptr[t], self.data.c.b_ptr[t + 1]):
@@ -68,14 +94,12 @@ cdef class Edges:
         return most
 
     cdef int number_kinds(self) except -1:
-        """The kind of every step, and the kinds that each rich attribute is part of."""
+        """The kind of every step."""
         cdef:
             const int64_t* row = self.data.c.b_ptr
             const int32_t* id = self.data.c.b_id
             const float* value = self.data.c.b_val
-            int64_t s, t, u, n
-            int64_t* users
-            int32_t* user
+            int64_t s, t, n
             dict numbers = {b"": 0}
             list models = [0]
             bytes key
@@ -99,8 +123,16 @@ cdef class Edges:
         self.model = <int32_t*>self.models.data
         for n in range(self.n_kinds):
             self.model[n] = models[n]
-        n = self.layout.c.B
-        total = sum(row[t + 1] - row[t] for t in models[1:]) if row != NULL else 0
+        return self.number_users(sum(row[t + 1] - row[t] for t in models[1:]) if row != NULL else 0)
+
+    cdef int number_users(self, int64_t total) except -1:
+        """The kinds that each rich attribute is part of."""
+        cdef:
+            const int64_t* row = self.data.c.b_ptr
+            const int32_t* id = self.data.c.b_id
+            int64_t* users
+            int32_t* user
+            int64_t n = self.layout.c.B, s, t, u
         buffer_reserve(&self.users_of, n + 2 + total, sizeof(int64_t))
         users = <int64_t*>self.users_of.data
         user = <int32_t*>(users + n + 2)
@@ -118,106 +150,169 @@ cdef class Edges:
         self.users, self.user = users - 1, user
         return 0
 
-    cdef int load(self, int32_t kind) except -1:
-        """The matrix of one kind from the weights."""
-        cdef:
-            LatticeC lat
-            SparseEdges found
-            int64_t L = self.layout.c.L, P = self.layout.c.P, i, j, u, f, token = self.model[kind]
-            double* score = self.score + kind * self.matrix
-            double* E = self.E + kind * self.matrix
-            double* ET = self.ET + kind * self.matrix
-            const weight_t* tau = self.w + self.layout.c.tau0
-            const weight_t* rich = self.w + self.layout.c.rich0
-            double v
-            int32_t b
-        for i in range(L):
-            for j in range(L):
-                score[i * P + j] = tau[i * P + j] if self.layout.c.has_tau else 0
-        if kind > 0:
-            for u in range(self.data.c.b_ptr[token], self.data.c.b_ptr[token + 1]):
-                b = self.data.c.b_id[u]
-                v = self.data.c.b_val[u] if self.data.c.b_val != NULL else 1
-                for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
-                    score[self.layout.c.b_prev[f] * P + self.layout.c.b_label[f]] += v * rich[f]
-        K.exp_row(self.matrix, score, 1, E)
-        for i in range(L):
-            for j in range(L, P):
-                E[i * P + j] = 0
-        for i in range(L):
-            for j in range(L):
-                ET[j * P + i] = E[i * P + j]
-        self.sparse[kind] = NULL
-        if self.recursions == DENSE:
-            return 0
-        found = self.lists[kind]
-        if found is None:
-            found = self.lists[kind] = SparseEdges()
-        lat.L, lat.P, lat.taumax, lat.tau = <int32_t>L, <int32_t>P, 0, score
-        if found.find(&lat, NULL, self.recursions):
-            self.sparse[kind] = &found.c
-        return 0
+    # ------------------------------------------------------------------------------- forms
 
-    cdef int load_all(self) except -1:
-        """All matrices: when plain label pairs have changed, or everything."""
-        cdef int32_t kind, b
-        for b in range(self.layout.c.B):
-            self.exp_of(b)
-        for kind in range(self.n_kinds if self.shared else 1):
-            self.load(kind)
-        return 0
+    cdef int64_t limit(self, int32_t kind) noexcept nogil:
+        """Up to how many pairs a kind is a list; -1: never. Where its matrix would have to be made, a longer one is faster too."""
+        cdef int64_t L = self.layout.c.L
+        if self.recursions == AUTO and not self.shared and kind > 0:
+            return L * L // LISTED
+        return most_pairs(L, self.recursions)
 
     cdef void exp_of(self, int32_t b) noexcept nogil:
         """The exponentials of the weights of a rich attribute, where steps have no matrices to keep them."""
         cdef int64_t f
         if not self.shared:
             for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
-                self.rich_factor[f] = K.exp(self.w[self.layout.c.rich0 + f])
+                self.factor[f] = K.exp(self.w[self.layout.c.rich0 + f])
 
-    cdef int load_users(self, int32_t b) except -1:
-        """The matrices that depend on a rich attribute."""
-        cdef int64_t k
-        self.exp_of(b)
-        if self.shared:
-            for k in range(self.users[b], self.users[b + 1]):
-                self.load(self.user[k])
+    cdef int load_all(self) except -1 nogil:
+        """All kinds: when plain label pairs have changed, or everything."""
+        cdef:
+            int64_t i, P = self.layout.c.P, L = self.layout.c.L
+            const weight_t* tau = self.w + self.layout.c.tau0
+            int32_t kind, b
+        for b in range(self.layout.c.B):
+            self.exp_of(b)
+        for i in range(L * P):
+            self.plain.score[i] = tau[i] if self.layout.c.has_tau and i % P < L else 0
+        K.list_pairs(&self.plain, NULL, L * L, self.plain.pair, self.plain.row_ptr)
+        self.largest = 0
+        for kind in range(self.n_kinds):
+            self.load(kind)
         return 0
 
-    cdef const double* open(self, int64_t token) noexcept nogil:
-        """Potentials of the step into a token, until `close`."""
+    cdef int load_users(self, int32_t b) except -1 nogil:
+        """The kinds that a rich attribute is part of."""
+        cdef int64_t k
+        self.exp_of(b)
+        for k in range(self.users[b], self.users[b + 1]):
+            self.load(self.user[k])
+        return 0
+
+    cdef int load(self, int32_t kind) except -1 nogil:
+        """One kind from the weights: its form, and what of it is kept."""
+        cdef EdgeC* edge = &self.edge[kind]
+        self.made = -1
+        edge.pair = NULL
+        self.spent -= self.store[kind].capacity
+        if self.list_spare(kind):
+            edge.n = self.spare.n
+            self.keep_list(kind)
+        else:
+            edge.n = TOO_LONG
+            buffer_free(&self.store[kind])
+        self.spent += self.store[kind].capacity
+        if edge.E != NULL and (edge.n == TOO_LONG or not self.shared):
+            self.fill_matrix(kind)
+        return 0
+
+    cdef bint list_spare(self, int32_t kind) noexcept nogil:
+        """Make the spare one a list of the pairs of a kind; False if that is too long."""
         cdef:
-            int64_t u, f, cell
-            const weight_t* rich = self.w + self.layout.c.rich0
+            SentenceC step
+            int64_t no_attributes[2]
+            int64_t limit = self.limit(kind)
+        if self.plain.n > limit:
+            return False
+        memset(&step, 0, sizeof(SentenceC))
+        memset(no_attributes, 0, sizeof(no_attributes))
+        step.b_ptr = self.data.c.b_ptr + self.model[kind] if kind > 0 else no_attributes
+        step.b_id, step.b_val = self.data.c.b_id, self.data.c.b_val
+        self.spare.pair, self.spare.row_ptr = self.room, self.index_room
+        K.merge_list(&self.layout.c, self.w, 1.0, &step, 0, &self.plain, &self.spare, self.merged)
+        K.exp_pairs(&self.spare, 0)
+        return self.spare.n <= limit
+
+    cdef int keep_list(self, int32_t kind) except -1 nogil:
+        """The spare list becomes that of a kind, if the budget allows."""
+        cdef:
+            EdgeC* edge = &self.edge[kind]
+            BufferC* store = &self.store[kind]
+            double* E = edge.E
+            double* ET = edge.ET
+            int64_t k, indices = 2 * (self.layout.c.L + 1) + self.spare.n
+        if store.capacity == 0 and self.spent > self.budget:
+            return 0
+        buffer_reserve(store, self.spare.n * sizeof(PairC) + indices * sizeof(int32_t), 1)
+        edge[0] = self.spare
+        edge.E, edge.ET = E, ET
+        edge.pair = <PairC*>store.data
+        edge.row_ptr = <int32_t*>(edge.pair + edge.n)
+        edge.column_ptr = edge.row_ptr + self.layout.c.L + 1
+        edge.column = edge.column_ptr + self.layout.c.L + 1
+        memcpy(edge.pair, self.spare.pair, edge.n * sizeof(PairC))
+        memcpy(edge.row_ptr, self.spare.row_ptr, indices * sizeof(int32_t))
+        if self.shared or kind == 0:
+            for k in range(edge.n):
+                self.largest = fmax(self.largest, fabs(edge.pair[k].score))
+        return 0
+
+    cdef void fill_matrix(self, int32_t kind) noexcept nogil:
+        """The matrix of a kind that has room for one, and its transpose."""
+        cdef:
+            int64_t L = self.layout.c.L, P = self.layout.c.P, i, j, u, f
+            double* score = self.unfolded
+            double* E = self.edge[kind].E
+            double* ET = self.edge[kind].ET
             double v
             int32_t b
-        if self.shared:
-            return self.E + self.kind[token] * self.matrix
-        self.n_touched = 0
-        if self.kind[token] == 0:
-            return self.E
+        memcpy(score, self.plain.score, self.matrix * sizeof(double))
+        if kind > 0:
+            for u in range(self.data.c.b_ptr[self.model[kind]], self.data.c.b_ptr[self.model[kind] + 1]):
+                b = self.data.c.b_id[u]
+                v = self.data.c.b_val[u] if self.data.c.b_val != NULL else 1
+                for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
+                    score[self.layout.c.b_prev[f] * P + self.layout.c.b_label[f]] += v * self.w[self.layout.c.rich0 + f]
+        K.exp_row(self.matrix, score, 1, E)
+        for i in range(L):
+            for j in range(L, P):
+                E[i * P + j] = 0
+            for j in range(L):
+                ET[j * P + i] = E[i * P + j]
+                self.largest = fmax(self.largest, fabs(score[i * P + j]))
+
+    # ------------------------------------------------------------------------------- steps
+
+    cdef void make(self, int32_t kind) noexcept nogil:
+        """The spare one becomes a kind that is not kept."""
+        cdef:
+            int64_t u, f, token = self.model[kind]
+            const weight_t* rich = self.w + self.layout.c.rich0
+            double* E = self.spare.E
+            double v
+            int32_t b
+        self.made = kind
+        if self.edge[kind].n != TOO_LONG:
+            self.list_spare(kind)
+            return
+        self.spare.pair = NULL
+        memcpy(E, self.edge[0].E, self.matrix * sizeof(double))
         for u in range(self.data.c.b_ptr[token], self.data.c.b_ptr[token + 1]):
             b = self.data.c.b_id[u]
             v = self.data.c.b_val[u] if self.data.c.b_val != NULL else 1
             for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
-                if rich[f] == 0:
-                    continue
-                cell = <int64_t>self.layout.c.b_prev[f] * self.layout.c.P + self.layout.c.b_label[f]
-                self.touched[self.n_touched] = cell
-                self.before[self.n_touched] = self.E[cell]
-                self.n_touched += 1
-                self.E[cell] *= self.rich_factor[f] if v == 1 else K.exp(v * rich[f])
-        return self.E
+                if rich[f] != 0:
+                    E[<int64_t>self.layout.c.b_prev[f] * self.layout.c.P + self.layout.c.b_label[f]] *= (
+                        self.factor[f] if v == 1 else K.exp(v * rich[f]))
 
-    cdef void close(self) noexcept nogil:
-        """The matrix of plain pairs as it was."""
-        while self.n_touched:
-            self.n_touched -= 1
-            self.E[self.touched[self.n_touched]] = self.before[self.n_touched]
+    cdef const EdgeC* of(self, int64_t token) noexcept nogil:
+        """The step into a token, until the next call."""
+        cdef int32_t kind = self.kind[token]
+        cdef const EdgeC* edge = &self.edge[kind]
+        if edge.pair != NULL or edge.n == TOO_LONG and edge.E != NULL:
+            return edge
+        if kind != self.made:
+            self.make(kind)
+        return &self.spare
 
-    cdef double widest(self) noexcept nogil:
-        """The largest score, by its absolute value, in the matrices kept."""
-        cdef double most = 0
-        cdef int64_t k
-        for k in range((self.n_kinds if self.shared else 1) * self.matrix):
-            most = fmax(most, fabs(self.score[k]))
-        return most
+    cdef const double* matrix_of(self, int32_t kind) noexcept nogil:
+        """Potentials as a matrix, until the next call."""
+        cdef const EdgeC* edge = &self.edge[kind]
+        if edge.n == TOO_LONG and edge.E != NULL:
+            return edge.E
+        if edge.pair == NULL:
+            if kind != self.made:
+                self.make(kind)
+            edge = &self.spare
+        return edge.E if edge.pair == NULL else K.unfold(edge, True, self.unfolded)

@@ -3,10 +3,9 @@
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.lattice.lattice cimport Lattice
+from crfkit.lattice.lattice cimport Lattice, Recursions
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC
-from crfkit.lattice.sparse cimport Recursions, SparseEdges
 from crfkit.loops.structs cimport weight_t
 from .nests cimport Nests
 from .visits cimport Visits
@@ -19,8 +18,6 @@ cdef enum Share:                # of the work on cells
 
 cdef class Worker:
     cdef Lattice lattice
-    cdef SparseEdges few        # label pairs that are features, or else those with a weight, if these are few
-    cdef bint listed            # those that are features are
     cdef BufferC gradient, of_sums
     cdef double* g              # the gradient of its share
     cdef double* g_sums         # and that of the sums

@@ -15,9 +15,8 @@ from libc.string cimport memset
 
 
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_clear_absent
-from crfkit.lattice.sparse cimport SparseEdges, recursions_of
 from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence
@@ -88,7 +87,7 @@ cdef class Worker:
 
 cdef class Objective:
     """Evaluates f and its gradient at a point given as cells (see Layout). `recursions` is "sparse" or "dense" to have one
-    kind of loops (lattice/sparse.pyx) whatever it costs: the results are the same but for rounding."""
+    kind of loops (lattice/lattice.pyx) whatever it costs: the results are the same but for rounding."""
 
     def __init__(self, Dataset data, Layout layout, double l2, int threads, str recursions="auto"):
         cdef:
@@ -121,8 +120,7 @@ cdef class Objective:
         for k in range(threads):
             worker = Worker()
             worker.lattice = Lattice(layout.c.L)
-            worker.few = SparseEdges()
-            worker.listed = worker.few.follow(&worker.lattice.c, &layout.c, self.recursions)
+            worker.lattice.list_features(&layout.c, self.recursions)
             worker.lattice.c.quantum = quantum
             worker.lattice.c.quanta = <const double*>self.quanta.data
             worker.lattice.c.cold_quanta = <const double*>self.cold_quanta.data
@@ -240,10 +238,7 @@ cdef class Objective:
             double nll, lost = 0
         memset(worker.g, 0, layout.n_cells * sizeof(double))
         memset(worker.g_sums, 0, self.nests.n * layout.P * sizeof(double))
-        if worker.listed:
-            K.load_pairs(layout, self.w, 1.0, &worker.few.c, lat)
-        else:
-            lattice_load_weights(lat, layout, self.w, 1.0)
+        lattice_load_weights(lat, layout, self.w, 1.0)
         while True:
             c = crfkit_fetch_add(&self.next_chunk, 1)
             if c >= self.n_chunks:
@@ -252,7 +247,7 @@ cdef class Objective:
             for s in range(chunk[c], chunk[c + 1]):
                 sent = dataset_sentence(&self.data.c, s)
                 visits = self.visits.of(self.data.c.seq_ptr[s])
-                worker.lattice.reserve_lists(layout, &sent)
+                worker.lattice.reserve(layout, &sent)
                 K.score_visits(layout, &visits, self.w, self.nests.sums, &sent, lat)
                 lattice_expect(lat)
                 nll += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))

@@ -30,7 +30,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
-from crfkit.loops.structs cimport weight_t
+from crfkit.loops.structs cimport EdgeC, weight_t
 from crfkit.trainers.base cimport Trainer, take, vector
 from .chains cimport Chains
 from .edges cimport Edges
@@ -293,9 +293,9 @@ cdef class Sbcd(Trainer):
     cdef void look_at_pair(self, int64_t s, int64_t t, double weight, double v) noexcept nogil:
         """The step into token t."""
         cdef:
-            int32_t P = <int32_t>self.chains.P, i, j, k, where = <int32_t>(t - self.data.c.seq_ptr[s])
+            int32_t P = <int32_t>self.chains.P, j, k, where = <int32_t>(t - self.data.c.seq_ptr[s])
             const double* left = self.chains.alpha + (t - 1) * self.chains.row
-            const double* E
+            const EdgeC* edge
             double* right = self.chains.right
             int64_t row = t * self.chains.row
             double p, scale
@@ -312,17 +312,13 @@ cdef class Sbcd(Trainer):
             if self.sweeps and 16 * self.n > self.layout.c.L * P and (k == 0 or self.chains.edges.shared):
                 self.hold(k, left, right, weight * v)
             else:
-                E = self.chains.edges.open(t)
-                if 4 * self.n > self.layout.c.L * P:
-                    K.chain_pairs(self.layout.c.L, P, left, E, right, weight * v, weight * v * v, self.first,
+                edge = self.chains.edges.of(t)
+                if edge.pair == NULL and 4 * self.n > self.layout.c.L * P:
+                    K.chain_pairs(self.layout.c.L, P, left, edge.E, right, weight * v, weight * v * v, self.first,
                                   NULL if self.sweeps else self.second)
                 else:
-                    for k in range(self.n):
-                        i = self.row[k]
-                        p = left[i] * E[self.at[k]] * right[self.at[k] - i * P]
-                        self.first[self.at[k]] += weight * v * p
-                        self.second[self.at[k]] += weight * v * v * (p - p * p)
-                self.chains.edges.close()
+                    K.chain_features(edge, self.n, self.row, self.at, left, right, weight * v, weight * v * v, self.first,
+                                     self.second)
         self.seen[<int64_t>self.data.c.label[t - 1] * P + self.data.c.label[t]] += weight * v
 
     cdef void hold(self, int32_t kind, const double* left, const double* right, double gain) noexcept nogil:
@@ -340,7 +336,7 @@ cdef class Sbcd(Trainer):
         """The pair marginals of the steps held back."""
         if self.held:
             K.add_outers(self.layout.c.L, self.layout.c.P, self.held, self.layout.c.P, self.lefts, self.rights, 1,
-                         self.chains.edges.E + self.held_kind * self.chains.edges.matrix, self.first)
+                         self.chains.edges.matrix_of(self.held_kind), self.first)
         self.held = 0
 
     cdef double step(self, double kappa, double* smooth, double* curvature) noexcept nogil:
@@ -370,11 +366,10 @@ cdef class Sbcd(Trainer):
         cdef int32_t b = block - self.layout.c.A
         cdef int64_t k
         if b >= 0:
-            with gil:
-                if b < self.layout.c.B:
-                    self.chains.load_users(b)
-                else:
-                    self.chains.load_edges()
+            if b < self.layout.c.B:
+                self.chains.load_users(b)
+            else:
+                self.chains.load_edges()
         log_z[0] = self.farthest = 0
         for k in range(self.n):
             self.farthest = fmax(self.farthest, self.largest * fabs(self.change[self.at[k]]))

@@ -38,6 +38,6 @@ cdef class Perceptron(AveragedTrainer):
             wrong += best[t] != sent.label[t]
         if wrong:
             follow_paths(&self.paths, &self.layout.c, sent, best, &certain, 1, sent.weight, self.out,
-                         lat.tau if self.batch == 1 else NULL, self.u, self.steps)
+                         lat.shared.score if self.batch == 1 else NULL, self.u, self.steps)
         loss[0] += wrong
         return 0

@@ -75,7 +75,7 @@ cdef class Sapo(ScaledTrainer):
         loss[0] += sent.weight * (K.log(total) + behind)
         gain = self.gain(sent.weight)
         self.updates += follow_paths(&self.paths, &self.layout.c, sent, self.search.labels, probability, found, gain,
-                                     self.out, lat.tau if self.pairs_known and self.batch == 1 else NULL, NULL, 0)
+                                     self.out, lat.shared.score if self.pairs_known and self.batch == 1 else NULL, NULL, 0)
         return 0
 
     cdef void follow(self, OnlineTrainer leader) noexcept:

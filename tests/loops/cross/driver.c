@@ -186,16 +186,13 @@ static VisitsC make_visits(const LayoutC *y, const SentenceC *s)
 static LatticeC make_lattice(const LayoutC *y)
 {
     int64_t matrix = (int64_t)y->L * y->P, rows = (int64_t)LONGEST * y->P;
-    int64_t pairs = matrix + y->b_ptr[RICH];
     LatticeC lat = {
-        .L = y->L, .P = y->P, .cap_T = LONGEST, .cap_slots = LONGEST,
+        .L = y->L, .P = y->P,
         .score = ROOM(double, rows), .pot = ROOM(double, rows), .alpha = ROOM(double, rows), .beta = ROOM(double, rows),
         .right = ROOM(double, rows), .node = ROOM(double, rows), .rowmax = ROOM(double, LONGEST), .inv = ROOM(double, LONGEST),
-        .slot = ROOM(int32_t, LONGEST), .tau = ROOM(double, matrix), .etau = ROOM(double, matrix), .etauT = ROOM(double, matrix),
-        .edge = ROOM(double, LONGEST * matrix), .eedge = ROOM(double, LONGEST * matrix), .edgemax = ROOM(double, LONGEST),
+        .edge = ROOM(const EdgeC *, LONGEST), .own = ROOM(EdgeC, LONGEST),
+        .shared = {.L = y->L, .P = y->P, .score = ROOM(double, matrix), .E = ROOM(double, matrix), .ET = ROOM(double, matrix)},
         .outer = ROOM(double, matrix), .pair = ROOM(double, matrix), .unfolded = ROOM(double, matrix),
-        .own = ROOM(PairsC, LONGEST), .own_pair = ROOM(PairC, (LONGEST + 2) * pairs),
-        .own_index = ROOM(int32_t, LONGEST * (2 * (y->L + 1) + pairs)),
         .quantum = 0x1p-33,
     };
     double *quanta = doubles(y->A + y->B, 0, 0), *cold = doubles(y->n_cells, 0, 0);
@@ -207,15 +204,45 @@ static LatticeC make_lattice(const LayoutC *y)
     return lat;
 }
 
-static void add_list(const PairsC *list)
+static PairC *pairs_of(const LayoutC *y) { return ROOM(PairC, (int64_t)y->L * y->P + y->b_ptr[RICH]); }
+
+static int32_t *index_of(const LayoutC *y) { return ROOM(int32_t, 2 * (y->L + 1) + (int64_t)y->L * y->P + y->b_ptr[RICH]); }
+
+/* Which steps the sentence has: lists where that into which they lead has rich attributes and the shared one is a list too. */
+static void make_steps(const LayoutC *y, const SentenceC *s, LatticeC *lat)
 {
-    ADD_ONE(list->n);
-    ADD_ONE(list->max);
-    ADD_ONE(list->base);
-    ADD(list->pair, list->n);
-    ADD(list->row_ptr, list->L + 1);
-    ADD(list->column_ptr, list->L + 1);
-    ADD(list->column, list->n);
+    lat->n_own = 0;
+    lat->merged[0] = pairs_of(y), lat->merged[1] = pairs_of(y);
+    for (int32_t t = 1; t < s->T; t++) {
+        lat->edge[t] = &lat->shared;
+        if (s->b_ptr == NULL || s->b_ptr[t] == s->b_ptr[t + 1])
+            continue;
+        EdgeC *edge = lat->own + lat->n_own++;
+        *edge = (EdgeC){.L = y->L, .P = y->P};
+        if (lat->shared.pair != NULL)
+            edge->pair = pairs_of(y), edge->row_ptr = index_of(y);
+        else
+            edge->score = ROOM(double, (int64_t)y->L * y->P), edge->E = ROOM(double, (int64_t)y->L * y->P);
+        lat->edge[t] = edge;
+    }
+}
+
+static void add_edge(const EdgeC *edge)
+{
+    ADD_ONE(edge->n);
+    ADD_ONE(edge->max);
+    ADD_ONE(edge->range);
+    ADD_ONE(edge->base);
+    if (edge->score != NULL)
+        ADD(edge->score, (int64_t)edge->L * edge->P);
+    if (edge->pair == NULL) {
+        ADD(edge->E, (int64_t)edge->L * edge->P);
+        return;
+    }
+    ADD(edge->pair, edge->n);
+    ADD(edge->row_ptr, edge->L + 1);
+    ADD(edge->column_ptr, edge->L + 1);
+    ADD(edge->column, edge->n);
 }
 
 static void add_rows(const LatticeC *lat, const double *rows) { ADD(rows, (int64_t)lat->T * lat->P); }
@@ -231,31 +258,50 @@ static int expect(LatticeC *lat)
     return 0;
 }
 
-static void run_lists(const LayoutC *y, const weight_t *w, const double *x, LatticeC *lat, PairsC *list)
+/* One step forward and one backward. */
+static void run_steps(const EdgeC *edge, const double *x, const double *pot, const char *loop)
+{
+    double *out = ROOM(double, edge->P), *out2 = ROOM(double, edge->P);
+    add_double(K->forward_step(edge->P, edge, x, pot, out));
+    ADD(out, edge->P);
+    K->backward_step(edge, pot, x, out, out2);
+    ADD(out, edge->P);
+    ADD(out2, edge->P);
+    say(loop);
+}
+
+static void run_lists(const LayoutC *y, const weight_t *w, const double *x, const LatticeC *lat)
 {
     int64_t matrix = (int64_t)y->L * y->P;
-    double *out = ROOM(double, y->P);
-    *list = (PairsC){.most = matrix};
-    ADD_ONE((int64_t){K->find_pairs(lat, NULL, list, ROOM(PairC, matrix), ROOM(int32_t, 2 * (y->L + 1) + matrix))});
-    add_list(list);
-    say("find_pairs");
-    K->sparse_forward(list, x, out);
-    ADD(out, y->P);
-    say("sparse_forward");
-    K->sparse_backward(list, x, out);
-    ADD(out, y->P);
-    say("sparse_backward");
-    PairsC features = {.most = matrix};
+    double *M = ROOM(double, matrix);
+    EdgeC edge = lat->shared;
+    run_steps(&edge, x, x, "steps(matrix)");
+    ADD_ONE((int64_t){K->list_pairs(&edge, NULL, matrix, pairs_of(y), index_of(y))});
+    add_edge(&edge);
+    say("list_pairs");
+    run_steps(&edge, x, x, "steps(list)");
+    ADD(K->unfold(&edge, 0, M), matrix);
+    ADD(K->unfold(&edge, 1, M), matrix);
+    say("unfold");
+    K->exp_pairs(&edge, 0.5);
+    add_edge(&edge);
+    say("exp_pairs");
     LatticeC other = make_lattice(y);
     K->load_tau(y, ROOM(weight_t, y->n_cells), 1.0, &other);
-    K->exp_tau(&other);
-    K->find_pairs(&other, y->tau_mask, &features, ROOM(PairC, matrix), ROOM(int32_t, 2 * (y->L + 1) + matrix));
-    K->load_pairs(y, w, 0.75, &features, &other);
-    add_list(&features);
-    ADD(other.tau, matrix);
-    ADD(other.etau, matrix);
-    add_double(other.taurange);
-    say("load_pairs");
+    K->list_pairs(&other.shared, y->tau_mask, matrix, pairs_of(y), index_of(y));
+    K->load_listed(y, w, 0.75, &other);
+    add_edge(&other.shared);
+    say("load_listed");
+    int64_t attributes[2] = {0, RICH};
+    int32_t id[RICH];
+    for (int32_t b = 0; b < RICH; b++)
+        id[b] = b;
+    SentenceC all = {.T = 1, .b_ptr = attributes, .b_id = id, .weight = 1};
+    EdgeC merged = {.L = y->L, .P = y->P, .pair = pairs_of(y), .row_ptr = index_of(y)};
+    K->merge_list(y, w, 0.75, &all, 0, &other.shared, &merged, (PairC *[]){pairs_of(y), pairs_of(y)});
+    K->exp_pairs(&merged, 0);
+    add_edge(&merged);
+    say("merge_list");
 }
 
 static void run_paths(LatticeC *lat)
@@ -273,17 +319,9 @@ static void run_paths(LatticeC *lat)
             ADD_ONE((int32_t){K->came_from(lat, t, j)});
     say("came_from");
     for (int32_t t = 1; t < lat->T; t++)
-        for (int32_t j = 0; j < lat->L; j++) {
-            int64_t apart;
-            const double *column = K->step_column(lat, t, j, &apart);
-            for (int32_t i = 0; i < lat->L; i++)
-                add_double(column[i * apart]);
-        }
-    say("step_column");
-    for (int32_t t = 1; t < lat->T; t++)
         for (int32_t k = 0; k < lat->L * lat->L; k++)
-            add_double(K->step_score(lat, t, k / lat->L, k % lat->L));
-    say("step_score");
+            add_double(crfkit_edge_score(lat->edge[t], k / lat->L, k % lat->L));
+    say("crfkit_edge_score");
 }
 
 static void run_sums(LatticeC *lat)
@@ -381,13 +419,14 @@ static void run_chains(int32_t L)
         for (int32_t j = 0; j < L; j++)
             ET[j * P + i] = E[i * P + j];
 #define SAY_ROWS(loop) (ADD(out, P), ADD(out2, P), ADD(M, matrix), ADD(M2, matrix), say(loop))
-    add_double(K->chain_forward(L, P, x, E, y, out));
-    add_double(K->chain_forward(L, P, NULL, NULL, y, out2));
-    SAY_ROWS("chain_forward");
-    K->chain_backward(L, P, x, y, E, ET, out, out2);
-    SAY_ROWS("chain_backward");
-    K->chain_backward(L, P, x, y, E, NULL, out, out2);
-    SAY_ROWS("chain_backward");
+    EdgeC edge = {.L = L, .P = P, .E = E, .ET = ET};
+    add_double(K->forward_step(P, NULL, NULL, y, out2));
+    SAY_ROWS("forward_step");
+    K->backward_step(&edge, x, y, out, out2);
+    SAY_ROWS("backward_step");
+    int32_t row[] = {0, L / 2, L - 1}, at[] = {L - 1, L / 2 * P, (L - 1) * P};
+    K->chain_features(&edge, 3, row, at, x, y, 0.5, 0.25, M, M2);
+    SAY_ROWS("chain_features");
     add_double(K->chain_nodes(P, x, y, 0.5, 0.25, out, out2));
     SAY_ROWS("chain_nodes");
     K->chain_pairs(L, P, x, E, y, 0.5, 0.25, M, M2);
@@ -446,31 +485,32 @@ static void run_case(const CaseC *c)
     weight_t *w = make_weights(&layout, c->spread);
     SentenceC sentence = make_sentence(&layout, c);
     LatticeC lat = make_lattice(&layout);
-    PairsC list;
     double *x = doubles(layout.P, 0, 1);
     for (int32_t j = layout.L; j < layout.P; j++)
         x[j] = 0;
     K->load_tau(&layout, w, 0.75, &lat);
     K->exp_tau(&lat);
-    ADD(lat.tau, (int64_t)layout.L * layout.P);
-    ADD(lat.etau, (int64_t)layout.L * layout.P);
-    ADD(lat.etauT, (int64_t)layout.L * layout.P);
+    add_edge(&lat.shared);
+    ADD(lat.shared.ET, (int64_t)layout.L * layout.P);
     say("exp_tau");
     if (c->forbid) {
         for (int32_t i = 0; i < layout.L; i++)
             for (int32_t j = 0; j < layout.L; j++)
                 if (i != j && chance(0.3))
-                    lat.tau[i * layout.P + j] = -__builtin_inf(), lat.forbidden = 1;
+                    lat.shared.score[i * layout.P + j] = -__builtin_inf(), lat.forbidden = 1;
         K->exp_tau(&lat);
     }
-    run_lists(&layout, w, x, &lat, &list);
-    lat.sparse = c->lists ? &list : NULL;
+    run_lists(&layout, w, x, &lat);
+    if (c->lists)
+        K->list_pairs(&lat.shared, NULL, (int64_t)layout.L * layout.P, pairs_of(&layout), index_of(&layout));
+    make_steps(&layout, &sentence, &lat);
     K->score(&layout, w, 0.75, &sentence, &lat);
     add_rows(&lat, lat.score);
-    ADD(lat.edge, lat.n_slots * (int64_t)layout.L * layout.P);
-    ADD(lat.slot, lat.T);
     for (int32_t k = 0; k < lat.n_own; k++)
-        add_list(lat.own + k);
+        if (lat.own[k].score != NULL)
+            ADD(lat.own[k].score, (int64_t)layout.L * layout.P);
+        else
+            ADD(lat.own[k].pair, lat.own[k].n);
     say("score");
     run_paths(&lat);
     run_sums(&lat);

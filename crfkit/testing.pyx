@@ -1,0 +1,274 @@
+"""Doors for tests: parts that no program drives from Python. Nothing else imports this."""
+
+from libc.math cimport INFINITY, isnan
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.string cimport memset
+
+from crfkit.decode.nbest cimport Search, search_beam, search_nbest
+from crfkit.lattice cimport lattice
+from crfkit.lattice.lattice cimport (
+    IMPOSSIBLE, SPARSE, Lattice, forbid_steps, lattice_allow, lattice_expect, lattice_forbid, lattice_path_score, recursions_of,
+)
+from crfkit.loops.kernels cimport K
+from crfkit.loops.structs cimport EdgeC, LatticeC, PairC
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+
+from crfkit.errors import ImpossibleError
+
+
+# What an OpenLattice holds.
+cdef enum:
+    EMPTY
+    SCORED
+    EXPECTED
+
+
+def most_pairs(int64_t labels, str recursions) -> int:
+    """Up to how many pairs with a weight a step is a list."""
+    return lattice.most_pairs(labels, recursions_of(recursions))
+
+
+cdef int copy_scores(LatticeC* lat, object rows, double* out, int64_t n, str what) except -1:
+    """n rows of L scores from nested sequences; padding -inf."""
+    cdef int64_t r, j
+    cdef double x
+    if len(rows) != n:
+        raise ValueError(f"{what}: {len(rows)} rows where {n} are needed")
+    for r in range(n):
+        row = rows[r]
+        if len(row) != lat.L:
+            raise ValueError(f"{what}: row {r} has {len(row)} scores, the lattice has {lat.L} labels")
+        for j in range(lat.L):
+            x = row[j]
+            if isnan(x) or x == INFINITY:
+                raise ValueError(f"{what}: score {x} in row {r}, column {j}; finite scores and -inf are possible")
+            out[r * lat.P + j] = x
+        for j in range(lat.L, lat.P):
+            out[r * lat.P + j] = -INFINITY
+    return 0
+
+
+cdef bytes flags(object rows, int64_t n, int64_t L, str what):
+    """n rows of L flags from nested sequences, one byte each."""
+    given = [[1 if flag else 0 for flag in row] for row in rows]
+    if len(given) != n or any(len(row) != L for row in given):
+        raise ValueError(f"{what}: {n} rows of {L} flags are needed")
+    return bytes([flag for row in given for flag in row])
+
+
+cdef list matrix_as_lists(const double* first, int64_t n, int64_t L, int64_t P):
+    cdef int64_t r, j
+    return [[first[r * P + j] for j in range(L)] for r in range(n)]
+
+
+cdef bint has_minus_inf(const LatticeC* lat, const double* matrix) noexcept nogil:
+    cdef int64_t i, j
+    for i in range(lat.L):
+        for j in range(lat.L):
+            if matrix[i * lat.P + j] == -INFINITY:
+                return True
+    return False
+
+
+cdef class OpenLattice(Lattice):
+    """A lattice for any scores:
+
+        lattice = OpenLattice(labels=2)
+        lattice.load([[0.5, 0.0], [0.0, 1.0]], tau=[[0.0, -1.0], [-1.0, 0.0]])
+        score, labels = lattice.viterbi()
+        logz = lattice.expect()
+        marginals = lattice.nodes()
+    """
+    cdef int stage
+    cdef str lists                      # which steps are lists: "none", "shared" or "all"
+    cdef BufferC given, given_pairs, given_index, path
+
+    def __init__(self, int32_t labels):
+        self.lists = "none"
+
+    def __dealloc__(self):
+        buffer_free(&self.given)
+        buffer_free(&self.given_pairs)
+        buffer_free(&self.given_index)
+        buffer_free(&self.path)
+
+    def load(self, nodes, tau, edges=None):
+        """Scores to work on: nodes[t][j] of labels, tau[i][j] of label pairs, edges[t][i][j] instead of tau for the
+        step into position t. Finite, or -inf for what cannot be."""
+        cdef:
+            LatticeC* lat = &self.c
+            int64_t matrix = <int64_t>lat.L * lat.P
+            int64_t k, t
+            EdgeC* edge
+        nodes, edges = list(nodes), dict(edges or {})
+        self.stage = EMPTY
+        if not 1 <= len(nodes) < 1 << 31:
+            raise ValueError(f"nodes: {len(nodes)} positions; a sequence has 1 to {(1 << 31) - 1:,}")
+        for t in edges:
+            if not 1 <= t < len(nodes):
+                raise ValueError(f"edges: no step leads into position {t} of a sequence of {len(nodes)}")
+        self.reserve_rows(len(nodes))
+        buffer_reserve(&self.steps, len(edges), sizeof(EdgeC))
+        buffer_reserve(&self.given, 2 * len(edges) * matrix, sizeof(double))
+        lat.own = <EdgeC*>self.steps.data
+        lat.T, lat.n_own = <int32_t>len(nodes), <int32_t>len(edges)
+        copy_scores(lat, nodes, lat.score, lat.T, "nodes")
+        copy_scores(lat, tau, lat.shared.score, lat.L, "tau")
+        for k in range(lat.T):
+            lat.edge[k] = &lat.shared
+        lat.forbidden = has_minus_inf(lat, lat.shared.score)
+        for k, t in enumerate(sorted(edges)):
+            edge = lat.own + k
+            memset(edge, 0, sizeof(EdgeC))
+            edge.L, edge.P = lat.L, lat.P
+            edge.score = <double*>self.given.data + 2 * k * matrix
+            edge.E = edge.score + matrix
+            copy_scores(lat, edges[t], edge.score, lat.L, f"edges[{t}]")
+            lat.forbidden = lat.forbidden or has_minus_inf(lat, edge.score)
+            lat.edge[t] = edge
+        K.exp_tau(lat)
+        self.stage = SCORED
+        self.use_lists(self.lists)
+
+    def use_lists(self, str which):
+        """Let no step be a list of label pairs, or that which positions share, or all; the number of pairs of the shared one. It
+        stays so when other scores are loaded."""
+        cdef:
+            LatticeC* lat = &self.c
+            int64_t k, L = lat.L
+            int64_t indices = 2 * (L + 1) + L * L
+            EdgeC* edge
+        self.need(SCORED)
+        self.lists = which
+        self.stage = SCORED
+        lat.shared.pair = NULL
+        if which != "none":
+            self.list_pairs(SPARSE)
+        buffer_reserve(&self.given_pairs, lat.n_own * L * L + 1, sizeof(PairC))
+        buffer_reserve(&self.given_index, lat.n_own * indices + 1, sizeof(int32_t))
+        for k in range(lat.n_own):
+            edge = lat.own + k
+            edge.score = <double*>self.given.data + 2 * k * L * lat.P
+            edge.pair = NULL
+            if which == "all":
+                K.list_pairs(edge, NULL, L * L, <PairC*>self.given_pairs.data + k * L * L,
+                             <int32_t*>self.given_index.data + k * indices)
+                edge.score = NULL
+        return lat.shared.n if which != "none" else None
+
+    def allow(self, mask):
+        """Only labels whose flag in mask[t][j] is set remain possible."""
+        self.need(SCORED)
+        allowed = flags(mask, self.c.T, self.c.L, "mask")
+        lattice_allow(&self.c, <const uint8_t*><const char*>allowed)
+        self.stage = SCORED
+
+    def forbid(self, mask):
+        """Steps from label i to label j whose flag in mask[i][j] is 0 become impossible, at every position."""
+        cdef int64_t k
+        cdef str lists = self.lists
+        self.need(SCORED)
+        transitions = flags(mask, self.c.L, self.c.L, "mask")
+        self.use_lists("none")
+        for k in range(self.c.n_own):
+            forbid_steps(&self.c, self.c.own[k].score, <const uint8_t*><const char*>transitions)
+        lattice_forbid(&self.c, <const uint8_t*><const char*>transitions)
+        self.use_lists(lists)
+
+    def viterbi(self):
+        """The best path: its score and its labels. Of equally good ones that with the smaller last label, then
+        with the smaller last but one, and so on."""
+        cdef double score
+        cdef int64_t t
+        cdef uint16_t* labels
+        self.need(SCORED)
+        buffer_reserve(&self.path, self.c.T, sizeof(uint16_t))
+        labels = <uint16_t*>self.path.data
+        with nogil:
+            score = K.viterbi(&self.c, labels)
+        self.stage = SCORED                 # alpha and beta were used: expectations are gone
+        if score == -INFINITY:
+            raise ImpossibleError(IMPOSSIBLE)
+        return score, [labels[t] for t in range(self.c.T)]
+
+    def expect(self):
+        """Forward-backward: the logarithm of the sum of exp(score) over all paths. Marginals follow from it."""
+        self.need(SCORED)
+        self.stage = SCORED
+        with nogil:
+            lattice_expect(&self.c)
+        self.stage = EXPECTED
+        return self.c.logz
+
+    def nodes(self):
+        """Probability of label j at position t, as [t][j]."""
+        self.need(EXPECTED)
+        return matrix_as_lists(self.c.node, self.c.T, self.c.L, self.c.P)
+
+    def pair(self, int32_t t):
+        """Probability of label i at position t-1 and label j at position t, as [i][j]."""
+        cdef int32_t i, j
+        self.need(EXPECTED)
+        if not 1 <= t < self.c.T:
+            raise IndexError(f"no step leads into position {t} of a sequence of {self.c.T}")
+        return [[K.pair_marginal(&self.c, t, i, j) for j in range(self.c.L)] for i in range(self.c.L)]
+
+    def pair_sums(self):
+        """Expected number of steps from label i to label j in the whole sequence, as [i][j]."""
+        self.need(EXPECTED)
+        K.add_pairs(&self.c, 1.0)
+        K.finish_pairs(&self.c)
+        sums = matrix_as_lists(self.c.pair, self.c.L, self.c.L, self.c.P)
+        memset(self.c.pair, 0, <int64_t>self.c.L * self.c.P * sizeof(double))
+        return sums
+
+    def path_score(self, labels):
+        """Score of one path, -inf if it cannot be."""
+        cdef int64_t t, label
+        cdef uint16_t* path
+        self.need(SCORED)
+        if len(labels) != self.c.T:
+            raise ValueError(f"{len(labels)} labels for a sequence of {self.c.T}")
+        buffer_reserve(&self.path, self.c.T, sizeof(uint16_t))
+        path = <uint16_t*>self.path.data
+        for t in range(self.c.T):
+            label = labels[t]
+            if not 0 <= label < self.c.L:
+                raise ValueError(f"label {label} at position {t}; the lattice has labels 0 to {self.c.L - 1}")
+            path[t] = <uint16_t>label
+        return lattice_path_score(&self.c, path)
+
+    cdef int need(self, int stage) except -1:
+        if self.stage < stage:
+            raise RuntimeError("call expect() first" if self.stage == SCORED else "call load() first")
+        return 0
+
+
+cdef class OpenSearch(Search):
+    """A search for the n best paths, on such a lattice."""
+
+    cdef list results(self):
+        cdef int64_t k, t
+        return [
+            (self.scores[k], [self.labels[k * self.length + t] for t in range(self.length)])
+            for k in range(self.found)
+        ]
+
+    def nbest(self, OpenLattice lattice not None, int n, double ratio=0.0):
+        """The n best paths as (score, labels), best first; all paths if there are fewer.
+
+        Paths less than `ratio` times as probable as the best one are left out.
+        """
+        lattice.need(SCORED)
+        lattice.stage = SCORED
+        with nogil:
+            search_nbest(self, &lattice.c, n, ratio, 1.0)
+        return self.results()
+
+    def beam(self, OpenLattice lattice not None, int n, int width=50, double ratio=0.0):
+        """The same, approximately: only `width` partial paths are kept at each position."""
+        lattice.need(SCORED)
+        lattice.stage = SCORED
+        with nogil:
+            search_beam(self, &lattice.c, n, width, ratio, 1.0)
+        return self.results()
