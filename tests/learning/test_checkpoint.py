@@ -285,7 +285,7 @@ def train(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_killed_and_resumed(train, number):
     """The log, too, is that of a run which was never interrupted."""
-    command = ("learn", "-a", "adf", "--passes", 40, "template", "train", "model")
+    command = ("learn", "-a", "adf", "--passes", 15, "template", "train", "model")
     crfkit(*command[:-1], "whole", "--log", "whole.log")
     with start(*command, "--log", "log", "--checkpoint", "state") as process:
         while "pass    3" not in process.stderr.readline():
