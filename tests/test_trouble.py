@@ -1,8 +1,9 @@
-"""Killed processes, full disks, files that vanish: what is there afterwards is whole."""
+"""Killed processes, signals, full disks, files that vanish: what is there afterwards is whole."""
 
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import threading
@@ -61,6 +62,16 @@ def limited(size):
     return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
 
 
+def test_a_full_disk_leaves_the_old_model(train):
+    crfkit("learn", "-q", "--l2", 3, "template", "train", "model")
+    old = Path("model").read_bytes()
+    with start("learn", "-q", "template", "train", "model", **limited(1000)) as process:
+        _, said = process.communicate()
+    assert (process.returncode, said) == (1, "crfkit: error: model: cannot be written: File too large\n")
+    assert Path("model").read_bytes() == old
+    assert sorted(os.listdir()) == ["model", "template", "train"]
+
+
 def test_a_disk_too_full_for_checkpoints(train):
     """Training goes on; the model, which is smaller, is saved."""
     crfkit("learn", "-q", "--max-iter", 3, "template", "train", "whole")
@@ -71,6 +82,20 @@ def test_a_disk_too_full_for_checkpoints(train):
     assert said.count("crfkit: warning: state: cannot be written: File too large; training goes on") == 3
     assert Path("model").read_bytes() == Path("whole").read_bytes()
     assert sorted(os.listdir()) == ["model", "template", "train", "whole"]
+
+
+@pytest.mark.parametrize("progress", ["auto", "always"])
+@pytest.mark.parametrize("stderr", ["/dev/full", "closed"])
+def test_messages_that_nobody_hears_do_not_stop_it(train, progress, stderr):
+    if stderr == "closed":
+        how = {"preexec_fn": lambda: os.close(2), "stderr": None}
+    elif os.path.exists(stderr):
+        how = {"stderr": os.open(stderr, os.O_WRONLY)}
+    else:
+        pytest.skip(f"needs {stderr}")
+    with start("learn", "--progress", progress, "template", "train", "model", **how) as process:
+        assert process.wait() == 0
+    assert load("model").labels
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
@@ -107,6 +132,40 @@ def test_an_output_on_a_full_disk_keeps_the_old_one(train):
     assert (process.returncode, said) == (1, "crfkit: error: tagged: cannot be written: File too large\n")
     assert Path("tagged").read_text() == "old"
     assert sorted(os.listdir()) == ["model", "tagged", "template", "train"]
+
+
+# --- before reading ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fifo(train):
+    """Training data that never come: who reads them waits for ever."""
+    os.mkfifo(train.parent / "fifo")
+    return train.parent / "fifo"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "target", "message"),
+    [
+        ((), "absent/model", "absent/model: no usable folder "),
+        ((), "train/model", "train/model: no usable folder "),
+        ((), ".", ".: names a folder"),
+        (("--init", "absent"), "model", "absent: cannot be read"),
+        (("--dev", "absent"), "model", "absent: cannot be read"),
+        (("--log", "absent/log"), "model", "absent/log: no usable folder "),
+    ],
+)
+def test_faults_that_are_found_before_reading(fifo, arguments, target, message):
+    with start("learn", *arguments, "template", "fifo", target) as process:
+        output, said = process.communicate(timeout=600)
+    assert (process.returncode, output) == (1, "")
+    assert said.startswith(f"crfkit: error: {message}") and said.count("\n") == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_write_protected_folder(train):
+    (train.parent / "locked").mkdir(mode=0o500)
+    assert "cannot create a file in" in error("learn", "template", "train", "locked/model")
 
 
 # --- files that vanish --------------------------------------------------------------------------------------------
@@ -190,3 +249,39 @@ def test_names_that_cannot_be(train):
     ):  # fmt: skip
         with pytest.raises(FileError, match=r"'a.x00b': not a file name"):
             call()
+
+
+# --- signals ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.steady
+@pytest.mark.parametrize("algorithm", ["sgd", "owlqn"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_training_saves_the_model(train, algorithm, number, code):
+    endless = ("--passes", 10**7) if algorithm == "sgd" else ("--delta", 0, "--epsilon", 0, "--period", 10**6, "--l1", 1e-6, "--l2", 1e-9, "--max-iter", 10**7)
+    write_part(train, "chunking", 300)
+    with start("learn", "-a", algorithm, *endless, "--log", "log", "template", "train", "model") as process:
+        said = ""
+        while "pass    2" not in said:
+            said = process.stderr.readline()
+            assert said, "ended too early"
+        process.send_signal(number)
+        output, said = process.communicate(timeout=600)
+    assert (process.returncode, output) == (code, "")
+    assert "stopped; the weights so far are kept" in said
+    assert "Traceback" not in said
+    assert load("model").header["features"] > 0
+    assert all(json.loads(line) for line in (train.parent / "log").read_text().splitlines())
+
+
+@pytest.mark.steady
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_reading_writes_nothing(fifo, number, code):
+    with start("learn", "template", "fifo", "model") as process, open(fifo, "w") as data:  # open when both sides are
+        data.write("a b X\n" * 10)
+        data.flush()
+        process.send_signal(number)
+        output, said = process.communicate(timeout=600)
+    assert (process.returncode, output) == (code, "")
+    assert said == "crfkit: interrupted, no model was written\n"
+    assert sorted(entry.name for entry in fifo.parent.iterdir()) == ["fifo", "template", "train"]

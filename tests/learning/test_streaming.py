@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import ROOT, named_weights, sentences, template
-from trainers.twins import Adf, Sample, likelihood
+from trainers.twins import Sample, likelihood
+from trainers.twins_online import Adf
 
 import crfkit
 from crfkit.errors import DataError

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import ROOT, accuracy, read
-from trainers.twins import Adf, Built, Corpus, Sample, corpora, weighted
+from trainers.twins import Built, Corpus, Sample, corpora, weighted
+from trainers.twins_online import Adf
 
 import crfkit
 from crfkit import options

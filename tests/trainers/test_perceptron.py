@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, read
-from trainers.twins import Built, Corpus, Perceptron, Sample, corpora, weighted
+from trainers.twins import Built, Corpus, Sample, corpora, weighted
+from trainers.twins_online import Perceptron
 
 from crfkit import options
 from crfkit.trainers.online.perceptron import Perceptron as Trainer

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, read, sentences, template
-from trainers.twins import Built, Sapo, corpora, paths_by_score, problem, weighted
+from trainers.twins import Built, corpora, paths_by_score, problem, weighted
+from trainers.twins_online import Sapo
 
 import crfkit
 from crfkit import options

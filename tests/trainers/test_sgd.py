@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import ROOT, accuracy, read
-from trainers.twins import Built, Corpus, Sample, Sgd, corpora, likelihood, weighted
+from trainers.twins import Built, Corpus, Sample, corpora, likelihood, weighted
+from trainers.twins_online import Sgd
 
 import crfkit
 from crfkit import options

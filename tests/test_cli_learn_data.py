@@ -1,0 +1,263 @@
+"""`crfkit learn` and what it is given: forms of data, faults in them, models to start from, development data."""
+
+import gzip
+import json
+
+import pytest
+from commands import TEMPLATES, crfkit, error, write_part
+
+from crfkit import options
+from crfkit.model import load
+
+TEMPLATE = TEMPLATES / "chunking.txt"
+BATCH = {name for name, cls in options.TRAINERS.items() if hasattr(cls, "max_iter")}
+SMALL = "U00:%x[0,0]\nU01:%x[0,1]\nB\n"
+
+
+@pytest.fixture
+def train(tmp_path):
+    (tmp_path / "template").write_text(SMALL)
+    return write_part(tmp_path / "train", "chunking", 60)
+
+
+def learn(*arguments, **how):
+    """crfkit learn on the usual files."""
+    return crfkit("learn", *arguments, "template", "train", "model", **how)
+
+
+def trained(tmp_path, *arguments, files=("train",), target="model", **how):
+    """The bytes of a model."""
+    crfkit("learn", "-q", *arguments, "template", *files, target, **how)
+    return (tmp_path / target).read_bytes()
+
+
+# --- forms of data and templates ----------------------------------------------------------------------------------
+
+
+def test_attribute_lines(tmp_path):
+    (tmp_path / "train").write_text("yes\ta:2\tb\nno\tc\n\n@weight:3\nno\tc:0.5\nyes\ta\n\n")
+    crfkit("learn", "-q", "--format", "crfsuite", "train", "model")
+    assert crfkit("dump", "--header", "model").stdout.count('"crfsuite"') == 1
+    names = {line.split("\t")[0] for line in crfkit("dump", "model").stdout.splitlines()}
+    assert names == {"a", "b", "c", "*"}
+
+
+def test_conllu(tmp_path):
+    rows = [("1-2", "_", "_"), ("1", "the", "DET"), ("2", "dog", "NOUN"), ("2.1", "x", "X"), ("3", "barks", "VERB")]
+    lines = ["# sent_id = 1", *("\t".join([i, form, "_", upos, *["_"] * 6]) for i, form, upos in rows)]
+    (tmp_path / "train").write_text("\n".join(lines) + "\n\n")
+    (tmp_path / "template").write_text("U:%x[0,form]\nB\n")
+    learn("--format", "conllu", "--label", "upos")
+    assert crfkit("dump", "--labels", "model").stdout.split() == ["DET", "NOUN", "VERB"]
+    assert {line.split("\t")[0] for line in crfkit("dump", "model").stdout.splitlines()} == {"U:the", "U:dog", "U:barks", "*"}
+    for text, warns in (("U:%x[0,form]\nU:%x[-1,0]\n", True), ("U:%x[0,id]\nU:%x[0,1]\n", False)):
+        (tmp_path / "template").write_text(text)
+        said = learn("--format", "conllu", "--label", "upos").stderr
+        assert ("template:2: %x[-1,0] is the number of a token in CoNLL-U; words are in column 1, or form" in said) == warns
+
+
+def test_a_column_by_name(train):
+    train.write_text("# columns = word pos chunk\n" + train.read_text())
+    (train.parent / "template").write_text("U:%x[0,word]\n")
+    learn("--label", "pos")
+    assert "NNP" in crfkit("dump", "--labels", "model").stdout.split()
+    assert "there is no column 'tag': the columns are word pos chunk" in error("learn", "--label", "tag", "template", "train", "model")
+    (train.parent / "template").write_text("U:%x[0,pos]\n")
+    assert "which holds the label" in error("learn", "--label", "pos", "template", "train", "model")
+
+
+def test_columns_without_a_name_among_those_that_have_one(train):
+    """The label may be one of them, but no feature: it was refused when the model was made, after training."""
+    train.write_text("# columns = word\n" + train.read_text())
+    (train.parent / "template").write_text("U:%x[0,word]\nB\n")
+    learn("-q")
+    assert "B-NP" in crfkit("dump", "--labels", "model").stdout.split()
+    (train.parent / "template").write_text("U:%x[0,word]\nU:%x[0,1]\n")
+    said = error("learn", "template", "train", "model")
+    assert said == "template:2: %x[0,1] uses column 1, but the data name only the first 1: word"
+
+
+@pytest.mark.parametrize("algorithm", options.TRAINERS)
+@pytest.mark.parametrize(("text", "kinds"), [("B\n", {"*"}), ("U:%x[0,1]\n", {"U"}), ("B:%x[0,1]\n", {"B"}), ("*:%x[0,1]\n", {"*"})])
+def test_templates_of_one_kind(train, algorithm, text, kinds):
+    (train.parent / "template").write_text(text)
+    learn("-q", "-a", algorithm)
+    assert {line[0] for line in crfkit("dump", "model").stdout.splitlines()} == kinds
+
+
+# --- bad input ----------------------------------------------------------------------------------------------------
+
+BAD_DATA = [
+    (b"", "train: no tokens"),
+    (b"\n \n\t\n\r\n", "train: no tokens"),
+    (b"a b O\nc d\n", "train:2: "),
+    (b"a b O\n\nc d e f\n", "train:3: "),
+    (b"a b O\n\xff b O\n", "train:2: "),
+    (b"a b O\na\0 b O\n", "train:2: "),
+    (b"a b O\nc d O\n", "train: only one label, 'O'"),
+    (b"a\tb\tO\nc\td\t\n", "train:2: column 3 is empty: expected a label"),
+    (b"word\nword\n", "train:1: found 1 column, expected at least two"),
+    (b"\xff\xfea\0", "train:1: the text is in UTF-16"),
+    (gzip.compress(b"a b O\n" * 99)[:-12], "train: "),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), BAD_DATA)
+def test_bad_data(tmp_path, data, message):
+    (tmp_path / "template").write_text("U:%x[0,0]\n")
+    (tmp_path / "train").write_bytes(data)
+    assert error("learn", "template", "train", "model").startswith(message)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["template", "train"]
+
+
+def test_files_of_attributes_without_an_attribute(tmp_path):
+    (tmp_path / "good").write_text("yes\ta\nno\tb\n\n")
+    (tmp_path / "bad").write_text("yes a\nno b\n\nyes\n")
+    for files in (["bad"], ["good", "bad"]):
+        said = error("learn", "--format", "crfsuite", *files, "model")
+        assert said == "bad: no line has an attribute: expected a label, a tab, and attributes with tabs between"
+
+
+@pytest.mark.parametrize("rate", ["1e300", "1e39"])
+@pytest.mark.parametrize("algorithm", ["sgd", "adf", "sapo"])
+def test_a_rate_beyond_all_bounds(train, algorithm, rate):
+    said = error("learn", "-q", "-a", algorithm, "--rate", rate, "template", "train", "model")
+    assert said.startswith("training diverged at ") and "lower --rate" in said
+    assert not (train.parent / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "template: the template is empty"),
+        (b"# nothing\n\n", "template: the template has only comments"),
+        (b"U:%x[0,0]\nU:%x[0,2]\n", "template:2: %x[0,2] uses column 2, but the data have 2 feature columns"),
+        (b"U:%x[0,lemma]\n", "template:1: %x[0,lemma] names column 'lemma', but the data do not name their columns"),
+        (b"\nU:%q[0,0]\n", "template:2: unknown macro '%q'"),
+        (b"U:%x[0,0\n", "template:1: "),
+        (b"X:%x[0,0]\n", "template:1: "),
+        (b"U:%y[-1]\n", "template:1: %y macros see labels given before, which only the trainer lookahead can use"),
+        (b"U:\xff\n", "template:1: byte 0xff is not valid UTF-8"),
+    ],
+)
+def test_bad_templates(train, text, message):
+    (train.parent / "template").write_bytes(text)
+    assert error("learn", "template", "train", "model").startswith(message)
+    assert not (train.parent / "model").exists()
+
+
+def test_files_that_are_missing_or_unreadable(train):
+    assert error("learn", "absent", "train", "model") == "absent: cannot read the template: No such file or directory"
+    assert error("learn", "template", "train", "absent", "model") == "absent: cannot be read: No such file or directory"
+    assert error("learn", "template", ".", "model") == ".: cannot be read: Is a directory"
+    assert error("learn", "--dev", "absent", "template", "train", "model") == "absent: cannot be read: No such file or directory"
+    assert error("learn", "--init", "absent", "template", "train", "model") == "absent: cannot be read: No such file or directory"
+    assert "no usable folder" in error("learn", "--log", "absent/log", "template", "train", "model")
+    assert not (train.parent / "model").exists()
+
+
+def test_no_feature_is_left(train):
+    (train.parent / "template").write_text("U:%x[0,0]\n")
+    assert error("learn", "--min-freq", 10**6, "template", "train", "model") == "train: no feature is left: lower --min-freq"
+
+
+# --- models to start from -----------------------------------------------------------------------------------------
+
+
+def passes(said):
+    return sum(line.startswith("pass ") for line in said.splitlines())
+
+
+def test_a_warm_start_from_the_result_is_done_at_once(train):
+    first = passes(learn().stderr)
+    (train.parent / "model").rename(train.parent / "first")
+    again = passes(learn("--init", "first").stderr)
+    assert again <= max(11, first / 2)  # --delta looks back 10 passes
+    weights = {feature[:3]: feature[3] for feature in load("first").features()}
+    for *feature, weight in load("model").features():
+        assert weight == pytest.approx(weights[tuple(feature)], abs=0.02)
+
+
+def test_a_warm_start_on_other_data_takes_what_both_have(train):
+    learn("-q")
+    (train.parent / "model").rename(train.parent / "first")
+    (train.parent / "template").write_text("U00:%x[0,0]\nU99:%x[0,1]\nB\nB:%x[0,1]\n")
+    write_part(train, "chunking", 60, skip=40)
+    learn("-q", "--init", "first", "-a", "perceptron", "--passes", 1, "--no-average")
+    header = load("model").header
+    assert header["bigram_attributes"] > 0
+    old = {feature[:3]: feature[3] for feature in load("first").features()}
+    fractions = {feature[:3]: weight % 1 for *feature, weight in map(list, load("model").features()) for feature in [tuple(feature)]}
+    shared = [feature for feature in fractions if feature in old]
+    assert len(shared) > 50
+    # the perceptron adds whole numbers: what is behind the point comes from the first model
+    assert all(abs(fractions[f] - old[f] % 1) < 1e-5 or abs(abs(fractions[f] - old[f] % 1) - 1) < 1e-5 for f in shared)
+
+
+def test_how_much_a_warm_start_takes_is_said(train):
+    learn("-q")
+    count = load("model").header["features"]
+    (train.parent / "model").rename(train.parent / "first")
+    said = learn("--init", "first").stderr
+    assert f"\n{count:,} of the {count:,} weights of first are taken over\n" in said and "warning" not in said
+    said = learn("--init", "first", "-a", "lookahead", "--direction", "backward", "--passes", 1).stderr
+    assert "warning: first has the other --direction" in said
+    (train.parent / "train").write_text("a b X\na b Y\n\n")
+    said = learn("--init", "first").stderr
+    assert f"\n0 of the {count:,} weights of first are taken over\n" in said
+    assert "crfkit: warning: no feature of first exists here: training starts from zero\n" in said
+    assert crfkit("dump", "--labels", "model").stdout.split() == ["X", "Y"]
+
+
+# --- development data ---------------------------------------------------------------------------------------------
+
+
+def test_the_best_weights_are_kept(train):
+    """Scores of the passes go up and down: what is saved is the first of the best, not the last."""
+    write_part(train, "chunking", 30)
+    write_part(train.parent / "dev", "chunking", 30, part="dev")
+    said = learn("-a", "perceptron", "--no-average", "--passes", 12, "--dev", "dev", "--log", "log").stderr
+    scores = [json.loads(line)["dev_f1"] for line in (train.parent / "log").read_text().splitlines()]
+    best = scores.index(max(scores)) + 1
+    assert best < 12, "the last pass is the best: choose other data"
+    assert f"\nthe weights of pass {best} are kept, the best on the development data\n" in said
+    kept = list(load("model").features())
+    learn("-q", "-a", "perceptron", "--no-average", "--passes", best)
+    assert list(load("model").features()) == kept
+
+
+def test_labels_that_mark_no_chunks_are_judged_by_accuracy(train):
+    """conlleval finds no chunk among parts of speech, or that of -LRB-: all passes would be equally bad."""
+    (train.parent / "template").write_text("U00:%x[0,0]\nU01:%s[0,0,2]\nB\n")
+    write_part(train, "pos", 60)
+    write_part(train.parent / "dev", "pos", 60, part="dev")
+    for path in (train, train.parent / "dev"):
+        path.write_text(path.read_text().replace(" ,\n", " -LRB-\n"))
+    learn("-q", "-a", "perceptron", "--no-average", "--passes", 12, "--dev", "dev", "--log", "log")
+    records = [json.loads(line) for line in (train.parent / "log").read_text().splitlines()]
+    best = max(records, key=lambda record: record["dev_accuracy"])
+    assert 1 < best["pass"] < 12, "choose other data"
+    assert len(list(load("model").features())) == best["active"]
+    assert best["dev_f1"] == best["dev_accuracy"]
+
+
+def test_patience(train):
+    write_part(train.parent / "dev", "chunking", 30, part="dev")
+    said = learn("-a", "perceptron", "--no-average", "--passes", 100, "--dev", "dev", "--patience", 2, "--log", "log").stderr
+    assert "done: stopped by --patience" in said
+    scores = [json.loads(line)["dev_f1"] for line in (train.parent / "log").read_text().splitlines()]
+    assert len(scores) < 100
+    assert len(scores) == scores.index(max(scores)) + 1 + 2
+
+
+def test_labels_that_only_the_development_data_have(train):
+    (train.parent / "dev").write_text("Their PRP$ B-NP\nx NN B-UNHEARD\n\nMore JJR I-UNHEARD\n\n")
+    learn("-q", "--dev", "dev", "--log", "log", "--max-iter", 5)
+    record = json.loads((train.parent / "log").read_text().splitlines()[-1])
+    assert 0 <= record["dev_accuracy"] <= 1 / 3 and record["dev_sentence_accuracy"] == 0
+
+
+def test_development_data_without_a_column(train):
+    (train.parent / "dev").write_text("word B-NP\n")
+    said = error("learn", "-q", "--dev", "dev", "template", "train", "model")
+    assert said.startswith("dev:1: ")

@@ -1,0 +1,171 @@
+"""Slow twins of the online trainers; what they are made of is in twins.py."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import exp
+
+from trainers.twins import (
+    Corpus,
+    Feature,
+    Sample,
+    Weights,
+    likelihood,
+    log_sum,
+    path_features,
+    paths_by_score,
+    problem,
+    viterbi,
+)
+
+
+@dataclass
+class Sgd:
+    """w <- (1 - rate l2/|S|) w + rate (observed - expected), and then the cumulative penalty of L1: all that a
+    weight should have been moved so far (u) or has been moved (q, with its sign) shrinks as the weight does."""
+
+    corpus: Corpus
+    weights: Weights
+    l2: float
+    rate: float
+    decay: float = 0.85
+    l1: float = 0.0
+    steps: int = 0
+    passes: int = 0
+    u: float = 0.0
+    q: Weights = field(default_factory=lambda: defaultdict(float))
+
+    def run_pass(self, order: Sequence[int]) -> float:
+        """The samples in this order; the loss met on the way."""
+        loss, penalty = 0.0, self.l2 / len(self.corpus.samples)
+        for s in order:
+            sample = self.corpus.samples[s]
+            rate = self.rate * self.decay**self.passes if self.decay else self.rate / (1 + self.rate * penalty * self.steps)
+            nll, gradient = likelihood(self.weights, sample, self.corpus.n_labels)
+            loss += sample.weight * nll
+            for feature, w in self.weights.items():
+                self.weights[feature] = w - rate * (penalty * w + sample.weight * gradient.get(feature, 0.0))
+            self.clip(1 - rate * penalty, rate * self.l1 / len(self.corpus.samples))
+            self.steps += 1
+        self.passes += 1
+        return loss
+
+    def clip(self, shrink: float, due: float) -> None:
+        """Move every weight towards zero by what is due, but not across."""
+        self.u = abs(shrink) * self.u + due
+        for feature, w in self.weights.items():
+            q = shrink * self.q[feature]
+            left = max(0.0, w - (self.u + q)) if w > 0 else min(0.0, w + (self.u - q))
+            self.weights[feature], self.q[feature] = left, q + left - w
+
+
+@dataclass
+class Adf:
+    """w_k <- w_k + rate_k (observed - expected - l2/|S| w_k), all k at every step; after each window of q samples
+    rate_k *= alpha - u (alpha - beta), u the part of its samples in which the feature's attribute occurred."""
+
+    corpus: Corpus
+    weights: Weights
+    l2: float
+    rate: float
+    alpha: float
+    beta: float
+    steps: int = 0
+    rates: dict[Feature, float] = field(default_factory=dict)
+    seen: Counter[Feature] = field(default_factory=Counter)
+
+    def run_pass(self, order: Sequence[int]) -> float:
+        """The samples in this order; the loss met on the way."""
+        loss, n = 0.0, len(self.corpus.samples)
+        for s in order:
+            sample = self.corpus.samples[s]
+            nll, gradient = likelihood(self.weights, sample, self.corpus.n_labels)
+            loss += sample.weight * nll
+            for feature, w in self.weights.items():
+                g = sample.weight * gradient.get(feature, 0.0) + self.l2 / n * w
+                self.weights[feature] = w - self.rates.setdefault(feature, self.rate) * g
+                self.seen[feature] += self.is_used(feature, sample)
+            self.steps += 1
+            if self.steps % max(1, n // 10) == 0:
+                for feature in self.weights:
+                    u = self.seen[feature] / max(1, n // 10)
+                    self.rates[feature] *= self.alpha - u * (self.alpha - self.beta)
+                self.seen.clear()
+        return loss
+
+    @staticmethod
+    def is_used(feature: Feature, sample: Sample) -> bool:
+        """Whether its attribute occurs, whatever the labels; that of plain label pairs does in all longer samples."""
+        if feature[0] == "T":
+            return len(sample) > 1
+        return any(feature[1] == a for items in (sample.unigrams if feature[0] == "U" else sample.bigrams) for a, _ in items)
+
+
+@dataclass
+class Sapo:
+    """w <- (1 - rate l2/|S|) w + rate (features of the true path - sum_k P_k features of path k), k the n best."""
+
+    corpus: Corpus
+    weights: Weights
+    n: int
+    l2: float
+    rate: float
+    decay: float = 0.85
+    ratio: float = 0.0
+    steps: int = 0
+    passes: int = 0
+
+    def run_pass(self, order: Sequence[int]) -> tuple[float, int]:
+        """The samples in this order; the loss met on the way, and how many samples had another candidate."""
+        loss, updates, penalty = 0.0, 0, self.l2 / len(self.corpus.samples)
+        for s in order:
+            sample = self.corpus.samples[s]
+            rate = self.rate * self.decay**self.passes if self.decay else self.rate / (1 + self.rate * penalty * self.steps)
+            p = problem(self.weights, sample, self.corpus.n_labels)
+            found = paths_by_score(p)[: self.n]
+            found = [(score, path) for score, path in found if exp(score - found[0][0]) >= self.ratio]
+            total = log_sum(score for score, _ in found)
+            loss += sample.weight * (total - p.score(sample.labels))
+            updates += any(path != sample.labels for _, path in found)
+            change: Weights = defaultdict(float)
+            for share, path in [(1.0, sample.labels), *((-exp(score - total), path) for score, path in found)]:
+                for feature, v in path_features(sample, path):
+                    change[feature] += share * v
+            for feature, w in self.weights.items():
+                self.weights[feature] = w - rate * penalty * w + rate * sample.weight * change.get(feature, 0.0)
+            self.steps += 1
+        self.passes += 1
+        return loss, updates
+
+
+@dataclass
+class Perceptron:
+    """w += features of the true path - features of the best one; the average is over the weights after each step."""
+
+    corpus: Corpus
+    weights: Weights
+    steps: int = 0
+    total: Weights = field(default_factory=lambda: defaultdict(float))
+
+    def run_pass(self, order: Sequence[int]) -> int:
+        """The samples in this order; how many labels were wrong on the way."""
+        wrong = 0
+        for s in order:
+            sample = self.corpus.samples[s]
+            best = viterbi(problem(self.weights, sample, self.corpus.n_labels))
+            for labels, by in ((sample.labels, sample.weight), (best, -sample.weight)):
+                for feature, v in path_features(sample, labels):
+                    if feature in self.weights:
+                        self.weights[feature] += by * v
+            wrong += sum(a != b for a, b in zip(best, sample.labels, strict=True))
+            for feature, w in self.weights.items():
+                self.total[feature] += w
+            self.steps += 1
+        return wrong
+
+    @property
+    def average(self) -> Weights:
+        """Mean of the weights after every step so far."""
+        return {feature: self.total[feature] / self.steps for feature in self.weights}
