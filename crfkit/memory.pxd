@@ -7,7 +7,7 @@ There are two ways to use one:
                         cdef BufferC rows                   or structs that hold buffers;
                     arena_reserve(self, &self.rows, n, 8)   with the first memory it gets, a buffer becomes the arena's,
                                                             and is freed with the object: no __dealloc__ to write
-    for a while     cdef BufferC found = BufferC()
+    for a while     cdef BufferC found = empty_buffer()
                     try: buffer_reserve(&found, n, 4)
                     finally: buffer_free(&found)
 """
@@ -23,6 +23,10 @@ cdef struct BufferC:
     int64_t capacity    # bytes from data on
     bint owned          # by an arena, and
     BufferC* next       # the next one of its list
+
+
+cdef inline BufferC empty_buffer() noexcept nogil:
+    return BufferC(NULL, NULL, 0, False, NULL)
 
 
 cdef class Arena:

@@ -28,7 +28,7 @@ from .options import MOST_THREADS, WITHOUT_PROBABILITIES, plain, shown
 if TYPE_CHECKING:
     import numpy
 
-    from crfkit.features.index import Index
+    from crfkit.features.tables import Features
     from crfkit.text.reading import Block
     from crfkit.text.reading import Layout as Columns
     from crfkit.weights.layout import Layout
@@ -59,14 +59,14 @@ class Tagger:
         self._set_up(model.header, model.index, model.layout, model.weights, model.verified)
 
     @classmethod
-    def of_parts(cls, header: Mapping[str, Any], index: Index, layout: Layout, weights: Any) -> Tagger:
+    def of_parts(cls, header: Mapping[str, Any], index: Features, layout: Layout, weights: Any) -> Tagger:
         """A tagger of weights that are still being learned."""
         self = cls.__new__(cls)
         self.model = self.constraints = None
         self._set_up(header, index, layout, weights, True)
         return self
 
-    def _set_up(self, header: Mapping[str, Any], index: Index, layout: Layout, weights: Any, verified: bool) -> None:
+    def _set_up(self, header: Mapping[str, Any], index: Features, layout: Layout, weights: Any, verified: bool) -> None:
         limits = None
         if self.constraints is not None:
             from crfkit.decode.constraints import constraints
@@ -303,7 +303,7 @@ class Tagger:
             return None
         if key not in self._decoders:
             self._scratches[key] = []
-            self._decoders[key] = self._decoders[None].with_columns(self._template, dict(zip(used, key, strict=True)))
+            self._decoders[key] = self._decoders[None].with_columns(key)
         return key
 
     def _ids(self, rows: Sentence, labels: Sequence[str]) -> list[int]:

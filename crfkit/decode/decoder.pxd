@@ -3,7 +3,8 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.text.rows cimport Rows
-from crfkit.features.index cimport Extractor, Index
+from crfkit.features.extractor cimport Extractor
+from crfkit.features.tables cimport Features
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.weights.layout cimport Layout
 from .lookahead cimport Lookahead
@@ -20,7 +21,8 @@ cdef struct HowC:
 
 
 cdef class Decoder:
-    cdef readonly Index index
+    cdef readonly Features index
+    cdef object columns                 # where those of the index stand in the rows; None: as in training
     cdef readonly Layout layout
     cdef readonly list labels           # of str
     cdef list encoded                   # the same as bytes: what name points into

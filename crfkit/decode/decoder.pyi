@@ -1,10 +1,9 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from typing_extensions import Buffer
 
-from crfkit.features.index import Index
-from crfkit.template.parsing import Template
+from crfkit.features.tables import Features
 from crfkit.text.rows import Rows
 from crfkit.weights.layout import Layout
 
@@ -17,12 +16,12 @@ class _Constraints(Protocol):
     def ends(self) -> bytes: ...
 
 class Decoder:
-    index: Index
+    index: Features
     layout: Layout
     labels: list[str]
     def __init__(
         self,
-        index: Index,
+        index: Features,
         layout: Layout,
         weights: Buffer,
         labels: Sequence[str],
@@ -32,8 +31,9 @@ class Decoder:
         depth: int = -1,
         backward: bool = False,
         recursions: str = "auto",
+        columns: Sequence[int] | None = None,
     ) -> None: ...
-    def with_columns(self, template: Template | None, numbers: Mapping[int, int]) -> Decoder: ...
+    def with_columns(self, columns: Sequence[int]) -> Decoder: ...
     def label_ids(self, labels: Any) -> list[int]: ...
 
 class Scratch:

@@ -1,6 +1,6 @@
 """Decoding: sentences of parsed rows to labels.
 
-    rows ── Index.extract ── attributes ── K.score ── lattice ─┬─ K.viterbi ── labels
+    rows ── Extractor ── attributes ── K.score ── lattice ─┬─ K.viterbi ── labels
                                                                └─ K.forward_backward ── marginals ── labels
 
 A Decoder is what the model gives, read only; any number of threads share it, each with a Scratch of its own.
@@ -35,8 +35,8 @@ cdef class Decoder:
     "dense" to have one kind of loops (lattice.pyx) whatever it costs: paths are the same, marginals but for rounding.
     """
 
-    def __init__(self, Index index not None, Layout layout not None, const float[::1] weights not None, labels, *,
-                 bint verified=True, constraints=None, int32_t depth=-1, bint backward=False, str recursions="auto"):
+    def __init__(self, Features index not None, Layout layout not None, const float[::1] weights not None, labels, *,
+                 bint verified=True, constraints=None, int32_t depth=-1, bint backward=False, str recursions="auto", columns=None):
         cdef int32_t j, L = layout.c.L
         if self.index is not None:
             raise TypeError("a Decoder is set up once")
@@ -76,23 +76,18 @@ cdef class Decoder:
             self.may_start = <const uint8_t*><const char*>self.starts
             self.may_end = <const uint8_t*><const char*>self.ends
             self.constrained, self.constraints = True, constraints
-        self.index = index
+        self.index, self.columns = index, columns
 
     def __dealloc__(self):
         buffer_free(&self.names)
         buffer_free(&self.name_lens)
         buffer_free(&self.copy)
 
-    def with_columns(self, template, numbers):
-        """The same decoder for data with the columns in another order: numbers[c] is where the template's column
-        c stands."""
-        cdef Index index = Index(template, self.index.sections, verify=False, backward=self.backward)
-        cdef int32_t i
-        for i in range(index.n_columns):
-            (<int32_t*>index.column_number.data)[i] = numbers[index.plan.columns[i]]
-        return Decoder(index, self.layout, self.weights, self.labels, verified=self.verified,
+    def with_columns(self, columns):
+        """The same decoder for data with the columns of the index in these places."""
+        return Decoder(self.index, self.layout, self.weights, self.labels, verified=self.verified,
                        constraints=self.constraints, depth=self.depth, backward=self.backward,
-                       recursions=self.recursions)
+                       recursions=self.recursions, columns=columns)
 
     def label_ids(self, labels):
         """The numbers of labels; DataError for one that the model does not have."""
@@ -119,7 +114,7 @@ cdef class Scratch:
     def __init__(self, Decoder decoder not None):
         if self.decoder is not None:
             raise TypeError("a Scratch is set up once")
-        self.extractor, self.lattice, self.search = Extractor(), Lattice(decoder.layout.c.L), Search()
+        self.extractor, self.lattice, self.search = Extractor(decoder.index, decoder.columns), Lattice(decoder.layout.c.L), Search()
         lattice_load_weights(&self.lattice.c, &decoder.layout.c, decoder.w, 1.0)
         if not all_numbers(self.lattice.c.shared.score, decoder.layout.c.L, &self.lattice.c):
             raise ModelFileError("the model is damaged: the weight of a pair of labels is not a finite number")
@@ -144,7 +139,7 @@ cdef class Scratch:
         cdef SentenceC nodes
         if rows.c.seq_ptr[s + 1] == rows.c.seq_ptr[s]:
             raise ValueError("an empty sentence has no scores")
-        self.decoder.index.extract(self.extractor, &rows.c, rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1])
+        self.extractor.extract(&rows.c, rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1])
         if not self.decoder.verified and not layout_fits(&self.decoder.layout.c, sent):
             raise ModelFileError("the model is damaged: its tables of features contradict each other")
         if self.decoder.depth >= 0:

@@ -7,7 +7,7 @@ from crfkit.text.rows import Rows
 
 from .plan import Slot
 from .strings import StringTable
-from .walk import Features
+from .tables import Features
 
 class IndexBuilder(Features):
     label_table: StringTable

@@ -1,26 +1,21 @@
 """Reading a corpus: from parsed blocks to attribute numbers, in one pass.
 
-For each sequence: intern the cells, give views their values, intern the grams of all nodes, then follow the
-template's lines at each token: the row of a gram knows its attributes, and what is seen for the first time
-gets the next number. No string is built unless it has to identify an attribute (see plan.py).
-
 Afterwards: `finish` sorts the labels and drops rare attributes, `renumber` orders attributes as the layout of
 the weights wants them, `pack` writes the tables that an Index reads.
 """
 
 import array
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
-from libc.string cimport memset
+from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, Rows, rows_attr, rows_cell, rows_label
+from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, Rows, rows_label
 from crfkit.data.dataset cimport Dataset
-from .walk cimport Features, NodeC, ScratchC, SlotC, UseC, scratch_free
-from .tuples cimport grams_intern, grams_reserve
+from .tables cimport Features, NodeC
+from .walk cimport Workspace, learn_tokens
 from .reach cimport REACH_EDGE
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, arena_reserve, buffer_free
 from .strings cimport StringTable
-from .cells cimport NONE, View
+from .cells cimport View
 
 from crfkit.errors import DataError
 from .packing import pack
@@ -28,7 +23,6 @@ from .plan import Plan
 
 cdef enum:
     MOST_LABELS = 0xFFFF
-    MOST_ATTRIBUTES = 0x7FFFFFFE
 
 
 cdef class IndexBuilder(Features):
@@ -43,20 +37,18 @@ cdef class IndexBuilder(Features):
         self.plan = Plan(template)
         self.crfsuite, self.backward = crfsuite, backward
         self.columns.extend(StringTable() for _ in self.plan.columns)
+        self.growing = True
         self.adopt_plan()
+        self.workspace = Workspace()
+        self.workspace.column_number = <const int32_t*>self.column_number.data
         self.label_table = StringTable()
         self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None)
         for column in self.columns:
             for padding in self.paddings:
                 column.intern_bytes(padding)
         for i in range(self.n_views):
-            (<View>self.view[i]).catch_up(&self.scratch.text)
-        self.pad(&self.scratch.text)
-
-    def __dealloc__(self):
-        scratch_free(&self.scratch)
-        buffer_free(&self.literal_attr[0])
-        buffer_free(&self.literal_attr[1])
+            (<View>self.view[i]).catch_up(&self.workspace.text)
+        self.pad()
 
     def add(self, Rows rows not None, int64_t first=0, int64_t most=-1):
         """Take in the sequences of one parsed block, or `most` of them from `first` on; how many there were."""
@@ -83,7 +75,7 @@ cdef class IndexBuilder(Features):
         cdef int64_t t, n = self.dataset.c.n_tok
         cdef int32_t size, label
         cdef const char* s
-        buffer_reserve(&self.dataset.label, n + last - first, sizeof(uint16_t))
+        arena_reserve(self.dataset, &self.dataset.label, n + last - first, sizeof(uint16_t))
         for t in range(first, last):
             s = rows_label(rows, t, &size)
             label = self.label_table.intern(s, size)
@@ -95,179 +87,25 @@ cdef class IndexBuilder(Features):
     cdef int add_weight(self, float weight) except -1 nogil:
         cdef int64_t n = self.dataset.c.n_seq
         if self.crfsuite:
-            buffer_reserve(&self.dataset.seq_weight, n + 1, sizeof(float))
+            arena_reserve(self.dataset, &self.dataset.seq_weight, n + 1, sizeof(float))
             (<float*>self.dataset.seq_weight.data)[n] = weight
-            self.weighted |= weight != 1.0
         return 0
 
     cdef int add_sequence(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
         """Append the attributes of a sequence."""
         cdef int64_t n = self.dataset.c.n_seq
-        cdef int32_t i
-        self.prepare(&self.scratch, rows, last - first)
-        self.intern_cells(rows, first)
-        for i in range(self.n_views):
-            (<View>self.view[i]).catch_up(&self.scratch.text)
-        self.fill_values(&self.scratch, rows, first)
-        self.intern_grams()
-        self.add_attributes(rows, first)
-        buffer_reserve(&self.dataset.seq_ptr, n + 2, sizeof(int64_t))
+        learn_tokens(self, self.workspace, rows, first, last, self.dataset)
+        arena_reserve(self.dataset, &self.dataset.seq_ptr, n + 2, sizeof(int64_t))
         self.dataset.c.n_seq += 1
-        self.dataset.c.n_tok += last - first
         (<int64_t*>self.dataset.seq_ptr.data)[n + 1] = self.dataset.c.n_tok
         return 0
-
-    cdef int intern_cells(self, const RowsC* rows, int64_t first) except -1 nogil:
-        cdef int32_t i, t, n, column, T = self.scratch.T
-        cdef int32_t* cell = <int32_t*>self.scratch.cells.data
-        cdef const char* s
-        for i in range(self.n_columns):
-            column = (<int32_t*>self.column_number.data)[i]
-            for t in range(T):
-                s = rows_cell(rows, first + t, column, &n)
-                cell[t] = (<StringTable>self.column[i]).intern(s, n)
-            cell += T
-        return 0
-
-    cdef int intern_grams(self) except -1 nogil:
-        """Number the grams of all nodes, parents first."""
-        cdef int32_t i, p, last
-        cdef NodeC* node
-        cdef const int32_t* parent
-        cdef const int32_t* value
-        cdef int32_t* gram
-        for i in range(self.n_nodes):
-            node = &self.node[i]
-            if node.arity == 1:
-                self.grow_rows(node, (<View>self.view[node.view]).strings.c.n)
-                continue
-            parent = (<const int32_t**>self.scratch.gram_at.data)[node.parent]
-            value = (<const int32_t**>self.scratch.value_at.data)[node.view] + node.distance
-            gram = (<int32_t**>self.scratch.gram_at.data)[i]
-            last = self.scratch.T + node.last
-            grams_reserve(&node.grams, last - node.first)
-            for p in range(node.first, last):
-                if parent[p] < 0 or value[p] < 0:
-                    gram[p] = NONE
-                else:
-                    gram[p] = grams_intern(&node.grams, <uint32_t>parent[p], <uint32_t>value[p])
-            self.grow_rows(node, node.grams.n)
-        return 0
-
-    cdef int grow_rows(self, NodeC* node, int64_t n) except -1 nogil:
-        """Give new grams rows without attributes."""
-        cdef int64_t size = node.n_slots * <int64_t>sizeof(int32_t)
-        if n > node.n:
-            buffer_reserve(&node.rows, n, max(size, 1))
-            memset(node.rows.data + node.n * size, 0xFF, <size_t>((n - node.n) * size))
-            node.row = <int32_t*>node.rows.data
-            node.n = n
-        return 0
-
-    cdef int add_attributes(self, const RowsC* rows, int64_t first) except -1 nogil:
-        """Follow the lines of the template at each token."""
-        cdef int32_t i, k, t, g, a, T = self.scratch.T
-        cdef int64_t n_tok = self.dataset.c.n_tok, n_u, n_b = 0, n_items
-        cdef int64_t* u_ptr
-        cdef int64_t* b_ptr = NULL
-        cdef int32_t* u_id
-        cdef int32_t* b_id = NULL
-        cdef int32_t* attr
-        cdef const UseC* use
-        cdef const NodeC* node
-        buffer_reserve(&self.dataset.u_ptr, n_tok + T + 1, sizeof(int64_t))
-        u_ptr = <int64_t*>self.dataset.u_ptr.data + n_tok
-        n_u = u_ptr[0]
-        n_items = rows.attr_ptr[first + T] - rows.attr_ptr[first] if self.crfsuite else 0
-        buffer_reserve(&self.dataset.u_id, n_u + n_items + <int64_t>T * self.n_uses, sizeof(int32_t))
-        u_id = <int32_t*>self.dataset.u_id.data
-        if self.crfsuite:
-            buffer_reserve(&self.dataset.u_val, n_u + n_items + <int64_t>T * self.n_uses, sizeof(float))
-        if self.has_bigrams:
-            buffer_reserve(&self.dataset.b_ptr, n_tok + T + 1, sizeof(int64_t))
-            b_ptr = <int64_t*>self.dataset.b_ptr.data + n_tok
-            n_b = b_ptr[0]
-            buffer_reserve(&self.dataset.b_id, n_b + <int64_t>T * self.n_uses, sizeof(int32_t))
-            b_id = <int32_t*>self.dataset.b_id.data
-        for k in range(T):
-            t = T - 1 - k if self.backward else k
-            if self.crfsuite:
-                self.add_items(rows, first + t, &n_u)
-            for i in range(self.n_uses):
-                use = &self.use[i]
-                if use.edge and k == 0:
-                    continue  # no edge leads into the first token
-                if use.node < 0:
-                    attr = <int32_t*>self.constant_attr.data + use.slot
-                    if attr[0] < 0:
-                        attr[0] = self.intern_literal(self.constant[use.slot].s, self.constant[use.slot].n, use.bigram)
-                else:
-                    node = &self.node[use.node]
-                    g = (<const int32_t**>self.scratch.gram_at.data)[use.node][t + use.base]
-                    if g < 0:
-                        continue
-                    attr = node.row + g * node.stride + use.slot
-                    if attr[0] < 0:
-                        attr[0] = self.new_attribute(rows, first, node, &node.slot[use.slot], t + use.base)
-                if use.bigram:
-                    b_id[n_b] = attr[0]
-                    n_b += 1
-                else:
-                    u_id[n_u] = attr[0]
-                    if self.crfsuite:
-                        (<float*>self.dataset.u_val.data)[n_u] = 1
-                    n_u += 1
-            u_ptr[k + 1] = n_u
-            if b_ptr != NULL:
-                b_ptr[k + 1] = n_b
-        return 0
-
-    cdef int add_items(self, const RowsC* rows, int64_t token, int64_t* n_u) except -1 nogil:
-        """Append the attributes that a line in CRFsuite's form names. There is room for them."""
-        cdef int64_t i
-        cdef int32_t size
-        cdef const char* s
-        for i in range(rows.attr_ptr[token], rows.attr_ptr[token + 1]):
-            s = rows_attr(rows, i, &size)
-            (<int32_t*>self.dataset.u_id.data)[n_u[0]] = self.intern_literal(s, size, False)
-            (<float*>self.dataset.u_val.data)[n_u[0]] = rows.attr_value[i]
-            self.valued |= rows.attr_value[i] != 1.0
-            n_u[0] += 1
-        return 0
-
-    cdef int32_t new_attribute(self, const RowsC* rows, int64_t first, const NodeC* node, const SlotC* slot,
-                               int64_t p) except -1 nogil:
-        """The attribute of a gram in a slot where it was not seen before."""
-        cdef int64_t n
-        if slot.by_string or self.gram_flagged(&self.scratch, node, p):
-            n = self.expand(&self.scratch, rows, first, node, slot, p)
-            return self.intern_literal(self.scratch.line.data, n, slot.bigram)
-        return self.number_attribute(slot.bigram)
-
-    cdef int32_t intern_literal(self, const char* s, int64_t n, bint bigram) except -1 nogil:
-        """The attribute that has this string."""
-        cdef int64_t known = self.space[bigram].literal.n
-        cdef int32_t i = (<StringTable>self.literal_table[bigram]).intern(s, n)
-        if i == known:
-            buffer_reserve(&self.literal_attr[bigram], known + 1, sizeof(int32_t))
-            self.space[bigram].literal_attr = <const int32_t*>self.literal_attr[bigram].data
-            (<int32_t*>self.literal_attr[bigram].data)[i] = self.number_attribute(bigram)
-        return self.space[bigram].literal_attr[i]
-
-    cdef int32_t number_attribute(self, bint bigram) except -1 nogil:
-        if self.space[bigram].n >= MOST_ATTRIBUTES:
-            raise OverflowError("more than two thousand million different attributes; use a smaller template")
-        self.space[bigram].n += 1
-        return <int32_t>(self.space[bigram].n - 1)
 
     cdef int complete(self, Dataset data, list labels) except -1:
         """What a data set is told when all its sequences are there. Values and weights of one throughout need no room."""
         data.labels = labels
         data.n_u, data.n_b = <int32_t>self.space[0].n, <int32_t>self.space[1].n
-        if not self.valued:
-            buffer_free(&data.u_val)
-        if not self.weighted:
-            buffer_free(&data.seq_weight)
+        drop_ones(&data.u_val, (<int64_t*>data.u_ptr.data)[data.c.n_tok])
+        drop_ones(&data.seq_weight, data.c.n_seq)
         data.settle()
         return 0
 
@@ -407,3 +245,12 @@ cdef class IndexBuilder(Features):
             if constant.bigram == bigram and attr[0] >= 0:
                 attr[0] = new_id[attr[0]]
         return 0
+
+
+cdef void drop_ones(BufferC* values, int64_t n) noexcept:
+    """Free values that are all 1."""
+    cdef int64_t i
+    for i in range(n if values.data != NULL else 0):
+        if (<float*>values.data)[i] != 1:
+            return
+    buffer_free(values)

@@ -1,8 +1,8 @@
-"""What a macro makes of a cell, once for each different cell; see views.pyx."""
+"""What a macro makes of a cell, once for each different cell; see cells.pyx."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from crfkit.template.regex cimport Regex
 from .strings cimport StringTable
 
@@ -27,7 +27,7 @@ cdef inline bint has_separator(const uint8_t* separator, const char* s, int64_t 
     return False
 
 
-cdef class View:
+cdef class View(Arena):
     cdef readonly object plan
     cdef int32_t number             # among the views of the plan
     cdef int form                   # VIEW_*

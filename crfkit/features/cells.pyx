@@ -6,7 +6,7 @@ column's table are transformed on the spot (`look_up`).
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport arena_reserve, buffer_reserve
 from crfkit.template.regex cimport Regex
 from .strings cimport string_hash, strings_find, strings_get
 from crfkit.template.transforms cimport (
@@ -14,7 +14,7 @@ from crfkit.template.transforms cimport (
 )
 
 
-cdef class View:
+cdef class View(Arena):
     """A view of the plan with the values it has taken."""
 
     def __cinit__(self, int32_t number, plan, StringTable cells, int32_t column, int32_t column2=-1):
@@ -36,10 +36,6 @@ cdef class View:
         else:
             self.form = VIEW_TEXT
             self.strings = StringTable()
-
-    def __dealloc__(self):
-        buffer_free(&self.map)
-        buffer_free(&self.flags)
 
     def find(self, bytes string not None):
         """The number of a value, or -1."""
@@ -91,7 +87,7 @@ cdef class View:
         cdef int32_t* value
         cdef uint8_t* flag
         if self.form == VIEW_TEXT and self.n_map < n:
-            buffer_reserve(&self.map, n, sizeof(int32_t))
+            arena_reserve(self, &self.map, n, sizeof(int32_t))
             value = <int32_t*>self.map.data
             while self.n_map < n:
                 size = strings_get(&self.cells.c, <int32_t>self.n_map, &s)
@@ -101,7 +97,7 @@ cdef class View:
             self.value = value
         n = self.strings.c.n
         if self.n_flags < n:
-            buffer_reserve(&self.flags, n, 1)
+            arena_reserve(self, &self.flags, n, 1)
             flag = <uint8_t*>self.flags.data
             while self.n_flags < n:
                 size = strings_get(&self.strings.c, <int32_t>self.n_flags, &s)

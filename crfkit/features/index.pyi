@@ -5,25 +5,19 @@ from typing import Any
 from typing_extensions import Buffer
 
 from crfkit.template.parsing import Template
-from crfkit.text.rows import Rows
 
 from .names import Names
-from .walk import Features
-
-class Extractor:
-    def __init__(self) -> None: ...
+from .tables import Features
 
 class Index(Features):
+    sections: Mapping[str, Buffer]
     def __init__(
         self, template: Template | None, sections: Mapping[str, Buffer], *, verify: bool = True, backward: bool = False
     ) -> None: ...
-    @property
-    def n_attributes(self) -> tuple[int, int]: ...
     def attribute(self, a: int, bigram: bool = False) -> bytes: ...
     def attributes(self, bigram: bool = False) -> Iterator[bytes]: ...
     def find(self, string: bytes, bigram: bool = False) -> int: ...
     def names(self, bigram: bool = False) -> Names: ...
-    def attributes_of(self, rows: Rows) -> list[tuple[list[int], list[int]]]: ...
     def repack(
         self,
         u_new: array[int] | memoryview[int] | None = None,

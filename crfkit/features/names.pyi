@@ -1,6 +1,6 @@
 from collections.abc import Iterator
 
-from .walk import Features
+from .tables import Features
 
 class Names:
     def __init__(self, features: Features, bigram: bool) -> None: ...

@@ -8,13 +8,13 @@ import array
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from .walk cimport Features, NodeC
+from .tables cimport Features, NodeC, find_literal
 from .tuples cimport packed_find, packed_home
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
-from .strings cimport string_hash, strings_find, strings_get
+from crfkit.memory cimport Arena, BufferC, arena_reserve
+from .strings cimport strings_get
 
 
-cdef class Names:
+cdef class Names(Arena):
     """The strings of all attributes of one kind, by id."""
 
     cdef Features f
@@ -45,11 +45,8 @@ cdef class Names:
                         a = node.row[g * node.stride + slot]
                         if 0 <= a < n and its_gram[a] < 0:
                             its_node[a], its_gram[a] = slot * features.n_nodes + i, <int32_t>g
-        buffer_reserve(&self.values, longest, sizeof(int32_t))
-
-    def __dealloc__(self):
-        buffer_free(&self.values)
-        buffer_free(&self.line)
+        arena_reserve(self, &self.values, longest, sizeof(int32_t))
+        arena_reserve(self, &self.line, 1, 1)
 
     def __len__(self):
         return len(self.grams)
@@ -78,10 +75,9 @@ cdef class Names:
 def find_attribute(Features index not None, bytes string not None, bint bigram):
     """The attribute of a packed index that has this string, or -1."""
     cdef const char* s = string
-    cdef int32_t a = strings_find(index.space[bigram].literal, s, len(string), string_hash(s, len(string)))
+    cdef int32_t a = find_literal(&index.space[bigram], s, len(string))
     if a >= 0:
-        a = index.space[bigram].literal_attr[a]
-        return a if a < index.space[bigram].n else -1
+        return a
     for planned in index.plan.nodes:
         for number, slot in enumerate(planned.slots):
             if slot.bigram == bigram and not slot.by_string:

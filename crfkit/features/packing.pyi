@@ -1,7 +1,7 @@
 from array import array
 from typing import Any
 
-from .walk import Features
+from .tables import Features
 
 class Packer:
     def __init__(self, features: Features, u_new: Any, b_new: Any) -> None: ...

@@ -19,9 +19,9 @@ import array
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from .walk cimport Features, NodeC, SlotC
+from .tables cimport Features, NodeC, SlotC
 from .tuples cimport packed_home
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport Arena, BufferC, arena_reserve
 from .strings cimport StringTable, string_hash, strings_find
 from .cells cimport FLAGGED, UNKNOWN, VIEW_CELL, VIEW_EQUAL, VIEW_TEXT, View
 
@@ -35,7 +35,7 @@ def pack(Features features not None, u_new=None, b_new=None):
     return Packer(features, u_new, b_new).sections()
 
 
-cdef class Packer:
+cdef class Packer(Arena):
     """One packing. Marks are int32 arrays: first 1 for what is kept, then places in the packed tables, or -1."""
 
     cdef Features f
@@ -70,11 +70,8 @@ cdef class Packer:
             most = max(most, features.node[i].arity)
             self.grams.append(self.values[features.node[i].view] if features.node[i].arity == 1
                               else marks(features.node[i].n))
-        buffer_reserve(&self.joined, most, sizeof(int32_t))
-
-    def __dealloc__(self):
-        buffer_free(&self.joined)
-        buffer_free(&self.line)
+        arena_reserve(self, &self.joined, most, sizeof(int32_t))
+        arena_reserve(self, &self.line, 1, 1)
 
     def sections(self):
         """Everything, by name."""

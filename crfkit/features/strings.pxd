@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 
 
 cdef struct StringSlotC:
@@ -79,7 +79,7 @@ cdef inline int64_t strings_get(const StringTableC* t, int32_t i, const char** s
     return end - start
 
 
-cdef class StringTable:
+cdef class StringTable(Arena):
     cdef StringTableC c
     cdef BufferC slots, offsets, bytes
     cdef object mapped              # the buffers of a read-only table, kept alive; None when growable

@@ -11,7 +11,7 @@ is searched where it lies in memory.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport Arena, arena_reserve
 
 from crfkit.errors import ModelFileError
 
@@ -20,22 +20,17 @@ cdef enum:
     MOST_STRINGS = 0x7FFFFFFE
 
 
-cdef class StringTable:
+cdef class StringTable(Arena):
     """A growable table of distinct byte strings, or a read-only one over the arrays of `pack`."""
 
     def __cinit__(self):
         self.mapped = None
         self.reserve_slots(0)
-        buffer_reserve(&self.offsets, 1, sizeof(int64_t))
-        buffer_reserve(&self.bytes, 1, 1)
+        arena_reserve(self, &self.offsets, 1, sizeof(int64_t))
+        arena_reserve(self, &self.bytes, 1, 1)
         (<int64_t*>self.offsets.data)[0] = 0
         self.c.offset = <const int64_t*>self.offsets.data
         self.c.arena = self.bytes.data
-
-    def __dealloc__(self):
-        buffer_free(&self.slots)
-        buffer_free(&self.offsets)
-        buffer_free(&self.bytes)
 
     cdef int reserve_slots(self, int64_t n) except -1 nogil:
         """Enlarge the slots until n strings fill at most two thirds of them, and insert all strings again."""
@@ -47,7 +42,7 @@ cdef class StringTable:
             size *= 2
         if self.c.slot != NULL and <uint64_t>size <= self.c.mask + 1:
             return 0
-        buffer_reserve(&self.slots, size, sizeof(StringSlotC))
+        arena_reserve(self, &self.slots, size, sizeof(StringSlotC))
         slot = <StringSlotC*>self.slots.data
         memset(slot, 0, <size_t>size * sizeof(StringSlotC))
         self.c.slot = slot
@@ -78,8 +73,8 @@ cdef class StringTable:
             raise OverflowError("more than two thousand million different strings")
         if (i + 1) * 3 > <int64_t>(self.c.mask + 1) * 2:
             self.reserve_slots((i + 1) * 2)
-        buffer_reserve(&self.offsets, i + 2, sizeof(int64_t))
-        buffer_reserve(&self.bytes, self.c.n_bytes + n, 1)
+        arena_reserve(self, &self.offsets, i + 2, sizeof(int64_t))
+        arena_reserve(self, &self.bytes, self.c.n_bytes + n, 1)
         memcpy(self.bytes.data + self.c.n_bytes, s, <size_t>n)
         self.c.n_bytes += n
         (<int64_t*>self.offsets.data)[i + 1] = self.c.n_bytes

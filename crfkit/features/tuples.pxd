@@ -7,7 +7,7 @@ of its gram: what identifies the gram is then where its entry stands, and one ca
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_swap, empty_buffer
 
 
 cdef struct GramC:
@@ -28,18 +28,17 @@ cdef inline uint64_t gram_hash(uint32_t a, uint32_t b) noexcept nogil:
     return h >> 32
 
 
-cdef inline int grams_grow(GramTableC* t, int64_t n) except -1 nogil:
-    cdef BufferC fresh
+cdef inline int grams_grow(Arena arena, GramTableC* t, int64_t n) except -1 nogil:
+    cdef BufferC before = empty_buffer()
     cdef GramC* was = <GramC*>t.slots.data
     cdef GramC* slot
     cdef int64_t size = 16, i, old_size = <int64_t>t.mask + 1 if was != NULL else 0
     cdef uint64_t at
     while n * 3 > size * 2:
         size *= 2
-    fresh.data = fresh.block = NULL
-    fresh.capacity = 0
-    buffer_reserve(&fresh, size, sizeof(GramC))
-    slot = <GramC*>fresh.data
+    buffer_swap(&before, &t.slots)
+    arena_reserve(arena, &t.slots, size, sizeof(GramC))
+    slot = <GramC*>t.slots.data
     memset(slot, 0, <size_t>size * sizeof(GramC))
     t.mask = <uint64_t>size - 1
     for i in range(old_size):
@@ -48,15 +47,14 @@ cdef inline int grams_grow(GramTableC* t, int64_t n) except -1 nogil:
             while slot[at].ref:
                 at = (at + 1) & t.mask
             slot[at] = was[i]
-    buffer_free(&t.slots)
-    t.slots = fresh
+    buffer_free(&before)
     return 0
 
 
-cdef inline int grams_reserve(GramTableC* t, int64_t more) except -1 nogil:
-    """Make room for so many more grams. The slots are three halves of them or up to twice that."""
+cdef inline int grams_reserve(Arena arena, GramTableC* t, int64_t more) except -1 nogil:
+    """Make room for so many more grams, in a table that stands in the arena. The slots are three halves of them or up to twice that."""
     if t.slots.data == NULL or (t.n + more) * 3 > <int64_t>(t.mask + 1) * 2:
-        grams_grow(t, t.n + more)
+        grams_grow(arena, t, t.n + more)
     return 0
 
 
@@ -73,6 +71,19 @@ cdef inline int32_t grams_intern(GramTableC* t, uint32_t a, uint32_t b) except -
     t.n += 1
     slot[at].a, slot[at].b, slot[at].ref = a, b, <uint32_t>t.n
     return <int32_t>(t.n - 1)
+
+
+cdef inline int32_t grams_find(const GramTableC* t, uint32_t a, uint32_t b, int32_t unknown) noexcept nogil:
+    """The id of a gram, or what stands for an unknown one."""
+    cdef const GramC* slot = <const GramC*>t.slots.data
+    cdef uint64_t at = gram_hash(a, b) & t.mask
+    if slot == NULL:
+        return unknown
+    while slot[at].ref:
+        if slot[at].a == a and slot[at].b == b:
+            return <int32_t>(slot[at].ref - 1)
+        at = (at + 1) & t.mask
+    return unknown
 
 
 cdef inline int64_t packed_home(uint32_t a, uint32_t b, int64_t n_entries) noexcept nogil:

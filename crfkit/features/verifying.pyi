@@ -1,3 +1,3 @@
-from .walk import Features
+from .tables import Features
 
 def verify_index(index: Features) -> None: ...

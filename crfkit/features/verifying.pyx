@@ -6,7 +6,7 @@ are the right ones is what the checksums of the file are for.)
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from .walk cimport Features, NodeC
+from .tables cimport Features, NodeC
 from .tuples cimport packed_find, packed_home
 from .strings cimport strings_get
 from .cells cimport FLAGGED, VIEW_TEXT, View, has_separator

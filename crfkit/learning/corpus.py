@@ -6,7 +6,6 @@ import array
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError, TemplateError
@@ -17,6 +16,7 @@ from crfkit.weights.history import PADDINGS
 from .progress import Progress
 
 if TYPE_CHECKING:
+    from crfkit.features.names import Names
     from crfkit.model import Model
 
     from .run import Run
@@ -35,19 +35,17 @@ class Corpus:
     backward: bool = False  # sequences stand in reverse order
     summary: dict[str, Any] = field(default_factory=dict)
 
-    @cached_property
-    def index(self) -> Any:
-        """The index of all attributes, as a tagger searches it."""
-        from crfkit.features.index import Index
-        from crfkit.features.packing import pack
+    def attributes(self, bigram: bool = False) -> Names:
+        """The names of all attributes of a kind, in the order of their numbers."""
+        from crfkit.features.names import Names
 
-        return Index(self.template, pack(self.builder), verify=False, backward=self.backward)
+        return Names(self.builder, bigram)
 
     def weights_of(self, model: Model) -> array.array:
         """The weights of another model, for the features that both have; zero for the rest."""
         own_labels = {label: number for number, label in enumerate(self.dataset.labels)}
         own_attributes = [
-            {name: number for number, name in enumerate(self.index.attributes(bigram))} for bigram in (False, True)
+            {name: number for number, name in enumerate(self.attributes(bigram))} for bigram in (False, True)
         ]
         weights = array.array("f", bytes(4 * self.layout.n_cells))
         history = {**own_labels, PADDINGS[0]: len(own_labels), PADDINGS[1]: len(own_labels) + 1, None: -1}

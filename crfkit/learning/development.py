@@ -63,7 +63,7 @@ class DevSet:
         for entry in self.data:
             if isinstance(entry, _Held):
                 entry.seek(0)
-        tagger = Tagger.of_parts(self.header, self.corpus.index, self.corpus.layout, weights)
+        tagger = Tagger.of_parts(self.header, self.corpus.builder, self.corpus.layout, weights)
         gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads)
         scores = evaluate(gold, predicted, self.scheme)
         if not scores.tokens:

@@ -15,12 +15,12 @@ import array
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.stdlib cimport qsort
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.tuples cimport GramTableC, grams_intern, grams_reserve
 from .layout cimport Layout, layout_cell, layout_rich_cell
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, empty_buffer
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport DatasetC, LayoutC
 
@@ -46,7 +46,7 @@ cdef int by_key(const void* a, const void* b) noexcept nogil:
     return (x > y) - (x < y)
 
 
-cdef class Family:
+cdef class Family(Arena):
     """Attributes of one kind."""
 
     cdef GramTableC known       # (attribute, key) -> feature
@@ -56,15 +56,9 @@ cdef class Family:
     cdef int32_t* borrowed      # attributes by their places
     cdef int64_t n, n_borrowed
 
-    def __dealloc__(self):
-        buffer_free(&self.known.slots)
-        buffer_free(&self.feature_buffer)
-        buffer_free(&self.attribute_buffer)
-        buffer_free(&self.borrowed_buffer)
-
     cdef int extend(self, int64_t n, double rate, int32_t window) except -1 nogil:
         """Attributes that are new, up to number n."""
-        buffer_reserve(&self.attribute_buffer, n, sizeof(AttributeC))
+        arena_reserve(self, &self.attribute_buffer, n, sizeof(AttributeC))
         self.attribute = <AttributeC*>self.attribute_buffer.data
         while self.n < n:
             self.attribute[self.n].rate, self.attribute[self.n].window = rate, window
@@ -76,7 +70,7 @@ cdef class Family:
     cdef int meet(self, int32_t a) except -1 nogil:
         """Attribute a occurs in the window."""
         if self.attribute[a].place < 0:
-            buffer_reserve(&self.borrowed_buffer, self.n_borrowed + 1, sizeof(int32_t))
+            arena_reserve(self, &self.borrowed_buffer, self.n_borrowed + 1, sizeof(int32_t))
             self.borrowed = <int32_t*>self.borrowed_buffer.data
             self.attribute[a].place = 0
             self.borrowed[self.n_borrowed] = a
@@ -87,10 +81,10 @@ cdef class Family:
         """Attribute a occurs with this label, or pair of labels."""
         cdef int64_t n = self.known.n
         cdef int32_t f
-        grams_reserve(&self.known, 1)
+        grams_reserve(self, &self.known, 1)
         f = grams_intern(&self.known, <uint32_t>a, key)
         if f == n:
-            buffer_reserve(&self.feature_buffer, n + 1, sizeof(FeatureC))
+            arena_reserve(self, &self.feature_buffer, n + 1, sizeof(FeatureC))
             self.feature = <FeatureC*>self.feature_buffer.data
             self.feature[f].key, self.feature[f].weight = key, 0
             self.feature[f].next = self.attribute[a].first
@@ -140,7 +134,7 @@ cdef class Family:
         return starts, keys[: ptr[self.n_borrowed]]
 
 
-cdef class Growing:
+cdef class Growing(Arena):
     """All features of a stream so far. `options` are those of adf: l2, rate, alpha."""
 
     cdef Family u, b, tau
@@ -156,9 +150,6 @@ cdef class Growing:
         self.l2, self.rate, self.alpha = options.l2, options.rate, options.alpha
         self.has_tau = has_tau
         self.tau.extend(1, self.rate, 0)
-
-    def __dealloc__(self):
-        buffer_free(&self.window_buffer)
 
     def borrow(self, Dataset data not None):
         """The layout of a window, whose data are renumbered for it, with weights and rates of all its rows."""
@@ -219,8 +210,7 @@ cdef class Growing:
         cdef int64_t k, at = 0, n
         cdef int32_t hot = 0
         cdef bint dense
-        cdef BufferC order
-        memset(&order, 0, sizeof(BufferC))
+        cdef BufferC order = empty_buffer()
         buffer_reserve(&order, self.u.n_borrowed, sizeof(int32_t))
         for dense in range(1, -1, -1):
             for k in range(self.u.n_borrowed):
@@ -297,7 +287,7 @@ cdef class Growing:
             raise ValueError("weights of another layout")
         u_rates, b_rates, pair_rate = rates
         self.exchange(&layout.c, &weights[0] if layout.c.n_cells else NULL, &rank[0], False)
-        buffer_reserve(&self.window_buffer, <int64_t>self.window + 1, sizeof(WindowC))
+        arena_reserve(self, &self.window_buffer, <int64_t>self.window + 1, sizeof(WindowC))
         window = (<WindowC*>self.window_buffer.data) + self.window
         window.penalty, window.n = self.l2 / self.sequences, self.size
         self.window += 1

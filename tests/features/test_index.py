@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from crfkit.errors import DataError, ModelFileError
 from crfkit.features.builder import IndexBuilder
+from crfkit.features.extractor import Extractor
 from crfkit.features.index import Index
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
@@ -107,7 +108,8 @@ def rows_of(data, kind):
 
 
 def extracted(index, sentences):
-    return [ids for rows in blocks(sentences) for ids in index.attributes_of(rows)]
+    extractor = Extractor(index)
+    return [ids for rows in blocks(sentences) for ids in extractor.attributes_of(rows)]
 
 
 def check(index, template, sentences, keep):
@@ -147,7 +149,9 @@ def test_same_features_as_the_template(text, training, other):
         assert len(set(of_id.values())) == len(of_id) == (data.n_b if bigram else data.n_u)
         assert list(of_id) == sorted(of_id)  # numbered as they occur
     counts = known(template, training)
-    check(Index(template, builder.pack()), template, training + other, [set(c) for c in counts])
+    index = Index(template, builder.pack())
+    check(index, template, training + other, [set(c) for c in counts])
+    assert extracted(builder, training + other) == extracted(index, training + other)  # nobody has to pack it to tag
 
 
 @given(templates, sentences, sentences, st.integers(2, 3))
@@ -178,7 +182,9 @@ def test_renumbering_dropping_and_packing_again(text, training, other, rng):
         for old, ids in zip(before[bigram], rows_of(data, kind), strict=True):
             assert ids == sorted(new[bigram][i] for i in old if new[bigram][i] >= 0)
     assert (data.n_u, data.n_b) == tuple(map(len, kept))
-    check(Index(template, builder.pack()), template, training + other, kept)
+    index = Index(template, builder.pack())
+    check(index, template, training + other, kept)
+    assert extracted(builder, training + other) == extracted(index, training + other)
 
     new = [shuffled(len(known), rng) for known in kept]
     names = [list(again.attributes(bigram)) for bigram in (False, True)]
@@ -336,7 +342,7 @@ def test_attributes_that_the_data_name():
     assert "b_ptr" not in data.arrays()
     index = Index(None, builder.pack())
     assert list(index.attributes()) == [b"a", b"b", b"a:b"]
-    (found,) = (index.attributes_of(rows) for rows in blocks([["X\tc\tb:7\ta"]], "crfsuite"))
+    (found,) = (Extractor(index).attributes_of(rows) for rows in blocks([["X\tc\tb:7\ta"]], "crfsuite"))
     assert found == [([0, 1], [])]
 
 

@@ -167,7 +167,7 @@ class Training:
         """How well the sequences held out are labelled."""
         from crfkit.tagging import Tagger
 
-        found = Tagger.of_parts(header, corpus.index, corpus.layout, weights).tag_many([items.attributes() for items, _ in self.held])
+        found = Tagger.of_parts(header, corpus.builder, corpus.layout, weights).tag_many([items.attributes() for items, _ in self.held])
         gold = [labels for _, labels in self.held]
         names = list(dict.fromkeys([*header["labels"], *(label for labels in gold for label in labels)]))
         match, model, ref = (dict.fromkeys(names, 0) for _ in range(3))

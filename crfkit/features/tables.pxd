@@ -1,0 +1,92 @@
+"""The tables of a feature index, while it grows and when it is read; see tables.pyx."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
+
+from .tuples cimport GramTableC
+from crfkit.memory cimport Arena, BufferC, buffer_reserve
+from .strings cimport StringTable, StringTableC, string_hash, strings_find
+from .cells cimport View
+
+
+cdef struct TextC:              # a literal of the template
+    const char* s
+    int64_t n
+
+cdef struct SlotC:
+    const TextC* literal        # [arity+1]
+    bint by_string
+    bint bigram
+
+cdef struct NodeC:
+    int32_t parent, view, distance, arity
+    int32_t first, last         # bases: its first cell stands at first .. T-1+last
+    int32_t n_slots
+    bint by_string              # one of the slots is
+    const int32_t* path         # [arity] nodes from the root to this one
+    const SlotC* slot           # [n_slots]
+    int64_t n                   # grams that have a row
+    int64_t stride
+    int32_t* row                # attribute of gram g in slot i: row[g*stride + i], or -1
+    const int32_t* key          # arity > 1: (parent's gram, last value) of gram g at key[g*key_stride]; -1: no gram
+    int64_t key_stride
+    GramTableC grams            # growing, arity > 1
+    BufferC rows, keys          # growing
+
+cdef struct UseC:
+    int32_t node, base, slot
+    bint bigram
+    bint edge                   # bigram, and only where there is a label before
+
+# A packed node of several cells is one table, searched from the home of a gram: entries (parent's gram, last
+# value, attributes of the slots). The gram is the number of its entry, row and key point into the table.
+
+# Attributes of one kind, unigram or bigram.
+cdef struct SpaceC:
+    int64_t n
+    const StringTableC* literal     # strings of attributes identified by string
+    const int32_t* literal_attr     # [literal.n]
+
+
+cdef inline int32_t find_literal(const SpaceC* space, const char* s, int64_t n) noexcept nogil:
+    """The attribute with this string among those identified by their strings, or -1."""
+    cdef int32_t i = strings_find(space.literal, s, n, string_hash(s, n))
+    return space.literal_attr[i] if i >= 0 and space.literal_attr[i] < space.n else -1
+
+
+cdef inline int append_text(BufferC* line, int64_t* n, const char* s, int64_t size) except -1 nogil:
+    buffer_reserve(line, n[0] + size + 1, 1)  # never without room: expanded lines may be empty
+    memcpy(line.data + n[0], s, <size_t>size)
+    n[0] += size
+    return 0
+
+
+cdef class Features(Arena):
+    cdef readonly object plan
+    cdef readonly list columns      # of StringTable, in the order of plan.columns
+    cdef readonly list views        # of View
+    cdef readonly list literals     # two StringTables: unigram, bigram
+    cdef StringTable paddings       # _B-1 .. _B-k, _B+1 .. _B+k
+    cdef SpaceC space[2]
+    cdef int32_t n_columns, n_views, n_nodes, n_uses, n_constants, padding
+    cdef bint has_bigrams, backward
+    cdef readonly bint growing      # learning: tables of grams, not packed ones
+    cdef BufferC column_ptr, view_ptr, node_buf, use_buf, slot_buf, text_buf, path_buf
+    cdef BufferC column_number      # int32 [columns]: their numbers in the data
+    cdef BufferC constant_attr      # int32 [constants]
+    cdef BufferC literal_attr[2]    # int32 [literals] while they grow
+    cdef BufferC pad_value          # int32 [views][2 padding]: value before the sentence, nearest last; after it
+    cdef void** column              # borrowed references
+    cdef void** view
+    cdef NodeC* node
+    cdef UseC* use
+    cdef TextC* constant            # [constants]
+    cdef void* literal_table[2]
+    cdef uint8_t separator[256]
+
+    cdef int adopt_plan(self) except -1
+    cdef int pad(self) except -1
+    cdef int list_keys(self) except -1
+    cdef bint exists(self, const NodeC* node, int64_t g) noexcept nogil
+    cdef bint values_of(self, const NodeC* node, int64_t g, int32_t* values) noexcept nogil
+    cdef int64_t join(self, const NodeC* node, const SlotC* slot, const int32_t* values, BufferC* line) except -1 nogil

@@ -1,0 +1,184 @@
+"""The tables of a plan, and the way back from an attribute to its string.
+
+IndexBuilder fills them while it reads a corpus, an Index is their packed form; the walk (walk.pyx) goes over both.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memset
+
+from .tuples cimport GramC
+from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, empty_buffer
+from .strings cimport StringTable, strings_get
+from .cells cimport View
+
+
+cdef class Features(Arena):
+    """Base of IndexBuilder and Index."""
+
+    def __cinit__(self):
+        self.columns, self.views, self.literals = [], [], [StringTable(), StringTable()]
+        self.paddings = StringTable()
+
+    @property
+    def n_attributes(self):
+        """Unigram attributes, bigram attributes."""
+        return self.space[0].n, self.space[1].n
+
+    cdef int adopt_plan(self) except -1:
+        """Lay the plan out in structs. `columns` and `literals` are there already, empty or mapped."""
+        plan = self.plan
+        cdef int32_t i, k, n_slots = 0, n_texts = 0, n_path = 0
+        cdef NodeC* node
+        cdef SlotC* slot
+        cdef TextC* text
+        cdef int32_t* path
+        cdef StringTable table
+        cdef View view
+        self.n_columns, self.n_views = len(plan.columns), len(plan.views)
+        self.n_uses, self.n_constants, self.padding = len(plan.uses), len(plan.constants), plan.padding
+        self.has_bigrams = any(use.bigram for use in plan.uses)
+        memset(self.separator, 0, sizeof(self.separator))
+        for byte in plan.separators:
+            self.separator[<uint8_t>byte] = 1
+
+        arena_reserve(self, &self.column_ptr, self.n_columns, sizeof(void*))
+        arena_reserve(self, &self.column_number, self.n_columns, sizeof(int32_t))
+        self.column = <void**>self.column_ptr.data
+        for i in range(self.n_columns):
+            self.column[i] = <void*>self.columns[i]
+            (<int32_t*>self.column_number.data)[i] = plan.columns[i]
+
+        place = {column: i for i, column in enumerate(plan.columns)}
+        arena_reserve(self, &self.view_ptr, self.n_views, sizeof(void*))
+        self.view = <void**>self.view_ptr.data
+        for i in range(self.n_views):
+            view = View(i, plan.views[i], self.columns[place[plan.views[i].column]], place[plan.views[i].column],
+                        place.get(plan.views[i].column2, -1))
+            view.separator = self.separator
+            self.views.append(view)
+            self.view[i] = <void*>view
+
+        arena_reserve(self, &self.use_buf, self.n_uses, sizeof(UseC))
+        self.use = <UseC*>self.use_buf.data
+        for i, use in enumerate(plan.uses):
+            self.use[i] = UseC(use.node, use.base, use.slot, use.bigram, use.edge)
+        arena_reserve(self, &self.constant_attr, self.n_constants, sizeof(int32_t))
+        for i in range(self.n_constants):
+            (<int32_t*>self.constant_attr.data)[i] = -1
+
+        for planned in plan.nodes:
+            n_path += len(planned.path)
+            n_slots += len(planned.slots)
+            n_texts += len(planned.slots) * (len(planned.path) + 1)
+        arena_reserve(self, &self.path_buf, n_path, sizeof(int32_t))
+        arena_reserve(self, &self.slot_buf, n_slots, sizeof(SlotC))
+        arena_reserve(self, &self.text_buf, n_texts + self.n_constants, sizeof(TextC))
+        arena_reserve(self, &self.node_buf, len(plan.nodes), sizeof(NodeC))
+        path, slot, text = <int32_t*>self.path_buf.data, <SlotC*>self.slot_buf.data, <TextC*>self.text_buf.data
+        self.node = <NodeC*>self.node_buf.data
+        for planned in plan.nodes:
+            node = &self.node[self.n_nodes]
+            memset(node, 0, sizeof(NodeC))
+            self.n_nodes += 1
+            node.parent = planned.parent.index if planned.parent else -1
+            node.view, node.distance, node.arity = planned.view, planned.distance, len(planned.path)
+            node.first, node.last = planned.first, planned.last
+            node.n_slots = node.stride = len(planned.slots)
+            node.by_string = any(s.by_string for s in planned.slots)
+            node.path, node.slot = path, slot
+            for ancestor in planned.path:
+                path[0] = ancestor.index
+                path += 1
+            for s in planned.slots:
+                slot.literal, slot.by_string, slot.bigram = text, s.by_string, s.bigram
+                slot += 1
+                for literal in s.literals:
+                    text.s, text.n = <const char*><bytes>literal, len(literal)  # the plan keeps it alive
+                    text += 1
+        self.constant = text
+        for i, constant in enumerate(plan.constants):
+            self.constant[i] = TextC(<const char*><bytes>constant.literals[0], len(constant.literals[0]))
+        for k in range(1, self.padding + 1):
+            self.paddings.intern_bytes(b"_B-%d" % k)
+        for k in range(1, self.padding + 1):
+            self.paddings.intern_bytes(b"_B+%d" % k)
+        for i in range(2):
+            table = self.literals[i]
+            self.space[i].literal = &table.c
+            self.literal_table[i] = <void*>table
+        return 0
+
+    def shared(self):
+        """The bigram attributes of lines without macros that look at labels before the sentence, too: every token
+        has them."""
+        return [(<int32_t*>self.constant_attr.data)[k] for k, slot in enumerate(self.plan.constants) if slot.reach]
+
+    cdef int pad(self) except -1:
+        """Find the values of the paddings."""
+        cdef int32_t v, k, i
+        cdef int32_t* value
+        cdef const char* s
+        cdef int64_t n
+        cdef BufferC text = empty_buffer()
+        arena_reserve(self, &self.pad_value, <int64_t>self.n_views * 2 * self.padding, sizeof(int32_t))
+        try:
+            for v in range(self.n_views):
+                value = <int32_t*>self.pad_value.data + <int64_t>v * 2 * self.padding
+                for k in range(self.padding):
+                    for i in range(2):
+                        n = strings_get(&self.paddings.c, self.padding + k if i else self.padding - 1 - k, &s)
+                        value[i * self.padding + k] = (<View>self.view[v]).look_up(s, n, &text)
+        finally:
+            buffer_free(&text)
+        return 0
+
+    cdef int list_keys(self) except -1:
+        """Make the grams of a growing index known by their numbers, as those of a packed one are."""
+        cdef int32_t i
+        cdef int64_t k
+        cdef NodeC* node
+        cdef const GramC* slot
+        cdef int32_t* key
+        for i in range(self.n_nodes):
+            node = &self.node[i]
+            if node.arity > 1 and node.grams.n:
+                arena_reserve(self, &node.keys, node.grams.n, 2 * sizeof(int32_t))
+                key = <int32_t*>node.keys.data
+                slot = <const GramC*>node.grams.slots.data
+                for k in range(<int64_t>node.grams.mask + 1):
+                    if slot[k].ref:
+                        key[2 * (slot[k].ref - 1)] = <int32_t>slot[k].a
+                        key[2 * (slot[k].ref - 1) + 1] = <int32_t>slot[k].b
+                node.key, node.key_stride = key, 2
+        return 0
+
+    cdef bint exists(self, const NodeC* node, int64_t g) noexcept nogil:
+        """Whether g is a gram: a packed table has gaps."""
+        return 0 <= g < node.n and (node.arity == 1 or node.key[g * node.key_stride] >= 0)
+
+    cdef bint values_of(self, const NodeC* node, int64_t g, int32_t* values) noexcept nogil:
+        """The values of a gram's cells; False where an unchecked table names grams or values that do not exist."""
+        cdef int32_t i
+        cdef const NodeC* part
+        for i in range(node.arity - 1, -1, -1):
+            part = &self.node[node.path[i]]
+            if not self.exists(part, g):
+                return False
+            values[i] = <int32_t>g if i == 0 else part.key[g * part.key_stride + 1]
+            if values[i] < 0 or values[i] >= (<View>self.view[part.view]).strings.c.n:
+                return False
+            if i:
+                g = part.key[g * part.key_stride]
+        return True
+
+    cdef int64_t join(self, const NodeC* node, const SlotC* slot, const int32_t* values, BufferC* line) except -1 nogil:
+        """Write the string that a slot makes of these values, and return its length."""
+        cdef int64_t n = 0, size
+        cdef int32_t i
+        cdef const char* text
+        append_text(line, &n, slot.literal[0].s, slot.literal[0].n)
+        for i in range(node.arity):
+            size = strings_get(&(<View>self.view[self.node[node.path[i]].view]).strings.c, values[i], &text)
+            append_text(line, &n, text, size)
+            append_text(line, &n, slot.literal[i + 1].s, slot.literal[i + 1].n)
+        return n
