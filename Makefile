@@ -72,8 +72,9 @@ kill-test: ## kill training N=200 times at random moments
 leaks: ## CYCLES=10000 lives of models, after which memory is where it was
 	$(harness) leaks --cycles $(CYCLES)
 
-docs: ## write the generated parts of the documentation
+docs: ## write the generated pages, and build the site into build/site; needs '.[docs]'
 	$(if $(wildcard crfkit/loops/*.so),PYTHONPATH=.) $(python) docs/generate.py
+	NO_MKDOCS_2_WARNING=1 $(python) -m mkdocs build -q
 
 wheel: ## build sdist and wheel, and run the sdist's tests against the installed wheel, without the sources
 	rm -rf dist build/$@ && mkdir -p build/$@
@@ -89,4 +90,4 @@ clean: ## remove everything that was built
 	find crfkit \( -name '*.so' -o -name '*.c' ! -path '*/loops/simd/*' \) -delete
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' Makefile

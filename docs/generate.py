@@ -1,23 +1,42 @@
-"""Writes docs/cli.md from what the commands say of themselves; --check says whether it is up to date."""
+"""Writes docs/cli.md from what the commands say of themselves, and docs/python.md from the docstrings.
+
+--check says whether they are up to date.
+"""
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import click
 
+import crfkit
+from crfkit import errors
 from crfkit.cli import cli
 
-TARGET = Path(__file__).with_name("cli.md")
+FOLDER = Path(__file__).parent
 WIDTH = 100
-INTRODUCTION = """# The command line
 
-Written by `make docs` from `crfkit COMMAND --help`.
+# --- The command line -------------------------------------------------------------------------------------------------
 
-Results go to standard output, everything else to standard error. Exit codes: 0 success; 1 an error, told in one line
-that names the file and the line where there is one; 2 wrong usage; 130 after Ctrl-C, 143 after SIGTERM, 129 when the
-terminal is closed. A reader that closes the pipe early (`| head`) ends a command silently.
+COMMANDS = """# Command line
+
+`make docs` writes this page from `crfkit COMMAND --help`.
+
+Results go to standard output, everything else to standard error.
+
+| exit code | meaning |
+|---|---|
+| 0 | success, also when the reader closes the pipe early (`| head`) |
+| 1 | an error: one line with the file, and the line where there is one |
+| 2 | wrong usage: an unknown option, a value out of range, a missing argument |
+| 129, 130, 143 | the terminal was closed, Ctrl-C, SIGTERM |
+
+[Messages](errors.md) explains errors, [logs, JSON and configuration](files.md) the files that commands write and read.
 """
 
 
@@ -27,19 +46,124 @@ def help_of(command: click.Command, path: str) -> str:
     return f"\n## {path}\n\n```text\n{command.get_help(context)}\n```\n"
 
 
-def document() -> str:
+def command_line() -> str:
     """All of docs/cli.md."""
     context = click.Context(cli, info_name="crfkit")
     sections = [help_of(cli, "crfkit")]
     for name in cli.list_commands(context):
         sections.append(help_of(cli.get_command(context, name), f"crfkit {name}"))
-    return INTRODUCTION + "".join(sections)
+    return COMMANDS.replace("`| head`", "`\\| head`") + "".join(sections)
+
+
+# --- Python -----------------------------------------------------------------------------------------------------------
+
+PYTHON = """# Python
+
+`make docs` writes this page from the docstrings.
+
+```python
+import crfkit
+
+model = crfkit.learn("data/ner.train.txt", template="templates/ner.txt", algorithm="sgd", passes=5)
+model.save("ner.model")
+
+tagger = crfkit.load("ner.model")
+rows = [["Olton", "NNP"], ["sleeps", "VBZ"]]
+tagger.tag(rows)                                   # ['B-PER', 'O']
+tagger.nbest(rows, 2)                              # [(probability, labels), ...]
+tagger.marginals(rows)[0, tagger.labels.index("O")]
+tagger.tag_many([rows, rows])                      # on all processors
+crfkit.evaluate([["B-PER", "O"]], [tagger.tag(rows)]).f1
+```
+
+* A **sentence** is a list of rows, a **row** a list of columns (str). Training rows have the label last.
+* Options have the names of the [command line](cli.md#crfkit-learn), with underscores: `max_iter=100`.
+* With `format="crfsuite"` a row holds attributes: names, pairs `(name, value)`, or a mapping from names to values.
+  Training rows are pairs `(attributes, label)`.
+* Results are plain lists; NumPy arrays where numbers are asked for.
+* Every exception that bad input can raise is a `crfkit.CrfkitError`.
+"""
+
+ORDER = ("learn", "learn_path", "load", "evaluate", "Tagger", "Model", "Scores")
+INNER = {"of_parts", "text", "need_probabilities", "tag_with_gold", "dump_lines", "has_probabilities_of"}
+
+
+def signature(name: str, value: Any) -> str:
+    """How it is called, a parameter a line where it is long."""
+    try:
+        found = inspect.signature(value)
+    except ValueError:
+        return name
+    parameters = list(parts(found))
+    returned = "" if found.return_annotation in (found.empty, None, "None") else f" -> {found.return_annotation}"
+    text = f"{name}({', '.join(parameters)}){returned}"
+    return text if len(text) <= WIDTH else "\n".join([f"{name}(", *(f"    {part}," for part in parameters), f"){returned}"])
+
+
+def parts(found: inspect.Signature) -> Iterator[str]:
+    """The parameters as they are written, with the star before those that need their name."""
+    starred = False
+    for parameter in found.parameters.values():
+        if parameter.name == "self":
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            yield "*"
+        starred |= parameter.kind in (parameter.VAR_POSITIONAL, parameter.KEYWORD_ONLY)
+        stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+        text = stars.get(parameter.kind, "") + parameter.name
+        if parameter.annotation is not parameter.empty:
+            text += f": {parameter.annotation}"
+        yield text if parameter.default is parameter.empty else f"{text} = {parameter.default!r}"
+
+
+def described(name: str, value: Any, level: int) -> str:
+    """A heading, how it is called, what it says of itself."""
+    head = f"\n{'#' * level} {name}\n"
+    if isinstance(value, (property, cached_property)):
+        return f"{head}\n{inspect.getdoc(value) or ''}\n"
+    return f"{head}\n```text\n{signature(name.rpartition('.')[2] if level > 2 else 'crfkit.' + name, value)}\n```\n\n{inspect.getdoc(value) or ''}\n"
+
+
+def members(cls: type) -> Iterator[tuple[str, Any]]:
+    """What a class offers to users, in its own order."""
+    for name, value in vars(cls).items():
+        known = isinstance(value, (property, cached_property, classmethod, staticmethod)) or inspect.isroutine(value)
+        if known and not name.startswith("_") and name not in INNER and inspect.getdoc(value):
+            yield name, getattr(cls, name) if isinstance(value, (classmethod, staticmethod)) else value
+
+
+def python() -> str:
+    """All of docs/python.md."""
+    from crfkit.evaluation.scores import Scores
+
+    public = {name: getattr(crfkit, name) for name in crfkit.__all__ if name not in ("CrfkitError", "__version__")}
+    public.setdefault("Scores", Scores)
+    text = PYTHON
+    for name in sorted(public, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name)):
+        value = public[name]
+        if not callable(value):
+            continue
+        text += described(name, value, 2)
+        if inspect.isclass(value):
+            for member, found in members(value):
+                text += described(f"{name}.{member}", found, 3)
+    text += "\n## Exceptions\n\nAll are in `crfkit.errors`.\n\n| | meaning |\n|---|---|\n"
+    for name, value in vars(errors).items():
+        if inspect.isclass(value) and issubclass(value, errors.CrfkitError):
+            bases = ", ".join(base.__name__ for base in value.__bases__)
+            text += f"| `{name}` ({bases}) | {' '.join((inspect.getdoc(value) or '').split())} |\n"
+    return text
+
+
+# --- Both -------------------------------------------------------------------------------------------------------------
+
+PAGES = {"cli.md": command_line, "python.md": python}
 
 
 if __name__ == "__main__":
-    text = document()
-    if "--check" in sys.argv[1:]:
-        if not TARGET.exists() or TARGET.read_text(encoding="utf-8") != text:
-            sys.exit(f"{TARGET}: out of date; run `make docs`")
-    else:
-        TARGET.write_text(text, encoding="utf-8")
+    for name, page in PAGES.items():
+        path = FOLDER / name
+        if "--check" not in sys.argv[1:]:
+            path.write_text(page(), encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != page():
+            sys.exit(f"{path}: out of date; run `make docs`")

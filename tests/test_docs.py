@@ -1,6 +1,7 @@
 """What the documentation says is so: examples run, options, files and links exist."""
 
 import importlib.util
+import os
 import re
 import shlex
 import shutil
@@ -16,7 +17,8 @@ from crfkit.cli import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(crfkit.__file__).parent
-PAGES = sorted(page for pattern in ("*.md", "*/*.md") for page in ROOT.glob(pattern) if page.parent.name != "build")
+PAGES = sorted(page for pattern in ("*.md", "*/*.md", "docs/*/*.md") for page in ROOT.glob(pattern) if page.parent.name != "build")
+DOCS = [page for page in PAGES if page.is_relative_to(ROOT / "docs")]
 COMMANDS = cli.list_commands(click.Context(cli))
 
 
@@ -35,21 +37,77 @@ def command(name):
 
 # --- Examples -------------------------------------------------------------------------------------------------------
 
+MARKED = [block for mark, block in blocks("README.md", "python") if mark == "<!-- test:python -->"]
 
-PROGRAMS = [block for mark, block in blocks("README.md", "python") if mark == "<!-- test:python -->"]
+
+def steps(page):
+    """The commands and programs of a page, in order: (language, text). A program begins with an import."""
+    found = re.findall(r"^```(console|python)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+    return [(language, text) for language, text in found if language == "console" or re.match("import |from ", text)]
+
+
+def sessions(block):
+    """(command, what the page says it prints) of each `$` line of a block. A command ends in a backslash where it
+    goes on in the next line."""
+    for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+        command, _, printed = re.fullmatch(r"((?:.*\\\n)*.*)(\n)((?:.*\n)*)", part).groups()
+        yield command, printed
+
+
+def matches(printed, expected):
+    """Whether what was printed is what was expected, where `...` stands for any text."""
+    pattern = ".*".join(re.escape(piece) for piece in expected.rstrip("\n").split("..."))
+    return re.fullmatch(pattern, printed.rstrip("\n"), re.S)
+
+
+@pytest.fixture
+def workshop(tmp_path, monkeypatch):
+    """A folder with the shipped corpora and templates, and a `crfkit` on the path that is the one under test."""
+    for folder in ("data", "templates"):
+        shutil.copytree(ROOT / folder, tmp_path / "work" / folder)
+    program = tmp_path / "bin" / "crfkit"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m crfkit "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "work"
+
+
+def run(command, **given):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", **given)
 
 
 def test_there_are_programs():
-    assert PROGRAMS
+    assert MARKED
+    assert sum(len(steps(page)) for page in DOCS) > 30
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_python_of_the_readme(program, tmp_path):
-    for folder in ("data", "templates"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
-    done = subprocess.run([sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize("program", MARKED)
+def test_python_of_the_readme(program, workshop):
+    done = run([sys.executable, "-W", "error", "-c", program])
+    assert done.returncode == 0, done.stdout
     assert done.stdout.count("\n") >= program.count("print(")
+
+
+@pytest.mark.parametrize("page", [page for page in DOCS if steps(page)], ids=lambda page: page.name)
+def test_examples_print_what_the_page_says(page, workshop):
+    """`$ cat FILE` makes the file where there is none; all other commands run, and print what stands below them."""
+    for language, block in steps(page):
+        if language == "python":
+            done = run([sys.executable, "-W", "error", "-c", block])
+            assert done.returncode == 0, f"{block}\n{done.stdout}"
+            continue
+        for command, expected in sessions(block):
+            made = re.fullmatch(r"cat ([\w./-]+)", command)
+            if made and not Path(made[1]).exists():
+                Path(made[1]).write_text(expected, encoding="utf-8")
+                continue
+            done = run(["bash", "-c", command])
+            if expected:
+                assert matches(done.stdout, expected), f"$ {command}\n{done.stdout}"
+            else:
+                assert done.returncode == 0, f"$ {command}\n{done.stdout}"
 
 
 def shown_commands():
@@ -71,6 +129,18 @@ def test_shown_commands_parse(words):
     command(name).make_context(name, arguments[:redirected])
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_is_named_exists(page):
+    """Targets of make, scripts, tests and templates that a page names."""
+    text = page.read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):.*## ", text_of("Makefile"), re.M))
+    assert set(re.findall(r"`make ([a-z-]+)", text)) <= targets
+    if page.name == "CHANGELOG.md":  # of the past
+        return
+    for path in re.findall(r"`(?:python )?((?:benchmarks|templates|tests|docs|crfkit|data)/[\w./-]+\.(?:py|pyx|pxd|md|txt|h|inc|c))\b", text):
+        assert "NAME" in path or (ROOT / path).exists(), path
+
+
 # --- The commands ---------------------------------------------------------------------------------------------------
 
 
@@ -85,11 +155,12 @@ def test_every_option_is_explained(name):
                 assert re.search(rf"^  .*{re.escape(flag)}\b", section, re.M), flag
 
 
-def test_the_command_line_page_is_up_to_date():
+def test_generated_pages_are_up_to_date():
     specification = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
     generate = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(generate)
-    assert text_of("docs/cli.md") == generate.document()
+    for name, page in generate.PAGES.items():
+        assert text_of(f"docs/{name}") == page(), f"docs/{name}: run `make docs`"
 
 
 # --- Files ----------------------------------------------------------------------------------------------------------
@@ -143,3 +214,22 @@ def test_links(page):
         if anchor:
             headings = re.findall(r"^#+ (.*)$", other.read_text(encoding="utf-8"), re.M)
             assert anchor in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}, target
+
+
+def test_every_page_is_in_the_navigation():
+    """And nothing else: what the site shows are the pages of docs/, and those that docs/hooks.py brings."""
+    listed = set(re.findall(r"^ +- .*: (\S+\.md)$", text_of("mkdocs.yml"), re.M))
+    brought = dict(re.findall(r'^    "(\S+)": "(\S+)",$', text_of("docs/hooks.py"), re.M))
+    assert all((ROOT / page).exists() for page in brought)
+    assert listed == {str(page.relative_to(ROOT / "docs")) for page in DOCS} | set(brought.values())
+
+
+def test_the_site_builds(tmp_path):
+    """Strictly: a warning is an error."""
+    pytest.importorskip("material", reason="the extra docs is not installed")
+    command = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", str(ROOT / "mkdocs.yml"), "-d", str(tmp_path / "site")]
+    done = run(command, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    assert done.returncode == 0, done.stdout
+    for page in (tmp_path / "site").rglob("*.html"):
+        fetched = re.findall(r'<(?:link|script|img)[^>]*(?:href|src)="?(https?:[^" >]+)', page.read_text(encoding="utf-8"))
+        assert not fetched, page.name

@@ -22,15 +22,18 @@ _DIGITS = {"cpu": 1, "weight": 4}
 METHOD = """\
 ## How these numbers were made
 
-`benchmarks/papers/{name}.py` wrote this page; `make results` writes it again. Within a table all trainers have the same
-features. Options were chosen from the grids below on the training data alone: trained on one part of it, scored on
-another after every pass; the best pass is the number of passes of online trainers, while batch trainers ran until they
-converged. "As sgd" is a penalty taken over from that row, as the objective is the same or nearly so. Then one model was
-trained on all training data with one thread and seed 0, and the test part was tagged once, with that model. "dev." is
-the score that the choice was made by (token accuracy where the table's score is not F1 of chunks), "dev., defaults" the
-same after the last pass of the trainer's own defaults. Times are processor seconds, which on a shared machine are nearer
-to the truth than those of the clock, but not exact: "in all" includes reading the data, saving the model, and the
-passes of `lbfgs` before its first iteration, which early commits lack. Numbers in the column "paper" are the paper's own, on its data.
+`benchmarks/papers/{script}.py` wrote this page; `make results` writes it again.
+
+* Within a table all trainers have the same features.
+* Options were chosen on the training data alone, from the grids below: trained on one part, scored on another after every
+  pass. The best pass is the number of passes of an online trainer. Batch trainers ran until they converged. "As sgd" is
+  the penalty of that row.
+* Then one model was trained on all training data, with one thread and seed 0. It tagged the test part once.
+* *dev.* is the score by which options were chosen: token accuracy where the table's score is not F1 of chunks.
+  *dev., defaults* is that of the trainer's defaults, after their last pass.
+* Times are processor seconds on a shared machine: not exact. *In all* includes reading the data, saving the model, and
+  the warm-up of `lbfgs`, which early commits lack.
+* *paper* has the paper's own numbers, on its data.
 
 Kind of machine: {machines}. Commits: {commits}.
 
@@ -91,7 +94,7 @@ def _cell(outcome: Any, name: str) -> str:
 def _method(paper: Any, found: list[tuple[Any, dict[str, Any], list[str]]]) -> list[str]:
     results = [result for _, outcomes, _ in found for outcome in outcomes.values() for result in outcome.results]
     machines, commits = ("; ".join(sorted({getattr(result, name) for result in results})) for name in ("machine", "commit"))
-    lines = [METHOD.format(name=paper.name, machines=machines, commits=commits).rstrip("\n")]
+    lines = [METHOD.format(script=paper.name.replace("-", "_"), machines=machines, commits=commits).rstrip("\n")]
     for table, outcomes, _ in found:
         for outcome in outcomes.values():
             grid = "; ".join(f"{name} {', '.join(map(str, values))}" for name, values in outcome.row.grid.items())
