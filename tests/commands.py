@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,17 @@ def crfkit(*arguments: Any, code: int = 0, stdin: bytes = b"") -> Result:
     result = CliRunner().invoke(cli, [*map(str, arguments)], input=stdin)
     assert result.exit_code == code, f"{result.exit_code}: {result.output}"
     return result
+
+
+def learn(*arguments: Any, **how: Any) -> Result:
+    """`crfkit learn` on files of the usual names."""
+    return crfkit("learn", *arguments, "template", "train", "model", **how)
+
+
+def trained(folder: Path, *arguments: Any, files: Sequence[str] = ("train",), target: str = "model", **how: Any) -> bytes:
+    """The bytes of a model, made in this folder."""
+    crfkit("learn", "-q", *arguments, "template", *files, target, **how)
+    return (folder / target).read_bytes()
 
 
 def error(*arguments: Any, code: int = 1, stdin: bytes = b"") -> str:

@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import pytest
 import yaml
-from commands import TEMPLATES, crfkit, error, write_part
+from commands import TEMPLATES, crfkit, error, learn, trained, write_part
 
 from crfkit import options
 from crfkit.model import load
@@ -22,17 +22,6 @@ SMALL = "U00:%x[0,0]\nU01:%x[0,1]\nB\n"
 def train(tmp_path):
     (tmp_path / "template").write_text(SMALL)
     return write_part(tmp_path / "train", "chunking", 60)
-
-
-def learn(*arguments, **how):
-    """crfkit learn on the usual files."""
-    return crfkit("learn", *arguments, "template", "train", "model", **how)
-
-
-def trained(tmp_path, *arguments, files=("train",), target="model", **how):
-    """The bytes of a model."""
-    crfkit("learn", "-q", *arguments, "template", *files, target, **how)
-    return (tmp_path / target).read_bytes()
 
 
 # --- what it says and writes --------------------------------------------------------------------------------------

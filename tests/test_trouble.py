@@ -90,7 +90,7 @@ def test_messages_that_nobody_hears_do_not_stop_it(train, progress, stderr):
     if stderr == "closed":
         how = {"preexec_fn": lambda: os.close(2), "stderr": None}
     elif os.path.exists(stderr):
-        how = {"stderr": os.open(stderr, os.O_WRONLY)}
+        how = {"preexec_fn": lambda: os.dup2(os.open(stderr, os.O_WRONLY), 2), "stderr": None}
     else:
         pytest.skip(f"needs {stderr}")
     with start("learn", "--progress", progress, "template", "train", "model", **how) as process:
@@ -106,9 +106,9 @@ def test_a_log_on_a_full_disk(train):
 
 
 def test_a_log_that_outgrows_the_disk_keeps_whole_lines_before_it(train):
-    with start("learn", "-a", "perceptron", "--passes", 30, "--log", "log", "template", "train", "model", **limited(12000)) as process:
+    with start("learn", "-a", "adf", "--passes", 200, "--log", "log", "template", "train", "model", **limited(12000)) as process:
         _, said = process.communicate()
-    assert said.count("the log cannot be written") <= 1
+    assert said.count("the log cannot be written") == 1
     lines = Path("log").read_text().splitlines()
     assert [json.loads(line)["pass"] for line in lines[:-1]] == list(range(1, len(lines)))
 

@@ -49,8 +49,8 @@ def passes(algorithm, n, **chosen):
     return {LIMIT[algorithm]: n, **endless, **chosen}
 
 
-class Power(StopRequest):
-    """Fails when it was asked often enough: as a power cut does, nothing is saved."""
+class Interruption(StopRequest):
+    """Comes when it was asked for often enough."""
 
     def __init__(self, questions):
         super().__init__()
@@ -59,22 +59,22 @@ class Power(StopRequest):
     def requested(self):
         self.questions -= 1
         if self.questions < 0:
-            raise SystemExit
+            self.strike()
         return super().requested()
 
 
-class Hand(StopRequest):
-    """Stops training when it was asked often enough."""
+class Power(Interruption):
+    """Fails: as a power cut does, nothing is saved."""
 
-    def __init__(self, questions):
-        super().__init__()
-        self.questions = questions
+    def strike(self):
+        raise SystemExit
 
-    def requested(self):
-        self.questions -= 1
-        if self.questions < 0:
-            self.signal = signal.SIGINT
-        return super().requested()
+
+class Hand(Interruption):
+    """Stops training."""
+
+    def strike(self):
+        self.signal = signal.SIGINT
 
 
 @variants
