@@ -126,7 +126,9 @@ cdef class Printer:
                         OutC* out) except -1 nogil:
         """One analysis of a sentence; rank -1: the only one."""
         cdef int64_t t, j, label, first = rows.c.seq_ptr[s], pos = rows.c.seq_start[s]
-        cdef bint other_lines = rows.c.form != FORM_COLUMNS  # there, only the names of the columns
+        cdef bint other_lines = rows.c.form != FORM_COLUMNS or rows.c.comments
+        if rows.c.form == FORM_COLUMNS:
+            pos = max(pos, rows.c.head_end)  # the names of the columns
         out_bytes(out, b"# ", 2)
         if rank >= 0:
             out_number(out, rank)

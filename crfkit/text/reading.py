@@ -56,7 +56,8 @@ class Source:
     """The blocks of one or several inputs: paths, '-' for standard input, or binary files that are open.
 
     form is "columns", "conllu" or "crfsuite". All inputs must have the same columns; a header of names is kept
-    from the first one alone. With allow_empty an input may be without tokens. Iterating again starts again,
+    from the first one alone. With allow_empty an input may be without tokens; with comments, lines before a sentence that
+    begin with '#' are no rows. Iterating again starts again,
     which paths allow and streams do not.
     """
 
@@ -66,12 +67,14 @@ class Source:
         form: str = "columns",
         *,
         allow_empty: bool = False,
+        comments: bool = False,
         block_size: int = BLOCK_SIZE,
     ):
         several = isinstance(inputs, Iterable) and not isinstance(inputs, (str, bytes)) and not hasattr(inputs, "read")
         self.inputs = list(inputs) if several else [inputs]
         self.form = form
         self.allow_empty = allow_empty
+        self.comments = comments
         self.block_size = block_size
 
     def __iter__(self) -> Iterator[Block]:
@@ -94,7 +97,7 @@ class Source:
                     line += data.count(b"\n", 0, header)
                     data = data[header:]
             if not seen:
-                row = first_row(data, self.form, skip)
+                row = first_row(data, self.form, skip, self.comments)
                 seen = row is not None
                 if row is not None:
                     layout = self._first_row(row[0] + line, row[1], path, layout)

@@ -17,6 +17,8 @@ cdef struct RowsC:
     const char* text
     int64_t n_text
     int32_t form
+    bint comments           # lines with '#' before a sentence are no tokens
+    int64_t head_end        # the first bytes, up to here, are the header that names the columns
     int32_t n_cols          # cells of every token; 1 in the form of CRFsuite: the label
     int32_t label_col       # where a label stands if there is one; see rows_label
     int64_t n_tok, n_seq
@@ -81,6 +83,7 @@ cdef class Rows:
     cdef int64_t lead, last_end         # the sequence being read: its first line, the end of its last
     cdef float weight                   # its weight
     cdef bint weighted                  # and whether one was given
+    cdef bint[2] marked                 # whether tokens began with '#': at the start of sentences, and inside
 
     cdef int parse_text(self, const char* text, int64_t n, int64_t skip, int32_t n_cols) except -1 nogil
     cdef int reset(self) except -1 nogil

@@ -108,11 +108,11 @@ def last_cut(const unsigned char[::1] text, int64_t start):
     return last_blank_line(<const char*> &text[0], start, text.shape[0])
 
 
-def first_row(bytes data not None, form, int64_t skip):
+def first_row(bytes data not None, form, int64_t skip, bint comments=False):
     """(lines before it, number of columns) of the first row after skip bytes of header, or None."""
     cdef const char* text = data
     cdef int64_t pos = skip, n = len(data), stop, next_line
-    comment = {"columns": b"", "conllu": b"#", "crfsuite": b"@"}[form]
+    comment = {"columns": b"#" if comments else b"", "conllu": b"#", "crfsuite": b"@"}[form]
     while pos < n:
         if not blank_line(text, pos, n, &stop, &next_line) and text[pos:pos + 1] != comment:
             columns = 1 if form == "crfsuite" else split(text, pos, stop, 0, NULL, NULL)
@@ -127,14 +127,16 @@ cdef class Rows:
     """The parsed form of one block after another; the room is used again.
 
     form: "columns", "conllu" or "crfsuite". label: the column whose cells must not be empty, -1 for the
-    last one, or None where the input need not have labels.
+    last one, or None where the input need not have labels. comments: in columns too, lines before a sentence that
+    begin with '#' are no tokens.
     """
 
-    def __cinit__(self, form="columns", label=None):
+    def __cinit__(self, form="columns", label=None, *, bint comments=False):
         if form not in FORMS:
             raise ValueError(f"unknown form of input '{form}'; expected one of {', '.join(FORMS)}")
         self.c.form = FORMS[form]
         self.label = LABEL_NONE if label is None else label
+        self.c.comments = form == "conllu" or (comments and form == "columns")
         self.reset()
 
     def __dealloc__(self):
@@ -161,6 +163,7 @@ cdef class Rows:
         self.c.n_text = self.c.n_tok = self.c.n_seq = self.c.n_attr = self.n_arena = 0
         self.c.seq_ptr[0] = self.c.attr_ptr[0] = 0
         self.c.n_cols = self.c.label_col = 0
+        self.c.head_end = 0
         self.fault.kind = 0
         self.lead = -1
         self.last_end = 0
@@ -211,7 +214,7 @@ cdef class Rows:
         pos = utf8_fault(<const unsigned char*> text, n)
         if pos >= 0:
             return self.fail(FAULT_UTF8, pos)
-        pos = skip
+        pos = self.c.head_end = skip
         if skip:
             self.lead = 0
         while pos < n:
@@ -259,8 +262,12 @@ cdef class Rows:
         """A line that is not blank; 1 if there is a fault."""
         cdef int64_t t = self.c.n_tok
         cdef int kind = 1
-        if self.c.form == FORM_CONLLU and self.c.text[start] == b"#":
-            return 0
+        cdef bint first
+        if self.c.text[start] == b"#" and self.c.form != FORM_CRFSUITE:
+            first = t == self.c.seq_ptr[self.c.n_seq]
+            if self.c.comments and (first or self.c.form == FORM_CONLLU):
+                return 0
+            self.marked[not first] = True
         if self.c.form == FORM_CRFSUITE and self.c.text[start] == b"@":
             return self.add_weight(start, stop)
         if self.c.n_cols == 0:
@@ -478,12 +485,16 @@ cdef class Rows:
             message = f"found {plural(found, 'column')}, expected {expected}"
             if layout.path is not None:
                 message += f" as in {layout.path}:{layout.line}"
+            if data[at] == b"#" or (layout.path == block.path and begins_with_mark(data, layout.line - block.first_line)):
+                message += " (--comments passes over lines before a sentence that begin with '#')"
         elif kind == FAULT_LABEL:
             message = f"column {found} is empty: expected a label"
         elif kind == FAULT_ID:
             message = "the first column of CoNLL-U must be a number, a range like 1-2 or a decimal like 1.1"
         elif kind == FAULT_NAME:
             message = f"byte {at - begin + 1} of the line begins a value: expected the name of an attribute"
+        elif kind in (FAULT_NUMBER, FAULT_WEIGHT) and too_large(data[at:at + found]):
+            message = f"'{excerpt}' is too large: values are kept in single precision, up to 3.4e38"
         elif kind == FAULT_NUMBER:
             message = f"'{excerpt}' is not a finite number: expected attribute:value (write \\: for a colon in a name)"
         elif kind == FAULT_RESERVED:
@@ -493,6 +504,11 @@ cdef class Rows:
         else:
             message = "expected one @weight line a sequence, and tokens after it"
         raise DataError(message, block.path, block.first_line + data.count(b"\n", 0, at))
+
+    @property
+    def comment_like(self):
+        """Whether lines of the blocks parsed so far began with '#', became tokens, and all stood before a sentence."""
+        return self.marked[0] and not self.marked[1]
 
     def __len__(self):
         """The number of sequences."""
@@ -570,6 +586,22 @@ cdef tuple columns_of(row, int64_t sentence, int64_t token):
         if unordered or not hasattr(row, "__iter__") or getattr(row, "ndim", 1) != 1:  # a table is not a row
             raise misfit(sentence, token, f"{type(row).__name__} {shown(row)}", "a list of columns")
     return tuple(row)
+
+
+cdef bint too_large(bytes number) except -1:
+    """Whether it is a number, and larger than a float holds."""
+    try:
+        return number[-1:].isdigit() and abs(float(number)) > 3e38
+    except ValueError:
+        return False
+
+
+cdef bint begins_with_mark(bytes data, number) except -1:
+    """Whether that line of a block, counted from 0, looks like a comment."""
+    if number < 0:
+        return False
+    lines = data.split(b"\n", number + 1)
+    return number < len(lines) and lines[number].startswith(b"#")
 
 
 def misfit(sentence, token, found, expected):

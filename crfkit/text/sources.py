@@ -30,10 +30,10 @@ def is_rows(train: Any) -> bool:
     return isinstance(train, (list, tuple)) and bool(train) and not isinstance(train[0], (str, bytes, os.PathLike)) and not hasattr(train[0], "read")
 
 
-def parsed_blocks(data: Any, form: str, label: str | None, last: str | None = None) -> Iterable[tuple[Any, Any]]:
+def parsed_blocks(data: Any, form: str, label: str | None, last: str | None = None, comments: bool = False) -> Iterable[tuple[Any, Any]]:
     """Rows of every block of the data, with the layout of its columns. The Rows are the same object each time. `last` is
     what stands in the last column where `label` does not say which is that of the labels; data with names may have it
-    elsewhere."""
+    elsewhere. comments: lines of a file before a sentence that begin with '#' are no rows."""
     if is_rows(data):
         rows = Rows(form, LAST)
         if form == "crfsuite":
@@ -43,10 +43,10 @@ def parsed_blocks(data: Any, form: str, label: str | None, last: str | None = No
         yield rows, Layout(rows.n_columns)
         return
     parsed = None
-    for block in Source(data, form):
+    for block in Source(data, form, comments=comments):
         if parsed is None:
             column = label_column(last if label is None and block.layout.names is not None else label, block.layout, form)
-            parsed = Rows(form, LAST if column is None else column)
+            parsed = Rows(form, LAST if column is None else column, comments=comments)
         parsed.parse(block)
         yield parsed, block.layout
 
