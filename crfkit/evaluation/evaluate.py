@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Any
 
 from crfkit.errors import DataError, OptionError
+from crfkit.options import shown
 from crfkit.text.reading import Block, Layout, Source, conllu_names
 from crfkit.text.rows import plural
 
@@ -43,6 +44,11 @@ def evaluate(
     well-formed chunks count, and a label that the scheme does not have is an error.
     """
     names = _candidates(scheme, strict)
+    if not isinstance(outside, str):
+        raise OptionError(f"outside: expected a label, found {shown(outside)}")
+    for name, given in (("gold", gold), ("predicted", predicted)):
+        if not isinstance(given, Iterable):
+            raise DataError(f"{name}: found {shown(given)}, expected a list of lists of labels")
     tally = Tally(_tables(names, strict), raw=scheme == "none", outside=outside.encode())
     golds, predictions = iter(gold), iter(predicted)
     n = 0
@@ -50,9 +56,9 @@ def evaluate(
         guess = next(predictions, None)
         if guess is None:
             raise DataError(f"{plural(n - 1, 'predicted sentence')}, but more gold ones")
-        if isinstance(sentence, str) or isinstance(guess, str):
+        if any(isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable) for labels in (sentence, guess)):
             raise DataError("labels where sentences were expected: pass lists of lists of labels")
-        tally.add(list(sentence), list(guess))
+        tally.add(sentence, guess)
     if next(predictions, None) is not None:
         raise DataError(f"{plural(n, 'gold sentence')}, but more predicted ones")
     tally.finish()

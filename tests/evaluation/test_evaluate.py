@@ -283,3 +283,19 @@ def test_sentences_that_tell_another_length_than_they_have(told):
     assert (scores.tokens, scores.chunks) == (3000, Count(2000, 2000, 2000))
     with pytest.raises(DataError, match=r"^sentence 1: 3000 gold labels, but 2 predicted$"):
         evaluate([liar(told, labels)], [liar(told, ["O", "O"])])
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "message"),
+    [
+        (None, [], "gold: found None, expected a list of lists of labels"),
+        ([], 3, "predicted: found 3, expected a list of lists of labels"),
+        ([3], [3], "labels where sentences were expected"),
+        ([b"O"], [b"O"], "labels where sentences were expected"),
+    ],
+)
+def test_what_is_no_sentence(gold, predicted, message):
+    with pytest.raises(DataError, match=message):
+        evaluate(gold, predicted)
+    with pytest.raises(OptionError, match="outside: expected a label, found None"):
+        evaluate([], [], outside=None)
