@@ -24,7 +24,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from .errors import FileError, ModelFileError
+from .errors import FileError, ModelFileError, OptionError
+from .options import shown
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -34,6 +35,8 @@ if sys.byteorder != "little":
 
 # Not text, and a transfer that "repairs" text damages it.
 MAGIC = b"\x89crfkit\n"
+# What such a transfer makes of it: the first byte re-encoded or without its eighth bit, the line end turned.
+_CONVERTED = tuple(first + b"crfkit" for first in (b"\x89", b"\x09", b"\xc2\x89", b"\xe2\x80\xb0", b"\xef\xbf\xbd", b"?"))
 VERSION = 1
 CHECKPOINT = "checkpoint"  # the "kind" in the header of a file that is no model
 ALIGNMENT = 64
@@ -120,10 +123,10 @@ class ModelFile:
         return self._payload[entry.offset : entry.offset + entry.length].cast(DTYPES[dtype][0])
 
 
-def read(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True) -> ModelFile:
+def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
     """Open a model file and check all of it before any of it is used.
 
-    A path is mapped. A bytes-like object is copied, which aligns the sections and keeps them from changing
+    A path is mapped. A bytes-like object, or what an open file has to give, is copied, which aligns the sections and keeps them from changing
     after the checks. verify=False leaves out the checksums of what is in the sections, so that the time does
     not depend on the size of the file; everything else is checked all the same.
     """
@@ -132,10 +135,15 @@ def read(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True) ->
         data = _map(name)
     else:
         name = "model in memory"
+        if hasattr(path_or_bytes, "read"):
+            name = str(getattr(path_or_bytes, "name", name))
+            path_or_bytes = path_or_bytes.read()
+            if isinstance(path_or_bytes, str):
+                raise FileError(f"{name}: the file is open as text: open it in binary mode")
         try:
             data = _aligned(path_or_bytes)
         except TypeError:
-            raise ModelFileError(f"found {type(path_or_bytes).__name__}, expected the path of a model or its bytes") from None
+            raise ModelFileError(f"found {type(path_or_bytes).__name__}, expected the path of a model, an open file or its bytes") from None
     try:
         start, header, sections = _parse(data)
         if verify:
@@ -145,8 +153,8 @@ def read(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True) ->
     return ModelFile(name, header, sections, data[start:], len(data))
 
 
-def write(path: str | os.PathLike[str], header: dict[str, Any], sections: Mapping[str, Buffer]) -> int:
-    """Write a model file and return its size in bytes.
+def write(path: Any, header: dict[str, Any], sections: Mapping[str, Buffer]) -> int:
+    """Write a model file, to a path or into a file that is open for bytes, and return its size in bytes.
 
     The header is anything JSON can hold, a section a contiguous buffer of one of the DTYPES; what the format
     has no room for is a ValueError or TypeError, before anything is written. The same arguments give the same
@@ -154,8 +162,19 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], sections: Mappin
     was there before is still there.
     """
     parts = _encode(header, sections)
-    with replacing(path) as file:
-        file.writelines(parts)
+    if hasattr(path, "write"):
+        name = getattr(path, "name", "<stream>")
+        try:
+            path.writelines(parts)
+        except TypeError:
+            raise FileError(f"{name}: the file is open as text: open it in binary mode") from None
+        except ValueError as error:  # it is closed
+            raise FileError(f"{name}: cannot be written: {error}") from None
+        except OSError as error:
+            raise FileError(f"{name}: cannot be written: {_reason(error)}") from error
+    else:
+        with replacing(path) as file:
+            file.writelines(parts)
     return sum(len(part) for part in parts)
 
 
@@ -228,9 +247,11 @@ def _canonical(document: Any) -> bytes:
     return text.encode()
 
 
-def _target(path: str | os.PathLike[str]) -> str:
+def _target(path: str | bytes | os.PathLike[Any]) -> str:
     """The path to write to, behind symbolic links; FileError says what is in the way."""
-    name = os.fspath(path)
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise OptionError(f"found {shown(path)}, expected a path or an open file")
+    name = os.fsdecode(path)
     if "\0" in name:
         raise FileError(f"{name!r}: not a file name")
     if not os.path.basename(name) or os.path.isdir(name):
@@ -270,7 +291,7 @@ def _temporary(target: str) -> str:
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def replacing(path: str | bytes | os.PathLike[Any]) -> Iterator[BinaryIO]:
     """A file to write that takes the place of `path` when all is written; until then, and on any failure, what was
     there stays. A device is written to directly. FileError if it cannot be created or written."""
     target = _target(path)
@@ -283,7 +304,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except (FileError, BrokenPipeError):  # a pipe without a reader is not a fault
         raise
     except OSError as error:
-        raise FileError(f"{os.fspath(path)}: cannot be written: {_reason(error)}") from error
+        raise FileError(f"{os.fsdecode(path)}: cannot be written: {_reason(error)}") from error
 
 
 def _locked(file: BinaryIO) -> bool:
@@ -321,12 +342,12 @@ def _created(target: str) -> tuple[str, BinaryIO]:
         file.close()
 
 
-def _replacing(path: str | os.PathLike[str], target: str) -> Iterator[BinaryIO]:
+def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[BinaryIO]:
     try:
         temporary, file = _created(target)
     except OSError as error:
         raise FileError(
-            f"{os.fspath(path)}: cannot create a file in {os.path.dirname(target)}: {_reason(error)};"
+            f"{os.fsdecode(path)}: cannot create a file in {os.path.dirname(target)}: {_reason(error)};"
             " choose another place or change its permissions"
         ) from error
     try:
@@ -425,7 +446,7 @@ def _foreign(start: bytes) -> str:
         return "is empty"
     if MAGIC.startswith(start):
         return f"damaged: truncated to {len(start)} bytes"
-    if b"crfkit" in start[:12]:
+    if start.startswith(_CONVERTED):
         return "damaged: it was transferred as text; transfer it as a binary file"
     for magic, hint in _FOREIGN:
         if start.startswith(magic):

@@ -223,7 +223,10 @@ def test_random_bytes_are_refused(data):
     [
         (b"", "is empty"),
         (b"\x89crf", "damaged: truncated to 4 bytes"),
+        (b"# crfkit\n\nSequence labelling", "a text file; the model is what crfkit learn writes"),
+        (b"crfkit tag", "a text file"),
         (b"\x89crfkit\r\n\1\0\0\0", "transferred as text"),
+        (b"\x09crfkit\n\1\0\0\0", "transferred as text"),
         ("\x89crfkit\n\1\0\0\0".encode(), "transferred as text"),
         (b"lCRF" + bytes(40), "a CRFsuite model"),
         (b"#mdl#2#107356\n", "a Wapiti model"),

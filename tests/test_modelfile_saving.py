@@ -1,5 +1,6 @@
 """Writing model files: they appear whole or not at all, whatever happens, and the old one is safe until then."""
 
+import io
 import os
 import signal
 import subprocess
@@ -10,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import crfkit
 from crfkit import modelfile
-from crfkit.errors import FileError
+from crfkit.errors import FileError, OptionError
 
 
 @pytest.fixture
@@ -249,3 +251,29 @@ def test_a_new_file_that_was_taken_for_a_leftover(model, monkeypatch):
     modelfile.write(model, {"model": "new"}, {})
     assert removed
     assert_only(model, "new")
+
+
+# Files that are open
+
+
+def test_into_and_from_open_files(tmp_path):
+    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template=crfkit.Template.parse("U:%x[0,0]"), max_iter=2)
+    held = io.BytesIO()
+    assert trained.save(held) == len(trained.to_bytes())
+    assert held.getvalue() == trained.to_bytes()
+    trained.save(os.fsencode(tmp_path / "m"))
+    assert (tmp_path / "m").read_bytes() == trained.to_bytes()
+    held.seek(0)
+    assert crfkit.load(held).model.to_bytes() == trained.to_bytes()
+    with open(tmp_path / "m", "rb") as file:
+        assert crfkit.load(file).model.name == str(tmp_path / "m")
+    with pytest.raises(FileError, match="open as text: open it in binary mode"):
+        trained.save(io.StringIO())
+    with pytest.raises(FileError, match="open as text: open it in binary mode"):
+        crfkit.load(io.StringIO("x"))
+    held.close()
+    with pytest.raises(FileError, match="closed file"):
+        trained.save(held)
+    for path in (None, 3, ["m"]):
+        with pytest.raises(OptionError, match="expected a path or an open file"):
+            trained.save(path)
