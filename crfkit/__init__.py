@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from crfkit.evaluation.evaluate import evaluate
     from crfkit.learning.learn import learn, learn_path
 
+    from .decode.constraints import Source
     from .errors import CrfkitError
     from .model import Model
-    from .tagging import Tagger, load
+    from .tagging import Tagger
+    from .template.parsing import Template
 
-__all__ = ["CrfkitError", "Model", "Tagger", "__version__", "evaluate", "learn", "learn_path", "load"]
+__all__ = ["CrfkitError", "Model", "Tagger", "Template", "__version__", "evaluate", "learn", "learn_path", "load"]
 
 # Imported when first asked for: a program that tags need not wait for the trainers.
 _PLACES = {
@@ -32,8 +34,20 @@ _PLACES = {
     "evaluate": "evaluation.evaluate",
     "learn": "learning.learn",
     "learn_path": "learning.learn",
-    "load": "tagging",
+    "Template": "template.parsing",
 }
+
+
+def load(path_or_bytes: Any, *, constraints: Source | None = None, verify: bool = True) -> Tagger:
+    """Open a model file (its path, an open file, or its bytes) for tagging; `load(path).model` is the model itself. Models of
+    CRFsuite, CRF++ and Wapiti are opened too.
+
+    `constraints` forbids sequences of labels, see Tagger. With verify=False opening takes no time, whatever the size; what
+    is used is checked when it is used.
+    """
+    from . import foreign
+
+    return foreign.load(path_or_bytes, verify).tagger(constraints)
 
 
 def __getattr__(name: str) -> Any:

@@ -11,22 +11,23 @@ import array
 import heapq
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from copy import deepcopy
 from functools import cached_property
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, overload
 
 from crfkit import modelfile
-from crfkit.template import dialects
-from crfkit.template.parsing import Template
 from crfkit.weights.history import PADDINGS
 
 from .errors import ModelFileError, OptionError
-from .options import WITH_HISTORY, WITHOUT_PROBABILITIES, make
+from .header import Search, checked, template_of
+from .options import WITHOUT_PROBABILITIES, exactly, plain
+from .tagging import Tagger
 from .version import __version__
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from crfkit.decode.constraints import Source
     from crfkit.features.index import Index
     from crfkit.weights.layout import Layout
 
@@ -35,43 +36,8 @@ Previous = str | tuple[str | None, str | None] | None
 
 LAYOUT_ARRAYS = {"u_ptr": "int64", "u_label": "uint16", "b_ptr": "int64", "b_prev": "uint16", "b_label": "uint16"}
 
-# What the header must hold, and of which type.
-_FIELDS: dict[str, Any] = {
-    "algorithm": str,
-    "attributes": int,
-    "bigram_attributes": int,
-    "column_names": (list, type(None)),
-    "columns": int,
-    "crfkit": str,
-    "features": int,
-    "format": str,
-    "has_tau": bool,
-    "hot": int,
-    "label_column": (int, type(None)),
-    "labels": list,
-    "options": dict,
-    "template": (str, type(None)),
-}
-
-
-@dataclass(frozen=True)
-class Search:
-    """How a model with history finds labels, one after the other."""
-
-    depth: int
-    backward: bool
-
-    @classmethod
-    def of(cls, header: Mapping[str, Any]) -> Search | None:
-        """What the header of a model says; None where labels are found together."""
-        if header["algorithm"] not in WITH_HISTORY:
-            return None
-        options = {name: header["options"].get(name) for name in ("depth", "direction")}
-        try:
-            options = asdict(make(header["algorithm"], options))
-        except OptionError as error:
-            raise ModelFileError(f"the header's options: {error}") from None
-        return cls(options["depth"], options["direction"] == "backward")
+# What a model reads from its file by itself. Other attributes are those of a subclass, and are pickled.
+_OWN = {"name", "sections", "verified", "template", "search", "index", "layout", "weights", "_header", "_attribute_names"}
 
 
 class Model:
@@ -81,7 +47,8 @@ class Model:
         from crfkit.features.index import Index
         from crfkit.weights.layout import Layout
 
-        self.name, self.header, self.sections, self.verified = name, _checked(header), sections, verify
+        self._header = header = checked(deepcopy(header))
+        self.name, self.sections, self.verified = name, sections, verify
         try:
             self.template = template_of(header)
             self.search = Search.of(header)
@@ -91,7 +58,7 @@ class Model:
             tables: list[Any] = [self._numbers(f"layout.{name}", dtype) for name, dtype in LAYOUT_ARRAYS.items()]
             tables.append(self._history())
             self.layout: Layout = Layout.from_sections(
-                len(self.labels),
+                len(header["labels"]),
                 header["has_tau"],
                 header["hot"],
                 *tables,
@@ -120,7 +87,7 @@ class Model:
         code, size = modelfile.DTYPES[dtype]
         if section.nbytes % size:
             raise ModelFileError(f"section {name!r} is not made of {dtype}")
-        return section.cast("B").cast(code)
+        return section.toreadonly().cast("B").cast(code)
 
     def _history(self) -> memoryview | None:
         """The labels that features see before the last one, where there are such features."""
@@ -128,29 +95,44 @@ class Model:
         if name not in self.sections:
             return None
         if self.search is None:
-            raise ModelFileError(f"section {name!r} in a model of {self.header['algorithm']}")
+            raise ModelFileError(f"section {name!r} in a model of {self._header['algorithm']}")
         return self._numbers(name, "uint16")
 
     @property
+    def header(self) -> dict[str, Any]:
+        """What the file says of itself: algorithm, options, labels, template, counts; a copy."""
+        return deepcopy(self._header)
+
+    @property
     def labels(self) -> list[str]:
-        """The labels, in bytewise order; their places are their numbers."""
-        return self.header["labels"]
+        """The labels, in bytewise order; their places are their numbers. A copy."""
+        return list(self._header["labels"])
 
     @property
     def has_probabilities(self) -> bool:
         """Whether the scores are logarithms of unnormalised probabilities."""
-        return self.header["algorithm"] not in WITHOUT_PROBABILITIES
+        return self._header["algorithm"] not in WITHOUT_PROBABILITIES
 
-    def save(self, path: str | os.PathLike[str]) -> int:
-        """Write the model; returns the bytes written. What was there before stays whole until all is written."""
-        return modelfile.write(path, self.header, self.sections)
+    def tagger(self, constraints: Source | None = None) -> Tagger:
+        """The model at work: `model.tagger().tag(rows)`."""
+        return Tagger(self, constraints)
+
+    def save(self, file: Any) -> int:
+        """Write the model to a path, or to a file that is open for bytes; returns the bytes written. What stood at the path
+        before stays whole until all is written."""
+        return modelfile.write(file, self._header, self.sections)
 
     def to_bytes(self) -> bytes:
         """The bytes that `save` writes."""
-        return modelfile.dumps(self.header, self.sections)
+        return modelfile.dumps(self._header, self.sections)
 
     def __reduce__(self):
-        return load, (self.to_bytes(),)
+        others = {name: value for name, value in vars(self).items() if name not in _OWN}
+        return _again, (type(self), self.to_bytes(), self.name), others or None
+
+    def __repr__(self) -> str:
+        header = self._header
+        return f"<{type(self).__name__} {self.name}: {header['algorithm']}, {len(header['labels'])} labels, {header['features']:,} features>"
 
     def features(self) -> Iterator[tuple[str | None, Previous, str, float]]:
         """Every feature of a weight other than zero: (attribute, previous label or None, label, weight).
@@ -158,7 +140,7 @@ class Model:
         Attribute None stands for the plain pair of labels. A feature with history has a pair for the previous label: the
         labels of the token before the last one and of the last one, None for any and _B-1, _B-2 before the sentence.
         """
-        names = self.labels
+        names = self._header["labels"]
         history = [*names, *PADDINGS, None]  # for -1
         for kind, attribute, previous, label, weight in self.layout.features(self.weights):
             text = None if kind == "T" else self._attribute_names[kind != "U"][attribute]
@@ -167,38 +149,50 @@ class Model:
             else:
                 yield text, None if kind == "U" else names[previous], names[label], weight
 
-    def dump(self, file: str | os.PathLike[str] | IO[str] | None = None, *, top: int | None = None, attribute: str | None = None) -> str | None:
+    @overload
+    def dump(self, file: None = None, *, top: int | None = None, attribute: str | None = None) -> str: ...
+    @overload
+    def dump(self, file: str | bytes | os.PathLike[Any] | IO[Any], *, top: int | None = None, attribute: str | None = None) -> None: ...
+    def dump(self, file: Any = None, *, top: int | None = None, attribute: str | None = None) -> str | None:
         """The weights other than zero as text, as `crfkit dump` prints them: attribute, previous label, label and weight
         between tabs. Written to a path or an open file; returned where none is given.
 
-        `top`: only so many, of greatest absolute value, greatest first. `attribute`: only those of this one ("*": of
-        plain label pairs).
+        `top`: only so many, of greatest absolute value, greatest first. `attribute`: only those of this one, written as in
+        the text ("*": of plain label pairs).
         """
+        lines = self.dump_lines(top, attribute)
         if file is None:
-            return "".join(self.dump_lines(top, attribute))
-        if isinstance(file, (str, os.PathLike)):
+            return "".join(lines)
+        if not hasattr(file, "write"):
             with modelfile.replacing(file) as output:
-                output.writelines(line.encode() for line in self.dump_lines(top, attribute))
+                output.writelines(line.encode() for line in lines)
         else:
-            file.writelines(self.dump_lines(top, attribute))
+            try:
+                file.write("")
+            except TypeError:  # open for bytes
+                file.writelines(line.encode() for line in lines)
+            else:
+                file.writelines(lines)
         return None
 
     def dump_lines(self, top: int | None = None, attribute: str | None = None) -> Iterator[str]:
         """The lines of `dump`."""
+        top = plain(top)
         if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
-            raise OptionError(f"top: expected a whole number of at least 1, found {top!r}")
+            raise OptionError(f"top: expected a whole number of at least 1, found {exactly(top)}")
         features = self.features()
         if attribute is not None:
-            wanted = None if attribute == "*" else attribute
-            features = iter([feature for feature in features if feature[0] == wanted])
+            features = iter([feature for feature in features if (ANY_ATTRIBUTE if feature[0] is None else _escaped(feature[0])) == attribute])
         if top is not None:
             features = iter(heapq.nlargest(top, features, key=lambda feature: abs(feature[3])))
         found = False
         for name, previous, label, weight in features:
-            if isinstance(previous, tuple):
-                previous = " ".join("#" if before is None else before for before in previous)
             found = True
-            yield f"{'*' if name is None else name}\t{'#' if previous is None else previous}\t{label}\t{weight:.7g}\n"
+            if isinstance(previous, tuple):
+                before = " ".join(NO_LABEL if one is None else _escaped(one).replace(" ", "\\s") for one in previous)
+            else:
+                before = NO_LABEL if previous is None else _escaped(previous)
+            yield f"{ANY_ATTRIBUTE if name is None else _escaped(name)}\t{before}\t{_escaped(label)}\t{weight:.9g}\n"
         if attribute is not None and not found:
             raise OptionError(f"{self.name}: no weights for the attribute {attribute!r}")
 
@@ -208,44 +202,14 @@ class Model:
         return of_u, of_b
 
 
-def _checked(header: dict[str, Any]) -> dict[str, Any]:
-    if header.get("kind") == modelfile.CHECKPOINT:
-        raise ModelFileError("is a checkpoint of a training run, not a model; crfkit learn --resume goes on with it")
-    for name, kind in _FIELDS.items():
-        if name not in header or not isinstance(header[name], kind) or (kind is not bool and isinstance(header[name], bool)):
-            raise ModelFileError(f"the header's field {name!r} is missing or not what it should be")
-    labels = header["labels"]
-    if not labels or not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
-        raise ModelFileError("the header's labels are not different names")
-    if any(not label or set(label) & set("\t\r\n\0") for label in labels):
-        raise ModelFileError("a label of the header is empty, or holds a tab or a line end")
-    names, label = header["column_names"], header["label_column"]
-    if names is not None and not (all(isinstance(name, str) for name in names) and len(set(names)) == len(names)):
-        raise ModelFileError("the header's names of columns are not different names")
-    if label is not None and not 0 <= label < len(names or ()):
-        raise ModelFileError("the header names a column of labels that does not exist")
-    if header["format"] not in ("columns", "conllu", "crfsuite"):
-        raise ModelFileError(f"the header names an unknown format, {header['format']!r}")
-    return header
+# In a dump: what stands for no attribute, and for no previous label. An attribute or a label of that name gets a backslash.
+ANY_ATTRIBUTE, NO_LABEL = "*", "#"
+_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
-def template_of(header: Mapping[str, Any]) -> Template | None:
-    """The template that the header of a model holds."""
-    from .errors import TemplateError
-
-    text, column_names = header["template"], header["column_names"]
-    if text is None:
-        return None
-    try:
-        if header.get("dialect") is not None:
-            return dialects.parse(text, header["dialect"])
-        names = {name: number for number, name in enumerate(column_names or ())}
-        template = Template.parse(text, columns=names)
-    except (TemplateError, TypeError, ValueError) as error:
-        raise ModelFileError(f"the template in the header cannot be read: {error}") from None
-    if column_names is not None and max(template.columns, default=-1) >= len(column_names):
-        raise ModelFileError("the template in the header uses a column without a name, the others have names")
-    return replace(template, by_string=header.get("by_string") is True)
+def _escaped(name: str) -> str:
+    """An attribute or a label in a dump, in whose lines it can be mistaken for nothing else."""
+    return "\\" + name if name in (ANY_ATTRIBUTE, NO_LABEL) else name.translate(_ESCAPES)
 
 
 def build(layout: Layout, weights: array.array, builder: Any, header: dict[str, Any]) -> Model:
@@ -269,13 +233,25 @@ def build(layout: Layout, weights: array.array, builder: Any, header: dict[str, 
     return Model(header, sections)
 
 
-def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True) -> Model:
-    """Open a model file, or the bytes of one, and check it. With verify=False the time does not depend on its
-    size; what is used is then checked when it is used."""
-    file = modelfile.read(path_or_bytes, verify=verify)
+def load(path_or_bytes: Any, verify: bool = True) -> Model:
+    """Open a model file (its path, an open file, or its bytes) and check it. With verify=False the time does not depend
+    on its size; what is used is then checked when it is used."""
+    return _read(Model, modelfile.read(path_or_bytes, verify=verify), verify)
+
+
+def _read(cls: type[Model], file: modelfile.ModelFile, verify: bool = True) -> Model:
     sections = {name: file.section(name, entry.dtype) for name, entry in file.sections.items()}
+    model = cls.__new__(cls)
     try:
-        return Model(file.header, sections, file.name, verify=verify)
+        Model.__init__(model, file.header, sections, file.name, verify=verify)
     except ModelFileError as error:
         reason = str(error)
         raise ModelFileError(reason if reason.startswith(file.name) else f"{file.name}: {reason}") from None
+    return model
+
+
+def _again(cls: type[Model], data: bytes, name: str) -> Model:
+    """A model that was pickled; what its class adds comes with its state."""
+    file = modelfile.read(data)
+    file.name = name
+    return _read(cls, file)

@@ -1,115 +1,149 @@
 """Tagging: a model at work on sentences and files.
 
-A sentence is a list of rows (an iterator of them will do), a row a list of columns (str): those that the model's template reads; further columns
+A sentence is a list of rows, a row a list of columns (str): those that the model's template reads; further columns
 are passed over. For a model trained on attribute lines (format "crfsuite") a row lists attributes: their names, or
-pairs (name, value).
+pairs (name, value). Arrays, tuples and iterators are as good as lists.
 """
 
 from __future__ import annotations
 
-import os
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import cached_property
-from itertools import chain, islice
 from math import exp
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload, runtime_checkable
 
+from crfkit.decode.constraints import Constraints, Source, constraints_of
 from crfkit.decode.decoder import Decoder, Scratch, gold_labels
 from crfkit.decode.printing import Printer
-from crfkit.template.parsing import Template
 from crfkit.text.rows import Rows
 
 from .errors import DataError, OptionError, TemplateError, UnsupportedError
-from .model import Search, template_of
-from .options import MOST_THREADS, WITHOUT_PROBABILITIES, plain, shown
+from .header import Search, template_of
+from .options import WITHOUT_PROBABILITIES, plain, shown
+from .parallel import in_order, threads_of
 
 if TYPE_CHECKING:
     import numpy
 
     from crfkit.features.tables import Features
+    from crfkit.template.parsing import Template
     from crfkit.text.reading import Block
     from crfkit.text.reading import Layout as Columns
     from crfkit.weights.layout import Layout
 
-    from .model import Model
-
-T = TypeVar("T")
 R = TypeVar("R")
-Sentence = Sequence[Sequence[Any]]
-Allowed = Sequence["str | Iterable[str] | None"]
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Collection(Protocol[T_co]):
+    """A list, a tuple, an array, a mapping and the like; not a str, whose items are of its own kind."""
+
+    def __contains__(self, value: object, /) -> bool: ...
+    def __iter__(self) -> Iterator[T_co]: ...
+
+
+Row = Collection[Any] | Iterator[Any]
+Sentence = Collection[Row] | Iterator[Row]
+Labels = Collection[str] | Iterator[str]
+Allowed = Collection[str | Labels | None] | Iterator[str | Labels | None]
+Question = Callable[[Scratch | None, Rows], R]
 
 SENTENCES_AT_ONCE = 64
+
+# What a tagger makes of its model by itself. Other attributes are those of a subclass, and are pickled.
+_OWN = {"model", "constraints", "_header", "_needs", "_decoders", "_scratches", "_template"}
+
+
+@runtime_checkable
+class Trained(Protocol):
+    """What a tagger needs of a model."""
+
+    name: str
+    verified: bool
+    index: Any
+    layout: Any
+    weights: Any
+
+    @property
+    def header(self) -> dict[str, Any]: ...
 
 
 class Tagger:
     """A model, ready to label sentences. One tagger may serve any number of threads at once.
 
-    `constraints` forbids sequences of labels: a scheme (bio, iobes, ...), "auto" for that of the model's labels, or
-    the path of a file of pairs; see crfkit.constraints.
+    `constraints` forbids sequences of labels: a scheme (bio, iobes, ...), "auto" for that of the model's labels, the path
+    of a file of pairs, its text, or the pairs themselves: [("B", "I"), ...]; see crfkit.decode.constraints.
 
     The methods on one sentence take `allowed`: for each row None, a label, or several labels. All else is then
     impossible, and probabilities are conditional on that.
     """
 
-    def __init__(self, model: Model, constraints: str | os.PathLike[str] | None = None):
-        self.model: Model | None = model
-        self.constraints = constraints
-        self._set_up(model.header, model.index, model.layout, model.weights, model.verified)
+    def __init__(self, model: Trained | Tagger, constraints: Source | None = None):
+        trained = model.model if isinstance(model, Tagger) else model
+        if not isinstance(trained, Trained):
+            raise OptionError(f"model: found {shown(model)}, expected a Model; crfkit.load opens a file and gives a Tagger")
+        self.model: Any = trained
+        self._set_up(trained.header, trained.index, trained.layout, trained.weights, trained.verified, constraints)
 
     @classmethod
     def of_parts(cls, header: Mapping[str, Any], index: Features, layout: Layout, weights: Any) -> Tagger:
         """A tagger of weights that are still being learned."""
         self = cls.__new__(cls)
-        self.model = self.constraints = None
-        self._set_up(header, index, layout, weights, True)
+        self.model = None
+        self._set_up(deepcopy(dict(header)), index, layout, weights, True, None)
         return self
 
-    def _set_up(self, header: Mapping[str, Any], index: Features, layout: Layout, weights: Any, verified: bool) -> None:
-        limits = None
-        if self.constraints is not None:
-            from crfkit.decode.constraints import constraints
-
-            limits = constraints(self.constraints, header["labels"])
-        self.header = header
+    def _set_up(
+        self, header: dict[str, Any], index: Features, layout: Layout, weights: Any, verified: bool, limits: Source | None
+    ) -> None:
+        self._header = header
+        self.constraints: Constraints | None = None if limits is None else constraints_of(limits, header["labels"])
         self._needs = max(index.plan.columns, default=-1) + 1
         search = Search.of(header) or Search(-1, False)
         decoder = Decoder(
             index, layout, weights, header["labels"],
-            verified=verified, constraints=limits, depth=search.depth, backward=search.backward,
+            verified=verified, constraints=self.constraints, depth=search.depth, backward=search.backward,
         )  # fmt: skip
         self._scratches: dict[tuple[int, ...] | None, list[Scratch]] = {None: []}
         self._decoders: dict[tuple[int, ...] | None, Decoder] = {None: decoder}
 
     @cached_property
     def _template(self) -> Template | None:
-        return template_of(self.header)
+        return template_of(self._header)
 
     def __reduce__(self):
         if self.model is None:
             raise TypeError("a tagger of weights that are being learned cannot be pickled")
-        return type(self), (self.model, self.constraints)
+        others = {name: value for name, value in vars(self).items() if name not in _OWN}
+        return _again, (type(self), self.model, self.constraints), others or None
 
     def __repr__(self) -> str:
         name = self.model.name if self.model is not None else "in training"
-        return f"<Tagger {name}: {self.header['algorithm']}, {len(self.labels)} labels>"
+        limits = "" if self.constraints is None else f", constraints {self.constraints.name}"
+        return f"<{type(self).__name__} {name}: {self._header['algorithm']}, {len(self._header['labels'])} labels{limits}>"
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What the model says of itself; a copy."""
+        return deepcopy(self._header)
 
     @property
     def labels(self) -> list[str]:
-        """The labels, in bytewise order."""
-        return list(self.header["labels"])
+        """The labels, in bytewise order; a copy."""
+        return list(self._header["labels"])
 
     @property
     def has_probabilities(self) -> bool:
         """Whether scores are logarithms of unnormalised probabilities."""
-        return self.header["algorithm"] not in WITHOUT_PROBABILITIES
+        return self._header["algorithm"] not in WITHOUT_PROBABILITIES
 
     def need_probabilities(self, wanted: str) -> None:
         """UnsupportedError unless the model has them."""
         if not self.has_probabilities:
             raise UnsupportedError(
-                f"{wanted} asks for probabilities, which a model trained by {self.header['algorithm']} does not have: "
+                f"{wanted} asks for probabilities, which a model trained by {self._header['algorithm']} does not have: "
                 "its scores only say which labels are best. Train with another algorithm, such as lbfgs or sgd"
             )
 
@@ -120,112 +154,175 @@ class Tagger:
         there are constraints, those of the greatest sum of them."""
         if posterior:
             self.need_probabilities("posterior=True")
-        rows = _listed(rows, "a sentence")
-        if len(rows) == 0:
-            return []
-        with self._taken(rows, allowed) as (scratch, parsed):
-            return scratch.best_labels(parsed, posterior)
+        return self._one(rows, allowed, lambda scratch, parsed: [] if scratch is None else scratch.best_labels(parsed, posterior))
 
-    def nbest(self, rows: Sentence, n: int, *, allowed: Allowed | None = None) -> list[tuple[float, list[str]]]:
-        """The n best sequences of labels with their probabilities, best first; fewer if there are no more."""
-        n = plain(n)
-        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n < 2**31:
-            raise OptionError(f"n: expected a whole number of at least 1, found {n!r}")
-        self.need_probabilities("nbest")
-        rows = _listed(rows, "a sentence")
-        if len(rows) == 0:
-            return [(1.0, [])]
-        with self._taken(rows, allowed) as (scratch, parsed):
-            paths = scratch.best_paths(parsed, n)
-            log_z = scratch.log_z(parsed)
-            return [(exp(score - log_z), labels) for score, labels in paths]
+    def nbest(self, rows: Sentence, n: int, *, allowed: Allowed | None = None, log: bool = False) -> list[tuple[float, list[str]]]:
+        """The n best sequences of labels with their probabilities, best first; fewer if there are no more.
 
-    def marginals(self, rows: Sentence, *, allowed: Allowed | None = None) -> numpy.ndarray:
-        """Probability of label j at row t, as an array [t, j]."""
-        import numpy
+        log: with the logarithms of the probabilities, which tell long sentences apart where probabilities are 0.0.
+        """
+        return self._one(rows, allowed, self._paths(n, log))
 
-        self.need_probabilities("marginals")
-        rows = _listed(rows, "a sentence")
-        array = numpy.empty((len(rows), len(self.labels)))
-        if len(rows):
-            with self._taken(rows, allowed) as (scratch, parsed):
-                scratch.log_z(parsed)
-                scratch.fill_nodes(array)
-        return array
+    @overload
+    def marginals(self, rows: Sentence, *, allowed: Allowed | None = None, named: Literal[False] = False) -> numpy.ndarray: ...
+    @overload
+    def marginals(self, rows: Sentence, *, allowed: Allowed | None = None, named: Literal[True]) -> list[dict[str, float]]: ...
+    def marginals(self, rows: Sentence, *, allowed: Allowed | None = None, named: bool = False) -> Any:
+        """Probability of label j at row t, as an array [t, j]; with `named` as a dict {label: probability} for each row."""
+        return self._one(rows, allowed, self._nodes(named))
 
     def edge_marginals(self, rows: Sentence, *, allowed: Allowed | None = None) -> numpy.ndarray:
         """Probability of label i at row t and label j at row t+1, as an array [t, i, j]."""
         import numpy
 
         self.need_probabilities("edge_marginals")
-        rows = _listed(rows, "a sentence")
-        array = numpy.empty((max(len(rows) - 1, 0), len(self.labels), len(self.labels)))
-        if len(rows) > 1:
-            with self._taken(rows, allowed) as (scratch, parsed):
+        width = len(self._header["labels"])
+
+        def answer(scratch: Scratch | None, parsed: Rows) -> numpy.ndarray:
+            array = numpy.empty((0 if scratch is None else scratch.length - 1, width, width))
+            if scratch is not None and scratch.length > 1:
                 scratch.log_z(parsed)
                 scratch.fill_edges(array)
-        return array
+            return array
 
-    def probability(self, rows: Sentence, labels: Sequence[str], *, allowed: Allowed | None = None) -> float:
-        """The probability of a sequence of labels."""
+        return self._one(rows, allowed, answer)
+
+    def probability(self, rows: Sentence, labels: Labels, *, allowed: Allowed | None = None) -> float:
+        """The probability of a sequence of labels; 0.0 where it is too small for a float, see `log_probability`."""
         self.need_probabilities("probability")
+        return exp(self.log_probability(rows, labels, allowed=allowed))
+
+    def log_probability(self, rows: Sentence, labels: Labels, *, allowed: Allowed | None = None) -> float:
+        """The natural logarithm of the probability of a sequence of labels; -inf if it is impossible."""
+        self.need_probabilities("log_probability")
         rows = _listed(rows, "a sentence")
         ids = self._ids(rows, labels)
-        if len(rows) == 0:
-            return 1.0
-        with self._taken(rows, allowed) as (scratch, parsed):
-            score = scratch.score_of(ids)
-            return exp(score - scratch.log_z(parsed))
+        return self._one(rows, allowed, lambda scratch, parsed: 0.0 if scratch is None else scratch.score_of(ids) - scratch.log_z(parsed))
 
-    def score(self, rows: Sentence, labels: Sequence[str]) -> float:
+    def log_z(self, rows: Sentence, *, allowed: Allowed | None = None) -> float:
+        """The natural logarithm of the sum of exp(score) over all sequences of labels: log_probability is score - log_z."""
+        self.need_probabilities("log_z")
+        return self._one(rows, allowed, lambda scratch, parsed: 0.0 if scratch is None else scratch.log_z(parsed))
+
+    def score(self, rows: Sentence, labels: Labels) -> float:
         """The score of a sequence of labels: the sum of the weights of its features; -inf if it is forbidden."""
         rows = _listed(rows, "a sentence")
         ids = self._ids(rows, labels)
-        if len(rows) == 0:
-            return 0.0
-        with self._taken(rows, None) as (scratch, _):
-            return scratch.score_of(ids)
+        return self._one(rows, None, lambda scratch, _: 0.0 if scratch is None else scratch.score_of(ids))
 
-    # Many sentences
+    # Many sentences, on threads (0: one for each processor)
 
-    def tag_many(self, sentences: Iterable[Sentence], threads: int = 0) -> list[list[str]]:
-        """The labels of each sentence. threads 0: one for each processor."""
-        sentences = [_listed(sentence, "a sentence") for sentence in _listed(sentences, "sentences")]
-        _check_threads(threads)
-        rows = self._parsed([sentence for sentence in sentences if len(sentence)])
-        found = iter(self._labels_of(rows, self._key(rows.n_columns, None), threads))
-        return [next(found) if len(sentence) else [] for sentence in sentences]
+    def tag_many(self, sentences: Iterable[Sentence], threads: int = 0, *, posterior: bool = False) -> list[list[str]]:
+        """The labels of each sentence, as of `tag`."""
+        threads = threads_of(threads)
+        if posterior:
+            self.need_probabilities("posterior=True")
+        rows, places = self._parsed_all(sentences)
+        labels = self._labels_of(rows, self._key(rows.n_columns, None), threads, posterior)
+        return [[] if place is None else labels[place] for place in places]
 
-    def tag_with_gold(self, data: Any, threads: int = 0) -> tuple[list[list[str]], list[list[str]]]:
-        """The labels that stand in the data (a path, paths, or sentences with the label last), and the model's."""
+    def nbest_many(self, sentences: Iterable[Sentence], n: int, threads: int = 0, *, log: bool = False) -> list[list[tuple[float, list[str]]]]:
+        """The n best sequences of labels of each sentence, as of `nbest`."""
+        return self._each(sentences, threads, self._paths(n, log))
+
+    def marginals_many(self, sentences: Iterable[Sentence], threads: int = 0, *, named: bool = False) -> list[Any]:
+        """The marginal probabilities of each sentence, as of `marginals`."""
+        return self._each(sentences, threads, self._nodes(named))
+
+    def tag_with_gold(self, data: Any, threads: int = 0, *, comments: bool = False) -> tuple[list[list[str]], list[list[str]]]:
+        """The labels that stand in the data (a path, paths, or sentences with the label last), and the model's.
+
+        comments: lines of a file that begin with '#' are no tokens."""
         from crfkit.text.sources import listed, parsed_blocks
 
-        _check_threads(threads)
+        threads = threads_of(threads)
         gold: list[list[str]] = []
         predicted: list[list[str]] = []
-        label, names = self.header["label_column"], self.header["column_names"]
-        last = names[-1] if names is not None and len(names) == self.header["columns"] else None
-        for rows, layout in parsed_blocks(listed(data), self.header["format"], None if label is None else names[label], last):
+        form, label, names = self._header["format"], self._header["label_column"], self._header["column_names"]
+        last = names[-1] if names is not None and len(names) == self._header["columns"] else None
+        for rows, layout in parsed_blocks(listed(data), form, None if label is None else names[label], last, comments):
             by_place = label is None and (last is None or layout.names is None)
-            if by_place and self.header["format"] == "columns" and layout.n_cols not in (0, self.header["columns"]):
-                expected = f"expected {self.header['columns']} as in the training data, the label last"
+            if by_place and form == "columns" and layout.n_cols not in (0, self._header["columns"]):
+                expected = f"expected {self._header['columns']} as in the training data, the label last"
                 raise DataError(f"found {layout.n_cols} columns, {expected}", layout.path, layout.line)
             gold += gold_labels(rows)
             predicted += self._labels_of(rows, self._key(layout.n_cols, layout), threads)
         return gold, predicted
 
-    def text(self, blocks: Iterable[Block], printer: Printer, *, partial: bool = False, threads: int = 0) -> Iterator[bytes]:
+    def text(
+        self, blocks: Iterable[Block], printer: Printer, *, partial: bool = False, comments: bool = False, threads: int = 0
+    ) -> Iterator[bytes]:
         """Blocks of the model's format, labelled; in order, and the same for any number of threads."""
-        form = self.header["format"]
-        label = self.header["label_column"] if partial and form == "conllu" else None
+        form = self._header["format"]
+        label = self._header["label_column"] if partial and form == "conllu" else None
 
         def work(block: Block) -> bytes:
-            rows = Rows(form, label)
+            rows = Rows(form, label, comments=comments)
             rows.parse(block)
             with self._scratch(self._key(block.layout.n_cols - (partial and form == "columns"), block.layout)) as scratch:
                 return printer.text(scratch, rows)
 
-        return in_order(work, blocks, threads or available_cpus())
+        return in_order(work, blocks, threads_of(threads))
+
+    # Questions
+
+    def _paths(self, n: Any, log: bool) -> Question[list[tuple[float, list[str]]]]:
+        """The n best paths."""
+        n = plain(n)
+        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n < 2**31:
+            raise OptionError(f"n: expected a whole number of at least 1, found {shown(n) if isinstance(n, int) else repr(n)}")
+        self.need_probabilities("nbest")
+
+        def answer(scratch: Scratch | None, parsed: Rows) -> list[tuple[float, list[str]]]:
+            if scratch is None:
+                return [(0.0 if log else 1.0, [])]
+            paths = scratch.best_paths(parsed, n)
+            log_z = scratch.log_z(parsed)
+            return [(score - log_z if log else exp(score - log_z), labels) for score, labels in paths]
+
+        return answer
+
+    def _nodes(self, named: bool) -> Question[Any]:
+        """The marginals of labels."""
+        import numpy
+
+        self.need_probabilities("marginals")
+        names = self._header["labels"]
+
+        def answer(scratch: Scratch | None, parsed: Rows) -> Any:
+            array = numpy.empty((0 if scratch is None else scratch.length, len(names)))
+            if scratch is not None:
+                scratch.log_z(parsed)
+                scratch.fill_nodes(array)
+            return [dict(zip(names, row, strict=True)) for row in array.tolist()] if named else array
+
+        return answer
+
+    def _one(self, rows: Sentence, allowed: Allowed | None, question: Question[R]) -> R:
+        """The answer for one sentence."""
+        rows = _listed(rows, "a sentence")
+        mask = None if allowed is None else self._mask(allowed, len(rows))
+        parsed = self._parsed([rows])
+        if not rows:
+            return question(None, parsed)
+        with self._scratch(self._key(parsed.n_columns, None)) as scratch:
+            scratch.take(parsed, 0, mask)
+            return question(scratch, parsed)
+
+    def _each(self, sentences: Iterable[Sentence], threads: int, question: Question[R]) -> list[R]:
+        """The answers for several."""
+        threads = threads_of(threads)
+        parsed, places = self._parsed_all(sentences)
+        key = self._key(parsed.n_columns, None)
+
+        def work(place: int | None) -> R:
+            if place is None:
+                return question(None, parsed)
+            with self._scratch(key) as scratch:
+                scratch.take(parsed, place)
+                return question(scratch, parsed)
+
+        return list(in_order(work, places, threads))
 
     # Inside
 
@@ -242,18 +339,9 @@ class Tagger:
         finally:
             free.append(scratch)
 
-    @contextmanager
-    def _taken(self, rows: Sentence, allowed: Allowed | None) -> Iterator[tuple[Scratch, Rows]]:
-        """A scratch with the scored sentence."""
-        parsed = self._parsed([rows])
-        mask = None if allowed is None else self._mask(allowed, len(rows))
-        with self._scratch(self._key(parsed.n_columns, None)) as scratch:
-            scratch.take(parsed, mask)
-            yield scratch, parsed
-
-    def _parsed(self, sentences: list[Sentence]) -> Rows:
-        rows = Rows(self.header["format"])
-        if self.header["format"] == "crfsuite":
+    def _parsed(self, sentences: list[list[Any]]) -> Rows:
+        rows = Rows(self._header["format"])
+        if self._header["format"] == "crfsuite":
             from crfkit.text.items import attribute_lines
             from crfkit.text.reading import Block
 
@@ -262,18 +350,29 @@ class Tagger:
             rows.fill(sentences)
         return rows
 
-    def _labels_of(self, rows: Rows, key: tuple[int, ...] | None, threads: int) -> list[list[str]]:
+    def _parsed_all(self, sentences: Iterable[Sentence]) -> tuple[Rows, list[int | None]]:
+        """Sentences, parsed together, so that an error says which of them it is; and the place of each, None for an empty
+        one. Attribute lines are text, where empty sentences leave no trace."""
+        given = [_listed(sentence, "a sentence") for sentence in _listed(sentences, "sentences")]
+        places: list[int | None] = []
+        place = 0
+        for sentence in given:
+            places.append(place if sentence else None)
+            place += bool(sentence) or self._header["format"] != "crfsuite"
+        return self._parsed(given), places
+
+    def _labels_of(self, rows: Rows, key: tuple[int, ...] | None, threads: int, posterior: bool = False) -> list[list[str]]:
         def work(first: int) -> list[list[str]]:
             with self._scratch(key) as scratch:
-                return scratch.labels_of(rows, first, min(first + SENTENCES_AT_ONCE, len(rows)))
+                return scratch.labels_of(rows, first, min(first + SENTENCES_AT_ONCE, len(rows)), posterior)
 
         starts = range(0, len(rows), SENTENCES_AT_ONCE)
-        return [labels for part in in_order(work, starts, min(threads or available_cpus(), len(starts))) for labels in part]
+        return [labels for part in in_order(work, starts, min(threads, len(starts))) for labels in part]
 
     def _key(self, n_columns: int, layout: Columns | None) -> tuple[int, ...] | None:
         """Which decoder reads these columns: None if they stand where they stood in training. DataError if the
         model needs columns that are not there."""
-        own = self.header["column_names"]
+        own = self._header["column_names"]
         names = None if layout is None else layout.names
         if own is not None and names is not None:
             return self._reordered(own, names, layout)
@@ -306,93 +405,40 @@ class Tagger:
             self._decoders[key] = self._decoders[None].with_columns(key)
         return key
 
-    def _ids(self, rows: Sentence, labels: Sequence[str]) -> list[int]:
-        labels = _listed(labels, "labels")
-        if len(labels) != len(rows):
-            raise DataError(f"found {len(labels)} labels, expected {len(rows)}: one for each row")
-        return self._decoders[None].label_ids(labels)
+    def _ids(self, rows: list[Any], labels: Labels) -> list[int]:
+        found = _listed(labels, "labels")
+        if len(found) != len(rows):
+            raise DataError(f"found {len(found)} labels, expected {len(rows)}: one for each row")
+        return self._decoders[None].label_ids(found)
 
     def _mask(self, allowed: Allowed, n: int) -> bytes:
-        allowed = _listed(allowed, "allowed labels for each row")
-        if len(allowed) != n:
-            raise DataError(f"allowed: found {len(allowed)} entries, expected {n}: one for each row")
-        width = len(self.labels)
+        """Flags [n][labels] of what is allowed."""
+        entries = _listed(allowed, "allowed labels for each row")
+        if len(entries) != n:
+            raise DataError(f"allowed: found {len(entries)} entries, expected {n}: one for each row")
+        width = len(self._header["labels"])
         mask = bytearray(n * width)
-        for t, labels in enumerate(allowed):
-            if labels is None:
+        for t, entry in enumerate(entries):
+            if entry is None:
                 mask[t * width : (t + 1) * width] = b"\1" * width
-            else:
-                for j in self._decoders[None].label_ids([labels] if isinstance(labels, str) else _listed(labels, "labels")):
-                    mask[t * width + j] = 1
+                continue
+            labels = [entry] if isinstance(entry, str) else _listed(entry, "labels")
+            if not labels:
+                raise DataError(f"allowed: entry {t + 1} has no labels: expected one or more, or None for any label")
+            for j in self._decoders[None].label_ids(labels):
+                mask[t * width + j] = 1
         return bytes(mask)
 
 
-def _listed(found: Any, expected: str) -> Any:
+def _again(cls: type[Tagger], model: Any, constraints: Constraints | None) -> Tagger:
+    """A tagger that was pickled; what its class adds comes with its state."""
+    tagger = cls.__new__(cls)
+    Tagger.__init__(tagger, model, constraints)
+    return tagger
+
+
+def _listed(found: Any, expected: str) -> list[Any]:
     """A list of it, made once: what tells its length need not give as many."""
     if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
         raise DataError(f"found {shown(found)}, expected {expected}")
     return list(found)
-
-
-def _check_threads(threads: Any) -> None:
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
-        raise OptionError(f"threads: expected a whole number of at least 0, found {shown(threads)}")
-
-
-def load(
-    path_or_bytes: Any, *, constraints: str | os.PathLike[str] | None = None, verify: bool = True
-) -> Tagger:
-    """Open a model file, or the bytes of one, for tagging; models of CRFsuite, CRF++ and Wapiti, too. With verify=False that takes no time, whatever the
-    size; what is used is checked when it is used."""
-    from crfkit import foreign
-
-    return Tagger(foreign.load(path_or_bytes, verify), constraints)
-
-
-def available_cpus() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
-    """What `work` makes of each item, in the items' order. Several threads work on a few items ahead of what has
-    been taken; an error comes after the results before it, as it would with one thread."""
-    threads = min(threads, MOST_THREADS)
-    if threads <= 1:
-        yield from map(work, items)
-        return
-    failures: list[Exception] = []
-
-    def until_failure() -> Iterator[T]:
-        try:
-            yield from items
-        except Exception as error:
-            failures.append(error)
-
-    coming = until_failure()
-    first = list(islice(coming, 2))
-    if len(first) < 2:  # not worth a thread
-        yield from map(work, first)
-    else:
-        yield from _in_threads(work, chain(first, coming), threads)
-    for error in failures:
-        raise error
-
-
-def _in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-    waiting: deque[Future[R]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > 2 * threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()

@@ -31,6 +31,20 @@ def sentences(corpus: str, part: str = "test") -> list[list[list[str]]]:
     return [[line.split() for line in block.splitlines()] for block in text.strip().split("\n\n")]
 
 
+# Few labels and rich edges, or many labels: sentences that enumeration can handle.
+CASES = [("segmentation", 5), ("chunking", 3), ("ner", 3)]
+SMALL = [(corpus, k) for corpus, _ in CASES for k in (0, 7, 20)]
+
+
+def short(corpus, k):
+    length = dict(CASES)[corpus]
+    return [row[:-1] for row in sentences(corpus)[k][:length]]
+
+
+def names(trained, path):
+    return [trained.labels[j] for j in path]
+
+
 @cache
 def _features(trained):
     found: dict = {}

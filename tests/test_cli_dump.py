@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
 
+import numpy
 import pytest
 from commands import crfkit, error, start, write_part
 
+from crfkit import Template, learn
 from crfkit.errors import OptionError
 from crfkit.model import load
 
@@ -35,7 +38,8 @@ def test_every_weight_once(model):
     found = rows("model")
     assert len(found) == load("model").header["features"] == len({tuple(row[:3]) for row in found})
     expected = {(a or "*", p or "#", label): w for a, p, label, w in load("model").features()}
-    assert {(a, p, label): float(w) for a, p, label, w in found} == pytest.approx(expected, rel=1e-6)
+    single = {key: numpy.float32(w) for key, w in expected.items()}
+    assert {(a, p, label): numpy.float32(w) for a, p, label, w in found} == single
     kinds = {(row[0][:1], row[1] == "#") for row in found}
     assert kinds == {("U", True), ("B", False), ("*", False)}
 
@@ -67,12 +71,56 @@ def test_from_python(model, tmp_path):
     with open("more", "w", encoding="utf-8", newline="\n") as file:
         assert opened.dump(file, attribute="*") is None
     assert (tmp_path / "more").read_text(encoding="utf-8") == crfkit("dump", "--attribute", "*", "model").stdout
+    with open("bytes", "wb") as file:
+        opened.dump(file)
+    opened.dump(b"named")
+    assert (tmp_path / "bytes").read_bytes() == (tmp_path / "named").read_bytes() == text.encode()
+    with pytest.raises(OptionError, match="found 3, expected a path or an open file"):
+        opened.dump(3)
     with pytest.raises(OptionError, match="model: no weights for the attribute 'U01:nonesuch'"):
         opened.dump("other", attribute="U01:nonesuch")
     assert not (tmp_path / "other").exists()
     for top in (0, -1, True, "3"):
         with pytest.raises(OptionError, match="top: expected a whole number of at least 1, found "):
             opened.dump(top=top)
+
+
+def unescaped(text):
+    return re.sub(r"\\(.)", lambda found: {"t": "\t", "n": "\n", "r": "\r", "s": " "}.get(found[1], found[1]), text)
+
+
+def test_lines_stay_lines_and_mean_one_thing():
+    """Attributes and labels that look like what separates or stands for nothing: the text says which is which."""
+    cells = ["#", "*", "\\", "a\tb", "c\nd\r", "\\t", "e f"]
+    names = ["#", "*", "\\#", "X"]
+    sentences = [[[cell, names[(i + k) % 4]] for k, cell in enumerate(cells)] for i in range(4)]
+    trained = learn(sentences, template=Template.parse("U:%x[0,0]\nB:%x[0,0]\nB"), max_iter=5)
+    lines = [line.split("\t") for line in trained.dump().removesuffix("\n").split("\n")]
+    assert {len(line) for line in lines} == {4}
+    found = [
+        (None if a == "*" else unescaped(a), None if p == "#" else unescaped(p), unescaped(label), numpy.float32(w)) for a, p, label, w in lines
+    ]
+    assert found == list(trained.features())
+    assert {a for a, *_ in found if a} == {f"U:{cell}" for cell in cells} | {f"B:{cell}" for cell in cells[1:]}
+    assert {p for _, p, *_ in found} == {None, *names}
+    assert trained.dump(attribute="U:a\\tb") == "".join("\t".join(line) + "\n" for line in lines if line[0] == "U:a\\tb") != ""
+
+
+def test_an_attribute_like_that_of_pairs():
+    rows = [[(["*", "#", "x"], "A"), (["#"], "B")]] * 3
+    trained = learn(rows, format="crfsuite", max_iter=5)
+    assert {line.split("\t")[0] for line in trained.dump().splitlines()} == {"\\*", "\\#", "x", "*"}
+    assert {line.split("\t")[0] for line in trained.dump(attribute="\\*").splitlines()} == {"\\*"}
+    assert {line.split("\t")[0] for line in trained.dump(attribute="*").splitlines()} == {"*"}
+
+
+def test_previous_labels_of_history():
+    rows = [[["a", "X Y"], ["b", "#"], ["c", "Z\\"]]] * 3
+    trained = learn(rows, template=Template.parse("U:%x[0,0]\nU2:%y[-2]/%y[-1]"), algorithm="lookahead", passes=3)
+    expected = [p for _, p, *_ in trained.features() if isinstance(p, tuple)]
+    found = [line.split("\t")[1].split(" ") for line in trained.dump().splitlines() if " " in line.split("\t")[1]]
+    assert [tuple(None if p == "#" else unescaped(p) for p in pair) for pair in found] == expected
+    assert any("X\\sY" in pair for pair in found) and any("\\#" in pair for pair in found) and any("_B-1" in pair for pair in found)
 
 
 def test_parts(model):

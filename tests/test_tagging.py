@@ -12,27 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from liars import liar
-from models import ROOT, model, problem, sentences
+from models import ROOT, SMALL, model, names, problem, sentences, short
 
 import crfkit
-from crfkit.decode.constraints import constraints
+from crfkit.decode.constraints import constraints_of
 from crfkit.errors import DataError, FileError, ModelFileError, OptionError, UnsupportedError
 from crfkit.model import Model
-from crfkit.tagging import Tagger, in_order
+from crfkit.parallel import in_order
+from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
-
-# Few labels and rich edges, or many labels: sentences that enumeration can handle.
-CASES = [("segmentation", 5), ("chunking", 3), ("ner", 3)]
-SMALL = [(corpus, k) for corpus, _ in CASES for k in (0, 7, 20)]
-
-
-def short(corpus, k):
-    length = dict(CASES)[corpus]
-    return [row[:-1] for row in sentences(corpus)[k][:length]]
-
-
-def names(trained, path):
-    return [trained.labels[j] for j in path]
 
 
 @pytest.mark.parametrize(("corpus", "k"), SMALL)
@@ -81,8 +69,8 @@ def test_allowed_labels_are_a_condition(data):
 def test_constraints_forbid_what_enumeration_forbids():
     trained = model("segmentation")
     tagger = Tagger(trained, "auto")
-    limits, width = constraints("auto", trained.labels), len(trained.labels)
-    assert limits == constraints("iobes", trained.labels)
+    limits, width = constraints_of("auto", trained.labels), len(trained.labels)
+    assert limits == constraints_of("iobes", trained.labels)
     transitions = [list(limits.transitions[i * width : (i + 1) * width]) for i in range(width)]
     changed = 0
     for k in range(30):
@@ -117,11 +105,11 @@ class TestConstraintFiles:
     def test_pairs_starts_and_ends(self, tmp_path):
         file = tmp_path / "pairs"
         file.write_text("A B\r\n\nB\tA\n<start> A\n")
-        limits = constraints(file, ["A", "B", "C"])
+        limits = constraints_of(file, ["A", "B", "C"])
         assert limits.transitions == bytes([0, 1, 0, 1, 0, 0, 0, 0, 0])
         assert (limits.starts, limits.ends) == (bytes([1, 0, 0]), bytes([1, 1, 1]))
         file.write_text("A <end>\n")
-        assert constraints(file, ["A", "B"]).ends == bytes([1, 0])
+        assert constraints_of(file, ["A", "B"]).ends == bytes([1, 0])
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -137,22 +125,22 @@ class TestConstraintFiles:
         file = tmp_path / "pairs"
         file.write_text(text)
         with pytest.raises(DataError) as error:
-            constraints(file, ["A", "B"])
+            constraints_of(file, ["A", "B"])
         assert message in str(error.value) and str(file) in str(error.value)
 
     def test_no_such_file(self):
         with pytest.raises(FileError, match="nowhere: cannot be read"):
-            constraints("nowhere", ["A"])
+            constraints_of("nowhere", ["A"])
 
     def test_schemes(self):
         with pytest.raises(DataError, match="'NN' is not one of bio"):
-            constraints("bio", ["NN"])
+            constraints_of("bio", ["NN"])
         with pytest.raises(DataError, match="'NN' is of no chunk scheme"):
-            constraints("auto", ["NN", "O"])
-        assert constraints("auto", ["B-A", "I-A", "O"]) == constraints("bio", ["B-A", "I-A", "O"])
-        assert constraints("auto", ["I-A", "I-B", "B-A", "O"]) == constraints("iob1", ["I-A", "I-B", "B-A", "O"])
-        assert constraints("auto", ["B-A", "L-A", "U-A", "O"]) == constraints("bilou", ["B-A", "L-A", "U-A", "O"])
-        bio = constraints("bio", ["B-A", "B-B", "I-A", "O"])
+            constraints_of("auto", ["NN", "O"])
+        assert constraints_of("auto", ["B-A", "I-A", "O"]) == constraints_of("bio", ["B-A", "I-A", "O"])
+        assert constraints_of("auto", ["I-A", "I-B", "B-A", "O"]) == constraints_of("iob1", ["I-A", "I-B", "B-A", "O"])
+        assert constraints_of("auto", ["B-A", "L-A", "U-A", "O"]) == constraints_of("bilou", ["B-A", "L-A", "U-A", "O"])
+        bio = constraints_of("bio", ["B-A", "B-B", "I-A", "O"])
         assert bio.transitions == bytes([1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0, 1])
         assert bio.starts == bytes([1, 1, 0, 1])
 

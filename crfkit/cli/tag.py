@@ -10,11 +10,11 @@ from typing import Any, BinaryIO
 
 import click
 
+from crfkit import load
 from crfkit.decode.printing import Printer
 from crfkit.errors import OptionError
 from crfkit.modelfile import replacing
 from crfkit.options import MOST_THREADS
-from crfkit.tagging import load
 from crfkit.text.reading import Block, Source
 
 from .common import HELP_FLAGS, debug_option, refuse_overwriting, standard_output, write_all

@@ -3,19 +3,24 @@
 A scheme says it through its strict table (crfkit.schemes): a step from one label to the next is sound if no chunk is
 left unfinished by it and none begins in the middle.
 
-A file says it line by line: `A B` allows B after A, and what is not listed is forbidden. `<start> B` allows B at the
+A text says it line by line: `A B` allows B after A, and what is not listed is forbidden. `<start> B` allows B at the
 beginning of a sentence and `A <end>` allows A at its end; without lines of one of these kinds, any label may begin
-(or end) a sentence. A line is split at its tab, or at blanks; empty lines mean nothing.
+(or end) a sentence. A line is split at its tab, or at blanks; empty lines mean nothing. The text is that of a file, or
+a str with a line end in it. Pairs from Python, [("A", "B"), ("<start>", "B")], mean the same.
+
+What is read is kept as a table: a file may change or go afterwards.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from crfkit.errors import DataError, FileError
 from crfkit.evaluation.schemes import END, INSIDE, N_PREFIXES, PREFIXES, SCHEMES, START, detect
+from crfkit.options import shown
 
 START_MARK, END_MARK = "<start>", "<end>"
 SCHEME_NAMES = tuple(name for name, scheme in SCHEMES.items() if scheme.strict)
@@ -23,11 +28,16 @@ SCHEME_NAMES = tuple(name for name, scheme in SCHEMES.items() if scheme.strict)
 # Names that word segmentation gives to two roles of IOBES.
 _SEGMENTATION = {"M": "I", "W": "S"}
 
+Pairs = Iterable[tuple[str, str]]
+
 
 @dataclass(frozen=True)
 class Constraints:
-    """Flags over the numbers of L labels: 1 for what is allowed."""
+    """Flags over the numbers of the labels: 1 for what is allowed."""
 
+    name: str
+    """Where they come from: a scheme, a file, or "pairs"."""
+    labels: tuple[str, ...]
     transitions: bytes
     """[L][L]"""
     starts: bytes
@@ -36,13 +46,31 @@ class Constraints:
     """[L]"""
 
 
-def constraints(source: str | os.PathLike[str], labels: Sequence[str]) -> Constraints:
-    """Of a scheme by name, of the labels' own scheme ("auto"), or of the pairs in a file."""
-    if source == "auto":
-        return from_scheme(_scheme_of(labels), labels)
-    if source in SCHEME_NAMES:
-        return from_scheme(str(source), labels)
-    return from_file(source, labels)
+Source = str | os.PathLike[str] | Pairs | Constraints
+
+
+def constraints_of(source: Source, labels: Sequence[str]) -> Constraints:
+    """Of a scheme by name, of the labels' own scheme ("auto"), of the pairs in a file or a text, or of pairs."""
+    labels = tuple(labels)
+    if isinstance(source, Constraints):
+        if source.labels != labels:
+            raise DataError("the constraints are on other labels than those of the model")
+        return source
+    if isinstance(source, str):
+        if source == "auto":
+            return from_scheme(_scheme_of(labels), labels)
+        if source in SCHEME_NAMES:
+            return from_scheme(source, labels)
+        if "\n" in source:
+            return _from_pairs("pairs", _pairs_of_text(source, "constraints"), labels)
+    if isinstance(source, (str, os.PathLike)):
+        return from_file(source, labels)
+    if isinstance(source, bytes) or not isinstance(source, Iterable):
+        raise DataError(f"constraints: found {shown(source)}, expected {_EXPECTED}")
+    return _from_pairs("pairs", _pairs_of_list(source), labels)
+
+
+_EXPECTED = f"a scheme ({', '.join(SCHEME_NAMES)}), auto, a file of pairs of labels, or the pairs themselves"
 
 
 def from_scheme(name: str, labels: Sequence[str]) -> Constraints:
@@ -60,6 +88,8 @@ def from_scheme(name: str, labels: Sequence[str]) -> Constraints:
 
     outside = ("O", "")
     return Constraints(
+        name,
+        tuple(labels),
         bytes(sound(before, after) for before in parts for after in parts),
         bytes(sound(outside, part) for part in parts),
         bytes(sound(part, outside) for part in parts),
@@ -68,37 +98,59 @@ def from_scheme(name: str, labels: Sequence[str]) -> Constraints:
 
 def from_file(path: str | os.PathLike[str], labels: Sequence[str]) -> Constraints:
     """The pairs that a file lists."""
-    name, n = os.fspath(path), len(labels)
-    numbers = {START_MARK: -1, END_MARK: -2} | {label: number for number, label in enumerate(labels)}
-    transitions, starts, ends = bytearray(n * n), bytearray(n), bytearray(n)
+    name = os.fsdecode(path)
     try:
         with open(path, encoding="utf-8-sig") as file:
-            lines = file.read().split("\n")
+            text = file.read()
     except OSError as error:
-        raise FileError(f"{name}: cannot be read: {error.strerror}") from None
+        raise FileError(f"{name}: cannot be read: {error.strerror}; expected {_EXPECTED}") from None
     except UnicodeDecodeError:
         raise DataError("is not UTF-8: expected a file of pairs of labels", name) from None
     except ValueError:  # a zero byte
         raise FileError(f"{name!r}: not a file name") from None
-    for number, line in enumerate(lines, 1):
-        pair = line.split("\t") if "\t" in line else line.split()
-        if not pair:
-            continue
-        if len(pair) != 2:
-            raise DataError(f"found {len(pair)} labels, expected two: the second may follow the first", name, number)
+    return _from_pairs(name, _pairs_of_text(text, name), labels)
+
+
+# Two labels, and where they stand: what a message begins with, path and line.
+_Placed = Iterator[tuple[Sequence[str], str, str | None, int | None]]
+
+
+def _pairs_of_text(text: str, path: str) -> _Placed:
+    for number, line in enumerate(text.split("\n"), 1):
+        pair = line.removesuffix("\r").split("\t") if "\t" in line else line.split()
+        if len(pair) not in (0, 2):
+            raise DataError(f"found {len(pair)} labels, expected two: the second may follow the first", path, number)
+        if pair:
+            yield pair, "", path, number
+
+
+def _pairs_of_list(pairs: Iterable[Any]) -> _Placed:
+    for number, given in enumerate(pairs, 1):
+        pair = list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else []
+        if len(pair) != 2 or not all(isinstance(label, str) for label in pair):
+            raise DataError(f"constraints: pair {number}: found {shown(given)}, expected two labels: the second may follow the first")
+        yield pair, f"constraints: pair {number}: ", None, None
+
+
+def _from_pairs(name: str, pairs: _Placed, labels: Sequence[str]) -> Constraints:
+    n = len(labels)
+    numbers = {START_MARK: -1, END_MARK: -2} | {label: number for number, label in enumerate(labels)}
+    transitions, starts, ends = bytearray(n * n), bytearray(n), bytearray(n)
+    for pair, where, path, line in pairs:
         for label in pair:
             if label not in numbers:
-                raise DataError(f"the model has no label '{label}'", name, number)
+                raise DataError(f"{where}the model has no label '{label}'", path, line)
         before, after = numbers[pair[0]], numbers[pair[1]]
         if before == -2 or after == -1 or (before < 0 and after < 0):
-            raise DataError(f"expected LABEL LABEL, {START_MARK} LABEL or LABEL {END_MARK}", name, number)
+            raise DataError(f"{where}expected LABEL LABEL, {START_MARK} LABEL or LABEL {END_MARK}", path, line)
         if before == -1:
             starts[after] = 1
         elif after == -2:
             ends[before] = 1
         else:
             transitions[before * n + after] = 1
-    return Constraints(bytes(transitions), bytes(starts if any(starts) else b"\1" * n), bytes(ends if any(ends) else b"\1" * n))
+    anywhere = b"\1" * n
+    return Constraints(name, tuple(labels), bytes(transitions), bytes(starts) if any(starts) else anywhere, bytes(ends) if any(ends) else anywhere)
 
 
 def _split(label: str) -> tuple[str, str]:

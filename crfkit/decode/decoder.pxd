@@ -27,8 +27,8 @@ cdef class Decoder:
     cdef readonly list labels           # of str
     cdef list encoded                   # the same as bytes: what name points into
     cdef StringTable label_table
-    cdef const float[::1] weights
-    cdef const weight_t* w              # into weights, or into copy if those are not aligned
+    cdef object owner                   # of the weights
+    cdef const weight_t* w              # its numbers, or copy if those are not aligned
     cdef BufferC copy
     cdef bint verified, constrained
     cdef int32_t depth                  # of the search with history, or -1
@@ -54,6 +54,7 @@ cdef class Scratch:
     cdef BufferC labels                 # uint16 of the tokens of a block
     cdef BufferC flags                  # uint8 [L]
     cdef double path_score              # of the labels found last
+    cdef int64_t taken                  # which sentence of its rows was taken
 
     cdef int score(self, Rows rows, int64_t s) except -1 nogil
     cdef int allow(self, Rows rows, int64_t s) except -1 nogil

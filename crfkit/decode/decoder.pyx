@@ -47,7 +47,7 @@ cdef class Decoder:
             raise ValueError("an index of another layout")
         if layout.c.b_prev2 != NULL and depth < 0:
             raise ValueError("features with history, and no way to search with them")
-        self.layout, self.weights, self.verified = layout, weights, verified
+        self.layout, self.owner, self.verified = layout, weights, verified
         self.depth, self.backward = depth, backward
         self.recursions = recursions if depth < 0 else "dense"
         if weights.shape[0]:
@@ -85,7 +85,7 @@ cdef class Decoder:
 
     def with_columns(self, columns):
         """The same decoder for data with the columns of the index in these places."""
-        return Decoder(self.index, self.layout, self.weights, self.labels, verified=self.verified,
+        return Decoder(self.index, self.layout, self.owner, self.labels, verified=self.verified,
                        constraints=self.constraints, depth=self.depth, backward=self.backward,
                        recursions=self.recursions, columns=columns)
 
@@ -301,8 +301,9 @@ cdef class Scratch:
     cdef int impossible(self, Rows rows, int64_t s) except -1 nogil:
         with gil:
             path, line = rows.where(rows.c.seq_ptr[s])
-            raise DataError("the constraints leave no labels for the sentence that begins here" if path is not None
-                            else "the constraints leave no labels for a sentence", path, line)
+            culprit = "constraints" if self.decoder.constrained else "scores of the model"
+            place = "the sentence that begins here" if path is not None else "a sentence"
+            raise DataError(f"the {culprit} leave no labels for {place}", path, line)
 
     cdef int unknown_label(self, Rows rows, int64_t token, const char* s, int64_t n) except -1 nogil:
         with gil:
@@ -322,7 +323,7 @@ cdef class Scratch:
         cdef list names = self.decoder.labels
         return [names[labels[t]] for t in range(n)]
 
-    def labels_of(self, Rows rows not None, int64_t first, int64_t last):
+    def labels_of(self, Rows rows not None, int64_t first, int64_t last, bint posterior=False):
         """The best labels of sentences first .. last-1 of parsed rows, which other threads may read too."""
         cdef int64_t s
         cdef uint16_t* labels
@@ -330,17 +331,18 @@ cdef class Scratch:
             raise IndexError(f"sentences {first} to {last} of {rows.c.n_seq}")
         labels = self.room(rows.c.seq_ptr[last] - rows.c.seq_ptr[first])
         with nogil:
-            self.decode(rows, first, last, HowC(False, False), labels)
+            self.decode(rows, first, last, HowC(posterior, False), labels)
         return [self.as_text(labels + (rows.c.seq_ptr[s] - rows.c.seq_ptr[first]),
                              rows.c.seq_ptr[s + 1] - rows.c.seq_ptr[s]) for s in range(first, last)]
 
-    def take(self, Rows rows not None, allowed=None):
-        """Score the only sentence of the rows. `allowed` has flags[T*L] of the labels that are possible."""
+    def take(self, Rows rows not None, int64_t sentence, allowed=None):
+        """Score a sentence of the rows. `allowed` has flags[T*L] of the labels that are possible."""
         cdef const uint8_t[::1] mask
-        if rows.c.n_seq != 1 or rows.c.n_tok == 0:
-            raise ValueError("expected rows of one sentence")
+        if not 0 <= sentence < rows.c.n_seq:
+            raise IndexError(f"sentence {sentence} of {rows.c.n_seq}")
+        self.taken = sentence
         with nogil:
-            self.score(rows, 0)
+            self.score(rows, sentence)
         if allowed is not None:
             mask = allowed
             if mask.shape[0] != <int64_t>self.lattice.c.T * self.lattice.c.L:
@@ -353,15 +355,20 @@ cdef class Scratch:
             lattice_allow(&self.lattice.c, &mask[0])
         self.room(self.lattice.c.T)
 
+    @property
+    def length(self):
+        """Tokens of the sentence taken."""
+        return self.lattice.c.T
+
     def best_labels(self, Rows rows not None, bint posterior):
         """The labels of the sentence taken, by the best path or by marginals."""
         cdef uint16_t* labels = <uint16_t*>self.labels.data
         with nogil:
             if posterior:
-                self.expect(rows, 0)
-                self.vote(rows, 0, labels)
+                self.expect(rows, self.taken)
+                self.vote(rows, self.taken, labels)
             else:
-                self.find_path(rows, 0, labels)
+                self.find_path(rows, self.taken, labels)
         return self.as_text(labels, self.lattice.c.T)
 
     def best_paths(self, Rows rows not None, int n):
@@ -369,7 +376,7 @@ cdef class Scratch:
         cdef int64_t k
         with nogil:
             if search_nbest(self.search, &self.lattice.c, n, 0.0, 1.0) == 0:
-                self.impossible(rows, 0)
+                self.impossible(rows, self.taken)
         return [(self.search.scores[k], self.as_text(self.search.labels + k * self.lattice.c.T, self.lattice.c.T))
                 for k in range(self.search.found)]
 
@@ -394,7 +401,7 @@ cdef class Scratch:
     def log_z(self, Rows rows not None):
         """Forward and backward over the sentence taken; the logarithm of the sum over all paths."""
         with nogil:
-            self.expect(rows, 0)
+            self.expect(rows, self.taken)
         return self.lattice.c.logz
 
     def fill_nodes(self, double[:, ::1] out not None):

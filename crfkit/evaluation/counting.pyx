@@ -22,7 +22,7 @@ from crfkit.text.scanning cimport has_probability, is_decimal, is_digit, is_prob
 from crfkit.features.strings cimport StringTable, string_hash, strings_find
 
 from crfkit.evaluation import schemes
-from crfkit.text.rows import plural
+from crfkit.text.faults import plural
 from crfkit.errors import DataError
 
 if schemes.N_PREFIXES != N_PREFIXES:

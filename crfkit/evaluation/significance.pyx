@@ -11,7 +11,7 @@ from libc.string cimport memset
 from .counting cimport Counter, SentenceC, Tally
 from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
 
-from crfkit.text.rows import plural
+from crfkit.text.faults import plural
 from crfkit.errors import DataError
 
 

@@ -150,7 +150,7 @@ def _template(template: str | os.PathLike[str] | Template | None, form: str) -> 
 
 def threads(run: Run) -> int:
     """How many threads to use: those asked for, or one for each processor."""
-    from crfkit.tagging import available_cpus
+    from crfkit.parallel import available_cpus
 
     return run.threads or available_cpus()
 

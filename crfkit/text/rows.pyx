@@ -22,10 +22,10 @@ from .scanning cimport blank_line, find, is_digit, last_blank_line, parse_number
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
 
-from collections.abc import Mapping, Set
-
 from crfkit.errors import DataError
 from crfkit.options import shown
+
+from .faults import begins_with_mark, columns_of, misfit, plural, too_large
 
 FORMS = {"columns": FORM_COLUMNS, "conllu": FORM_CONLLU, "crfsuite": FORM_CRFSUITE}
 
@@ -577,36 +577,3 @@ cdef class Rows:
     def where(self, int64_t token):
         """Path and line of a token; None for what does not come from a file."""
         return (None, None) if self.block is None else (self.block.path, self.line_of(token))
-
-
-cdef tuple columns_of(row, int64_t sentence, int64_t token):
-    """The columns of a row from Python, read once: how many there are is counted, never asked."""
-    if type(row) is not list and type(row) is not tuple:
-        unordered = isinstance(row, (str, bytes, Mapping, Set))
-        if unordered or not hasattr(row, "__iter__") or getattr(row, "ndim", 1) != 1:  # a table is not a row
-            raise misfit(sentence, token, f"{type(row).__name__} {shown(row)}", "a list of columns")
-    return tuple(row)
-
-
-cdef bint too_large(bytes number) except -1:
-    """Whether it is a number, and larger than a float holds."""
-    try:
-        return number[-1:].isdigit() and abs(float(number)) > 3e38
-    except ValueError:
-        return False
-
-
-cdef bint begins_with_mark(bytes data, number) except -1:
-    """Whether that line of a block, counted from 0, looks like a comment."""
-    if number < 0:
-        return False
-    lines = data.split(b"\n", number + 1)
-    return number < len(lines) and lines[number].startswith(b"#")
-
-
-def misfit(sentence, token, found, expected):
-    return DataError(f"sentence {sentence}, token {token}: found {found}, expected {expected}")
-
-
-def plural(n, noun):
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -84,12 +84,14 @@ def test_ranges_of_sentences():
 
 def test_one_sentence_at_a_time():
     scratch, rows = Scratch(decoder()), filled([[["a"], ["b"]]])
-    for texts in ([], [[]], [[["a"]], [["b"]]]):
-        with pytest.raises(ValueError, match="rows of one sentence"):
-            scratch.take(filled(texts))
+    with pytest.raises(ValueError, match="an empty sentence has no scores"):
+        scratch.take(filled([[]]), 0)
+    for sentence in (-1, 1):
+        with pytest.raises(IndexError):
+            scratch.take(rows, sentence)
     with pytest.raises(ValueError, match="flags of another sentence"):
-        scratch.take(rows, b"1")
-    scratch.take(rows)
+        scratch.take(rows, 0, b"1")
+    scratch.take(rows, 0)
     with pytest.raises(DataError, match="found 1 labels, expected 2"):
         scratch.score_of([0])
     for label in (-1, 4):
@@ -150,7 +152,7 @@ def everything(scratch, rows, length, mask=None, n=5):
     """All that a scratch says of a sentence: paths, and numbers; None if no path is possible."""
     labels = len(scratch.decoder.labels)
     nodes, edges = numpy.empty((length, labels)), numpy.empty((length - 1, labels, labels))
-    scratch.take(rows, mask)
+    scratch.take(rows, 0, mask)
     try:
         log_z = scratch.log_z(rows)
     except DataError:
@@ -160,7 +162,7 @@ def everything(scratch, rows, length, mask=None, n=5):
     scratch.fill_nodes(nodes)
     if length > 1:
         scratch.fill_edges(edges)
-    scratch.take(rows, mask)
+    scratch.take(rows, 0, mask)
     return scratch.best_labels(rows, False), scratch.best_paths(rows, n), log_z, nodes, edges
 
 
@@ -189,9 +191,9 @@ def test_lists_say_what_matrices_and_enumeration_say(data):
     for ours, theirs in zip(found[2:], expected[2:], strict=True):
         assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)
     # by the scores of all paths
-    matrices.take(rows, mask)
+    matrices.take(rows, 0, mask)
     scores = {path: matrices.score_of(path) for path in product(range(labels), repeat=len(letters))}
-    lists.take(rows, mask)
+    lists.take(rows, 0, mask)
     assert {path: lists.score_of(path) for path in scores} == scores
     top = max(scores.values())
     assert found[2] == pytest.approx(top + log(fsum(exp(score - top) for score in scores.values())), rel=1e-9, abs=1e-9)

@@ -16,7 +16,7 @@ from typing import Any
 import crfkit
 from crfkit import modelfile, options
 from crfkit.cli.learn import _read_config
-from crfkit.decode.constraints import constraints
+from crfkit.decode.constraints import constraints_of
 from crfkit.decode.printing import Printer
 from crfkit.errors import CrfkitError
 from crfkit.evaluation.evaluate import Outputs
@@ -198,7 +198,7 @@ def resumable(algorithm: str, passes: int, **given: Any) -> Any:
 
 def pairs(data: bytes) -> None:
     """A file of constraints."""
-    constraints(scratch("pairs", data), ["B-NP", "I-NP", "O"])
+    constraints_of(scratch("pairs", data), ["B-NP", "I-NP", "O"])
 
 
 def config(data: bytes) -> None:

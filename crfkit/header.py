@@ -1,0 +1,91 @@
+"""What a model says of itself: the header of its file, checked, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from crfkit import modelfile
+from crfkit.template import dialects
+from crfkit.template.parsing import Template
+
+from .errors import ModelFileError, OptionError, TemplateError
+from .options import WITH_HISTORY, make
+
+# What the header must hold, and of which type.
+_FIELDS: dict[str, Any] = {
+    "algorithm": str,
+    "attributes": int,
+    "bigram_attributes": int,
+    "column_names": (list, type(None)),
+    "columns": int,
+    "crfkit": str,
+    "features": int,
+    "format": str,
+    "has_tau": bool,
+    "hot": int,
+    "label_column": (int, type(None)),
+    "labels": list,
+    "options": dict,
+    "template": (str, type(None)),
+}
+
+
+def checked(header: dict[str, Any]) -> dict[str, Any]:
+    """The header itself; ModelFileError if a field is missing or not what it should be."""
+    if header.get("kind") == modelfile.CHECKPOINT:
+        raise ModelFileError("is a checkpoint of a training run, not a model; crfkit learn --resume goes on with it")
+    for name, kind in _FIELDS.items():
+        if name not in header or not isinstance(header[name], kind) or (kind is not bool and isinstance(header[name], bool)):
+            raise ModelFileError(f"the header's field {name!r} is missing or not what it should be")
+    labels = header["labels"]
+    if not labels or not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
+        raise ModelFileError("the header's labels are not different names")
+    if any(not label or set(label) & set("\t\r\n\0") for label in labels):
+        raise ModelFileError("a label of the header is empty, or holds a tab or a line end")
+    names, label = header["column_names"], header["label_column"]
+    if names is not None and not (all(isinstance(name, str) for name in names) and len(set(names)) == len(names)):
+        raise ModelFileError("the header's names of columns are not different names")
+    if label is not None and not 0 <= label < len(names or ()):
+        raise ModelFileError("the header names a column of labels that does not exist")
+    if header["format"] not in ("columns", "conllu", "crfsuite"):
+        raise ModelFileError(f"the header names an unknown format, {header['format']!r}")
+    return header
+
+
+def template_of(header: Mapping[str, Any]) -> Template | None:
+    """The template that the header of a model holds."""
+    text, column_names = header["template"], header["column_names"]
+    if text is None:
+        return None
+    try:
+        if header.get("dialect") is not None:
+            return dialects.parse(text, header["dialect"])
+        names = {name: number for number, name in enumerate(column_names or ())}
+        template = Template.parse(text, columns=names)
+    except (TemplateError, TypeError, ValueError) as error:
+        raise ModelFileError(f"the template in the header cannot be read: {error}") from None
+    if column_names is not None and max(template.columns, default=-1) >= len(column_names):
+        raise ModelFileError("the template in the header uses a column without a name, the others have names")
+    return replace(template, by_string=header.get("by_string") is True)
+
+
+@dataclass(frozen=True)
+class Search:
+    """How a model with history finds labels, one after the other."""
+
+    depth: int
+    backward: bool
+
+    @classmethod
+    def of(cls, header: Mapping[str, Any]) -> Search | None:
+        """What the header of a model says; None where labels are found together."""
+        if header["algorithm"] not in WITH_HISTORY:
+            return None
+        options = {name: header["options"].get(name) for name in ("depth", "direction")}
+        try:
+            options = asdict(make(header["algorithm"], options))
+        except OptionError as error:
+            raise ModelFileError(f"the header's options: {error}") from None
+        return cls(options["depth"], options["direction"] == "backward")

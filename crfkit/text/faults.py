@@ -1,0 +1,42 @@
+"""Rows that are none, and the words for what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+from crfkit.errors import DataError
+from crfkit.options import shown
+
+
+def columns_of(row: Any, sentence: int, token: int) -> tuple[Any, ...]:
+    """The columns of a row from Python, read once: how many there are is counted, never asked."""
+    if type(row) is not list and type(row) is not tuple:
+        unordered = isinstance(row, (str, bytes, Mapping, Set))
+        if unordered or not hasattr(row, "__iter__") or getattr(row, "ndim", 1) != 1:  # a table is not a row
+            raise misfit(sentence, token, f"{type(row).__name__} {shown(row)}", "a list of columns")
+    return tuple(row)
+
+
+def misfit(sentence: int, token: int, found: str, expected: Any) -> DataError:
+    """The error of a row from Python."""
+    return DataError(f"sentence {sentence}, token {token}: found {found}, expected {expected}")
+
+
+def plural(n: int, noun: str) -> str:
+    """1 noun, 2 nouns."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def too_large(number: bytes) -> bool:
+    """Whether it is a number, and larger than a float holds."""
+    try:
+        return number[-1:].isdigit() and abs(float(number)) > 3e38
+    except ValueError:
+        return False
+
+
+def begins_with_mark(data: bytes, line: int) -> bool:
+    """Whether that line of a block, counted from 0, looks like a comment."""
+    lines = data.split(b"\n", line + 1)
+    return 0 <= line < len(lines) and lines[line].startswith(b"#")

@@ -1,0 +1,190 @@
+"""What taggers answer besides labels, and how they are made, copied and held to constraints."""
+
+import copy
+import pickle
+import re
+from math import exp, fsum, inf, log
+
+import numpy
+import pytest
+from models import SMALL, model, names, problem, sentences, short
+
+from crfkit.errors import DataError, FileError, OptionError, UnsupportedError
+from crfkit.model import Model
+from crfkit.tagging import Tagger
+
+
+def log_sum(problem):
+    """The logarithm of the sum over all paths of a problem too long to enumerate: one column after the other."""
+    column = numpy.array(problem.nodes[0])
+    for t in range(1, problem.length):
+        steps = column[:, None] + numpy.array(problem.edges.get(t, problem.tau))
+        column = numpy.logaddexp.reduce(steps, axis=0) + numpy.array(problem.nodes[t])
+    return numpy.logaddexp.reduce(column)
+
+
+@pytest.mark.parametrize(("corpus", "k"), SMALL)
+def test_logarithms_agree_with_enumeration(corpus, k):
+    trained, rows = model(corpus), short(corpus, k)
+    tagger, oracle = trained.tagger(), problem(trained, rows)
+    scores = [score for score, _ in oracle.paths]
+    log_z = max(scores) + log(fsum(exp(score - max(scores)) for score in scores))
+    assert log_sum(oracle) == pytest.approx(log_z)
+    assert tagger.log_z(rows) == pytest.approx(log_z)
+    for score, path in (oracle.paths[0], oracle.paths[-1]):
+        assert tagger.log_probability(rows, names(trained, path)) == pytest.approx(score - log_z)
+    found = tagger.nbest(rows, 5, log=True)
+    assert [p for p, _ in found] == pytest.approx([score - log_z for score, _ in oracle.top(5)])
+    assert [labels for _, labels in found] == [labels for _, labels in tagger.nbest(rows, 5)]
+
+
+def test_logarithms_of_five_thousand_tokens():
+    """Where probabilities are too small for a float."""
+    trained = model("segmentation")
+    tagger = trained.tagger()
+    rows = [row[:-1] for sentence in sentences("segmentation", "train") for row in sentence][:5000]
+    assert len(rows) == 5000
+    oracle = problem(trained, rows)
+    log_z = log_sum(oracle)
+    labels = tagger.tag(rows)
+    worse = ["S" if label == "B" else label for label in labels]
+    assert tagger.log_z(rows) == pytest.approx(log_z, rel=1e-12)
+    for some in (labels, worse):
+        expected = oracle.score([trained.labels.index(label) for label in some]) - log_z
+        assert tagger.log_probability(rows, some) == pytest.approx(expected, rel=1e-9)
+    assert tagger.probability(rows, worse) == 0.0
+    (first, best), (second, _) = tagger.nbest(rows, 2, log=True)
+    assert best == labels and first > second and first == pytest.approx(tagger.log_probability(rows, labels))
+    assert tagger.log_probability(rows[:2], ["B", "B"], allowed=["S", "S"]) == -inf
+
+
+def test_models_without_probabilities_have_no_logarithms():
+    tagger, rows = model("chunking", "perceptron").tagger(), short("chunking", 0)
+    for ask in (tagger.log_z, lambda rows: tagger.log_probability(rows, tagger.tag(rows))):
+        with pytest.raises(UnsupportedError, match="trained by perceptron does not have"):
+            ask(rows)
+
+
+@pytest.mark.parametrize("corpus", ["chunking", "reals"])
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_many_sentences_at_once(corpus, threads):
+    tagger = model(corpus).tagger()
+    if corpus == "reals":
+        some = [[{"a": 1.0, "b": 2}], [], [["a", "c"], [("a", 0.5)]], []]
+    else:
+        some = [[], *([row[:-1] for row in sentence] for sentence in sentences("chunking")[:20]), []]
+    assert tagger.tag_many(some, threads, posterior=True) == [tagger.tag(rows, posterior=True) for rows in some]
+    assert tagger.nbest_many(iter(some), 3, threads) == [tagger.nbest(rows, 3) for rows in some]
+    assert tagger.nbest_many(some, 2, threads, log=True) == [tagger.nbest(rows, 2, log=True) for rows in some]
+    for found, rows in zip(tagger.marginals_many(some, threads), some, strict=True):
+        assert numpy.array_equal(found, tagger.marginals(rows))
+    assert tagger.marginals_many(some, threads, named=True) == [tagger.marginals(rows, named=True) for rows in some]
+
+
+def test_an_error_says_which_of_many_sentences():
+    tagger = model("chunking").tagger()
+    for ask in (tagger.tag_many, tagger.marginals_many, lambda some: tagger.nbest_many(some, 2)):
+        with pytest.raises(DataError, match=r"^sentence 3, token 2: found int 1, expected a str$"):
+            ask([[["a", "DT"]], [], [["a", "DT"], ["b", 1]]])
+
+
+def test_marginals_by_name():
+    tagger, rows = model("chunking").tagger(), short("chunking", 0)
+    array, named = tagger.marginals(rows), tagger.marginals(rows, named=True)
+    assert [list(row) for row in named] == [tagger.labels] * len(rows)
+    assert numpy.array_equal([list(row.values()) for row in named], array)
+
+
+def test_a_model_makes_its_tagger_and_both_tell_what_they_are():
+    trained = model("chunking")
+    rows = short("chunking", 0)
+    assert trained.tagger("bio").tag(rows) == Tagger(trained, "bio").tag(rows)
+    assert Tagger(trained.tagger()).model is trained
+    assert re.fullmatch(r"<Model model: lbfgs, \d+ labels, [\d,]+ features>", repr(trained))
+    assert re.fullmatch(r"<Tagger model: lbfgs, \d+ labels, constraints bio>", repr(trained.tagger("bio")))
+    for wrong in ("m.model", None, 3):
+        with pytest.raises(OptionError, match=r"^model: found .*, expected a Model; crfkit.load opens a file and gives a Tagger$"):
+            Tagger(wrong)
+
+
+def test_what_is_handed_out_changes_nothing():
+    trained = model("chunking")
+    tagger, rows = trained.tagger(), short("chunking", 0)
+    before, data = tagger.marginals(rows), trained.to_bytes()
+    for owner in (trained, tagger):
+        owner.labels.append("x")
+        owner.header["labels"].clear()
+        owner.header["options"]["l2"] = 1e9
+        owner.header["algorithm"] = "perceptron"
+    with pytest.raises(TypeError):
+        trained.weights[0] = 1e9
+    assert numpy.array_equal(tagger.marginals(rows), before) and numpy.array_equal(trained.tagger().marginals(rows), before)
+    assert trained.to_bytes() == data
+
+
+class OwnModel(Model):
+    pass
+
+
+class OwnTagger(Tagger):
+    pass
+
+
+def test_copies_keep_the_class_and_what_it_adds():
+    made = OwnModel(model("chunking").header, model("chunking").sections, "mine")
+    made.note = ["kept"]
+    tagger = OwnTagger(made, "bio")
+    tagger.threshold = 0.5
+    rows = short("chunking", 0)
+    for again in (pickle.loads(pickle.dumps(tagger)), copy.copy(tagger), copy.deepcopy(tagger)):
+        assert (type(again), again.threshold, type(again.model), again.model.note, again.model.name) == (OwnTagger, 0.5, OwnModel, ["kept"], "mine")
+        assert again.nbest(rows, 3) == tagger.nbest(rows, 3)
+
+
+def test_constraints_are_kept_and_not_read_again(tmp_path):
+    trained, rows = model("segmentation"), short("segmentation", 3)
+    text = "B E\nE S\nS S\nS B\nE B\n"
+    pairs = [tuple(line.split()) for line in text.split("\n") if line]
+    (tmp_path / "pairs").write_text(text)
+    tagger = Tagger(trained, "pairs")
+    expected = tagger.tag(rows)
+    (tmp_path / "pairs").write_text("S S\n")
+    assert copy.deepcopy(tagger).tag(rows) == expected
+    (tmp_path / "pairs").unlink()
+    for same in (pickle.loads(pickle.dumps(tagger)), copy.copy(tagger), Tagger(trained, text), Tagger(trained, pairs), Tagger(trained, iter(pairs))):
+        assert same.tag(rows) == expected
+        assert (same.constraints.transitions, same.constraints.starts) == (tagger.constraints.transitions, tagger.constraints.starts)
+    assert {tuple(expected[t : t + 2]) for t in range(len(expected) - 1)} <= set(pairs)
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        (3, "constraints: found 3, expected a scheme (bio, iob1, "),
+        (b"bio", "constraints: found b'bio', expected a scheme"),
+        ([("B", "X")], "constraints: pair 1: the model has no label 'X'"),
+        ([("B", "E"), ("B",)], "constraints: pair 2: found ('B',), expected two labels"),
+        (["BE"], "constraints: pair 1: found 'BE', expected two labels"),
+        ([("B", 1)], "constraints: pair 1: found ('B', 1), expected two labels"),
+        ([("<end>", "B")], "constraints: pair 1: expected LABEL LABEL"),
+        ("B E\nB\n", "constraints:2: found 1 labels, expected two"),
+        ("IOBES", "IOBES: cannot be read: No such file or directory; expected a scheme (bio, iob1, "),
+    ],
+)
+def test_constraints_that_are_none(limits, message):
+    with pytest.raises((DataError, FileError)) as caught:
+        Tagger(model("segmentation"), limits)
+    assert str(caught.value).startswith(message)
+
+
+def test_no_label_allowed_is_said_as_such():
+    tagger, rows = model("segmentation").tagger(), short("segmentation", 3)[:2]
+    with pytest.raises(DataError, match=r"^allowed: entry 1 has no labels: expected one or more, or None for any label$"):
+        tagger.tag(rows, allowed=[[], None])
+
+
+def test_numbers_of_other_kinds_are_numbers():
+    tagger, rows = model("chunking").tagger(), short("chunking", 0)
+    assert tagger.tag_many([rows], numpy.int64(2)) == [tagger.tag(rows)]
+    with pytest.raises(OptionError, match=r"^threads: expected a whole number of at least 0, found 2\.0$"):
+        tagger.tag_many([rows], 2.0)
