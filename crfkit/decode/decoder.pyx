@@ -301,9 +301,9 @@ cdef class Scratch:
     cdef int impossible(self, Rows rows, int64_t s) except -1 nogil:
         with gil:
             path, line = rows.where(rows.c.seq_ptr[s])
-            culprit = "constraints" if self.decoder.constrained else "scores of the model"
+            culprit = "the constraints leave no labels" if self.decoder.constrained else "the scores of the model allow no labels"
             place = "the sentence that begins here" if path is not None else "a sentence"
-            raise DataError(f"the {culprit} leave no labels for {place}", path, line)
+            raise DataError(f"{culprit} for {place}", path, line)
 
     cdef int unknown_label(self, Rows rows, int64_t token, const char* s, int64_t n) except -1 nogil:
         with gil:
