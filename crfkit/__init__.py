@@ -10,7 +10,13 @@
 
 from __future__ import annotations
 
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
+
+if PathFinder.find_spec(f"{__name__}._cyutility", __path__) is None:
+    from ._uncompiled import installed
+
+    installed(__name__, __path__[0])
 
 from .version import __version__
 

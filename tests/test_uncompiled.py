@@ -1,0 +1,51 @@
+"""A clone whose sources are not compiled: the crfkit that is installed is used there, or one line says what to do."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import crfkit
+
+PACKAGE = Path(crfkit.__file__).parent
+COMPILED = ("*.so", "*.pyd", "*.c", "__pycache__")
+
+
+@pytest.fixture
+def clone(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "crfkit", ignore=shutil.ignore_patterns(*COMPILED))
+    return tmp_path
+
+
+def run(arguments, path):
+    environment = {**os.environ, "PYTHONPATH": path}
+    return subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False)
+
+
+PROGRAM = """
+import crfkit, os
+rows = [[["a", "X"], ["b", "Y"]]]
+model = crfkit.learn(rows, template=crfkit.Template.parse("U:%x[0,0]"), max_iter=3)
+print(model.tagger().tag([["a"]]), os.path.dirname(crfkit.__file__), crfkit.learn.__module__)
+"""
+
+
+def test_the_installed_one_is_used(clone):
+    done = run(["-c", PROGRAM], str(PACKAGE.parent))
+    assert (done.stderr, done.stdout.split()) == ("", ["['X']", str(PACKAGE), "crfkit.learning.learn"])
+    done = run(["-m", "crfkit", "--version"], str(PACKAGE.parent))
+    assert (done.stderr, done.stdout) == ("", f"crfkit {crfkit.__version__}\n")
+
+
+def test_without_one_a_line_says_what_to_do(clone):
+    # -S: no site-packages, where crfkit may be installed
+    done = run(["-S", "-c", "import crfkit"], "")
+    assert done.returncode == 1
+    message = f"the sources of crfkit in {clone / 'crfkit'} are not compiled: install them (pip install .) or compile them here (make build)"
+    assert done.stderr.splitlines()[-1] == f"ImportError: {message}"
+    done = run(["-S", "-m", "crfkit"], "")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and message in done.stderr
