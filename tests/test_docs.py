@@ -95,6 +95,8 @@ def test_examples_print_what_the_page_says(page, workshop):
     """`$ cat FILE` makes the file where there is none; all other commands run, and print what stands below them."""
     for language, block in steps(page):
         if language == "python":
+            if "sklearn" in block and importlib.util.find_spec("sklearn") is None:
+                continue
             done = run([sys.executable, "-W", "error", "-c", block])
             assert done.returncode == 0, f"{block}\n{done.stdout}"
             continue
