@@ -438,3 +438,8 @@ def test_errors_in_other_formats(run, text, options, message):
 )
 def test_options_that_need_another_format(run, options, message):
     assert message in run(*options, code=2).stderr
+
+
+def test_a_segmentation_is_pointed_to_its_report(run):
+    assert "--segments counts words" in run(text_file("words", "a B B\nb E E\nc S S\n")).stderr
+    assert "--segments" not in run(text_file("chunks", "a B-X B-X\nb E-X E-X\nc S-X S-X\n")).stderr

@@ -147,9 +147,11 @@ def _notes(scores: Scores, options: dict[str, Any]) -> None:
         note(f"{scores.path}: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels")
     if scores.merged is not None:
         fb1 = percent(scores.merged)[2]
+        segmented = not options["segments"] and not any("-" in label for label in scores.labels)
+        words = "; if the labels are those of a word segmentation, --segments counts words" if segmented else ""
         note(
             f"{scores.path}: counted as {scores.scheme.upper()}; conlleval.pl does not know it, would merge "
-            f"neighbouring chunks of a type and report FB1 {fb1:.2f}"
+            f"neighbouring chunks of a type and report FB1 {fb1:.2f}{words}"
         )
 
 

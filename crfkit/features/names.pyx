@@ -7,20 +7,21 @@ takes a string apart at the literals of each slot; where that is ambiguous, the 
 import array
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.string cimport memset
 
 from .tables cimport Features, NodeC, find_literal
 from .tuples cimport packed_find, packed_home
-from crfkit.memory cimport Arena, BufferC, arena_reserve
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
 from .strings cimport strings_get
 
 
-cdef class Names(Arena):
+cdef class Names:
     """The strings of all attributes of one kind, by id."""
 
     cdef Features f
     cdef bint bigram
     cdef object nodes, grams            # int32 arrays; node -1: the gram is a string of the table
-    cdef BufferC values, line
+    cdef int32_t longest                # values of a gram
 
     def __init__(self, Features features not None, bint bigram):
         cdef int32_t i, slot, a, longest = 1
@@ -45,8 +46,7 @@ cdef class Names(Arena):
                         a = node.row[g * node.stride + slot]
                         if 0 <= a < n and its_gram[a] < 0:
                             its_node[a], its_gram[a] = slot * features.n_nodes + i, <int32_t>g
-        arena_reserve(self, &self.values, longest, sizeof(int32_t))
-        arena_reserve(self, &self.line, 1, 1)
+        self.longest = longest
 
     def __len__(self):
         return len(self.grams)
@@ -55,6 +55,7 @@ cdef class Names(Arena):
         cdef const NodeC* node
         cdef const char* s
         cdef int64_t n
+        cdef BufferC values, line           # of this call: threads may ask at once
         if not 0 <= a < len(self.grams):
             raise IndexError(f"attribute {a} of {len(self.grams)}")
         cdef int32_t place = self.nodes[a], gram = self.grams[a]
@@ -62,10 +63,20 @@ cdef class Names(Arena):
             n = strings_get(self.f.space[self.bigram].literal, gram, &s)
             return s[:n]
         node = &self.f.node[place % self.f.n_nodes] if gram >= 0 else NULL
-        if node == NULL or not self.f.values_of(node, gram, <int32_t*>self.values.data):
+        if node == NULL:
             return b""  # a table that was not checked
-        n = self.f.join(node, &node.slot[place // self.f.n_nodes], <int32_t*>self.values.data, &self.line)
-        return self.line.data[:n]
+        memset(&values, 0, sizeof(BufferC))
+        memset(&line, 0, sizeof(BufferC))
+        try:
+            buffer_reserve(&values, self.longest, sizeof(int32_t))
+            buffer_reserve(&line, 1, 1)
+            if not self.f.values_of(node, gram, <int32_t*>values.data):
+                return b""
+            n = self.f.join(node, &node.slot[place // self.f.n_nodes], <int32_t*>values.data, &line)
+            return line.data[:n]
+        finally:
+            buffer_free(&values)
+            buffer_free(&line)
 
     def __iter__(self):
         for a in range(len(self.grams)):
