@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from hypothesis import settings
 from hypothesis import strategies as st
 from reference import Problem
 
 from crfkit.testing import OpenLattice
 
 MOST_PATHS = 1100
+thorough = settings(max_examples=3 * settings().max_examples)  # for what everything else stands on
 
 # Whole numbers give ties and exact sums; the wide ranges leave the linear domain.
 SCORES = {

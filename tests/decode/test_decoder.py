@@ -9,9 +9,10 @@ from types import SimpleNamespace
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from models import model, sentences
+from problems import thorough
 
 from crfkit import learn
 from crfkit.decode.decoder import Decoder, Scratch, gold_labels
@@ -136,6 +137,7 @@ RICH = "U:%x[0,0]\nB\nB1:%x[0,0]\nB2:%x[-1,0]\n"
 
 
 @cache
+@cache
 def with_all_features(labels):
     """A model of that many labels, every feature of which has a weight."""
     names = [f"l{k:02d}" for k in range(labels)]
@@ -166,7 +168,7 @@ def everything(scratch, rows, length, mask=None, n=5):
     return scratch.best_labels(rows, False), scratch.best_paths(rows, n), log_z, nodes, edges
 
 
-@settings(max_examples=300)
+@thorough
 @given(st.data())
 def test_lists_say_what_matrices_and_enumeration_say(data):
     labels = data.draw(st.integers(2, 4))

@@ -6,9 +6,9 @@ import random
 from math import exp, inf
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from problems import MOST_PATHS, loaded, problems
+from problems import MOST_PATHS, loaded, problems, thorough
 from reference import Problem
 
 from crfkit.testing import OpenLattice, OpenSearch
@@ -16,20 +16,18 @@ from crfkit.testing import OpenLattice, OpenSearch
 SEARCH = OpenSearch()  # one for all tests: what earlier searches left behind must not matter
 
 
-@settings(max_examples=300)
+@thorough
 @given(problems(), st.integers(1, 12))
 def test_nbest_agrees_with_enumeration(problem, n):
     assert SEARCH.nbest(loaded(problem), n) == problem.top(n)
 
 
-@settings(max_examples=150)
 @given(problems(scores=("ties", "mixed")))
 def test_all_paths_in_order(problem):
     """More paths than there are: each exactly once."""
     assert SEARCH.nbest(loaded(problem), 2 * MOST_PATHS) == problem.paths
 
 
-@settings(max_examples=150)
 @given(problems(scores=("ties",)))
 def test_order_of_ties(problem):
     """By the smaller last label, then the last but one, ... Sums of these scores are exact, those of tiny ones would not be."""
@@ -37,7 +35,6 @@ def test_order_of_ties(problem):
     assert found == sorted(found, key=lambda path: (-path[0], path[1][::-1]))
 
 
-@settings(max_examples=100)
 @given(problems())
 def test_the_first_path_is_viterbis(problem):
     lattice = loaded(problem)
@@ -45,7 +42,6 @@ def test_the_first_path_is_viterbis(problem):
         assert SEARCH.nbest(lattice, 3)[0] == lattice.viterbi()
 
 
-@settings(max_examples=100)
 @given(problems(scores=("plain", "ties")), st.sampled_from([0.05, 0.3, 1.0]))
 def test_early_stop(problem, ratio):
     best = problem.paths[0][0] if problem.possible else 0.0
@@ -54,7 +50,6 @@ def test_early_stop(problem, ratio):
     assert SEARCH.beam(loaded(problem), MOST_PATHS, ratio=ratio) == wanted
 
 
-@settings(max_examples=60)
 @given(st.integers(6, 40), st.integers(2, 3), st.booleans(), st.sampled_from([0.01, 0.3]), st.integers(0, 10**6))
 def test_many_labels(labels, length, own, ratio, seed):
     """More than a register holds, of which few count. The beam has room for all paths but the last position's, of which
@@ -82,13 +77,11 @@ def test_scores_beyond_all_bounds(labels):
         assert (score, path) == (inf, [0, 0, 0, 0])
 
 
-@settings(max_examples=150)
 @given(problems(), st.integers(1, 12))
 def test_a_beam_with_room_for_all_paths_is_exact(problem, n):
     assert SEARCH.beam(loaded(problem), n, width=MOST_PATHS) == problem.top(n)
 
 
-@settings(max_examples=150)
 @given(problems(), st.integers(1, 4), st.integers(1, 4))
 def test_a_narrow_beam(problem, n, width):
     """Real paths with their real scores, in order, never better than the exact ones; some path if there is any."""

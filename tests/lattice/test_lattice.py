@@ -7,9 +7,9 @@ from itertools import chain
 from math import exp, fsum, inf, log
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from problems import loaded, problems
+from problems import loaded, problems, thorough
 from reference import Problem
 
 from crfkit.errors import TrainingError
@@ -41,7 +41,7 @@ def relative_errors(lattice: OpenLattice, problem: Problem) -> float:
     return max((abs(ours - true) / true for ours, true in pairs if true > 1e-280), default=0.0)
 
 
-@settings(max_examples=300)
+@thorough
 @given(problems())
 def test_agrees_with_enumeration(problem):
     lattice = loaded(problem)
@@ -56,7 +56,6 @@ def test_agrees_with_enumeration(problem):
     assert lattice.viterbi() == problem.best()
 
 
-@settings(max_examples=100)
 @given(problems(constraints=False))
 def test_small_marginals_are_as_exact_as_large_ones(problem):
     lattice = loaded(problem)
@@ -64,7 +63,6 @@ def test_small_marginals_are_as_exact_as_large_ones(problem):
     assert relative_errors(lattice, problem) < CLOSE
 
 
-@settings(max_examples=100)
 @given(problems(), st.randoms(use_true_random=False))
 def test_path_score(problem, rng):
     lattice = loaded(problem)
@@ -75,7 +73,6 @@ def test_path_score(problem, rng):
         assert lattice.path_score(best) == score
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_a_lattice_keeps_nothing_of_the_sequence_before(data):
     first = data.draw(problems())

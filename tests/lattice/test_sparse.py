@@ -7,9 +7,9 @@ from itertools import product
 from math import exp, fsum, inf
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from problems import loaded, problems
+from problems import loaded, problems, thorough
 
 from crfkit.errors import TrainingError
 from crfkit.testing import OpenLattice, OpenSearch, most_pairs
@@ -21,7 +21,7 @@ def close(value):
     return pytest.approx(value, rel=CLOSE, abs=CLOSE)
 
 
-@settings(max_examples=400)
+@thorough
 @given(problems(zeros=True), st.sampled_from(["shared", "all"]))
 def test_agrees_with_enumeration(problem, lists):
     lattice = loaded(problem)
@@ -48,7 +48,6 @@ def test_agrees_with_enumeration(problem, lists):
         assert row == close(wanted)
 
 
-@settings(max_examples=150)
 @given(problems(zeros=True, constraints=False, scores=("ties", "plain", "wide", "mixed")), st.sampled_from(["shared", "all"]))
 def test_cancellation_costs_no_digits(problem, lists):
     """Small marginals too are as exact as those of the dense loop, which subtracts nothing."""
@@ -64,7 +63,6 @@ def test_cancellation_costs_no_digits(problem, lists):
         assert sparse == pytest.approx(dense, rel=1e-10, abs=1e-290)
 
 
-@settings(max_examples=200)
 @given(problems(zeros=True), st.integers(1, 9), st.integers(1, 9))
 def test_searches_find_the_same_paths(problem, n, width):
     """Exactly, and by a beam that is too narrow: the same paths with the same bits, whatever form steps have."""

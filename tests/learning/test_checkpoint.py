@@ -87,7 +87,7 @@ def test_more_passes_later(algorithm, chosen):
 
 
 @variants
-@pytest.mark.parametrize("interruption", [Power, Hand])
+@pytest.mark.parametrize("interruption", [Power, pytest.param(Hand, marks=pytest.mark.long)])
 def test_any_moment(algorithm, chosen, interruption):
     """Interrupted at several places, in the midst of passes too, with development data that decide."""
     data, dev = sentences("chunking", limit=100), sentences("chunking", "dev", 10)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from problems import thorough
 
 from crfkit.template.meaning import _python_regex
 from crfkit.template.regex import Regex
@@ -54,7 +55,7 @@ patterns = st.recursive(
 cells = st.text(LETTERS, max_size=8)
 
 
-@settings(max_examples=1000, deadline=None)
+@thorough
 @given(patterns, cells)
 @example(Pattern("(|a)*"), "aa")
 @example(Pattern("(|a)+"), "aa")
@@ -68,7 +69,7 @@ def test_finds_what_re_finds(pattern, cell):
         assert found == (match[0] if match else None)
 
 
-@settings(max_examples=1000, deadline=None)
+@thorough
 @given(st.text("ab()[]{}*+?|^$.-,012", max_size=10))
 @example("a{2}{3}")
 @example("{2}")
@@ -91,7 +92,7 @@ def test_refuses_what_re_refuses(pattern):
         Regex(pattern)
 
 
-@settings(max_examples=300, deadline=None)
+@thorough
 @given(st.text("ab[]^-\\dDaAwWlLuUpPsS.$*", max_size=8), st.text(max_size=6))
 def test_kinds_of_characters(pattern, cell):
     """All kinds of characters, alone and in sets, against sets spelt out for re."""

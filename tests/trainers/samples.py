@@ -16,6 +16,7 @@ import crfkit.learning.learn
 import crfkit.learning.run
 from crfkit import options
 from crfkit.model import Model
+from crfkit.tagging import Tagger
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 from crfkit.trainers.batch.objective import Objective
@@ -110,12 +111,13 @@ def named_weights(model: Model) -> dict[tuple[str | None, str | None, str], floa
     return {(attribute, previous, label): weight for attribute, previous, label, weight in model.features()}
 
 
+@cache
 def accuracy(algorithm: str, rules: str = "chunking", **chosen: Any) -> float:
     """Of a model of the first training sentences on test sentences, per token."""
     model = crfkit.learning.learn.learn(sentences("chunking", limit=300), template(rules), algorithm, **chosen)
     right = total = 0
     for rows in sentences("chunking", "test", 60):
-        predicted = tag(model, [row[:-1] for row in rows])
+        predicted = Tagger(model).tag([row[:-1] for row in rows])
         right += sum(row[-1] == label for row, label in zip(rows, predicted, strict=True))
         total += len(rows)
     return right / total

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from problems import thorough
 from trainers.samples import read, sentences, template
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 from trainers.twins_lookahead import Lookahead
@@ -42,7 +43,7 @@ def shared(built):
     return [built.b_new[last]] if once and corpus.reach[last] else []
 
 
-@settings(max_examples=300)
+@thorough
 @given(histories(), st.integers(0, 4), st.sampled_from([0.0, 0.5, 2.0]), st.integers(1, 3), st.booleans(), st.data())
 def test_every_pass_is_that_of_the_twin(corpus, depth, margin, passes, average, data):
     built = Built(corpus)

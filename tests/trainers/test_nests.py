@@ -55,7 +55,6 @@ def two_labels(sentences):
     return [*sentences, [("a", "x", "P"), ("b", "y", "Q")]]
 
 
-@settings(max_examples=60)
 @given(corpora, st.sets(st.sampled_from(LINES), min_size=2), st.integers(1, 3))
 def test_nests_stand_for_the_attributes_of_each_token(sentences, lines, min_freq):
     corpus = corpus_of(two_labels(sentences), "\n".join(sorted(lines)) + "\nB\n", min_freq=min_freq)

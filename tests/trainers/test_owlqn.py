@@ -115,7 +115,7 @@ def test_at_the_end_no_weight_can_move(corpus, l1, l2):
 
 @pytest.fixture(scope="module")
 def corpus():
-    return read("chunking", sentences=150, rules="chunking-rich")
+    return read("chunking", sentences=60, rules="chunking-rich")
 
 
 def test_the_conditions_hold_on_text(corpus):

@@ -124,7 +124,7 @@ def test_it_ends_at_the_minimum(corpus, penalties, recursions):
 
 @pytest.fixture(scope="module", params=["chunking", "chunking-rich"])
 def corpus(request):
-    return read("chunking", sentences=60, rules=request.param)
+    return read("chunking", sentences=40, rules=request.param)
 
 
 def test_the_objective_of_owlqn(corpus):
