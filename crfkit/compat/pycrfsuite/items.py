@@ -32,6 +32,13 @@ class ItemSequence:
             raise DataError(f"found {pyseq!r}, expected a sequence of items")
         self._items = [_attributes(item, number) for number, item in enumerate(pyseq)]
 
+    @classmethod
+    def of(cls, items: list[Attributes]) -> ItemSequence:
+        """Items that are names with values already."""
+        self = cls.__new__(cls)
+        self._items = items
+        return self
+
     def items(self) -> list[dict[str, float]]:
         """The attributes of each item, as a mapping from names to values."""
         return [dict(attributes) for attributes in self._items]

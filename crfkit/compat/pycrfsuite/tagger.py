@@ -111,6 +111,12 @@ class Tagger:
             self._number(label)
         return tagger.probability(self._items.attributes(), labels) if labels else 1.0
 
+    def score(self, yseq: Sequence[str]) -> tuple[float, float]:
+        """The score of these labels, and the logarithm of what the scores of all labels add up to as exponents: more than
+        python-crfsuite offers."""
+        log_z = self._opened.log_z(self._items.attributes())
+        return self._opened.log_probability(self._items.attributes(), list(yseq)) + log_z, log_z
+
     def marginal(self, y: str, pos: int) -> float:
         """How probable a label is at a position of the sequence taken before. All marginals are computed at the first call."""
         table, number = self._table(), self._number(_label(y))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import array
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .items import ItemSequence
@@ -169,31 +169,8 @@ class Training:
 
         found = Tagger.of_parts(header, corpus.builder, corpus.layout, weights).tag_many([items.attributes() for items, _ in self.held])
         gold = [labels for _, labels in self.held]
-        names = list(dict.fromkeys([*header["labels"], *(label for labels in gold for label in labels)]))
-        match, model, ref = (dict.fromkeys(names, 0) for _ in range(3))
-        right = 0
-        for wanted, given in zip(gold, found, strict=True):
-            right += wanted == given
-            for a, b in zip(wanted, given, strict=True):
-                ref[a] += 1
-                model[b] += 1
-                match[a] += a == b
-        self.say("Performance by label (#match, #model, #ref) (precision, recall, F1):\n")
-        sums = [0.0, 0.0, 0.0]
-        for name in names:
-            counts = f"    {name}: ({match[name]}, {model[name]}, {ref[name]})"
-            if not match[name] + model[name] + ref[name]:
-                self.say(f"{counts} (******, ******, ******)\n")
-                continue
-            precision = match[name] / model[name] if model[name] else 0.0
-            recall = match[name] / ref[name] if ref[name] else 0.0
-            rates = precision, recall, 2 * precision * recall / (precision + recall) if match[name] else 0.0
-            sums = [total + rate for total, rate in zip(sums, rates, strict=True)]
-            self.say(f"{counts} ({rates[0]:.4f}, {rates[1]:.4f}, {rates[2]:.4f})\n")
-        macro = ", ".join(f"{total / len(names):f}" for total in sums)
-        self.say(f"Macro-average precision, recall, F1: ({macro})\n")
-        for what, some, of in (("Item", sum(match.values()), sum(ref.values())), ("Instance", right, len(gold))):
-            self.say(f"{what} accuracy: {some} / {of} ({some / of:.4f})\n")
+        for line in performance(header["labels"], list(zip(gold, found, strict=True))):
+            self.say(line)
 
     def _end(self, reason: str | None, losses: list[float], seconds: float) -> None:
         if self.algorithm == "lbfgs":
@@ -227,3 +204,32 @@ class Training:
             self.say(f"Writing {what}\n")
         self.say(f"Seconds required: {time.perf_counter() - begun:.3f}\n")
         self.say("\n")
+
+
+def performance(known: Iterable[str], pairs: list[tuple[list[str], list[str]]]) -> Iterator[str]:
+    """CRFsuite's report on sequences of labels (wanted, found), line by line; `known` are the model's labels."""
+    names = list(dict.fromkeys([*known, *(label for wanted, _ in pairs for label in wanted)]))
+    match, model, ref = (dict.fromkeys(names, 0) for _ in range(3))
+    right = 0
+    for wanted, found in pairs:
+        right += wanted == found
+        for a, b in zip(wanted, found, strict=True):
+            ref[a] += 1
+            model[b] += 1
+            match[a] += a == b
+    yield "Performance by label (#match, #model, #ref) (precision, recall, F1):\n"
+    sums = [0.0, 0.0, 0.0]
+    for name in names:
+        counts = f"    {name}: ({match[name]}, {model[name]}, {ref[name]})"
+        if not match[name] + model[name] + ref[name]:
+            yield f"{counts} (******, ******, ******)\n"
+            continue
+        precision = match[name] / model[name] if model[name] else 0.0
+        recall = match[name] / ref[name] if ref[name] else 0.0
+        rates = precision, recall, 2 * precision * recall / (precision + recall) if match[name] else 0.0
+        sums = [total + rate for total, rate in zip(sums, rates, strict=True)]
+        yield f"{counts} ({rates[0]:.4f}, {rates[1]:.4f}, {rates[2]:.4f})\n"
+    macro = ", ".join(f"{total / max(len(names), 1):f}" for total in sums)
+    yield f"Macro-average precision, recall, F1: ({macro})\n"
+    for what, some, of in (("Item", sum(match.values()), sum(ref.values())), ("Instance", right, len(pairs))):
+        yield f"{what} accuracy: {some} / {of} ({some / max(of, 1):.4f})\n"

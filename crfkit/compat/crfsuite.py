@@ -1,0 +1,240 @@
+"""CRFsuite's command line: `crfkit-crfsuite learn | tag | dump`, with its options, its log and its output."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+
+from crfkit.cli.common import HELP_FLAGS as HELP
+from crfkit.cli.common import errors_as_lines
+from crfkit.errors import DataError, FileError, OptionError
+from crfkit.version import __version__
+
+
+class Group(click.Group):
+    """Commands whose errors are one line."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with errors_as_lines(ctx):
+            return super().invoke(ctx)
+
+
+@click.group(cls=Group, context_settings=HELP)
+@click.version_option(__version__, prog_name="crfkit-crfsuite", message="%(prog)s %(version)s")
+def cli() -> None:
+    """CRFsuite's commands, with crfkit behind them; models are CRFsuite's files."""
+
+
+def main() -> None:
+    """The program crfkit-crfsuite."""
+    cli(prog_name="crfkit-crfsuite")
+
+
+@cli.command(context_settings=HELP)
+@click.option("-t", "--type", "kind", default="1d", metavar="TYPE", help="Graphical model: 1d.")
+@click.option("-a", "--algorithm", default="lbfgs", metavar="NAME", help="lbfgs, l2sgd, averaged-perceptron (ap), passive-aggressive (pa), arow.")
+@click.option("-p", "--set", "given", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the algorithm; -H lists them.")
+@click.option("-m", "--model", default="", metavar="FILE", help="Store the model in FILE.")
+@click.option("-g", "--split", type=click.IntRange(min=0), default=0, metavar="N", help="Split the sequences into N groups at random.")
+@click.option("-e", "--holdout", type=click.IntRange(min=1), default=None, metavar="M", help="Score the M-th group, or file, instead of learning from it.")
+@click.option("-x", "--cross-validate", is_flag=True, help="Hold out each group in turn.")
+@click.option("-l", "--log-to-file", is_flag=True, help="Write the log to a file named after the options.")
+@click.option("-L", "--logbase", default="log.crfsuite", metavar="BASE", help="How the name of that file begins.")
+@click.option("-H", "--help-parameters", is_flag=True, help="List the algorithm's parameters.")
+@click.argument("data", nargs=-1)
+def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: int, holdout: int | None, cross_validate: bool, log_to_file: bool,
+          logbase: str, help_parameters: bool, data: tuple[str, ...]) -> None:  # fmt: skip
+    """Train a model from DATA files (standard input by default), each of which is a group."""
+    from .pycrfsuite import BaseTrainer
+
+    if kind not in ("1d", "crf1d"):
+        raise OptionError(f"--type: expected 1d, found {kind!r}")
+
+    class Told(BaseTrainer):
+        def message(self, message: str) -> None:
+            print(message, end="", file=log)
+
+    log: TextIO = sys.stdout
+    try:
+        trainer = Told(algorithm)
+        for pair in given:
+            name, sign, value = pair.partition("=")
+            if not sign:
+                raise OptionError(f"--set: expected NAME=VALUE, found {pair!r}")
+            trainer.set(name, value)
+    except ValueError as error:
+        raise OptionError(str(error)) from None
+    if help_parameters:
+        _list_parameters(trainer)
+        return
+    if log_to_file:
+        try:
+            log = click.get_current_context().with_resource(open("_".join([logbase, algorithm, *given]), "w", encoding="utf-8"))
+        except OSError as error:
+            raise FileError(f"{logbase}: cannot be written: {error.strerror}") from None
+    groups = _read_groups(trainer, data or ("-",), split, log)
+    if cross_validate:
+        if groups < 2:
+            raise OptionError("--cross-validate needs at least two groups: several files, or --split")
+        for group in range(groups):
+            print(f"===== Cross validation ({group + 1}/{groups}) =====", file=log)
+            trainer.train("", group)
+            print(file=log)
+        return
+    if holdout is not None and holdout > groups:
+        raise OptionError(f"--holdout: there are {groups} groups, found {holdout}")
+    trainer.train(model, -1 if holdout is None else holdout - 1)
+
+
+def _list_parameters(trainer: Any) -> None:
+    for name, value in trainer.get_params().items():
+        kind = "string" if isinstance(value, str) else "float" if isinstance(value, float) else "int"
+        shown = value if isinstance(value, str) else f"{value:f}" if isinstance(value, float) else f"{value:d}"
+        print(f"{kind} {name} = {shown};\n{trainer.help(name)}\n")
+
+
+def _read_groups(trainer: Any, data: tuple[str, ...], split: int, log: TextIO) -> int:
+    """Append the sequences of all files; how many groups there are."""
+    print(f"CRFSuite's learn, by crfkit {__version__}\n", file=log)
+    print(f"Start time of the training: {datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}\n", file=log)
+    print("Reading the data set(s)", file=log)
+    begun, read = time.perf_counter(), []
+    for group, name in enumerate(data):
+        print(f"[{group + 1}] {name}", file=log)
+        read += [(group, items, labels) for items, labels in _sequences(name)]
+    if split:
+        random.Random(0).shuffle(read)
+        read = [(number % split, items, labels) for number, (_, items, labels) in enumerate(read)]
+    for group, items, labels in read:
+        trainer.append(items, labels, group)
+    print(f"Number of instances: {len(read)}\nSeconds required: {time.perf_counter() - begun:.3f}\n", file=log)
+    items = sum(len(labels) for _, _, labels in read)
+    names = {label for _, _, labels in read for label in labels}
+    print(f"Statistics the data set(s)\nNumber of data sets (groups): {split or len(data)}\nNumber of instances: {len(read)}\n"
+          f"Number of items: {items}\nNumber of labels: {len(names)}\n", file=log)  # fmt: skip
+    return split or len(data)
+
+
+def _sequences(name: str) -> Iterator[tuple[Any, list[str]]]:
+    """The sequences of a file in CRFsuite's format: items and labels."""
+    from .pycrfsuite import ItemSequence
+
+    items: list[list[tuple[str, float]]] = []
+    labels: list[str] = []
+    for number, line in enumerate(_lines(name), 1):
+        if not line:
+            if labels:
+                yield ItemSequence.of(items), labels
+                items, labels = [], []
+            continue
+        label, *fields = line.split("\t")
+        if label.startswith("@"):  # the weight of the instance and the like
+            continue
+        labels.append(_unescaped(label))
+        items.append([_attribute(field, name, number) for field in fields if field])
+    if labels:
+        yield ItemSequence.of(items), labels
+
+
+def _lines(name: str) -> Iterable[str]:
+    try:
+        text = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        return (line.rstrip("\r") for line in text.decode().split("\n"))
+    except OSError as error:
+        raise FileError(f"{name}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise DataError("not UTF-8", name, error.object[: error.start].count(b"\n") + 1) from None
+
+
+def _attribute(field: str, name: str, number: int) -> tuple[str, float]:
+    """`name`, or `name:value`; a colon of the name has a backslash before it, and a backslash another."""
+    if "\\" not in field:
+        text, _, value = field.partition(":")
+    else:
+        text, value, place = "", "", 0
+        while place < len(field):
+            if field[place] == "\\" and place + 1 < len(field):
+                text += field[place + 1]
+                place += 2
+                continue
+            if field[place] == ":":
+                value = field[place + 1 :]
+                break
+            text += field[place]
+            place += 1
+    try:
+        return text, float(value) if value else 1.0
+    except ValueError:
+        raise DataError(f"the value of {text!r}: expected a number, found {value!r}", name, number) from None
+
+
+def _unescaped(label: str) -> str:
+    return _attribute(label, "", 0)[0] if "\\" in label else label
+
+
+@cli.command(context_settings=HELP)
+@click.option("-m", "--model", required=True, metavar="MODEL", help="The model file.")
+@click.option("-t", "--test", is_flag=True, help="Report how well the labels in the data are found.")
+@click.option("-r", "--reference", is_flag=True, help="Print the labels in the data before those of the model.")
+@click.option("-p", "--probability", is_flag=True, help="Print score and probability of each sequence of labels.")
+@click.option("-i", "--marginal", is_flag=True, help="Print the marginal probability of each label.")
+@click.option("-l", "--marginal-all", is_flag=True, help="Print the marginal probabilities of all labels.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no labels.")
+@click.argument("data", default="-")
+def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bool, marginal_all: bool, quiet: bool, data: str) -> None:
+    """Label DATA (standard input by default)."""
+    from .pycrfsuite import Tagger
+    from .pycrfsuite.training import performance
+
+    tagger = Tagger()
+    try:
+        tagger.open(model)
+    except OSError as error:
+        raise FileError(f"{model}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise FileError(str(error)) from None
+    names, begun, pairs = tagger.labels(), time.perf_counter(), []
+    for items, gold in _sequences(data):
+        found = tagger.tag(items)
+        if test:
+            pairs.append((gold, found))
+        if quiet:
+            continue
+        out = []
+        if probability:
+            score = tagger.score(found)
+            out.append(f"@score\t{score[0]:f}\t{score[1]:f}\n@probability\t{tagger.probability(found):f}\n")
+        for place, label in enumerate(found):
+            line = f"{gold[place]}\t{label}" if reference else label
+            if marginal:
+                line += f":{tagger.marginal(label, place):f}"
+            if marginal_all:
+                line += "".join(f"\t{name}:{tagger.marginal(name, place):f}" for name in names)
+            out.append(line + "\n")
+        sys.stdout.write("".join(out) + "\n")
+    if test:
+        seconds = time.perf_counter() - begun
+        for line in performance(names, pairs):
+            sys.stdout.write(line)
+        print(f"Elapsed time: {seconds:f} [sec] ({len(pairs) / seconds:.1f} [instance/sec])")
+
+
+@cli.command(context_settings=HELP)
+@click.argument("model")
+def dump(model: str) -> None:
+    """Print MODEL as text."""
+    from .pycrfsuite import Tagger
+
+    tagger = Tagger()
+    try:
+        tagger.open(model)
+    except (OSError, ValueError) as error:
+        raise FileError(f"{model}: {error.strerror if isinstance(error, OSError) else error}") from None
+    tagger.dump()

@@ -1,0 +1,85 @@
+"""crfkit-crfsuite: CRFsuite's options, log and output."""
+
+import pycrfsuite
+import pytest
+from click.testing import CliRunner
+from pycrfsuite._logparser import TrainLogParser
+
+from crfkit.compat.crfsuite import cli
+
+SENTENCES = [[("AO", 1), ("B", 2)], [("O", 3)], [("B", 2), ("AO", 1), ("O", 0)]] * 4
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path):
+    """Two files, in which an attribute has a colon and another a value."""
+    for name, shift in (("train", 0), ("test", 1)):
+        lines = "\n\n".join("\n".join(f"{label}\tw={(word + shift) // 2}\tx\\:y:0.5\tw={word}" for label, word in rows) for rows in SENTENCES)
+        (tmp_path / name).write_text(lines + "\n\n" if shift else lines)
+
+
+def run(*arguments, code=0, stdin=None):
+    result = CliRunner().invoke(cli, arguments, input=stdin)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_learn_tag_and_dump(tmp_path):
+    log = run("learn", "-m", "model", "-p", "c2=0.1", "-p", "max_iterations=5", "-e2", "train", "test").stdout
+    assert "[2] test\n" in log and "Number of instances: 24\n" in log and "Holdout group: 2\n" in log
+    parser = TrainLogParser()
+    for message in log[log.index("Feature generation") :].splitlines(keepends=True):
+        parser.feed(message)
+    assert parser.last_iteration["scores"]["O"].ref == 8 and parser.storing_seconds is not None
+    tagger = pycrfsuite.Tagger()
+    tagger.open("model")
+    text = run("tag", "-r", "-i", "-l", "-p", "-m", "model", "train").stdout
+    for (rows, block) in zip(SENTENCES, text.split("\n\n"), strict=False):
+        score, probability, *lines = block.splitlines()
+        items = [{f"w={word // 2}": 1, "x:y": 0.5, f"w={word}": 1} for _, word in rows]
+        found = tagger.tag(items)
+        assert float(probability.split("\t")[1]) == pytest.approx(tagger.probability(found), abs=2e-6) and score.startswith("@score\t")
+        for place, (line, (label, _)) in enumerate(zip(lines, rows, strict=True)):
+            gold, best, *others = line.split("\t")
+            assert gold == label and best == f"{found[place]}:{tagger.marginal(found[place], place):.6f}"
+            assert {other.rpartition(":")[0] for other in others} == set(tagger.labels())
+    tagger.dump("peer")
+    assert run("dump", "model").stdout == (tmp_path / "peer").read_text()
+
+
+def test_report_and_standard_input(tmp_path):
+    run("learn", "-m", "model", "-a", "ap", "train")
+    text = (tmp_path / "train").read_text()
+    assert run("tag", "-m", "model", stdin=text).stdout.replace("\n\n", "\n").split() == [label for rows in SENTENCES for label, _ in rows]
+    report = run("tag", "-qt", "-m", "model", stdin=text).stdout
+    assert report.startswith("Performance by label") and "Item accuracy: 24 / 24 (1.0000)" in report and "[instance/sec]" in report
+
+
+def test_cross_validation_and_log_file(tmp_path):
+    assert run("learn", "-g3", "-x", "-a", "ap", "-l", "train").stdout == ""
+    log = (tmp_path / "log.crfsuite_ap").read_text()
+    assert "===== Cross validation (3/3) =====" in log and log.count("Item accuracy") >= 3
+    assert "float c1 = 0.000000;" in run("learn", "-H").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("learn", "-a", "none", "train"), "Bad arguments: algorithm='none'"),
+        (("learn", "-p", "none=1", "train"), "Parameter not found: none = 1"),
+        (("learn", "-p", "c1", "train"), "--set: expected NAME=VALUE, found 'c1'"),
+        (("learn", "-e3", "train"), "--holdout: there are 1 groups, found 3"),
+        (("learn", "-x", "train"), "--cross-validate needs at least two groups"),
+        (("learn", "absent"), "absent: cannot be read: No such file"),
+        (("tag", "-m", "absent"), "absent: cannot be read: No such file"),
+        (("tag", "-m", "train"), "Invalid model file 'train'"),
+        (("dump", "train"), "train: Invalid model file"),
+        (("learn", "bad"), "bad:2: the value of 'w': expected a number, found 'x'"),
+        (("learn", "latin"), "latin:2: not UTF-8"),
+    ],
+)
+def test_errors(tmp_path, arguments, message):
+    (tmp_path / "bad").write_text("A\tw\nB\tw:x\n")
+    (tmp_path / "latin").write_bytes(b"A\tw\nB\t\xe9\n")
+    error = run(*arguments, code=1).stderr
+    assert error.startswith("crfkit: error: ") and message in error and error.count("\n") == 1
