@@ -14,7 +14,7 @@ SENTENCES = [[("AO", 1), ("B", 2)], [("O", 3)], [("B", 2), ("AO", 1), ("O", 0)]]
 def data(tmp_path):
     """Two files, in which an attribute has a colon and another a value."""
     for name, shift in (("train", 0), ("test", 1)):
-        lines = "\n\n".join("\n".join(f"{label}\tw={(word + shift) // 2}\tx\\:y:0.5\tw={word}" for label, word in rows) for rows in SENTENCES)
+        lines = "\n\n".join("\n".join(f"{label}\tw={(word + shift) // 2}\tx\\:y:0.5\tv={word}" for label, word in rows) for rows in SENTENCES)
         (tmp_path / name).write_text(lines + "\n\n" if shift else lines)
 
 
@@ -36,7 +36,7 @@ def test_learn_tag_and_dump(tmp_path):
     text = run("tag", "-r", "-i", "-l", "-p", "-m", "model", "train").stdout
     for (rows, block) in zip(SENTENCES, text.split("\n\n"), strict=False):
         score, probability, *lines = block.splitlines()
-        items = [{f"w={word // 2}": 1, "x:y": 0.5, f"w={word}": 1} for _, word in rows]
+        items = [{f"w={word // 2}": 1, "x:y": 0.5, f"v={word}": 1} for _, word in rows]
         found = tagger.tag(items)
         assert float(probability.split("\t")[1]) == pytest.approx(tagger.probability(found), abs=2e-6) and score.startswith("@score\t")
         for place, (line, (label, _)) in enumerate(zip(lines, rows, strict=True)):
