@@ -84,8 +84,8 @@ crfkit.evaluate([["B-PER", "O"]], [tagger.tag(rows)]).f1
 * Every exception that bad input can raise is a `crfkit.CrfkitError`.
 """
 
-ORDER = ("learn", "learn_path", "load", "evaluate", "Tagger", "Model", "Scores")
-INNER = {"of_parts", "text", "need_probabilities", "tag_with_gold", "dump_lines", "has_probabilities_of"}
+ORDER = ("learn", "learn_path", "load", "evaluate", "Tagger", "Model", "Template", "Scores")
+INNER = {"resolve", "check", "columns", "column_names", "macros", "has_plain_bigram", "has_rich_bigram", "history_line", "of_parts", "text", "need_probabilities", "tag_with_gold", "dump_lines", "has_probabilities_of"}
 
 
 def signature(name: str, value: Any) -> str:

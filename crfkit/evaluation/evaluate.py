@@ -40,7 +40,7 @@ def evaluate(
 ) -> Scores:
     """Score sentences of predicted labels against sentences of gold labels.
 
-    scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none; see `crfkit.schemes`. With strict only
+    scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none. With strict only
     well-formed chunks count, and a label that the scheme does not have is an error.
     """
     names = _candidates(scheme, strict)

@@ -45,10 +45,11 @@ def learn(
 ) -> Model:
     """Train a model.
 
-    `train` is a path, a list of paths, or sentences as lists of rows of columns, the label last. `template` is a
-    path, a Template, or None with format="crfsuite", where rows are pairs (attributes, label), see crfkit.items. The other options are those of `crfkit learn`, with
-    underscores; which of them the algorithm uses is described in crfkit.options. With adf and passes=1 standard input,
-    pipes and open files are trained on as they come, and not held in memory (crfkit.streaming).
+    `train` is a path, a list of paths, or sentences: lists of rows of columns, the label last. `template` is a path or a
+    Template. With format="crfsuite" there is none, and rows are pairs (attributes, label): see crfkit.text.items. All other
+    options are those of `crfkit learn`, with underscores.
+
+    With adf and passes=1, standard input, pipes and open files are trained on as they come, and not held in memory.
     """
     if given.get("path") is not None and given.get("dev") is None:
         raise OptionError("--path without --dev gives a model for each of its values: learn_path yields them")
