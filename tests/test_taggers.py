@@ -1,6 +1,7 @@
 """What taggers answer besides labels, and how they are made, copied and held to constraints."""
 
 import copy
+import io
 import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -10,10 +11,12 @@ import numpy
 import pytest
 from models import SMALL, model, names, problem, sentences, short
 
+from crfkit.decode.printing import Printer
 from crfkit.errors import DataError, FileError, OptionError, UnsupportedError
 from crfkit.features.names import Names
 from crfkit.model import Model
 from crfkit.tagging import Tagger
+from crfkit.text.reading import Source
 
 
 def log_sum(problem):
@@ -199,3 +202,20 @@ def test_threads_may_dump_one_model_at_once():
     expected = list(names_of)
     with ThreadPoolExecutor(4) as pool:
         assert all(found == expected for found in pool.map(lambda _: list(names_of), range(8)))
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_comments_are_written_as_they_came(verbose):
+    tagger = model("chunking").tagger()
+    text = b"# columns = word pos\n# sent 12\nthe DT\n# #\ndog NN\n\n#  a lone line\n\n# sent 13\nit PRP\n"
+    plain = text.replace(b"# sent 12\n", b"").replace(b"#  a lone line\n\n# sent 13\n", b"")
+
+    def tagged(data, comments):
+        source = Source(io.BytesIO(data), comments=comments)
+        return b"".join(tagger.text(source, Printer(verbose=verbose), comments=comments)).splitlines()
+
+    found = tagged(text, True)
+    assert {b"# sent 12", b"# sent 13"} <= set(found)
+    assert (b"#  a lone line" in found) == (verbose == 0)  # CRF++'s layout has sentences alone
+    left = [line for line in found if line not in (b"# sent 12", b"#  a lone line", b"# sent 13")]
+    assert [line for line in left if line] == [line for line in tagged(plain, False) if line]

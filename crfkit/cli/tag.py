@@ -37,6 +37,7 @@ BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
               help="Forbid impossible sequences of labels: by a scheme (bio, iobes, iob1, ioe1, ioe2, bilou), by that of "
               "the model's labels (auto), or by a file of allowed pairs.")  # fmt: skip
 @click.option("--partial", is_flag=True, help="The last column says which labels are possible: ? (any), or labels with | between.")
+@click.option("--comments", is_flag=True, help="Lines before a sentence that begin with # are no tokens; they are written as they came.")
 @click.option("--separator", metavar="TEXT", help="Between the columns that are added.  [default: a tab if the line has one, else a blank]")
 @click.option("--threads", type=click.IntRange(0, MOST_THREADS), default=0, metavar="N",
               help="Threads; 0: one for each processor. The output does not depend on it.  [default: 0]")  # fmt: skip
@@ -79,10 +80,10 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
             partial=options["partial"],
             separator=None if separator is None else separator.replace("\\t", "\t").encode(),
         )
-        source = Source(inputs, tagger.header["format"], allow_empty=True, block_size=BLOCK_SIZE)
+        source = Source(inputs, tagger.header["format"], allow_empty=True, comments=options["comments"], block_size=BLOCK_SIZE)
         live = options["unbuffered"] or stream.isatty()
         blocks = source if output is None or options["quiet"] else _with_progress(source, inputs)
-        for text in tagger.text(blocks, printer, partial=options["partial"], threads=1 if live else options["threads"]):
+        for text in tagger.text(blocks, printer, partial=options["partial"], comments=options["comments"], threads=1 if live else options["threads"]):
             write_all(stream, text)
             if live:
                 stream.flush()
