@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload, run
 from crfkit.decode.constraints import Constraints, Source, constraints_of
 from crfkit.decode.decoder import Decoder, Scratch, gold_labels
 from crfkit.decode.printing import Printer
+from crfkit.text.items import fill_items
 from crfkit.text.rows import Rows
 
 from .errors import DataError, OptionError, TemplateError, UnsupportedError
@@ -342,24 +343,16 @@ class Tagger:
     def _parsed(self, sentences: list[list[Any]]) -> Rows:
         rows = Rows(self._header["format"])
         if self._header["format"] == "crfsuite":
-            from crfkit.text.items import attribute_lines
-            from crfkit.text.reading import Block
-
-            rows.parse(Block(attribute_lines(sentences)))
+            fill_items(rows, sentences)
         else:
             rows.fill(sentences)
         return rows
 
     def _parsed_all(self, sentences: Iterable[Sentence]) -> tuple[Rows, list[int | None]]:
         """Sentences, parsed together, so that an error says which of them it is; and the place of each, None for an empty
-        one. Attribute lines are text, where empty sentences leave no trace."""
+        one."""
         given = [_listed(sentence, "a sentence") for sentence in _listed(sentences, "sentences")]
-        places: list[int | None] = []
-        place = 0
-        for sentence in given:
-            places.append(place if sentence else None)
-            place += bool(sentence) or self._header["format"] != "crfsuite"
-        return self._parsed(given), places
+        return self._parsed(given), [place if sentence else None for place, sentence in enumerate(given)]
 
     def _labels_of(self, rows: Rows, key: tuple[int, ...] | None, threads: int, posterior: bool = False) -> list[list[str]]:
         def work(first: int) -> list[list[str]]:

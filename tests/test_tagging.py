@@ -353,7 +353,7 @@ def test_attribute_lines():
     for bad, message in (
         ([["x", ("y",)]], "a name, or a pair"),
         ([{"x": float("inf")}], "a finite value of 'x'"),
-        ([{"a\tb": 1}], "the name of an attribute"),
+        ([{3: 1}], "the name of an attribute"),
         ([""], "a list of attributes"),
         ([[("x", "z")]], "a name, or a pair"),
     ):

@@ -327,7 +327,7 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
                     u_val[n_u] = 1
                 n_u += 1
         if Aim is Finding:
-            sort_ids(u_id + u_start, u_val + u_start if items else NULL, n_u - u_start)
+            sort_ids(u_id + u_start, NULL if all_ones(u_val, u_start, n_u) else u_val + u_start, n_u - u_start)
         u_ptr[k + 1] = n_u
         if b_ptr != NULL:
             if Aim is Finding:
@@ -335,6 +335,16 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
             b_ptr[k + 1] = n_b
     out.c.n_tok += T
     return 0
+
+
+cdef inline bint all_ones(const float* value, int64_t first, int64_t last) noexcept nogil:
+    """Whether values need not be sorted along with their attributes."""
+    cdef int64_t u
+    if value != NULL:
+        for u in range(first, last):
+            if value[u] != 1:
+                return False
+    return True
 
 
 cdef inline int64_t number_items(Features f, const RowsC* rows, int64_t token, int32_t* u_id, float* u_val, int64_t n,

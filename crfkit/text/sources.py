@@ -8,10 +8,11 @@ from typing import Any
 
 from crfkit.errors import DataError, OptionError
 
-from .items import attribute_lines
-from .reading import Block, Layout, Source
+from .items import fill_items
+from .reading import Layout, Source
 from .rows import Rows
 
+SENTENCES_AT_ONCE = 256  # whose attributes are copied from Python
 LAST = -1  # the column of the labels, where they have no name
 
 
@@ -37,10 +38,12 @@ def parsed_blocks(data: Any, form: str, label: str | None, last: str | None = No
     if is_rows(data):
         rows = Rows(form, LAST)
         if form == "crfsuite":
-            rows.parse(Block(attribute_lines(data, labelled=True)))
+            for first in range(0, len(data), SENTENCES_AT_ONCE):
+                fill_items(rows, data[first : first + SENTENCES_AT_ONCE], labelled=True, before=first)
+                yield rows, Layout(rows.n_columns)
         else:
             rows.fill(data)
-        yield rows, Layout(rows.n_columns)
+            yield rows, Layout(rows.n_columns)
         return
     parsed = None
     for block in Source(data, form, comments=comments):

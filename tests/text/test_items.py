@@ -1,0 +1,96 @@
+"""Attributes given from Python: what python-crfsuite's ItemSequence makes of the same objects, names that hold anything,
+and what is refused."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import crfkit
+from crfkit.errors import DataError
+from crfkit.text.items import fill_items
+from crfkit.text.rows import Rows
+
+names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6)
+encoded = st.one_of(names, names.map(str.encode))
+numbers = st.one_of(st.booleans(), st.integers(-1000, 1000), st.floats(-1e6, 1e6, width=32))
+values = st.recursive(
+    st.one_of(numbers, encoded, st.lists(encoded, max_size=3), st.sets(names, max_size=3)),
+    lambda inner: st.dictionaries(names, inner, max_size=3),
+    max_leaves=6,
+)
+items = st.one_of(st.lists(encoded, max_size=4), st.dictionaries(encoded, values, max_size=4), st.sets(names, max_size=3))
+
+
+def found(sentences, **how):
+    rows = Rows("crfsuite")
+    fill_items(rows, sentences, **how)
+    return [[[(name.decode(), value) for name, value in token] for token in sentence] for sentence in rows.attributes()]
+
+
+@given(st.lists(items, max_size=3))
+def test_the_same_attributes_as_python_crfsuite(sentence):
+    peer = pytest.importorskip("pycrfsuite")
+    (ours,) = found([sentence])
+    assert [dict(token) for token in ours] == [pytest.approx(token) for token in peer.ItemSequence(sentence).items()]
+
+
+def test_everything_an_item_may_be():
+    item = {"a": 2, "b": "x", b"c": True, "d": False, "e": ["u", b"v"], "f": {"g": {"h": 3.5}, "i": ("k",)}, "s": {"q", "p"}}
+    expected = [("a", 2), ("b:x", 1), ("c", 1), ("d", 0), ("e:u", 1), ("e:v", 1), ("f:g:h", 3.5), ("f:i:k", 1), ("s:p", 1), ("s:q", 1)]
+    assert found([[item], [], [["a", ("b", 2)]]]) == [[expected], [], [[("a", 1), ("b", 2)]]]
+
+
+def test_generators_are_read_once():
+    assert found(((name for name in "ab") for _ in range(2)) for _ in range(1)) == [[[("a", 1), ("b", 1)]] * 2]
+
+
+def test_names_may_hold_anything(tmp_path):
+    strange = ["a\tb", "line\nend", "\r", "a:b", "\\", " ", "\0", "é\U0001f600"]
+    data = [[([name], "XY"[k % 2])] for k, name in enumerate(strange * 3)]
+    model = crfkit.learn(data, format="crfsuite", l2=0.1)
+    model.save(tmp_path / "m")
+    tagger = crfkit.load(tmp_path / "m")
+    assert [tagger.tag([[name]]) for name in strange] == [["XY"[k % 2]] for k in range(len(strange))]
+    assert {name for name, *_ in tagger.model.features() if name is not None} == set(strange)
+
+
+def test_sentences_in_several_blocks_are_numbered_through():
+    rows = [[(["a"], "X")]] * 600
+    with pytest.raises(DataError, match="sentence 601, token 1: "):
+        crfkit.learn([*rows, [(3, "X")]], format="crfsuite")
+
+
+deep: dict = {}
+for _ in range(60):
+    deep = {"a": deep}
+circle: dict = {}
+circle["a"] = circle
+DEEP = "mappings and lists that are not so deep"
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (3, "found 3, expected a list of attributes, or a mapping"),
+        ("ab", "a list of attributes"),
+        ([3], "found 3, expected a name, or a pair"),
+        ([("a", "b")], "a name, or a pair"),
+        ([("a", math.nan)], "found nan, expected a finite value of 'a'"),
+        ({"a": 1e300}, "found 1e.300, expected a value of 'a' from -3.4e38 to 3.4e38"),
+        ({"a": 10**400}, "expected a number"),
+        ({"a": None}, "found None, expected for 'a' a number, a text, or a list"),
+        ({"a": [1]}, "found 1, expected in the list of 'a' a text"),
+        ({"a": {3: 1}}, "found 3, expected the name of an attribute"),
+        ({b"\xff": 1}, "bytes that are UTF-8"),
+        (["\ud800"], "characters that UTF-8 has"),
+        (deep, DEEP),
+        (circle, DEEP),
+    ],
+)
+def test_what_is_refused(item, message):
+    with pytest.raises(DataError, match=message) as caught:
+        found([[["x"]], [["y"], item]])
+    assert str(caught.value).startswith("sentence 2, token 2: ")
+    assert "\n" not in str(caught.value)
