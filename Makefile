@@ -6,6 +6,7 @@ TARGETS ?=
 N       ?= 200
 CYCLES  ?= 10000
 ROUNDS  ?= 3
+PYTHONS ?= python3.10 python3.11 python3.12 python3.13
 RUNS    ?= 200
 JOBS   ?= $(shell getconf _NPROCESSORS_ONLN || echo 1)
 
@@ -17,9 +18,9 @@ runtime = $(shell $(CC) -print-file-name=$(1))
 # An instrumented build lives in a copy of the tree, without what was compiled otherwise, so that builds never mix.
 parts = $(wildcard crfkit tests templates data docs benchmarks *.md LICENSE pyproject.toml setup.py)
 copy  = mkdir -p build/$@ && find $(parts) -name __pycache__ -prune -o -type f ! -name '*.so' \
-        \( -path '*/loops/simd/*' -o ! -name '*.c' \) -print | tar -cf - -T - | tar -xf - -C build/$@
+        \( -path '*/loops/simd/*' -o -path 'tests/*' -o ! -name '*.c' \) -print | tar -cf - -T - | tar -xf - -C build/$@
 
-.PHONY: build demo test test-all steady bench results lint sanitize debug fuzz kill-test leaks docs wheel clean help
+.PHONY: build demo test test-all steady bench results lint sanitize debug fuzz kill-test leaks docs wheel pythons clang clean help
 
 build: ## compile the extensions in place
 	$(python) setup.py -q build_ext --inplace -j $(JOBS)
@@ -76,14 +77,39 @@ docs: ## write the generated pages, and build the site into build/site; needs '.
 	$(if $(wildcard crfkit/loops/*.so),PYTHONPATH=.) $(python) docs/generate.py
 	NO_MKDOCS_2_WARNING=1 $(python) -m mkdocs build -q
 
+# The tests of the sdist in dist/, without the sources of the package: they see the crfkit that is installed.
+unpack = mkdir -p build/$@ && tar -xzf dist/*.tar.gz -C build/$@ --strip-components=1 && rm -r build/$@/crfkit
+
 wheel: ## build sdist and wheel, and run the sdist's tests against the installed wheel, without the sources
-	rm -rf dist build/$@ && mkdir -p build/$@
+	rm -rf dist build/$@
 	$(python) -m build
+	$(unpack)
 	$(python) -m venv build/$@/venv
 	build/$@/venv/bin/python -m pip install -q "$$(echo dist/*.whl)[test]"
-	tar -xzf dist/*.tar.gz -C build/$@ --strip-components=1
-	rm -r build/$@/crfkit
-	cd build/$@ && venv/bin/python -m pytest
+	cd build/$@ && venv/bin/python -m pytest $(TESTS)
+
+pythons: ## a wheel and its tests on each of PYTHONS that is here
+	rm -rf dist build/$@
+	$(python) -m build --sdist
+	$(unpack)
+	for python in $(PYTHONS); do \
+	    command -v $$python > /dev/null || { echo "$$python: not here, skipped"; continue; }; \
+	    venv=build/$@/venv-$$(basename $$python) && $$python --version && $$python -m venv $$venv && \
+	    $$venv/bin/python -m pip install -q "$$(echo dist/*.tar.gz)[test]" && \
+	    (cd build/$@ && $(CURDIR)/$$venv/bin/python -m pytest $(TESTS)) || exit 1; \
+	done
+
+clang: build ## build with clang in a copy, run the tests there, and compare models with those of the in-place build
+	$(copy)
+	cd build/$@ && CC=clang $(python) setup.py -q build_ext --inplace -j $(JOBS)
+	cd build/$@ && $(python) -m pytest $(TESTS)
+	for trainer in lbfgs owlqn sbcd sgd adf arow lookahead; do \
+	    for tree in . build/$@; do \
+	        (cd $$tree && $(python) -m crfkit learn -q -a $$trainer templates/chunking.txt data/chunking.train.txt $$trainer.model) \
+	            && mv $$tree/$$trainer.model build/$@/$$trainer.$$([ $$tree = . ] && echo cc || echo clang).model || exit 1; \
+	    done; \
+	    cmp build/$@/$$trainer.cc.model build/$@/$$trainer.clang.model || exit 1; \
+	done
 
 clean: ## remove everything that was built
 	rm -rf build dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache

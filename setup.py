@@ -9,6 +9,7 @@ from glob import glob
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 DEBUG = bool(os.environ.get("CRFKIT_DEBUG"))
 SANITIZE = bool(os.environ.get("CRFKIT_SANITIZE"))
@@ -51,16 +52,12 @@ def cython_module(path):
     )
 
 
-def longest_first(module):
-    """Compiled last, a long module would leave all cores but one without work."""
-    return module.name != LOOPS, module.name != SHARED, -os.path.getsize(module.sources[0])
+class Build(build_ext):
+    """Makes C of Cython when modules are built, and not when somebody asks for a version or packs the sources."""
 
-
-setup(
-    options={"build_ext": {"parallel": CORES}},
-    ext_modules=sorted(
-        cythonize(
-            [extension(SHARED, ["crfkit/_cyutility.c"]), *map(cython_module, sorted(glob("crfkit/**/*.pyx", recursive=True)))],
+    def run(self):
+        made = cythonize(
+            self.extensions,
             nthreads=CORES,
             shared_utility_qualified_name=SHARED,
             compiler_directives={
@@ -72,7 +69,20 @@ setup(
                 "embedsignature": True,
                 "auto_pickle": False,
             },
-        ),
-        key=longest_first,
-    ),
+        )
+        sources = {module.name: module.sources for module in made}
+        for module in self.extensions:
+            module.sources = sources[module.name]
+        # Compiled last, a long module would leave all cores but one without work.
+        self.extensions.sort(key=lambda module: (module.name != LOOPS, -os.path.getsize(module.sources[0])))
+        super().run()
+
+
+setup(
+    options={"build_ext": {"parallel": CORES}},
+    cmdclass={"build_ext": Build},
+    ext_modules=[
+        extension(SHARED, ["crfkit/_cyutility.c"]),
+        *map(cython_module, sorted(glob("crfkit/**/*.pyx", recursive=True))),
+    ],
 )
