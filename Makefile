@@ -16,7 +16,7 @@ harness = cd tests && $(if $(wildcard crfkit/loops/*.so),PYTHONPATH=$(CURDIR)) $
 runtime = $(shell $(CC) -print-file-name=$(1))
 
 # An instrumented build lives in a copy of the tree, without what was compiled otherwise, so that builds never mix.
-parts = $(wildcard crfkit tests templates data docs benchmarks *.md LICENSE pyproject.toml setup.py)
+parts = $(wildcard crfkit tests templates data docs benchmarks *.md Makefile mkdocs.yml LICENSE pyproject.toml setup.py)
 copy  = mkdir -p build/$@ && find $(parts) -name __pycache__ -prune -o -type f ! -name '*.so' \
         \( -path '*/loops/simd/*' -o -path 'tests/*' -o ! -name '*.c' \) -print | tar -cf - -T - | tar -xf - -C build/$@
 
