@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import common
 
 from crfkit import options
-from crfkit.learning import learn as learning
+from crfkit.learning import training as learning
 from crfkit.learning.corpus import Corpus, read_corpus
-from crfkit.learning.run import Run
 from crfkit.model import build
+from crfkit.options import Run
 from crfkit.template.parsing import Template
 
 SIZES = (100, 200, 400)

@@ -21,9 +21,9 @@ import common
 import peers
 
 from crfkit import options
-from crfkit.learning import learn as learning
+from crfkit.learning import training as learning
 from crfkit.learning.corpus import read_corpus
-from crfkit.learning.run import Run
+from crfkit.options import Run
 from crfkit.template.parsing import Template
 
 L2 = 2.0  # CRFsuite: c2 = 1

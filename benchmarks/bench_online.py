@@ -20,9 +20,9 @@ from typing import Any
 import common
 
 from crfkit import options
-from crfkit.learning import learn as learning
+from crfkit.learning import training as learning
 from crfkit.learning.corpus import read_corpus
-from crfkit.learning.run import Run
+from crfkit.options import Run
 from crfkit.template.parsing import Template
 
 TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {

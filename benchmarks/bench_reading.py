@@ -17,7 +17,7 @@ import common
 import peers
 
 from crfkit.learning.corpus import read_corpus
-from crfkit.learning.run import Run
+from crfkit.options import Run
 from crfkit.template.parsing import Template
 from crfkit.text.reading import Source
 from crfkit.text.rows import Rows

@@ -20,7 +20,7 @@ import common
 
 from crfkit import options
 from crfkit.learning.corpus import read_corpus
-from crfkit.learning.run import Run
+from crfkit.options import Run
 from crfkit.template.parsing import Template
 from crfkit.trainers.base import summarise
 from crfkit.trainers.batch.sbcd import Sbcd

@@ -1,10 +1,47 @@
-"""Every exception that bad input can raise. The message is one line and says what to do."""
+"""Every exception that bad input can raise. The message is one line and says what to do.
+
+Messages are written for the command line, where options are `--min-freq N`. Who calls from Python reads `min_freq=N`.
+"""
 
 from __future__ import annotations
+
+import re
+
+_OPTION = re.compile(r"(?<![\w\"'./-])(?<!crfkit learn )--([a-z]\w*(?:-\w+)*)(?: (?:(\d+)(?![\w.,])|(all|columns|conllu|crfsuite|observed)\b))?")
+
+
+def in_python(message: str) -> str:
+    """A message with the options in it named as arguments."""
+
+    def argument(found: re.Match[str]) -> str:
+        name, number, word = found.groups()
+        return name.replace("-", "_") + (f"={number}" if number else f"={word!r}" if word else "")
+
+    return _OPTION.sub(argument, message)
 
 
 class CrfkitError(Exception):
     """Base of all of crfkit's own exceptions."""
+
+    def __str__(self) -> str:
+        return in_python(self.message)
+
+    @property
+    def message(self) -> str:
+        """What the command line prints."""
+        return super().__str__()
+
+
+class CrfkitWarning(UserWarning):
+    """What training from Python warns of: weights that are all zero, values too large, nothing taken over."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while `learn` was training. `model` has the weights as they stood."""
+
+    def __init__(self, model: object):
+        self.model = model
+        super().__init__("training was interrupted; the model so far is in the attribute `model`")
 
 
 class DataError(CrfkitError, ValueError):

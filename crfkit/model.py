@@ -20,8 +20,9 @@ from crfkit.weights.history import PADDINGS
 
 from .errors import ModelFileError, OptionError
 from .header import Search, checked, template_of
-from .options import WITHOUT_PROBABILITIES, exactly, plain
+from .options import WITHOUT_PROBABILITIES
 from .tagging import Tagger
+from .values import exactly, plain
 from .version import __version__
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .errors import FileError, ModelFileError, OptionError
-from .options import shown
+from .values import shown
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

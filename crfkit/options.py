@@ -1,4 +1,4 @@
-"""What each trainer can be told: one frozen dataclass a trainer, with default, range and help of every option.
+"""What a training run and each trainer can be told: one frozen dataclass each, with default, range and help of every option.
 
 The command line, the Python API and --config all take their options from here, and here alone they are judged.
 """
@@ -6,38 +6,86 @@ The command line, the Python API and --config all take their options from here, 
 from __future__ import annotations
 
 import difflib
-import math
-import numbers
-import reprlib
+import os
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
-from itertools import pairwise
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple
 
 from .errors import OptionError
+from .values import Expected, flag, interval, selected, shown, size
 
-# Beyond any use as a count, and within the integers of the loops and of model files.
-LARGEST = 2**31 - 1
 MOST_THREADS = 1024  # each has scratch of its own
+FORMATS = ("columns", "conllu", "crfsuite")
+PROGRESS_MODES = ("auto", "always", "never")
 
 
-def option(
-    default: Any,
-    help: str,
-    *,
-    low: float | None = None,
-    above: float | None = None,
-    high: float | None = None,
-    kind: type | None = None,
-    choices: tuple[str, ...] | None = None,
-    short: str | None = None,
-) -> Any:
-    """A field of an options dataclass: `low` and `high` may be reached, `above` must be exceeded; a text is one of
-    `choices`. `short` is its other flag on the command line."""
-    kind = kind or type(default)
-    return field(
-        default=default, metadata={"help": help, "low": low, "above": above, "high": high, "kind": kind, "choices": choices, "short": short}
+def option(default: Any, help: str, *, short: str | None = None, metavar: str | None = None, kind: Any = None, **expected: Any) -> Any:
+    """A field of an options dataclass: its default, its help, and what it takes (crfkit.values). `short` is its other
+    flag on the command line, `metavar` what stands for its value there."""
+    takes = Expected(kind or (object if default is None else type(default)), **expected)
+    return field(default=default, metadata={"help": help, "short": short, "metavar": metavar, "expected": takes})
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a training run can be told whatever its trainer."""
+
+    features: str = option("observed", "Give each attribute the labels it was seen with, or all labels.", choices=("observed", "all"))
+    min_freq: int = option(1, "Drop attributes that occur less than N times.", low=1, metavar="N")
+    select: str | None = option(
+        None, "Before training, keep the N attributes of the highest mutual information with the label.", metavar="mi:N", parse=selected,
+        words="mi:N, to keep the N attributes that tell most of the label",
+    )  # fmt: skip
+    prune: float | None = option(
+        None, "After training, drop weights of a smaller absolute value.", kind=float, above=0, high=1e30, metavar="THRESHOLD"
     )
+    format: str = option(
+        "columns", "Of the data: columns of CoNLL files, CoNLL-U, or the attribute lines of CRFsuite, which take no TEMPLATE.", choices=FORMATS,
+    )  # fmt: skip
+    label: str | None = option(None, "Name of the column to predict; when not given, it is the last column.", kind=str, metavar="COLUMN")
+    dev: Any = option(
+        None, "Score the weights on this file after each pass, and keep the best ones: by F1 where labels mark chunks, by accuracy where "
+        "they do not.", metavar="FILE",
+    )  # fmt: skip
+    patience: int | None = option(None, "With --dev: stop after N passes without a better score.", kind=int, low=1, metavar="N")
+    init: Any = option(None, "Start from the weights of this model, as far as its features exist here.", metavar="MODEL")
+    seed: int = option(0, "Of the random order of the sequences.", low=-(2**63), high=2**63 - 1, words="a whole number of 64 bits")
+    threads: int = option(
+        0, "Threads; 0: one for each processor, and one for trainers that change the weights after every sequence. With 2 or more sgd, adf and "
+        "sapo do so without locks, and models differ from run to run; all others do not depend on it.", low=0, high=MOST_THREADS, metavar="N",
+    )  # fmt: skip
+    log: Any = option(None, "Write one JSON object a pass.", kind=os.PathLike, files=True, metavar="FILE")
+    checkpoint: str | None = option(
+        None, "After each pass, write to this file all that is needed to go on from there.", kind=os.PathLike, metavar="FILE"
+    )
+    checkpoint_every: str | int | None = option(
+        None, "With --checkpoint: only after every N passes, or N minutes when N ends in m.", parse=interval, metavar="N",
+        words="passes as 5 or minutes as 10m",
+    )  # fmt: skip
+    resume: bool = option(False, "Go on from --checkpoint, if there is one, to the model of a run that was never interrupted.")
+    max_memory: str | int | None = option(
+        None, "Give up before training if it would take more memory than this, such as 2G.", parse=size, metavar="SIZE",
+        words="a size such as 800M or 2G",
+    )  # fmt: skip
+
+
+    @property
+    def n_selected(self) -> int | None:
+        """How many attributes --select keeps; None: all."""
+        return selected(self.select)
+
+
+
+
+@dataclass(frozen=True)
+class Speech:
+    """What the command can be told of what it says."""
+
+    quiet: bool = option(False, "Say nothing but errors.", short="-q")
+    progress: str = option("auto", "Show a progress bar: on a terminal, always, never.", choices=PROGRESS_MODES)
+
+
+RUN_FIELDS, SPEECH = tuple(Run.__dataclass_fields__), tuple(Speech.__dataclass_fields__)
 
 
 def _l2(default: float) -> Any:
@@ -51,7 +99,7 @@ def _l1(default: float) -> Any:
 def _path() -> Any:
     return option(
         None, "Falling values of --l1, such as 10,3,1: each starts from the solution of the one before. A model for each, "
-        "named after MODEL and the value (m.l1-3 for m), or with --dev the best one as MODEL.", low=0.0, kind=tuple,
+        "named after MODEL and the value (m.l1-3 for m), or with --dev the best one as MODEL.", low=0.0, kind=tuple, words="falling numbers of at least 0, such as 10,3,1",
     )  # fmt: skip
 
 
@@ -84,8 +132,16 @@ def _average(default: bool) -> Any:
     return option(default, "Average the weights over all steps; --no-average keeps the last ones.")
 
 
+class _Trainer:
+    bytes_per_attribute: ClassVar[int] = 0
+
+    def bytes_per_cell(self, threads: int) -> int:
+        """Memory that training takes for a weight, at its peak."""
+        raise TypeError(f"{type(self).__name__} does not say what a weight takes")
+
+
 @dataclass(frozen=True)
-class _Batch:
+class _Batch(_Trainer):
     """When trainers stop that know the objective."""
 
     max_iter: int = option(1000, "Iterations at most.", low=1)
@@ -102,8 +158,7 @@ class _QuasiNewton(_Batch):
     memory: int = option(4, "Steps that the quasi-Newton method remembers.", low=1, high=64)
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, before and after a step, the history, and a gradient for each thread."""
-        return 2 * 4 + 2 * self.memory * 4 + threads * 8
+        return 2 * 4 + 2 * self.memory * 4 + threads * 8  # before and after a step, the history, gradients
 
 
 @dataclass(frozen=True)
@@ -125,8 +180,7 @@ class Owlqn(_QuasiNewton):
     path: tuple[float, ...] | None = _path()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """As for L-BFGS, and the pseudo-gradient."""
-        return super().bytes_per_cell(threads) + 8
+        return super().bytes_per_cell(threads) + 8  # the pseudo-gradient
 
 
 @dataclass(frozen=True)
@@ -143,13 +197,11 @@ class Sbcd(_Batch):
     )  # fmt: skip
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, what it was before and after the blocks of a pass, how often it was observed,
-        and a copy when the model is made."""
-        return 3 * 4 + 8 + 1 + 4
+        return 3 * 4 + 8 + 1 + 4  # now, before and after the blocks of a pass; counts; a copy for the model
 
 
 @dataclass(frozen=True)
-class Sgd:
+class Sgd(_Trainer):
     """Stochastic gradient descent on a CRF's likelihood: good weights after a few passes."""
 
     l1: float = _l1(0.0)
@@ -161,13 +213,11 @@ class Sgd:
     crf_loss: bool = _crf_loss()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, what it received of the L1 penalty, copies while the rate is chosen, what the
-        model is made of, and its change within a batch."""
-        return 14 + 8 * (self.l1 > 0) + 4 * (self.batch_size > 1)
+        return 14 + 8 * (self.l1 > 0) + 4 * (self.batch_size > 1)  # copies for the rate and the model; its penalty; changes
 
 
 @dataclass(frozen=True)
-class Adf:
+class Adf(_Trainer):
     """Stochastic gradient descent with rates that fall faster for frequent features: few passes, even one."""
 
     bytes_per_attribute: ClassVar[int] = 32
@@ -185,12 +235,11 @@ class Adf:
     crf_loss: bool = _crf_loss()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, what the model is made of, and its change within a batch."""
-        return 14 + 4 * (self.batch_size > 1)
+        return 14 + 4 * (self.batch_size > 1)  # copies for the model; its change within a batch
 
 
 @dataclass(frozen=True)
-class Sapo:
+class Sapo(_Trainer):
     """Search-based probabilistic online learning: SGD with the n best paths in place of all paths."""
 
     l2: float = _l2(1.0)
@@ -205,13 +254,11 @@ class Sapo:
     crf_loss: bool = _crf_loss()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, copies while the rate is chosen, what the model is made of, and its change
-        within a batch."""
-        return 14 + 4 * (self.batch_size > 1)
+        return 14 + 4 * (self.batch_size > 1)  # copies for the rate and the model; its change within a batch
 
 
 @dataclass(frozen=True)
-class Perceptron:
+class Perceptron(_Trainer):
     """The averaged structured perceptron: fast to train, no probabilities."""
 
     passes: int = _passes(20)
@@ -219,13 +266,11 @@ class Perceptron:
     batch_size: int = _batch_size()
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, what it owes its average, a copy when the model is made, and its change within
-        a batch."""
-        return 2 * 4 + 8 * self.average + 4 * (self.batch_size > 1)
+        return 2 * 4 + 8 * self.average + 4 * (self.batch_size > 1)  # and a copy; its average; its change within a batch
 
 
 @dataclass(frozen=True)
-class Mira:
+class Mira(_Trainer):
     """MIRA: the smallest change that gives the true labels a margin over the best others; no probabilities."""
 
     passes: int = _passes(20)
@@ -234,12 +279,11 @@ class Mira:
     average: bool = _average(True)
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, what it owes its average, and a copy when the model is made."""
-        return 2 * 4 + 8 * self.average
+        return 2 * 4 + 8 * self.average  # and a copy; its average
 
 
 @dataclass(frozen=True)
-class Arow:
+class Arow(_Trainer):
     """AROW: each weight has a variance, and what is known well moves little; no probabilities."""
 
     passes: int = _passes(20)
@@ -247,12 +291,11 @@ class Arow:
     average: bool = _average(True)
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, its variance, what it owes its average, and a copy when the model is made."""
-        return 3 * 4 + 8 * self.average
+        return 3 * 4 + 8 * self.average  # and a copy; its variance; its average
 
 
 @dataclass(frozen=True)
-class Cw:
+class Cw(_Trainer):
     """Confidence-weighted learning: each weight has a variance; every sequence must be right with confidence."""
 
     passes: int = _passes(10)
@@ -260,12 +303,11 @@ class Cw:
     average: bool = _average(True)
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, its variance, what it owes its average, and a copy when the model is made."""
-        return 3 * 4 + 8 * self.average
+        return 3 * 4 + 8 * self.average  # and a copy; its variance; its average
 
 
 @dataclass(frozen=True)
-class Lookahead:
+class Lookahead(_Trainer):
     """History-based tagging that looks some labels ahead before it decides: label trigrams, no probabilities."""
 
     passes: int = _passes(20)
@@ -275,8 +317,7 @@ class Lookahead:
     average: bool = _average(True)
 
     def bytes_per_cell(self, threads: int) -> int:
-        """Memory for a weight: itself, what it owes its average, and a copy when the model is made."""
-        return 2 * 4 + 8 * self.average
+        return 2 * 4 + 8 * self.average  # and a copy; its average
 
 
 TRAINERS: dict[str, type] = {
@@ -293,104 +334,111 @@ WITHOUT_PROBABILITIES = frozenset({"perceptron", "mira", "arow", "cw", "lookahea
 WITH_HISTORY = frozenset({"lookahead"})
 
 
-def all_fields() -> dict[str, tuple[Field, list[str]]]:
-    """Every option of any trainer, and the trainers that use it."""
-    found: dict[str, tuple[Field, list[str]]] = {}
-    for name, cls in TRAINERS.items():
+class Declared(NamedTuple):
+    """An option, as the command line has it."""
+
+    name: str
+    help: str
+    short: str | None
+    metavar: str | None
+    expected: Expected
+    defaults: dict[str, Any]
+    """Of each trainer that uses it, or under "" of every run."""
+
+
+def declared(first: Any = None) -> dict[str, Declared]:
+    """Every option of a run, of any trainer, and of what is said. Where trainers take different values, those of the
+    first one are named."""
+    found: dict[str, Declared] = {}
+    of_first = {name: cls for name, cls in TRAINERS.items() if name == ALIASES.get(str(first), first)}
+    for user, cls in {"": Run, **of_first, **TRAINERS, " ": Speech}.items():
         for item in fields(cls):
-            found.setdefault(item.name, (item, []))[1].append(name)
+            found.setdefault(item.name, Declared(item.name, **item.metadata, defaults={})).defaults[user.strip()] = item.default
     return found
 
 
-def flag(name: str) -> str:
-    """The option as it is written on the command line."""
-    return "--" + name.replace("_", "-")
+# What others call it -> what to say to those who do.
+ELSEWHERE = {
+    "c1": "l1 is CRFsuite's c1",
+    "c2": "l2 is twice CRFsuite's c2",
+    "rho1": "l1 is Wapiti's rho1",
+    "rho2": "l2 is Wapiti's rho2",
+    "c": "l2 is 1 / c of CRF++",
+    "freq": "--min-freq is CRF++'s freq",
+    "feature.minfreq": "--min-freq is CRFsuite's feature.minfreq",
+    "feature.possible_transitions": "--features all gives every pair of labels a feature",
+    "all_possible_transitions": "--features all gives every pair of labels a feature",
+    "num_memories": "--memory is CRFsuite's num_memories",
+    "n_jobs": "did you mean --threads?",
+    "random_state": "did you mean --seed?",
+    "verbose": "did you mean --progress?",
+    **dict.fromkeys(("max_iterations", "maxiter", "epochs", "n_epochs", "n_iter"), "did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?"),
+    **dict.fromkeys(("lr", "learning_rate", "eta", "calibration_eta"), "did you mean --rate?"),
+}
 
 
-def shown(value: Any) -> str:
-    """A value in a message, of bounded length: a list may hold itself many times over, and a number have any size."""
-    if isinstance(value, int) and value.bit_length() > 64:
-        return f"a whole number of {value.bit_length():,} bits"
-    if isinstance(value, float):
-        return f"{value:g}"
-    bounded = reprlib.Repr()
-    bounded.maxstring = bounded.maxother = 200
-    return bounded.repr(value).replace("\n", " ")
+def unknown(name: str) -> OptionError:
+    """What to raise for an option that nobody has, with a hint."""
+    near = difflib.get_close_matches(name, declared(), 1)
+    hint = ELSEWHERE.get(name) or (f"did you mean {flag(near[0])}?" if near else None)
+    return OptionError(f"unknown option {flag(name)}" + (f"; {hint}" if hint else ""))
 
 
-def exactly(value: Any) -> str:
-    """A value that has the wrong type: 5.0 is not 5."""
-    return repr(value) if isinstance(value, float) else shown(value)
-
-
-def plain(value: Any) -> Any:
-    """A number of any kind, such as NumPy's, as Python's own; everything else as it is."""
-    if type(value) in (bool, int, float) or not isinstance(value, numbers.Real):
-        return value
-    try:
-        return int(value) if isinstance(value, numbers.Integral) else float(value)
-    except OverflowError:
-        return value
-
-
-def _check(item: Field, value: Any) -> Any:
-    meta = item.metadata
-    kind = meta["kind"]
-    if value is None and item.default is None:
-        return None
-    if kind is tuple:
-        return _falling(item, value)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        try:
-            value = float(value)
-        except OverflowError:
-            value = math.inf if value > 0 else -math.inf
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise OptionError(f"{flag(item.name)}: expected {_KIND_NAMES[kind]}, found {exactly(value)}")
-    if meta["choices"] is not None and value not in meta["choices"]:
-        raise OptionError(f"{flag(item.name)}: expected {' or '.join(meta['choices'])}, found {shown(value)}")
-    if kind is float and not math.isfinite(value):
-        raise OptionError(f"{flag(item.name)}: expected a finite number, found {value}")
-    if meta["low"] is not None and value < meta["low"]:
-        raise OptionError(f"{flag(item.name)}: expected at least {meta['low']:g}, found {shown(value)}")
-    if meta["above"] is not None and value <= meta["above"]:
-        raise OptionError(f"{flag(item.name)}: expected more than {meta['above']:g}, found {shown(value)}")
-    high = LARGEST if kind is int and meta["high"] is None else meta["high"]
-    if high is not None and value > high:
-        raise OptionError(f"{flag(item.name)}: expected at most {high if kind is int else format(high, 'g')}, found {shown(value)}")
-    return value
-
-
-def _falling(item: Field, value: Any) -> tuple[float, ...]:
-    """Falling numbers, from a list or from a text with commas between."""
-    found = value.split(",") if isinstance(value, str) else value
-    try:
-        numbers = [math.nan if isinstance(x, bool) else float(x) for x in (found if isinstance(found, (list, tuple)) else ())]
-    except (TypeError, ValueError, OverflowError):
-        numbers = []
-    falling = all(a > b for a, b in pairwise(numbers))
-    if not numbers or not falling or not all(item.metadata["low"] <= x < math.inf for x in numbers):
-        raise OptionError(f"{flag(item.name)}: expected falling numbers of at least {item.metadata['low']:g}, such as 10,3,1, found {shown(value)}")
-    return tuple(numbers)
-
-
-_KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
-
-
-def make(algorithm: str, values: Mapping[str, Any]) -> Any:
-    """The options of a trainer from those that were given; OptionError says what is wrong with which."""
-    cls = TRAINERS.get(algorithm) if isinstance(algorithm, str) else None
-    if cls is None:
+def named(algorithm: Any) -> str:
+    """The name of a trainer, of one of its names."""
+    found = ALIASES.get(algorithm, algorithm) if isinstance(algorithm, str) else None
+    if found not in TRAINERS:
         raise OptionError(f"unknown algorithm {shown(algorithm)}; expected one of {', '.join(TRAINERS)}")
+    return found
+
+
+def _taken(cls: type, given: Mapping[str, Any]) -> Any:
+    """The options of one dataclass, from values of its fields."""
     own = {item.name: item for item in fields(cls)}
-    known = all_fields()
-    for name in values:
-        if name in own:
-            continue
-        if name in known:
-            raise OptionError(f"{flag(name)} is not used by {algorithm} (it belongs to {', '.join(known[name][1])})")
-        near = difflib.get_close_matches(name, known, 1)
-        raise OptionError(f"unknown option {flag(name)}" + (f"; did you mean {flag(near[0])}?" if near else ""))
-    if values.get("path") is not None and values.get("l1") is not None:
+    values = {
+        name: None if value is None and own[name].default is None else own[name].metadata["expected"].take(name, value)
+        for name, value in given.items()
+    }  # fmt: skip
+    return cls(**values)
+
+
+def make(algorithm: str, given: Mapping[str, Any]) -> Any:
+    """The options of a trainer from those that were given; OptionError says what is wrong with which."""
+    cls = TRAINERS[named(algorithm)]
+    own = {item.name for item in fields(cls)}
+    for name in given:
+        if name not in own:
+            option = declared().get(name)
+            if option is None:
+                raise unknown(name)
+            raise OptionError(f"{flag(name)} is not used by {algorithm} (it belongs to {', '.join(option.defaults)})")
+    if given.get("path") is not None and given.get("l1") is not None:
         raise OptionError("--l1 and --path exclude each other: --path names the values of l1")
-    return cls(**{name: _check(own[name], value) for name, value in values.items()})
+    return _taken(cls, given)
+
+
+def judge(algorithm: Any, given: Mapping[str, Any]) -> tuple[str, Any, Run]:
+    """The trainer's name, its options, and those of the run. OptionError for what is unknown, out of range, of no use to
+    the trainer, or makes no sense together."""
+    algorithm = named(algorithm)
+    options = make(algorithm, {name: value for name, value in given.items() if name not in RUN_FIELDS})
+    run = _taken(Run, {name: value for name, value in given.items() if name in RUN_FIELDS})
+    _check_together(algorithm, options, run)
+    return algorithm, options, run
+
+
+def _check_together(algorithm: str, options: Any, run: Run) -> None:
+    if run.patience is not None and run.dev is None:
+        raise OptionError("--patience needs --dev: it counts passes without a better score there")
+    if run.label is not None and run.format == "crfsuite":
+        raise OptionError("--label is of no use with --format crfsuite, where each line begins with its label")
+    if run.checkpoint is None and (run.resume or run.checkpoint_every is not None):
+        raise OptionError(f"{'--resume' if run.resume else '--checkpoint-every'} needs --checkpoint: the name of the file")
+    if run.checkpoint is not None and getattr(options, "path", None) is not None:
+        raise OptionError("--checkpoint does not go with --path: train one value at a time, each with --init from the one before")
+    if isinstance(run.dev, str) and run.dev == "-":
+        raise OptionError("--dev cannot be standard input: it is read after every pass")
+    if run.threads > 1 and getattr(options, "batch_size", 1) > 1:
+        raise OptionError("--batch-size needs --threads 1: threads make an update from every sequence")
+    if run.threads > 1 and algorithm == "sgd" and options.l1:
+        raise OptionError("sgd with --l1 needs --threads 1")

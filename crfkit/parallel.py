@@ -9,7 +9,8 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 from .errors import OptionError
-from .options import MOST_THREADS, exactly, plain
+from .options import MOST_THREADS
+from .values import exactly, plain
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -22,8 +22,9 @@ from crfkit.text.rows import Rows
 
 from .errors import DataError, OptionError, TemplateError, UnsupportedError
 from .header import Search, template_of
-from .options import WITHOUT_PROBABILITIES, plain, shown
+from .options import WITHOUT_PROBABILITIES
 from .parallel import in_order, threads_of
+from .values import plain, shown
 
 if TYPE_CHECKING:
     import numpy

@@ -3,7 +3,7 @@
 import gzip
 import json
 import os
-from dataclasses import fields
+import re
 
 import pytest
 import yaml
@@ -12,6 +12,7 @@ from commands import TEMPLATES, crfkit, error, learn, trained, write_part
 from crfkit import options
 from crfkit.model import load
 from crfkit.trainers import trainer_class
+from crfkit.values import flag
 
 TEMPLATE = TEMPLATES / "chunking.txt"
 BATCH = {name for name, cls in options.TRAINERS.items() if hasattr(cls, "max_iter")}
@@ -33,10 +34,9 @@ def test_what_is_said(train):
     lines = result.stderr.splitlines()
     assert lines[0].startswith("60 sequences, ") and " weights; read in " in lines[0]
     assert lines[1].startswith("training will take about ")
-    passes = [line.split()[:3] for line in lines[2:-1] if not line.startswith("done")]
-    warm_up = len(passes) - 3
-    assert passes == [["warm-up", str(n), "loss"] for n in range(1, warm_up + 1)] + [["pass", str(n), "objective"] for n in (1, 2, 3)]
-    assert warm_up > 0
+    assert re.fullmatch(r"warm-up, [0-9]+ passes  loss [0-9.]+  [0-9.]+ s", lines[2])
+    passes = [line.split()[:3] for line in lines[3:-1] if not line.startswith("done")]
+    assert passes == [["pass", str(n), "objective"] for n in (1, 2, 3)]
     assert " weights in " in lines[-1] and lines[-1].endswith(" s in all")
     assert learn("-q").output == ""
 
@@ -141,18 +141,21 @@ def test_config_files(train):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("unheard: 1\n", "config: unknown option 'unheard'"),
+        ("unheard: 1\n", "config: unknown option unheard"),
         ("- a\n- b\n", "config: expected options as `name: value`"),
         ("a: [\n", "config:2: not YAML"),
-        ("progress: maybe\n", "config: progress: expected one of auto, always, never, found 'maybe'"),
+        ("progress: maybe\n", "config: progress: expected auto or always or never, found 'maybe'"),
         ("dev: 5\n", "config: dev: expected a text, found 5"),
         ('dev: "a\\0b"\n', "config: dev: expected a text"),
         ("log: true\n", "config: log: expected a text, found True"),
         ("init: [a]\n", "config: init: expected a text"),
-        ("algorithm: {}\nlabel: {a: 1}\n", "config: label: expected a text"),
+        ("algorithm: {}\n", "config: algorithm: expected a text, found {}"),
+        ("label: {a: 1}\n", "config: label: expected a text"),
+        ("l2: -1\n", "config: l2: expected a number of at least 0, found -1"),
+        ("algorithm: mira\nnbest: 5000\n", "config: nbest: expected a whole number from 1 to 1000, found 5000"),
         ("l2: 1\nseed: 3\nl2: 2\n", "config:3: l2: given twice, first in line 1"),
         ("min-freq: 1\nmin_freq: 2\n", "config:2: min_freq: given twice, first in line 1"),
-        ("select: 5\n", "config: select: expected a text, found 5"),
+        ("select: 5\n", "config: select: expected mi:N, to keep the N attributes that tell most of the label, found 5"),
         ("quiet: 'no'\n", "config: quiet: expected true or false"),
         ("progress: [auto]\n", "config: progress: expected a text"),
         ("l2: " + "[" * 5000, "config: not options: lists in lists without end"),
@@ -175,54 +178,53 @@ def test_config_files_that_cannot_be_read(train):
     assert "config: not YAML" in error("learn", "--config", "config", "template", "train", "model")
 
 
-ALL_OPTIONS = [(name, item, users) for name, (item, users) in options.all_fields().items()]
+ALL_OPTIONS = [option for option in options.declared().values() if not {*option.defaults} <= {""}]
 
 
-@pytest.mark.parametrize(("name", "item", "users"), ALL_OPTIONS, ids=[name for name, *_ in ALL_OPTIONS])
-def test_an_option_of_others_is_refused(train, name, item, users):
-    value = {int: ["2"], float: ["0.75"], bool: [], tuple: ["3,1"], str: list((item.metadata["choices"] or ())[:1])}[item.metadata["kind"]]
+@pytest.mark.parametrize("option", ALL_OPTIONS, ids=[option.name for option in ALL_OPTIONS])
+def test_an_option_of_others_is_refused(train, option):
+    value = {int: ["2"], float: ["0.75"], bool: [], tuple: ["3,1"], str: list((option.expected.choices or ())[:1])}[option.expected.kind]
     for algorithm in options.TRAINERS:
-        arguments = ("learn", "-a", algorithm, options.flag(name), *value, "template", "train", "model")
-        if algorithm in users:
-            assert yaml.safe_load(crfkit(*arguments, "--print-config").stdout)[name] is not None
+        arguments = ("learn", "-a", algorithm, flag(option.name), *value, "template", "train", "model")
+        if algorithm in option.defaults:
+            assert yaml.safe_load(crfkit(*arguments, "--print-config").stdout)[option.name] is not None
         else:
             said = error(*arguments, code=2)
-            assert said == f"{options.flag(name)} is not used by {algorithm} (it belongs to {', '.join(users)})"
+            assert said == f"{flag(option.name)} is not used by {algorithm} (it belongs to {', '.join(option.defaults)})"
     assert not (train.parent / "model").exists()
 
 
 def test_every_option_has_a_line_of_help():
     text = crfkit("learn", "--help").stdout
-    names = {field.name for cls in options.TRAINERS.values() for field in fields(cls)}
-    assert all(options.flag(name) in text for name in names)
+    assert all(flag(name) in text for name in options.declared())
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("-a", "nonesuch"), "unknown algorithm 'nonesuch'; expected one of lbfgs, "),
-        (("--l2", "-1"), "--l2: expected at least 0, found -1"),
+        (("--l2", "-1"), "--l2: expected a number of at least 0, found -1"),
         (("--l2", "nan"), "--l2: expected a finite number"),
         (("--l2", "much"), "Invalid value for '--l2'"),
-        (("--max-iter", "0"), "--max-iter: expected at least 1, found 0"),
-        (("--memory", "65"), "--memory: expected at most 64, found 65"),
-        (("-a", "sgd", "--rate", "0"), "--rate: expected more than 0, found 0"),
-        (("-a", "sgd", "--decay", "1.5"), "--decay: expected at most 1, found 1.5"),
+        (("--max-iter", "0"), "--max-iter: expected a whole number of at least 1, found 0"),
+        (("--memory", "65"), "--memory: expected a whole number from 1 to 64, found 65"),
+        (("-a", "sgd", "--rate", "0"), "--rate: expected a number above 0, found 0"),
+        (("-a", "sgd", "--decay", "1.5"), "--decay: expected a number from 0 to 1, found 1.5"),
         (("--min-freq", "0"), "--min-freq: expected a whole number of at least 1, found 0"),
-        (("--threads", "-1"), "--threads: expected a whole number of at least 0, found -1"),
+        (("--threads", "-1"), "--threads: expected a whole number from 0 to 1024, found -1"),
         (("-a", "owlqn", "--path", "1,3"), "--path: expected falling numbers of at least 0, such as 10,3,1, found '1,3'"),
         (("-a", "owlqn", "--path", "3,1", "--l1", "1"), "--l1 and --path exclude each other"),
         (("--path", "3,1"), "--path is not used by lbfgs (it belongs to owlqn, sbcd)"),
         *((("--select", text), f"--select: expected mi:N, to keep the N attributes that tell most of the label, found '{text}'") for text in ("mi", "mi:0", "mi:-1", "10", "mi:1.5", "chi:3")),
-        *((("--prune", text), f"--prune: expected a number above 0 and at most 1e30, found {text}") for text in ("0", "-1", "nan", "inf")),
+        *((("--prune", text), f"--prune: expected a {finite}number above 0 and at most 1e30, found {text}") for finite, text in (("", "0"), ("", "-1"), ("finite ", "nan"), ("finite ", "inf"))),
         (("--patience", "2"), "--patience needs --dev"),
         (("--dev", "train", "--patience", "0"), "--patience: expected a whole number of at least 1"),
         (("--dev", "-"), "--dev cannot be standard input"),
         (("--format", "conll"), "Invalid value for '--format'"),
         (("--format", "crfsuite", "--label", "a"), "--label is of no use with --format crfsuite"),
         (("--nonesuch",), "No such option"),
-        (("--max-iter", 10**22), "--max-iter: expected at most 2147483647"),
-        (("--threads", 2**31), "--threads: expected at most 1024"),
+        (("--max-iter", 10**22), "--max-iter: expected a whole number from 1 to 2147483647"),
+        (("--threads", 2**31), "--threads: expected a whole number from 0 to 1024"),
         (("--seed", 2**63), "--seed: expected a whole number of 64 bits"),
         (("--log", "train"), "--log: train has another use in this command and would be overwritten"),
         (("--log", "./model"), "--log: ./model has another use"),

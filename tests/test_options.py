@@ -1,15 +1,29 @@
 """Options of the trainers: defaults, ranges, kinds, who uses what."""
 
+import os
+import pathlib
 from dataclasses import FrozenInstanceError, fields
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crfkit import options
-from crfkit.errors import OptionError
+from crfkit.errors import OptionError, in_python
+from crfkit.values import flag
 
 FIELDS = [(name, item) for name, cls in options.TRAINERS.items() for item in fields(cls)]
+RUNS = [(None, item) for item in fields(options.Run)]
+class Open:
+    def __repr__(self):
+        return "<open>"
+
+    def write(self, text):
+        """Into the void."""
+
+
+io_like = Open()
 anything = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.lists(st.integers()), st.sampled_from([0, 1, -1, 1e400])
 )
@@ -24,54 +38,57 @@ def test_defaults_are_in_range_and_frozen():
 
 
 def test_every_option_has_help_and_a_kind():
-    for _, item in FIELDS:
+    for _, item in FIELDS + RUNS:
         assert item.metadata["help"].endswith(".")
-        assert item.metadata["kind"] in (int, float, bool, str, tuple)
-        assert (item.metadata["kind"] is str) == (item.metadata["choices"] is not None)
+        assert item.metadata["expected"].kind in (int, float, bool, str, tuple, object, os.PathLike)
+    for _, item in FIELDS:
+        assert (item.metadata["expected"].kind is str) == (item.metadata["expected"].choices is not None)
 
 
-@given(st.sampled_from(FIELDS), anything)
+@given(st.sampled_from(FIELDS + RUNS), anything)
 def test_any_value_is_taken_as_it_is_or_refused(which, value):
     algorithm, item = which
-    meta = item.metadata
+    expected = item.metadata["expected"]
     try:
-        taken = getattr(options.make(algorithm, {item.name: value}), item.name)
+        made = options._taken(options.Run if algorithm is None else options.TRAINERS[algorithm], {item.name: value})
     except OptionError as error:
-        assert str(error).startswith(f"{options.flag(item.name)}: expected ")
+        assert str(error).startswith(f"{item.name}: expected ")
+        assert error.message.startswith(f"{flag(item.name)}: expected ")
         assert "\n" not in str(error)
     else:
-        if item.metadata["kind"] is tuple and value is not None:
+        taken = getattr(made, item.name)
+        if expected.kind is tuple and value is not None:
             assert taken == tuple(map(float, value.split(",") if isinstance(value, str) else value))
-            assert list(taken) == sorted(set(taken), reverse=True) and taken[-1] >= meta["low"]
+            assert list(taken) == sorted(set(taken), reverse=True) and taken[-1] >= expected.low
             return
-        assert taken == value
+        assert taken == value or (taken != taken and expected.kind is object)
         if taken is None:
             assert item.default is None
             return
-        assert type(taken) is meta["kind"]
-        assert meta["low"] is None or taken >= meta["low"]
-        assert meta["above"] is None or taken > meta["above"]
-        assert meta["high"] is None or taken <= meta["high"]
-        assert meta["choices"] is None or taken in meta["choices"]
+        assert isinstance(taken, str if expected.kind is os.PathLike else expected.kind)
+        assert expected.low is None or taken >= expected.low
+        assert expected.above is None or taken > expected.above
+        assert expected.high is None or taken <= expected.high
+        assert expected.choices is None or taken in expected.choices
 
 
 def test_a_choice_is_one_of_those_named():
     assert options.make("sapo", {"search": "beam"}).search == "beam"
-    with pytest.raises(OptionError, match=r"^--search: expected astar or beam, found 'viterbi'$"):
+    with pytest.raises(OptionError, match=r"^search: expected astar or beam, found 'viterbi'$"):
         options.make("sapo", {"search": "viterbi"})
-    with pytest.raises(OptionError, match=r"^--search: expected a text, found 1$"):
+    with pytest.raises(OptionError, match=r"^search: expected a text, found 1$"):
         options.make("sapo", {"search": 1})
 
 
 @pytest.mark.parametrize("value", ["1", True, None, 0.5, [1], float("nan")])
 def test_values_of_another_kind_are_refused(value):
-    with pytest.raises(OptionError, match=r"^--max-iter: expected a whole number, found "):
+    with pytest.raises(OptionError, match=r"^max_iter: expected a whole number of at least 1, found "):
         options.make("lbfgs", {"max_iter": value})
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400])
 def test_numbers_without_a_value_are_refused(value):
-    with pytest.raises(OptionError, match=r"^--l2: expected a finite number"):
+    with pytest.raises(OptionError, match=r"^l2: expected a finite number"):
         options.make("lbfgs", {"l2": value})
 
 
@@ -86,37 +103,99 @@ def test_a_path_is_a_list_or_a_text(value):
 
 @pytest.mark.parametrize("value", ["", "a", "1,3", "1,1", "1,-1", "3,,1", "3,nan", "inf,1", [], [[3], 1], [True, False], 3, [10**400, 1], {3: 1}])
 def test_other_paths_are_refused(value):
-    with pytest.raises(OptionError, match=r"^--path: expected falling numbers of at least 0, such as 10,3,1, found"):
+    with pytest.raises(OptionError, match=r"^path: expected falling numbers of at least 0, such as 10,3,1, found"):
         options.make("owlqn", {"path": value})
 
 
 def test_a_path_says_what_l1_is():
-    with pytest.raises(OptionError, match=r"^--l1 and --path exclude each other"):
+    with pytest.raises(OptionError, match=r"^l1 and path exclude each other"):
         options.make("owlqn", {"path": [3, 1], "l1": 2.0})
 
 
 def test_unknown_names():
     with pytest.raises(OptionError, match=r"^unknown algorithm 'lbfg'; expected one of lbfgs, .*$"):
         options.make("lbfg", {})
-    with pytest.raises(OptionError, match=r"^unknown option --pases; did you mean --passes[?]$"):
+    with pytest.raises(OptionError, match=r"^unknown option pases; did you mean passes[?]$"):
         options.make("sgd", {"pases": 1})
-    with pytest.raises(OptionError, match=r"^unknown option --qqqq$"):
+    with pytest.raises(OptionError, match=r"^unknown option qqqq$"):
         options.make("sgd", {"qqqq": 1})
 
 
 def test_what_belongs_to_others_is_refused():
-    with pytest.raises(OptionError, match=r"^--memory is not used by sgd \(it belongs to lbfgs.*\)$"):
+    with pytest.raises(OptionError, match=r"^memory is not used by sgd \(it belongs to lbfgs.*\)$"):
         options.make("sgd", {"memory": 3})
-    with pytest.raises(OptionError, match=r"^--l2 is not used by perceptron \(it belongs to lbfgs, .*\)$"):
+    with pytest.raises(OptionError, match=r"^l2 is not used by perceptron \(it belongs to lbfgs, .*\)$"):
         options.make("perceptron", {"l2": 1.0})
 
 
-def test_all_fields_lists_every_option_once():
-    listed = options.all_fields()
-    assert {(user, name) for name, (_, users) in listed.items() for user in users} == {(a, item.name) for a, item in FIELDS}
-    for name, (item, users) in listed.items():  # one flag stands for all of them: they must agree on what it takes
-        kinds = {f.metadata["kind"] for user in users for f in fields(options.TRAINERS[user]) if f.name == name}
-        assert kinds == {item.metadata["kind"]}
+def test_every_option_is_listed_once():
+    listed = options.declared()
+    of_trainers = {(user, name) for name, option in listed.items() for user in option.defaults if user}
+    assert of_trainers == {(a, item.name) for a, item in FIELDS}
+    assert {name for name, option in listed.items() if "" in option.defaults} == {*options.RUN_FIELDS, *options.SPEECH}
+    for algorithm, item in FIELDS:  # one flag stands for all of them: they must agree on what it takes
+        assert item.metadata["expected"].kind == listed[item.name].expected.kind
+        assert options.declared(algorithm)[item.name].expected == item.metadata["expected"]
+    assert options.declared("mira")["nbest"].expected.high != options.declared("dbl-crf")["nbest"].expected.high
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"threads": 2.0}, "--threads: expected a whole number from 0 to 1024, found 2.0"),
+        ({"min_freq": 0}, "--min-freq: expected a whole number of at least 1, found 0"),
+        ({"memory": 65}, "--memory: expected a whole number from 1 to 64, found 65"),
+        ({"max_iter": 2**31}, "--max-iter: expected a whole number from 1 to 2147483647, found 2147483648"),
+        ({"l2": -1}, "--l2: expected a number of at least 0, found -1"),
+        ({"log": 3}, "--log: expected a path or an open file, found 3"),
+        ({"checkpoint": io_like}, "--checkpoint: expected a path, found <open>"),
+        ({"resume": 1}, "--resume: expected true or false, found 1"),
+        ({"patience": 2}, "--patience needs --dev: it counts passes without a better score there"),
+        ({"label": "a", "format": "crfsuite"}, "--label is of no use with --format crfsuite, where each line begins with its label"),
+        ({"checkpoint_every": 2}, "--checkpoint-every needs --checkpoint: the name of the file"),
+        ({"c1": 1}, "unknown option --c1; l1 is CRFsuite's c1"),
+        ({"c2": 1}, "unknown option --c2; l2 is twice CRFsuite's c2"),
+        ({"max_iterations": 1}, "unknown option --max-iterations; did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?"),
+        ({"n_jobs": 2}, "unknown option --n-jobs; did you mean --threads?"),
+        ({"all_possible_transitions": True}, "unknown option --all-possible-transitions; --features all gives every pair of labels a feature"),
+    ],
+)
+def test_each_fault_has_one_sentence(given, message):
+    """On the command line with flags, in Python with the names of arguments."""
+    with pytest.raises(OptionError) as caught:
+        options.judge("lbfgs", given)
+    assert caught.value.message == message
+    assert "--" not in str(caught.value)
+
+
+def test_options_in_sentences_of_python():
+    told = {
+        "--format crfsuite takes no template": "format='crfsuite' takes no template",
+        "--batch-size needs --threads 1: threads": "batch_size needs threads=1: threads",
+        "raise --min-freq, or take --features observed": "raise min_freq, or take features='observed'",
+        "'--l1': x--y; crfkit learn --resume goes on": "'--l1': x--y; crfkit learn --resume goes on",
+        "a -- b --- c": "a -- b --- c",
+    }
+    assert {text: in_python(text) for text in told} == told
+
+
+@pytest.mark.parametrize("kind", [numpy.int64, numpy.int8, numpy.uint32, lambda n: numpy.array(n)])
+def test_whole_numbers_of_numpy(kind):
+    _, own, run = options.judge("owlqn", {"max_iter": kind(5), "min_freq": kind(2), "threads": kind(1), "seed": kind(3), "max_memory": kind(100),
+                                          "checkpoint": "c", "checkpoint_every": kind(4), "dev": "d", "patience": kind(2)})  # fmt: skip
+    assert (own.max_iter, run.min_freq, run.threads, run.seed, run.max_memory, run.checkpoint_every, run.patience) == (5, 2, 1, 3, 100, 4, 2)
+    assert {type(value) for value in (own.max_iter, run.min_freq, run.max_memory, run.checkpoint_every)} == {int}
+
+
+def test_numbers_of_numpy():
+    assert options.make("owlqn", {"path": numpy.array([3, 1], numpy.float32)}).path == (3.0, 1.0)
+    assert options.make("perceptron", {"average": numpy.bool_(False)}).average is False
+    assert options.judge("sgd", {"prune": numpy.float32(0.5)})[2].prune == 0.5
+
+
+@pytest.mark.parametrize("path", ["a", b"a", pathlib.Path("a")])
+def test_paths(path):
+    assert options.judge("sgd", {"log": path})[2].log == options.judge("sgd", {"checkpoint": path})[2].checkpoint == "a"
 
 
 def test_memory_grows_with_threads_and_history():

@@ -22,7 +22,7 @@ from runs import Result, Runs
 from tasks import Data, Task, missing, prepare
 
 from crfkit import options as trainer_options
-from crfkit.learning.run import RUN_FIELDS
+from crfkit.options import RUN_FIELDS
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
 BATCH = {"lbfgs", "owlqn", "sbcd"}  # these end by themselves

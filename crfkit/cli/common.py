@@ -122,7 +122,7 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
 def _describe(error: Exception) -> str:
     """One line that says what happened, for our own errors and for those of Python."""
     if isinstance(error, CrfkitError):
-        return str(error)
+        return error.message
     if isinstance(error, MemoryError):
         return "out of memory"
     if isinstance(error, RuntimeError) and str(error) == "can't start new thread":

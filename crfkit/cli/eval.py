@@ -12,7 +12,7 @@ from crfkit.evaluation import reports
 from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs, read_lexicon
 from crfkit.evaluation.schemes import marks_chunks
 from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
-from crfkit.text.reading import FORMATS
+from crfkit.options import FORMATS
 
 from .common import HELP_FLAGS, debug_option, note, write_output
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from crfkit.errors import DataError, FileError
 from crfkit.evaluation.schemes import END, INSIDE, N_PREFIXES, PREFIXES, SCHEMES, START, detect
-from crfkit.options import shown
+from crfkit.values import shown
 
 START_MARK, END_MARK = "<start>", "<end>"
 SCHEME_NAMES = tuple(name for name, scheme in SCHEMES.items() if scheme.strict)

@@ -16,9 +16,9 @@ from itertools import chain
 from typing import Any
 
 from crfkit.errors import DataError, OptionError
-from crfkit.options import shown
 from crfkit.text.faults import plural
 from crfkit.text.reading import Block, Layout, Source, conllu_names
+from crfkit.values import shown
 
 from .counting import Tally
 from .schemes import OTHER, PREFIXES, SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect

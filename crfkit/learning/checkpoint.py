@@ -18,11 +18,11 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from crfkit import modelfile, options
+from crfkit import modelfile
 from crfkit.errors import FileError, ModelFileError, OptionError
+from crfkit.options import Run
+from crfkit.values import flag, interval
 from crfkit.version import __version__
-
-from .run import Run, interval
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -72,10 +72,10 @@ def _standing(saved: dict[str, Any]) -> Standing:
 class Checkpoint:
     """The checkpoint of one run: read if the run is to be resumed, and written as it goes on."""
 
-    def __init__(self, path: str | os.PathLike[str], run: Run, algorithm: str, chosen: Any):
+    def __init__(self, path: str, run: Run, algorithm: str, chosen: Any):
         """FileError, ModelFileError or OptionError if it cannot be used: before any data are read."""
-        self.path = os.fspath(path)
-        self.every_passes, self.every_seconds = interval(run.checkpoint_every or 1)
+        self.path = path
+        self.every_passes, self.every_seconds = interval(run.checkpoint_every) or (1, 0.0)
         self.written = time.monotonic()
         own = {name: value for name, value in asdict(chosen).items() if name not in LIMITS}
         own.update(features=run.features, min_freq=run.min_freq, patience=run.patience, seed=run.seed, select=run.select)
@@ -102,7 +102,7 @@ class Checkpoint:
             self._compare(name, saved.get(name), self.identity[name])
         theirs = saved.get("options")
         for name, value in self.identity["options"].items():
-            self._compare(options.flag(name), theirs.get(name) if isinstance(theirs, dict) else None, value)
+            self._compare(flag(name), theirs.get(name) if isinstance(theirs, dict) else None, value)
         return file
 
     def _checked(self, file: modelfile.ModelFile) -> modelfile.ModelFile:

@@ -18,8 +18,8 @@ from .progress import Progress
 if TYPE_CHECKING:
     from crfkit.features.names import Names
     from crfkit.model import Model
+    from crfkit.options import Run
 
-    from .run import Run
 
 @dataclass
 class Corpus:

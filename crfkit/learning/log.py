@@ -11,10 +11,14 @@ from crfkit.errors import FileError
 
 
 class PassLog:
-    """A log that is written, anew or after the first `keep` bytes of what is there."""
+    """A log that is written, anew or after the first `keep` bytes of what is there; or to an open file, which stays open."""
 
-    def __init__(self, path: str | os.PathLike[str], keep: int = 0):
-        self.path = os.fspath(path)
+    def __init__(self, target: Any, keep: int = 0):
+        self.given = target if hasattr(target, "write") else None
+        if self.given is not None:
+            self.path, self.file = str(getattr(target, "name", "<log>")), self.given
+            return
+        self.path = target
         going_on = keep > 0 and os.path.isfile(self.path)
         try:
             self.file = open(self.path, "r+b" if going_on else "wb")  # noqa: SIM115 (closed by __exit__)
@@ -37,19 +41,25 @@ class PassLog:
 
     def __exit__(self, *_: Any) -> None:
         with suppress(OSError):  # what could not be written was told then
-            self.file.close()
+            if self.given is None:
+                self.file.close()
 
     def write(self, record: dict[str, Any]) -> None:
         """One pass. FileError if it cannot be written."""
+        line = json.dumps(record) + "\n"
         try:
-            self.file.write(json.dumps(record).encode() + b"\n")
-            self.file.flush()
+            self.file.write(line if hasattr(self.file, "encoding") else line.encode())
+            if hasattr(self.file, "flush"):
+                self.file.flush()
         except OSError as error:
-            raise FileError(f"{self.path}: the log cannot be written: {error.strerror}") from None
+            raise FileError(f"{self.path}: the log cannot be written: {error.strerror or error}") from None
+        except (TypeError, ValueError) as error:  # not open any more, or no such file
+            raise FileError(f"{self.path}: the log cannot be written: {error}") from None
 
     def synced(self) -> int:
-        """How many bytes there are, all of them on disk; 0 for a pipe or a device."""
+        """How many bytes there are, all of them on disk; 0 for a pipe, a device, or an open file."""
         with suppress(OSError):
-            os.fsync(self.file.fileno())
-            return os.fstat(self.file.fileno()).st_size
+            if self.given is None:
+                os.fsync(self.file.fileno())
+                return os.fstat(self.file.fileno()).st_size
         return 0

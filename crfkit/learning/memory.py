@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit import options as trainer_options
 from crfkit.errors import TrainingError
-
-from .run import size
+from crfkit.options import Run
+from crfkit.values import size
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -54,7 +54,7 @@ def expected_memory(corpus: Corpus, options: Any, threads: int, taggers: int = 0
     batch = hasattr(options, "max_iter")
     threads = min(threads, 1 + (corpus.dataset.n_tokens // TOKENS if batch else corpus.dataset.n_sequences // SEQUENCES))
     own = corpus.layout.n_cells * options.bytes_per_cell(threads)
-    own += sum(corpus.layout.n_attributes) * (INDEX + getattr(options, "bytes_per_attribute", 0))
+    own += sum(corpus.layout.n_attributes) * (INDEX + options.bytes_per_attribute)
     if isinstance(options, trainer_options.Lbfgs):
         from crfkit.trainers.batch.lbfgs import warm_up_bytes
 
@@ -71,10 +71,14 @@ def expected_memory(corpus: Corpus, options: Any, threads: int, taggers: int = 0
     return max(peak, now + own + (threads + taggers) * lattice_bytes(corpus))
 
 
-def check_memory(expected: int, limit: Any) -> None:
-    """TrainingError if training would take more than the limit (a size, or None)."""
-    if limit is not None and expected > size(limit):
-        raise TrainingError(
-            f"training would take about {expected / 2**20:,.0f} MB of memory, more than --max-memory {limit}: use an online trainer "
-            "such as sgd or perceptron, raise --min-freq, or take --features observed"
-        )
+def check_memory(expected: int, options: Any, run: Run) -> None:
+    """TrainingError if training would take more than the limit; it says what would take less."""
+    limit = size(run.max_memory)
+    if limit is None or expected <= limit:
+        return
+    ways = ["use an online trainer such as sgd or perceptron"] if hasattr(options, "max_iter") else []
+    ways += ["raise --min-freq", "keep fewer attributes with --select"]
+    ways += ["take --features observed"] if run.features == "all" else []
+    raise TrainingError(
+        f"training would take about {expected / 2**20:,.0f} MB of memory, more than --max-memory {run.max_memory}: {', '.join(ways[:-1])}, or {ways[-1]}"
+    )

@@ -15,10 +15,11 @@ from .divergence import Divergence
 from .log import PassLog
 
 if TYPE_CHECKING:
+    from crfkit.options import Run
+
     from .corpus import Corpus
     from .development import DevSet
     from .progress import Progress, StopRequest
-    from .run import Run
 
 
 class Passes:
@@ -78,9 +79,9 @@ class Passes:
 
     def _prepare(self) -> None:
         begun = self.started
-        for number, record in enumerate(self.trainer.prepare(self.stop.requested), 1):
+        for record in self.trainer.prepare(self.stop.requested):
             now = time.perf_counter()
-            self.progress.prepared(number, {**record, "seconds": now - begun})
+            self.progress.prepared({**record, "seconds": now - begun})
             begun = now
 
     def _until_done(self, l1: float | None) -> None:

@@ -8,11 +8,16 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
 from typing import Any, TextIO
 
-PROGRESS_MODES = ("auto", "always", "never")
+from crfkit.errors import CrfkitWarning, OptionError, in_python
+from crfkit.options import PROGRESS_MODES
+from crfkit.values import shown
+
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
@@ -23,42 +28,55 @@ class StopRequest:
     `nohup` or in the background of a script, stays so.
 
     Until `arm` there is nothing to keep, and a signal interrupts at once; so does a second signal.
+
+    `ask` is asked, too, if there is one: once it gives True, that is a request.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ask: Callable[[], Any] | None = None) -> None:
+        if ask is not None and not callable(ask):
+            raise OptionError(f"stop: expected a function that gives True to stop, found {shown(ask)}")
         self.signal: int | None = None
-        self._armed = False
+        self.heard = False  # a signal, and not somebody who sets `signal`
+        self._ask, self._asked_for, self._armed = ask, False, False
 
     def requested(self) -> bool:
         """Whether to stop."""
-        return self.signal is not None
+        if self._ask is not None and not self._asked_for:
+            self._asked_for = bool(self._ask())
+        return self.signal is not None or self._asked_for
 
     def arm(self) -> None:
         """From now on there is something to keep: signals are requests, until it is saved."""
         self._armed = True
 
-    @contextmanager
-    def on_signals(self) -> Iterator[StopRequest]:
+    def on_signals(self) -> AbstractContextManager[StopRequest]:
         """Take the signals that end programs."""
+        return self._taking(lambda number, handler: handler not in (signal.SIG_IGN, None))
 
-        def handle(number: int, _frame: Any) -> None:
-            again = self.signal is not None
-            self.signal = number
-            if again or not self._armed:
-                raise KeyboardInterrupt
+    def on_ctrl_c(self) -> AbstractContextManager[StopRequest]:
+        """Take Ctrl-C from Python, unless the program has a handler of its own."""
+        return self._taking(lambda number, handler: handler is signal.default_int_handler)
 
+    @contextmanager
+    def _taking(self, wanted: Callable[[int, Any], bool]) -> Iterator[StopRequest]:
         if threading.current_thread() is not threading.main_thread():
             yield self
             return
         before = {number: signal.getsignal(number) for number in _ENDING}
-        taken = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+        taken = {number: handler for number, handler in before.items() if wanted(number, handler)}
         for number in taken:
-            signal.signal(number, handle)
+            signal.signal(number, self._handle)
         try:
             yield self
         finally:
             for number, handler in taken.items():
                 signal.signal(number, handler)
+
+    def _handle(self, number: int, _frame: Any) -> None:
+        again = self.signal is not None
+        self.signal, self.heard = number, True
+        if again or not self._armed:
+            raise KeyboardInterrupt
 
 
 class Progress:
@@ -72,6 +90,7 @@ class Progress:
         self.quiet = quiet or self.stream is None
         self.bar_wanted = not self.quiet and (mode == "always" or (mode == "auto" and self.stream.isatty()))
         self.bar: Any = None
+        self.warm_up: list[dict[str, Any]] = []  # passes of the preparation that nobody was told of
 
     @classmethod
     def silent(cls) -> Progress:
@@ -129,13 +148,17 @@ class Progress:
     def start(self, passes: int, done: int = 0) -> None:
         """Training begins, or goes on after some passes; `passes` at most."""
         self.close()
+        if self.warm_up:
+            seconds = sum(record["seconds"] for record in self.warm_up)
+            self.note(f"warm-up, {len(self.warm_up)} passes  {_pass_line({**self.warm_up[-1], 'seconds': seconds})}")
+            self.warm_up = []
         if self.bar_wanted:
             self._open(total=passes, unit="pass", initial=done)
 
-    def prepared(self, number: int, record: dict[str, Any]) -> None:
+    def prepared(self, record: dict[str, Any]) -> None:
         """One pass of the preparation is done."""
         if not self.bar_wanted:
-            self.note(f"warm-up {number:>2}  {_pass_line(record)}")
+            self.warm_up.append(record)
             return
         if self.bar is None:
             self._open(unit="pass", desc="warming up")
@@ -159,6 +182,41 @@ class Progress:
             self.note("stopped; the weights so far are kept")
         elif reason:
             self.note(f"done: {reason}")
+
+
+class Heard(Progress):
+    """What a caller from Python hears: warnings, and of each pass what was asked for."""
+
+    def __init__(self, mode: str | None, call: Callable[[dict[str, Any]], Any] | None = None):
+        super().__init__(mode or "never", quiet=mode is None)
+        self.call = call
+
+    def warn(self, text: str | None) -> None:
+        """By the means of Python, at the line outside crfkit that asked for training."""
+        if text is None:
+            return
+        level, frame, own = 1, sys._getframe(), str(Path(__file__).parents[1])
+        while frame is not None and frame.f_code.co_filename.startswith(own):
+            level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+        warnings.warn(in_python(text), CrfkitWarning, stacklevel=level)
+
+    def report(self, record: dict[str, Any]) -> None:
+        super().report(record)
+        if self.call is not None:
+            self.call(dict(record))
+
+
+def heard(wanted: Any) -> Progress:
+    """What the argument `progress` asks for; OptionError if it is none."""
+    if isinstance(wanted, Progress):
+        return wanted
+    if wanted is None or wanted is False:
+        return Heard(None)
+    if wanted is True or (isinstance(wanted, str) and wanted in PROGRESS_MODES):
+        return Heard("auto" if wanted is True else wanted)
+    if not callable(wanted):
+        raise OptionError(f"progress: expected True, False, {', '.join(PROGRESS_MODES)} or a function that takes a dictionary, found {shown(wanted)}")
+    return Heard(None, wanted)
 
 
 def _pass_line(record: dict[str, Any]) -> str:

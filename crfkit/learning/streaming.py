@@ -40,8 +40,9 @@ from .divergence import Divergence, value_warning
 from .log import PassLog
 
 if TYPE_CHECKING:
+    from crfkit.options import Run
+
     from .progress import Progress, StopRequest
-    from .run import Run
 
 WINDOW = 1000
 
@@ -171,7 +172,6 @@ def train_stream(
     from crfkit.trainers.base import summarise
 
     refuse_history(template)
-    check(options, run)
     stream, started = Stream(options, run), time.perf_counter()
     for data in stream.windows(train, template, progress):
         stream.learn(data)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from crfkit.errors import DataError
-from crfkit.options import shown
+from crfkit.values import shown
 
 
 def columns_of(row: Any, sentence: int, token: int) -> tuple[Any, ...]:

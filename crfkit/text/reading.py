@@ -21,7 +21,6 @@ from crfkit.errors import DataError, FileError
 from .rows import first_row, last_cut
 
 BLOCK_SIZE = 1 << 20
-FORMATS = ("columns", "conllu", "crfsuite")
 
 _HEADER = re.compile(rb"# *columns *=([^\r\n]*)[\r\n]*")
 _CONLLU_HEADER = re.compile(rb"# *(?:global\.)?columns *=([^\r\n]*)[\r\n]*")

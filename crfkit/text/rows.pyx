@@ -23,7 +23,7 @@ cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
 
 from crfkit.errors import DataError
-from crfkit.options import shown
+from crfkit.values import shown
 
 from .faults import begins_with_mark, columns_of, misfit, plural, too_large
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import crfkit
 from crfkit import modelfile, options
-from crfkit.cli.learn import _read_config
+from crfkit.cli.config import read_config
 from crfkit.decode.constraints import constraints_of
 from crfkit.decode.printing import Printer
 from crfkit.errors import CrfkitError
@@ -23,7 +23,7 @@ from crfkit.evaluation.evaluate import Outputs
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.learn import learn
 from crfkit.learning.progress import StopRequest
-from crfkit.learning.run import Run
+from crfkit.options import Run
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 from crfkit.text.reading import Source
@@ -203,10 +203,9 @@ def pairs(data: bytes) -> None:
 
 def config(data: bytes) -> None:
     """A file of options."""
-    found = _read_config(scratch("config", data))
+    found = read_config(scratch("config", data), None)
     algorithm = found.pop("algorithm", "lbfgs")
-    options.make(algorithm, {name: value for name, value in found.items() if name not in Run.__dataclass_fields__ and name not in ("quiet", "progress")})
-    Run(**{name: value for name, value in found.items() if name in Run.__dataclass_fields__}).check()
+    options.judge(algorithm, {name: value for name, value in found.items() if name not in options.SPEECH})
 
 
 _folder = tempfile.TemporaryDirectory(prefix="crfkit-fuzz-")

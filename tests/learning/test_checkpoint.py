@@ -13,12 +13,14 @@ from commands import DATA, crfkit, error, start, write_part
 from trainers.samples import sentences, template
 
 from crfkit import modelfile, options
-from crfkit.errors import CrfkitError, FileError, ModelFileError, OptionError
+from crfkit.errors import CrfkitError, CrfkitWarning, FileError, ModelFileError, OptionError
 from crfkit.learning.corpus import read_corpus
-from crfkit.learning.learn import learn, make_trainer
+from crfkit.learning.learn import learn
 from crfkit.learning.progress import StopRequest
-from crfkit.learning.run import Run, interval
+from crfkit.learning.training import make_trainer
 from crfkit.model import load
+from crfkit.options import Run
+from crfkit.values import interval
 
 LIMIT = {name: "passes" if hasattr(cls, "passes") else "max_iter" for name, cls in options.TRAINERS.items()}
 # What leads a trainer through other code.
@@ -159,13 +161,13 @@ def test_what_must_be_the_same():
     given = {"passes": 2, "checkpoint": "state", "dev": small()[:5], "init": learn(small(), rules(), max_iter=2)}
     learn(small(), rules(), "sgd", **given)
     for changed, message in (
-        ({"l2": 2.0}, "state: was written with --l2 1.0, not 2.0; resume"),
-        ({"seed": 5}, "state: was written with --seed 0, not 5"),
-        ({"features": "all"}, "state: was written with --features observed, not all"),
-        ({"patience": 4}, "state: was written with --patience None, not 4"),
-        ({"dev": small()[:6]}, "state: was written by a run with another --dev data"),
-        ({"dev": None}, "state: was written by a run with another --dev data"),
-        ({"init": None}, "state: was written by a run with another --init model"),
+        ({"l2": 2.0}, "state: was written with l2 1.0, not 2.0; resume"),
+        ({"seed": 5}, "state: was written with seed 0, not 5"),
+        ({"features": "all"}, "state: was written with features=.observed., not all"),
+        ({"patience": 4}, "state: was written with patience None, not 4"),
+        ({"dev": small()[:6]}, "state: was written by a run with another dev data"),
+        ({"dev": None}, "state: was written by a run with another dev data"),
+        ({"init": None}, "state: was written by a run with another init model"),
     ):
         with pytest.raises(OptionError, match=message):
             learn(small(), rules(), "sgd", **{**given, **changed}, resume=True)
@@ -228,7 +230,7 @@ def test_damaged_checkpoints_are_refused():
 def test_an_unfinished_run_is_not_overwritten():
     with pytest.raises(SystemExit):
         learn(small(), rules(), "sgd", passes=5, checkpoint="state", stop=Power(6))
-    with pytest.raises(FileError, match="state: holds a run that is not finished: add --resume"):
+    with pytest.raises(FileError, match="state: holds a run that is not finished: add resume"):
         learn(small(), rules(), "sgd", passes=5, checkpoint="state")
     learn(small(), rules(), "sgd", passes=5, checkpoint="state", resume=True)
     learn(small(), rules(), "sgd", passes=1, checkpoint="state")  # that one was finished
@@ -247,7 +249,9 @@ def test_a_checkpoint_that_cannot_be_written_does_not_end_training(monkeypatch):
 
     with monkeypatch.context() as disk:
         disk.setattr(modelfile, "write", full)
-        assert learn(small(), rules(), "sgd", passes=4, checkpoint="state").to_bytes() == expected
+        with pytest.warns(CrfkitWarning, match="state: cannot be written: No space left on device; training goes on") as heard:
+            assert learn(small(), rules(), "sgd", passes=4, checkpoint="state").to_bytes() == expected
+        assert len(heard) == 2
     assert len(calls) == 4
     assert modelfile.read("state").header["standing"]["passes"] == 2
     assert learn(small(), rules(), "sgd", passes=4, checkpoint="state", resume=True).to_bytes() == expected
@@ -259,8 +263,7 @@ def test_a_checkpoint_that_cannot_be_written_does_not_end_training(monkeypatch):
 def test_intervals():
     assert [interval(text) for text in (1, "5", "10m", "0.5m")] == [(1, 0), (5, 0), (0, 600), (0, 30)]
     for text in (0, "0", "0m", "m", "-1", "1h", "1.5", True, "", 10**12, [], "1m "):
-        with pytest.raises(OptionError, match="--checkpoint-every: expected passes as 5 or minutes as 10m"):
-            interval(text)
+        assert interval(text) is None
 
 
 @pytest.mark.parametrize(("every", "written"), [(None, [1, 2, 3, 4, 5]), (2, [2, 4, 5]), ("1000m", [5]), ("0.000001m", [1, 2, 3, 4, 5])])
@@ -330,7 +333,7 @@ def test_faults_of_options(train):
     (train.parent / "config").write_text("checkpoint: 5\n")
     assert "checkpoint: expected a text" in error("learn", "--config", "config", *files)
     (train.parent / "config").write_text("checkpoint: state\nresume: maybe\n")
-    assert "--resume: expected true or false" in error("learn", "--config", "config", *files, code=2)
+    assert error("learn", "--config", "config", *files) == "config: resume: expected true or false, found 'maybe'"
     (train.parent / "config").write_text("checkpoint: state\ncheckpoint-every: 2\nresume: true\n")
     crfkit("learn", "-a", "perceptron", "--passes", 2, "--config", "config", *files)
     assert modelfile.read("state").header["finished"]

@@ -12,8 +12,8 @@ from crfkit.errors import CrfkitError, DataError, FileError, ModelFileError, Opt
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.learn import learn
 from crfkit.learning.progress import StopRequest
-from crfkit.learning.run import Run
 from crfkit.model import load
+from crfkit.options import Run
 from crfkit.tagging import Tagger
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
@@ -134,18 +134,18 @@ def test_a_stop_request_ends_after_the_current_pass():
     [
         ([], TEMPLATE, {}, CrfkitError, "no tokens"),
         ([[]], TEMPLATE, {}, DataError, "no tokens"),
-        (ROWS, None, {}, OptionError, "--format columns needs a template"),
+        (ROWS, None, {}, OptionError, "format='columns' needs a template"),
         (ROWS, TEMPLATE, {"format": "crfsuite"}, OptionError, "takes no template"),
-        (ROWS, TEMPLATE, {"format": "xml"}, OptionError, "--format: expected columns or conllu or crfsuite"),
-        (ROWS, TEMPLATE, {"features": "some"}, OptionError, "--features: expected observed or all, found 'some'"),
-        (ROWS, TEMPLATE, {"seed": 1.5}, OptionError, "--seed: expected a whole number"),
-        (ROWS, TEMPLATE, {"seed": 1.0}, OptionError, "--seed: expected a whole number of 64 bits, found 1.0"),
-        (ROWS, TEMPLATE, {"patience": 2.0, "dev": ROWS}, OptionError, "--patience: expected a whole number of at least 1, found 2.0"),
-        (ROWS, TEMPLATE, {"max_iter": 5.0}, OptionError, "--max-iter: expected a whole number, found 5.0"),
-        (ROWS, TEMPLATE, {"threads": True}, OptionError, "--threads: expected a whole number"),
-        (ROWS, TEMPLATE, {"epochs": 3}, OptionError, "unknown option --epochs"),
+        (ROWS, TEMPLATE, {"format": "xml"}, OptionError, "format: expected columns or conllu or crfsuite"),
+        (ROWS, TEMPLATE, {"features": "some"}, OptionError, "features: expected observed or all, found 'some'"),
+        (ROWS, TEMPLATE, {"seed": 1.5}, OptionError, "seed: expected a whole number"),
+        (ROWS, TEMPLATE, {"seed": 1.0}, OptionError, "seed: expected a whole number of 64 bits, found 1.0"),
+        (ROWS, TEMPLATE, {"patience": 2.0, "dev": ROWS}, OptionError, "patience: expected a whole number of at least 1, found 2.0"),
+        (ROWS, TEMPLATE, {"max_iter": 5.0}, OptionError, "max_iter: expected a whole number of at least 1, found 5.0"),
+        (ROWS, TEMPLATE, {"threads": True}, OptionError, "threads: expected a whole number"),
+        (ROWS, TEMPLATE, {"epochs": 3}, OptionError, "unknown option epochs"),
         (ROWS, Template.parse("U:%x[0,2]\n"), {}, TemplateError, "uses column 2"),
-        (ROWS, Template.parse("U:%x[0,0]\n"), {"min_freq": 100}, DataError, "no feature is left: lower --min-freq"),
+        (ROWS, Template.parse("U:%x[0,0]\n"), {"min_freq": 100}, DataError, "no feature is left: lower min_freq"),
         ([[["a", "b", "X"]], [["a", "X"]]], TEMPLATE, {}, DataError, "columns"),
         ([[["a", "b", "X"]]], TEMPLATE, {}, DataError, "only one label, 'X'"),
         ([[["a", "b", "X"], ["a", "b", "Y\tZ"]]], TEMPLATE, {}, DataError, r"^the label 'Y\\tZ' holds a tab or a line end"),

@@ -195,8 +195,8 @@ def test_memory_does_not_grow_with_the_same_data_again():
 
 @pytest.mark.parametrize(
     ("chosen", "named"),
-    [({"min_freq": 2}, "--min-freq"), ({"features": "all"}, "--features"), ({"batch_size": 2}, "--batch-size"), ({"threads": 2}, "--threads"),
-     ({"crf_loss": True}, "--crf-loss"), ({"dev": [[["a", "X"]]]}, "--dev")],
+    [({"min_freq": 2}, "min_freq"), ({"features": "all"}, "features"), ({"batch_size": 2}, "batch_size"), ({"threads": 2}, "threads"),
+     ({"crf_loss": True}, "crf_loss"), ({"dev": [[["a", "X"]]]}, "dev")],
 )  # fmt: skip
 def test_what_needs_all_data(chosen, named):
     with pytest.raises(crfkit.CrfkitError, match=f"stream.*{named}"):

@@ -11,7 +11,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, expectations, problem
 
 from crfkit import options
 from crfkit.learning.corpus import read_corpus
-from crfkit.learning.run import Run
+from crfkit.options import Run
 from crfkit.template.parsing import Template
 from crfkit.trainers.batch.dual import DualAscent, dual_bytes
 from crfkit.trainers.batch.lbfgs import Lbfgs, warm_up_bytes

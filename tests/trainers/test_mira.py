@@ -11,7 +11,7 @@ from trainers.twins_margin import Mira, difference, dot, wrong
 
 from crfkit import options
 from crfkit.learning.corpus import read_corpus
-from crfkit.learning.run import Run
+from crfkit.options import Run
 from crfkit.template.parsing import Template
 from crfkit.trainers.online.mira import Mira as Trainer
 from crfkit.trainers.online.perceptron import Perceptron

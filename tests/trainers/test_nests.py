@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crfkit.learning.corpus import read_corpus
-from crfkit.learning.run import Run
+from crfkit.options import Run
 from crfkit.template.parsing import Template
 from crfkit.trainers.batch.nests import Nests
 from crfkit.trainers.batch.objective import Objective

@@ -86,7 +86,7 @@ def test_one_thread_unless_asked():
 
 
 def test_batches_are_for_one_thread():
-    with pytest.raises(crfkit.CrfkitError, match="--batch-size"):
+    with pytest.raises(crfkit.CrfkitError, match="batch_size"):
         crfkit.learn(ROOT / "data/chunking.train.txt", ROOT / "templates/chunking.txt", "sgd", batch_size=4, threads=2)
 
 

@@ -19,8 +19,8 @@ import crfkit
 from crfkit import modelfile
 from crfkit.errors import DataError, ModelFileError, TemplateError, UnsupportedError
 from crfkit.learning.corpus import read_corpus
-from crfkit.learning.run import Run
 from crfkit.model import Model, load
+from crfkit.options import Run
 from crfkit.tagging import Tagger
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template

@@ -54,7 +54,7 @@ class Training:
     def run(self, path: str) -> None:
         """Train, and write the model to the file `path` unless that is empty."""
         from crfkit.learning.corpus import read_corpus
-        from crfkit.learning.run import Run
+        from crfkit.options import Run
 
         begun = time.perf_counter()
         every = self.values["feature.possible_states"] or self.values["feature.possible_transitions"]
@@ -103,7 +103,7 @@ class Training:
         """The model's parts after all passes, and how many features and attributes there were before."""
         from crfkit import options
         from crfkit.foreign.parts import parts_of
-        from crfkit.learning.learn import make_trainer
+        from crfkit.learning.training import make_trainer
         from crfkit.model import build
 
         made = options.make(self.trainer, self.options)

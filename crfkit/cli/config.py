@@ -1,0 +1,82 @@
+"""`crfkit learn --config`: options from a YAML file."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Any
+
+from crfkit import options as declarations
+from crfkit.errors import CrfkitError, OptionError
+from crfkit.values import Expected, shown
+
+
+def read_config(path: str, algorithm: str | None) -> dict[str, Any]:
+    """Options from a YAML file, by their names on the command line or with underscores; for this algorithm, or its own.
+    Each is judged for itself."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Without aliases: a few lines of them stand for more than memory holds."""
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                event = self.peek_event()
+                raise CrfkitError(f"{path}:{event.start_mark.line + 1}: *{event.anchor}: expected a value, not the name of another one")
+            return super().compose_node(parent, index)
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            loader = Loader(file)
+            try:
+                node = loader.get_single_node()
+                _refuse_duplicates(path, node)
+                found = None if node is None else loader.construct_document(node)
+            finally:
+                loader.dispose()
+    except OSError as error:
+        raise CrfkitError(f"{path}: cannot be read: {error.strerror}") from None
+    except CrfkitError:
+        raise
+    except UnicodeDecodeError:
+        raise CrfkitError(f"{path}: not YAML: not UTF-8") from None
+    except RecursionError:
+        raise CrfkitError(f"{path}: not options: lists in lists without end") from None
+    except Exception as error:  # PyYAML's own, and whatever its conversions of dates and numbers raise
+        mark = getattr(error, "problem_mark", None)
+        where = f":{mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or " ".join(str(error).split())
+        raise CrfkitError(f"{path}{where}: not YAML: {problem}") from None
+    if found is None:
+        return {}
+    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+        raise CrfkitError(f"{path}: expected options as `name: value`, one a line")
+    options = {name.replace("-", "_"): value for name, value in found.items() if value is not None}
+    try:
+        known = declarations.declared(algorithm or options.get("algorithm"))
+        return {name: _judged(name, value, known.get(name)) for name, value in options.items()}
+    except OptionError as error:
+        raise CrfkitError(f"{path}: {error}") from None
+
+
+def _judged(name: str, value: Any, option: declarations.Declared | None) -> Any:
+    """The value of one option, as far as it can be judged without the others."""
+    if option is None and name != "algorithm":
+        raise declarations.unknown(name)
+    expected = Expected(str) if option is None else option.expected
+    if expected.kind is float and isinstance(value, str):
+        with suppress(ValueError):  # for YAML 1e-3 is a text, for people a number
+            value = float(value)
+    if expected.kind in (object, str, os.PathLike) and (not isinstance(value, str) or "\0" in value) and expected.parse is None:
+        raise OptionError(f"{name}: expected a text, found {shown(value)}")
+    return expected.take(name, value)
+
+
+def _refuse_duplicates(path: str, node: Any) -> None:
+    """An error for an option that is given twice, in either spelling: YAML would take the last value."""
+    lines: dict[str, int] = {}
+    for key, _ in node.value if getattr(node, "id", None) == "mapping" else ():
+        name, line = str(key.value).replace("-", "_"), key.start_mark.line + 1
+        if name in lines:
+            raise CrfkitError(f"{path}:{line}: {key.value}: given twice, first in line {lines[name]}")
+        lines[name] = line

@@ -1,0 +1,160 @@
+"""One training run, from files to a model: the page to read first.
+
+    template ─┐
+    train ────┴─ read ──> data set ──> layout ──> trainer ── passes ──> model
+                          (attributes   (which      (weights)    │
+                           and labels)   features)               └─ dev scores, log, stopping
+"""
+
+from __future__ import annotations
+
+import array
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from typing import Any
+
+from crfkit.errors import OptionError
+from crfkit.foreign import load
+from crfkit.model import Model, build
+from crfkit.modelfile import check_writable
+from crfkit.options import Run
+from crfkit.parallel import available_cpus
+from crfkit.tagging import Tagger
+from crfkit.template.parsing import Template
+from crfkit.text.reading import open_file
+from crfkit.text.sources import listed
+from crfkit.values import shown
+
+from . import streaming
+from .checkpoint import Checkpoint
+from .corpus import Corpus, read_corpus
+from .development import DevSet
+from .divergence import value_warning
+from .memory import check_memory, expected_memory
+from .passes import Passes
+from .progress import Progress, StopRequest
+
+_IN_HEADER = ("features", "min_freq", "prune", "seed", "select")
+
+
+class Training:
+    """One run. What can be judged without reading the data is judged when it is made."""
+
+    def __init__(self, train: Any, template: Any, algorithm: str, options: Any, run: Run, progress: Progress, stop: StopRequest):
+        self.train, self.algorithm, self.options, self.progress, self.stop = listed(train), algorithm, options, progress, stop
+        if isinstance(run.log, str):
+            check_writable(run.log)
+        if isinstance(run.dev, (str, bytes, os.PathLike)):
+            open_file(os.fsdecode(run.dev)).close()
+        self.initial = None if run.init is None else _model_of(run.init)
+        self.template = _template(template, run.format)
+        self.run = run
+        self.streams = streaming.is_wanted(self.train, algorithm, options)
+        if self.streams:
+            streaming.check(options, run)
+        self.checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
+
+    def models(self) -> Iterator[Model]:
+        """The models, as they are trained: one, or one for each value of l1 on the path."""
+        if self.streams:
+            corpus, weights = streaming.train_stream(self.train, self.template, self.options, self.run, self.progress, self.stop)
+            yield self._model(corpus, weights, None)
+            return
+        options, run, progress = self.options, self.run, self.progress
+        corpus = read_corpus(self.train, self.template, run, progress, getattr(options, "direction", None))
+        taggers = 0 if run.dev is None else threads(run)
+        expected = expected_memory(corpus, options, at_work(self.algorithm, run), taggers)
+        progress.summary({**corpus.summary, "memory": expected})
+        progress.warn(value_warning(corpus.dataset.largest_value))
+        check_memory(expected, options, run)
+        initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
+        dev = None if run.dev is None else DevSet(run.dev, corpus, self._header(corpus, None), run.threads)
+        if self.checkpoint is not None:
+            self.checkpoint.identify(corpus, initial, None if dev is None else dev.contents())
+        passes = Passes(make_trainer(self.algorithm, corpus, options, run, initial), corpus, run, dev, self.checkpoint, progress, self.stop)
+        self.stop.arm()
+        for l1, weights in passes.all(getattr(options, "path", None)):
+            yield self._model(corpus, weights, l1)
+
+    def _model(self, corpus: Corpus, weights: array.array, l1: float | None) -> Model:
+        if self.run.prune is not None:
+            from crfkit.trainers.base import prune
+
+            prune(weights, self.run.prune)
+        return build(corpus.layout, weights, corpus.builder, self._header(corpus, l1))
+
+    def _header(self, corpus: Corpus, l1: float | None) -> dict[str, Any]:
+        """What the model file says of itself. Nothing that differs between runs with the same result."""
+        options = self.options if l1 is None else replace(self.options, l1=l1)
+        return {
+            "algorithm": self.algorithm,
+            "columns": corpus.n_columns,
+            "column_names": None if corpus.column_names is None else list(corpus.column_names),
+            "format": self.run.format,
+            "label_column": corpus.label_column,
+            "labels": corpus.dataset.labels,
+            "options": {**asdict(options), **{name: getattr(self.run, name) for name in _IN_HEADER}},
+            "sequences": corpus.summary["sequences"],
+            "template": None if corpus.template is None else corpus.template.text,
+            "tokens": corpus.summary["tokens"],
+        }
+
+
+def _model_of(init: Any) -> Model:
+    """The model to start from: itself, that of a tagger, or opened."""
+    if isinstance(init, Tagger) and init.model is not None:
+        return init.model
+    return init if isinstance(init, Model) else load(init)
+
+
+def _template(template: Any, form: str) -> Template | None:
+    if form == "crfsuite":
+        if template is not None:
+            raise OptionError("--format crfsuite takes no template: the data name their attributes")
+        return None
+    if template is None:
+        raise OptionError(f"--format {form} needs a template")
+    if isinstance(template, Template):
+        return template
+    if not isinstance(template, (str, bytes, os.PathLike)):
+        raise OptionError(f"template: expected a path or a Template, found {shown(template)}")
+    return Template.load(os.fsdecode(template))
+
+
+def _taken_over(model: Model, corpus: Corpus, progress: Progress) -> array.array:
+    """The weights to start from, and a word on how many these are."""
+    from crfkit.trainers.base import summarise
+
+    weights = corpus.weights_of(model)
+    taken = summarise(weights)[0]
+    progress.note(f"{taken:,} of the {model.header['features']:,} weights of {model.name} are taken over")
+    if not taken:
+        progress.warn(f"no feature of {model.name} exists here: training starts from zero")
+    elif corpus.backward != (model.search is not None and model.search.backward):
+        progress.warn(f"{model.name} has the other --direction: its weights of pairs of labels mean something else here")
+    return weights
+
+
+def threads(run: Run) -> int:
+    """How many threads to use: those asked for, or one for each processor."""
+    return run.threads or available_cpus()
+
+
+def at_work(algorithm: str, run: Run) -> int:
+    """How many of them a trainer may use. Without locks the weights depend on their number, so nobody gets more than one
+    of those unasked."""
+    from crfkit.trainers import trainer_class
+
+    cls = trainer_class(algorithm)
+    if cls.lock_free:
+        return max(run.threads, 1)
+    return threads(run) if cls.threaded else 1
+
+
+def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial: array.array | None = None) -> Any:
+    """The trainer of that name, ready for its first pass."""
+    from crfkit.trainers import trainer_class
+
+    cls, number = trainer_class(algorithm), at_work(algorithm, run)
+    return cls(corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=number, shared=corpus.builder.shared())

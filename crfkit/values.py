@@ -1,0 +1,167 @@
+"""Values that users give: what an option takes, and how a value is shown in a message."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+import re
+import reprlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from sys import float_info
+from typing import Any
+
+from .errors import OptionError
+
+# Beyond any use as a count, and within the integers of the loops and of model files.
+LARGEST = 2**31 - 1
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", os.PathLike: "a path"}
+
+
+def flag(name: str) -> str:
+    """The option as it is written on the command line, and in messages (crfkit.errors)."""
+    return "--" + name.replace("_", "-")
+
+
+def shown(value: Any) -> str:
+    """A value in a message, of bounded length: a list may hold itself many times over, and a number have any size."""
+    if isinstance(value, int) and value.bit_length() > 64:
+        return f"a whole number of {value.bit_length():,} bits"
+    if isinstance(value, float):
+        return f"{value:g}"
+    bounded = reprlib.Repr()
+    bounded.maxstring = bounded.maxother = 200
+    return bounded.repr(value).replace("\n", " ")
+
+
+def exactly(value: Any) -> str:
+    """A value that has the wrong type: 5.0 is not 5."""
+    return repr(value) if isinstance(value, float) else shown(value)
+
+
+def plain(value: Any) -> Any:
+    """A number of any kind, such as NumPy's, as Python's own; everything else as it is."""
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = value.item()
+    if type(value) in (bool, int, float) or not isinstance(value, numbers.Real):
+        return value
+    try:
+        return int(value) if isinstance(value, numbers.Integral) else float(value)
+    except OverflowError:
+        return value
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What an option takes: a value of a kind and a range, or one that `parse` understands (None: it does not).
+
+    `low` and `high` may be reached, `above` must be exceeded; a text is one of `choices`, if there are any; a tuple has
+    falling numbers; `files`: an open file will do for a path. Of an `object` those judge who use it.
+    """
+
+    kind: Any = object
+    low: float | None = None
+    above: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] | None = None
+    parse: Callable[[Any], Any] | None = None
+    files: bool = False
+    words: str | None = None
+
+    def take(self, name: str, value: Any) -> Any:
+        """The value as the option has it, or OptionError."""
+        value = plain(value)
+        taken = self._understood(value)
+        if taken is None:
+            found = shown(value) if self.kind is float else exactly(value)
+            raise OptionError(f"{flag(name)}: expected {self._described(value)}, found {found}")
+        return taken
+
+    def _understood(self, value: Any) -> Any:
+        """The value as it is kept, or None."""
+        kind = self.kind
+        if kind is tuple:
+            return self._falling(value)
+        if kind is os.PathLike:
+            return value if self.files and callable(getattr(value, "write", None)) else _path(value)
+        if self.parse is not None:
+            return None if self.parse(value) is None else value
+        if kind is float and type(value) is int:
+            value = _as_float(value)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind not in (bool, object)):
+            return None
+        if self.choices is not None and value not in self.choices:
+            return None
+        return value if kind not in (int, float) or self._in_range(value) else None
+
+    def _in_range(self, value: float) -> bool:
+        most: float = LARGEST if self.kind is int else float_info.max
+        return (
+            (-most if self.low is None else self.low) <= value <= (most if self.high is None else self.high)
+            and (self.above is None or value > self.above)
+        )  # fmt: skip
+
+    def _falling(self, value: Any) -> tuple[float, ...] | None:
+        """Falling numbers, from a list or from a text with commas between."""
+        found = value.split(",") if isinstance(value, str) else value.tolist() if hasattr(value, "tolist") else value
+        if not isinstance(found, (list, tuple)):
+            return None
+        try:
+            numbers = tuple(math.nan if isinstance(x, bool) else float(x) for x in found)
+        except (TypeError, ValueError, OverflowError):
+            return None
+        return numbers if numbers and all(map(self._in_range, numbers)) and all(a > b for a, b in pairwise(numbers)) else None
+
+    def _described(self, value: Any) -> str:
+        """What is expected, to one who gave this value."""
+        if self.words is not None:
+            return self.words
+        if self.choices is not None and isinstance(value, str):
+            return " or ".join(self.choices)
+        infinite = self.kind is float and isinstance(value, (int, float)) and not abs(value) <= float_info.max
+        words = "a finite number" if infinite else _NAMES[self.kind] + " or an open file" * self.files
+        high = LARGEST if self.high is None and self.kind is int and isinstance(value, int) and value > LARGEST else self.high
+        if self.low is not None:
+            return words + (f" of at least {self.low:g}" if high is None else f" from {self.low:g} to {_short(high)}")
+        above = [] if self.above is None else [f"above {self.above:g}"]
+        return " ".join([words, " and ".join(above + ([] if high is None else [f"at most {_short(high)}"]))]).strip()
+
+
+def _path(value: Any) -> str | None:
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        return None
+
+
+def _as_float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _short(number: float) -> str:
+    return str(number) if isinstance(number, int) else f"{number:g}".replace("e+", "e")
+
+
+def selected(text: Any) -> int | None:
+    """How many attributes `mi:N` keeps."""
+    match = re.fullmatch("mi:0*([1-9][0-9]{0,17})", text) if isinstance(text, str) else None
+    return None if match is None else int(match[1])
+
+
+def interval(every: Any) -> tuple[int, float] | None:
+    """How many passes and how many seconds lie between checkpoints: of N, or Nm for minutes, the other one is 0."""
+    match = re.fullmatch(r"(\d{1,9})|(\d{1,6}(?:\.\d{1,6})?)m", str(every) if type(every) in (str, int) else "", re.ASCII)
+    return None if match is None or not float(match[1] or match[2]) else (int(match[1] or 0), 60 * float(match[2] or 0))
+
+
+def size(text: Any) -> int | None:
+    """Bytes of a size such as 800M or 2G."""
+    match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([KMGT]?)B?", str(text) if type(text) in (str, int) else "", re.ASCII)
+    return None if match is None else int(float(match[1]) * UNITS[match[2]]) or None
