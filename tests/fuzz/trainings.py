@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import json
 import random
+import warnings
 from dataclasses import fields
 from typing import Any
 
 import crfkit
 from crfkit import options
+from crfkit.errors import CrfkitWarning
 from crfkit.learning.learn import learn_path
 from crfkit.template.parsing import Template
 from crfkit.trainers.base import all_finite
@@ -38,7 +40,7 @@ def value(source: random.Random, name: str, item: Any) -> Any:
     """A value for an option of a trainer; in most cases one that is allowed."""
     if source.random() < 0.02:
         return source.choice(ODD) if name not in SMALL else None
-    kind, choices = item.metadata["kind"], item.metadata["choices"]
+    kind, choices = item.metadata["expected"].kind, item.metadata["expected"].choices
     if choices:
         return source.choice(choices)
     if kind is tuple:
@@ -117,6 +119,7 @@ def train(data: bytes) -> None:
         chosen["dev"] = io.BytesIO(given["dev"].encode())
     if given["init"]:
         chosen["init"] = before(form)
+    warnings.simplefilter("ignore", CrfkitWarning)
     for model in learn_path(io.BytesIO(text), template, given["algorithm"], format=form, **chosen):
         assert all_finite(model.weights), "a weight is not finite"
         whole = model.to_bytes()
