@@ -1,12 +1,16 @@
 from collections.abc import Mapping, Sequence
 
-from crfkit.decode.nbest import Search
+from typing_extensions import Buffer
+
+from crfkit.decode.nbest import NBest
 from crfkit.lattice.lattice import Lattice
+from crfkit.trainers.batch.edges import Edges
 
 Scores = Sequence[Sequence[float]]
 Flags = Sequence[Sequence[int]]
 
 def most_pairs(labels: int, recursions: str) -> int: ...
+def step_forms(edges: Edges, cells: Buffer) -> list[tuple[str, bool]]: ...
 
 class OpenLattice(Lattice):
     def __init__(self, labels: int) -> None: ...
@@ -21,6 +25,6 @@ class OpenLattice(Lattice):
     def pair_sums(self) -> list[list[float]]: ...
     def path_score(self, labels: Sequence[int]) -> float: ...
 
-class OpenSearch(Search):
+class OpenSearch(NBest):
     def nbest(self, lattice: OpenLattice, n: int, ratio: float = 0.0) -> list[tuple[float, list[int]]]: ...
     def beam(self, lattice: OpenLattice, n: int, width: int = 50, ratio: float = 0.0) -> list[tuple[float, list[int]]]: ...

@@ -4,14 +4,15 @@ from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memset
 
-from crfkit.decode.nbest cimport Search, search_beam, search_nbest
+from crfkit.decode.nbest cimport NBest, search_beam, search_nbest
 from crfkit.lattice cimport lattice
 from crfkit.lattice.lattice cimport (
     IMPOSSIBLE, SPARSE, Lattice, forbid_steps, lattice_allow, lattice_expect, lattice_forbid, lattice_path_score, recursions_of,
 )
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, LatticeC, PairC
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, arena_reserve
+from crfkit.trainers.batch.edges cimport Edges
 
 from crfkit.errors import ImpossibleError
 
@@ -26,6 +27,20 @@ cdef enum:
 def most_pairs(int64_t labels, str recursions) -> int:
     """Up to how many pairs with a weight a step is a list."""
     return lattice.most_pairs(labels, recursions_of(recursions))
+
+
+def step_forms(Edges edges not None, const float[::1] cells not None) -> list[tuple[str, bool]]:
+    """The form of the step into each token with these weights, "list" or "matrix", and whether it is kept."""
+    cdef:
+        const EdgeC* edge
+        int64_t t
+    edges.w = &cells[0]
+    edges.load_all()
+    forms = []
+    for t in range(edges.data.c.n_tok):
+        edge = edges.of(t)
+        forms.append(("matrix" if edge.pair == NULL else "list", edge != &edges.spare))
+    return forms
 
 
 cdef int copy_scores(LatticeC* lat, object rows, double* out, int64_t n, str what) except -1:
@@ -86,12 +101,6 @@ cdef class OpenLattice(Lattice):
     def __init__(self, int32_t labels):
         self.lists = "none"
 
-    def __dealloc__(self):
-        buffer_free(&self.given)
-        buffer_free(&self.given_pairs)
-        buffer_free(&self.given_index)
-        buffer_free(&self.path)
-
     def load(self, nodes, tau, edges=None):
         """Scores to work on: nodes[t][j] of labels, tau[i][j] of label pairs, edges[t][i][j] instead of tau for the
         step into position t. Finite, or -inf for what cannot be."""
@@ -108,8 +117,8 @@ cdef class OpenLattice(Lattice):
             if not 1 <= t < len(nodes):
                 raise ValueError(f"edges: no step leads into position {t} of a sequence of {len(nodes)}")
         self.reserve_rows(len(nodes))
-        buffer_reserve(&self.steps, len(edges), sizeof(EdgeC))
-        buffer_reserve(&self.given, 2 * len(edges) * matrix, sizeof(double))
+        arena_reserve(self, &self.steps, len(edges), sizeof(EdgeC))
+        arena_reserve(self, &self.given, 2 * len(edges) * matrix, sizeof(double))
         lat.own = <EdgeC*>self.steps.data
         lat.T, lat.n_own = <int32_t>len(nodes), <int32_t>len(edges)
         copy_scores(lat, nodes, lat.score, lat.T, "nodes")
@@ -144,8 +153,8 @@ cdef class OpenLattice(Lattice):
         lat.shared.pair = NULL
         if which != "none":
             self.list_pairs(SPARSE)
-        buffer_reserve(&self.given_pairs, lat.n_own * L * L + 1, sizeof(PairC))
-        buffer_reserve(&self.given_index, lat.n_own * indices + 1, sizeof(int32_t))
+        arena_reserve(self, &self.given_pairs, lat.n_own * L * L + 1, sizeof(PairC))
+        arena_reserve(self, &self.given_index, lat.n_own * indices + 1, sizeof(int32_t))
         for k in range(lat.n_own):
             edge = lat.own + k
             edge.score = <double*>self.given.data + 2 * k * L * lat.P
@@ -182,7 +191,7 @@ cdef class OpenLattice(Lattice):
         cdef int64_t t
         cdef uint16_t* labels
         self.need(SCORED)
-        buffer_reserve(&self.path, self.c.T, sizeof(uint16_t))
+        arena_reserve(self, &self.path, self.c.T, sizeof(uint16_t))
         labels = <uint16_t*>self.path.data
         with nogil:
             score = K.viterbi(&self.c, labels)
@@ -229,7 +238,7 @@ cdef class OpenLattice(Lattice):
         self.need(SCORED)
         if len(labels) != self.c.T:
             raise ValueError(f"{len(labels)} labels for a sequence of {self.c.T}")
-        buffer_reserve(&self.path, self.c.T, sizeof(uint16_t))
+        arena_reserve(self, &self.path, self.c.T, sizeof(uint16_t))
         path = <uint16_t*>self.path.data
         for t in range(self.c.T):
             label = labels[t]
@@ -244,7 +253,7 @@ cdef class OpenLattice(Lattice):
         return 0
 
 
-cdef class OpenSearch(Search):
+cdef class OpenSearch(NBest):
     """A search for the n best paths, on such a lattice."""
 
     cdef list results(self):

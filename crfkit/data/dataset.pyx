@@ -138,7 +138,7 @@ cdef class Dataset:
 
     cdef int settle(self) noexcept nogil:
         """Point the struct at the buffers as they stand now and recount what depends on them."""
-        cdef int64_t s, t, rich
+        cdef int64_t s
         self.c.seq_ptr = <const int64_t*>self.seq_ptr.data
         self.c.seq_weight = <const float*>self.seq_weight.data
         self.c.label = <const uint16_t*>self.label.data
@@ -148,14 +148,9 @@ cdef class Dataset:
         self.c.b_ptr = <const int64_t*>self.b_ptr.data
         self.c.b_id = <const int32_t*>self.b_id.data
         self.c.b_val = <const float*>self.b_val.data
-        self.c.longest = self.c.max_rich = 0
+        self.c.longest = 0
         for s in range(self.c.n_seq):
             self.c.longest = max(self.c.longest, <int32_t>(self.c.seq_ptr[s + 1] - self.c.seq_ptr[s]))
-            if self.c.b_ptr != NULL:
-                rich = 0
-                for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1]):
-                    rich += self.c.b_ptr[t + 1] > self.c.b_ptr[t]
-                self.c.max_rich = max(self.c.max_rich, <int32_t>rich)
         return 0
 
     def renumber(self, const int32_t[::1] u_new not None, const int32_t[::1] b_new=None):

@@ -7,9 +7,9 @@ from crfkit.features.extractor cimport Extractor
 from crfkit.features.tables cimport Features
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.weights.layout cimport Layout
-from .lookahead cimport Lookahead
+from .lookahead cimport LookaheadSearch
 from crfkit.memory cimport BufferC
-from .nbest cimport Search
+from .nbest cimport NBest
 from crfkit.features.strings cimport StringTable
 from crfkit.loops.structs cimport weight_t
 
@@ -48,8 +48,8 @@ cdef class Scratch:
     cdef readonly Decoder decoder
     cdef Extractor extractor
     cdef Lattice lattice
-    cdef Search search
-    cdef Lookahead history              # or None
+    cdef NBest search
+    cdef LookaheadSearch history              # or None
     cdef Lattice voting                 # marginals as scores, where transitions are constrained
     cdef BufferC labels                 # uint16 of the tokens of a block
     cdef BufferC flags                  # uint8 [L]

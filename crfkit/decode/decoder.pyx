@@ -14,9 +14,9 @@ from crfkit.text.rows cimport FORM_CONLLU, rows_label
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport Lattice, lattice_allow, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_fits
-from .lookahead cimport Lookahead
+from .lookahead cimport LookaheadSearch
 from crfkit.memory cimport buffer_free, buffer_reserve
-from .nbest cimport Search, search_nbest
+from .nbest cimport NBest, search_nbest
 from crfkit.features.strings cimport StringTable, StringTableC, string_hash, strings_find
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 
@@ -114,7 +114,7 @@ cdef class Scratch:
     def __init__(self, Decoder decoder not None):
         if self.decoder is not None:
             raise TypeError("a Scratch is set up once")
-        self.extractor, self.lattice, self.search = Extractor(decoder.index, decoder.columns), Lattice(decoder.layout.c.L), Search()
+        self.extractor, self.lattice, self.search = Extractor(decoder.index, decoder.columns), Lattice(decoder.layout.c.L), NBest()
         lattice_load_weights(&self.lattice.c, &decoder.layout.c, decoder.w, 1.0)
         if not all_numbers(self.lattice.c.shared.score, decoder.layout.c.L, &self.lattice.c):
             raise ModelFileError("the model is damaged: the weight of a pair of labels is not a finite number")
@@ -122,7 +122,7 @@ cdef class Scratch:
             lattice_forbid(&self.lattice.c, decoder.may_follow)
             self.voting = _votes(decoder)
         if decoder.depth >= 0:
-            self.history = Lookahead(decoder.layout, self.lattice, decoder.depth, decoder.index.shared())
+            self.history = LookaheadSearch(decoder.layout, self.lattice, decoder.depth, decoder.index.shared())
             self.history.w = decoder.w
         buffer_reserve(&self.flags, decoder.layout.c.L, 1)
         self.lattice.list_pairs(recursions_of(decoder.recursions))

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from crfkit.loops.structs cimport SentenceC, weight_t
 
 
@@ -18,7 +18,7 @@ cdef struct ChoiceC:
     double correct              # value of the correct label, without the margin
 
 
-cdef class Lookahead:
+cdef class LookaheadSearch(Arena):
     cdef Layout layout
     cdef const weight_t* w
     cdef Lattice lattice            # node scores, and plain label pairs

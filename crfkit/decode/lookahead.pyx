@@ -21,7 +21,7 @@ from libc.string cimport memcpy, memset
 from crfkit.weights.history cimport ANY, history_begin, key_of
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport rich_row_fits
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport arena_reserve
 from crfkit.loops.structs cimport LatticeC, LayoutC
 
 from crfkit.errors import ModelFileError
@@ -45,31 +45,31 @@ cdef inline void add_features(const LayoutC* layout, const weight_t* w, int32_t 
         f += 1
 
 
-cdef class Lookahead:
+cdef class LookaheadSearch:
     """The scratch of one thread, for weights that it reads and others may change."""
 
     def __init__(self, Layout layout not None, Lattice lattice not None, int32_t depth, shared):
         """`shared`: bigram attributes that every token has."""
         cdef int64_t k, L = layout.c.L, P = layout.c.P
         if self.layout is not None:
-            raise TypeError("a Lookahead is set up once")
+            raise TypeError("a LookaheadSearch is set up once")
         self.layout, self.lattice, self.depth = layout, lattice, depth
         if layout.c.b_prev2 != NULL:
             for k in range(layout.c.b_ptr[layout.c.B]):
                 self.second |= layout.c.b_prev2[k] != ANY
         self.ring = depth + 1
-        buffer_reserve(&self.pairs, L * P, sizeof(double))
-        buffer_reserve(&self.most, (L + 1) * P, sizeof(double))
+        arena_reserve(self, &self.pairs, L * P, sizeof(double))
+        arena_reserve(self, &self.most, (L + 1) * P, sizeof(double))
         memset(self.most.data, 0, (L + 1) * P * sizeof(double))
-        buffer_reserve(&self.touched, L * P + L, sizeof(int64_t))
-        buffer_reserve(&self.rows, 2 * P * (depth + 1), sizeof(double))
-        buffer_reserve(&self.sums, P, sizeof(double))
+        arena_reserve(self, &self.touched, L * P + L, sizeof(int64_t))
+        arena_reserve(self, &self.rows, 2 * P * (depth + 1), sizeof(double))
+        arena_reserve(self, &self.sums, P, sizeof(double))
         if self.second:
-            buffer_reserve(&self.memo, (depth + 1) * (L + 2) * L, sizeof(MemoC))
+            arena_reserve(self, &self.memo, (depth + 1) * (L + 2) * L, sizeof(MemoC))
             memset(self.memo.data, 0, (depth + 1) * (L + 2) * L * sizeof(MemoC))
         shared = sorted({b for b in shared if b >= 0})
         self.n_shared = len(shared)
-        buffer_reserve(&self.shared, self.n_shared + 1, sizeof(int32_t))
+        arena_reserve(self, &self.shared, self.n_shared + 1, sizeof(int32_t))
         for k in range(self.n_shared):
             if shared[k] >= layout.c.B:
                 raise ValueError("attributes of another layout")
@@ -78,25 +78,13 @@ cdef class Lookahead:
                 raise ModelFileError("the model is damaged: its tables of features contradict each other")
         self.stale = True
 
-    def __dealloc__(self):
-        buffer_free(&self.pairs)
-        buffer_free(&self.own)
-        buffer_free(&self.has_own)
-        buffer_free(&self.most)
-        buffer_free(&self.touched)
-        buffer_free(&self.reach)
-        buffer_free(&self.rows)
-        buffer_free(&self.sums)
-        buffer_free(&self.memo)
-        buffer_free(&self.shared)
-
     # ------------------------------------------------------------------------------- one sentence
 
     cdef int watch(self, const SentenceC* sent, int32_t scored) except -1 nogil:
         """Look at this sentence, whose first `scored` tokens have scores in the lattice. There must be room for all."""
         self.sent, self.scored, self.bounded, self.complete = sent, scored, 0, sent.T
-        buffer_reserve(&self.reach, <int64_t>sent.T * self.layout.c.P, sizeof(double))
-        buffer_reserve(&self.has_own, sent.T, 1)
+        arena_reserve(self, &self.reach, <int64_t>sent.T * self.layout.c.P, sizeof(double))
+        arena_reserve(self, &self.has_own, sent.T, 1)
         if self.stale:
             self.refresh()
         return 0
@@ -296,7 +284,7 @@ cdef class Lookahead:
                     own = own or not self.is_shared(sent.b_id[u])
             (<uint8_t*>self.has_own.data)[t] = own
             if own:
-                buffer_reserve(&self.own, self.ring * size, sizeof(double))
+                arena_reserve(self, &self.own, self.ring * size, sizeof(double))
                 matrix = <double*>self.own.data + (t % self.ring) * size
                 memcpy(matrix, self.pairs.data, size * sizeof(double))
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):

@@ -2,11 +2,11 @@
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from crfkit.loops.structs cimport LatticeC
 
 
-cdef class Search:
+cdef class NBest(Arena):
     """Scratch of one thread, and the paths that the last search found: path k has score `scores[k]` and the labels
     `labels[k * T]` to `labels[k * T + T - 1]`. Both stay valid until the next search."""
     cdef int32_t found
@@ -19,5 +19,5 @@ cdef class Search:
     cdef bint bounded                   # whether rows hold the highest score of a shared step to each label
 
 
-cdef int search_nbest(Search s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil
-cdef int search_beam(Search s, LatticeC* lat, int n, int width, double ratio, double unit) except -1 nogil
+cdef int search_nbest(NBest s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil
+cdef int search_beam(NBest s, LatticeC* lat, int n, int width, double ratio, double unit) except -1 nogil

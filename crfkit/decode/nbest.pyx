@@ -30,7 +30,7 @@ from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy, memset
 
 from crfkit.loops.kernels cimport K
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport arena_reserve
 from crfkit.loops.structs cimport EdgeC, crfkit_edge_score
 
 # Paths are numbers: below `cells` the best path into that cell t*P + j, from there on an entry of `paths`.
@@ -41,7 +41,7 @@ cdef struct PathC:
     int64_t next        # of the next rank into the same cell, or NONE
     int32_t label
 
-cdef struct WayC:       # a candidate for the next rank of a cell; those of a cell stand in the order of labels before
+cdef struct CandidateC:       # a candidate for the next rank of a cell; those of a cell stand in the order of labels before
     double score        # on entering the cell
     int64_t path        # at the position before
 
@@ -62,17 +62,17 @@ cdef int64_t NONE = -1
 
 # ---------------------------------------------------------------------------------------------- exact search
 
-cdef inline StateC* state_of(Search s, int64_t cell) noexcept nogil:
+cdef inline StateC* state_of(NBest s, int64_t cell) noexcept nogil:
     """Links hold, for a cell: 0 nothing known yet; n > 0 it has state n-1; n < 0 its best path comes from -n-1."""
     cdef int32_t link = (<int32_t*>s.links.data)[cell]
     return (<StateC*>s.states.data) + (link - 1) if link > 0 else NULL
 
 
-cdef inline PathC* entry(Search s, int64_t path) noexcept nogil:
+cdef inline PathC* entry(NBest s, int64_t path) noexcept nogil:
     return (<PathC*>s.paths.data) + (path - s.cells)
 
 
-cdef inline int64_t next_rank(Search s, int64_t path) noexcept nogil:
+cdef inline int64_t next_rank(NBest s, int64_t path) noexcept nogil:
     """The path of the next rank into the same cell, as far as known."""
     cdef StateC* state
     if path >= s.cells:
@@ -81,7 +81,7 @@ cdef inline int64_t next_rank(Search s, int64_t path) noexcept nogil:
     return NONE if state == NULL else state.second
 
 
-cdef int32_t first_label(Search s, const LatticeC* lat, int64_t t, int64_t j) noexcept nogil:
+cdef int32_t first_label(NBest s, const LatticeC* lat, int64_t t, int64_t j) noexcept nogil:
     """Where the best path into cell (t, j) comes from: what Viterbi would say."""
     cdef:
         int32_t* link = (<int32_t*>s.links.data) + t * lat.P + j
@@ -92,19 +92,19 @@ cdef int32_t first_label(Search s, const LatticeC* lat, int64_t t, int64_t j) no
     return -link[0] - 1
 
 
-cdef inline int32_t path_label(Search s, const LatticeC* lat, int64_t t, int64_t path) noexcept nogil:
+cdef inline int32_t path_label(NBest s, const LatticeC* lat, int64_t t, int64_t path) noexcept nogil:
     """Last label of a path that ends at position t."""
     return <int32_t>(path - t * lat.P) if path < s.cells else entry(s, path).label
 
 
-cdef inline int64_t path_before(Search s, const LatticeC* lat, int64_t t, int64_t path) noexcept nogil:
+cdef inline int64_t path_before(NBest s, const LatticeC* lat, int64_t t, int64_t path) noexcept nogil:
     """A path that ends at position t without its last position."""
     if path >= s.cells:
         return entry(s, path).before
     return (t - 1) * lat.P + first_label(s, lat, t, path - t * lat.P)
 
 
-cdef int add_state(Search s, const LatticeC* lat, int64_t t, int64_t j) except -1 nogil:
+cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1 nogil:
     """Prepare cell (t, j) for its second rank: the best way into it from each label before that may count."""
     cdef:
         int64_t row = (t - 1) * lat.P, P = lat.P
@@ -115,13 +115,13 @@ cdef int add_state(Search s, const LatticeC* lat, int64_t t, int64_t j) except -
         double best = lat.beta[t * P + j] if t < lat.T else s.scores[0]
         double floor = best - s.slack, score
         double most = 0 if t == lat.T else (<double*>s.rows.data)[j] if s.bounded and edge == &lat.shared else INFINITY
-        WayC* ways
+        CandidateC* ways
         StateC* state
     if s.n_states >= 0x7FFFFFFF:
         raise MemoryError("too many paths for one sequence: ask for fewer")
-    buffer_reserve(&s.states, s.n_states + 1, sizeof(StateC))
-    buffer_reserve(&s.ways, s.n_ways + lat.L, sizeof(WayC))
-    ways = (<WayC*>s.ways.data) + s.n_ways
+    arena_reserve(s, &s.states, s.n_states + 1, sizeof(StateC))
+    arena_reserve(s, &s.ways, s.n_ways + lat.L, sizeof(CandidateC))
+    ways = (<CandidateC*>s.ways.data) + s.n_ways
     state = (<StateC*>s.states.data) + s.n_states
     ways.path = row                             # where scores are no numbers no way counts, not even the best
     few = K.at_least(lat.L, before, floor - most, which)
@@ -143,12 +143,12 @@ cdef int add_state(Search s, const LatticeC* lat, int64_t t, int64_t j) except -
     return 0
 
 
-cdef int advance(Search s, const LatticeC* lat, int64_t t, int64_t j) except -1 nogil:
+cdef int advance(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1 nogil:
     """Find the next rank of cell (t, j). What follows the part of its last path up to the position before is known."""
     cdef:
         StateC* state = state_of(s, t * lat.P + j)
-        WayC* ways = (<WayC*>s.ways.data) + state.ways
-        WayC* used = ways + state.last_way
+        CandidateC* ways = (<CandidateC*>s.ways.data) + state.ways
+        CandidateC* used = ways + state.last_way
         int64_t successor = next_rank(s, state.before)
         int32_t k, best = 0
         PathC* path
@@ -163,7 +163,7 @@ cdef int advance(Search s, const LatticeC* lat, int64_t t, int64_t j) except -1 
     if not ways[best].score > state.floor:
         state.exhausted = True
         return 0
-    buffer_reserve(&s.paths, s.n_paths + 1, sizeof(PathC))
+    arena_reserve(s, &s.paths, s.n_paths + 1, sizeof(PathC))
     if state.last < s.cells:
         state.second = s.cells + s.n_paths
     else:
@@ -177,7 +177,7 @@ cdef int advance(Search s, const LatticeC* lat, int64_t t, int64_t j) except -1 
     return 0
 
 
-cdef StateC* next_path(Search s, const LatticeC* lat) except NULL nogil:
+cdef StateC* next_path(NBest s, const LatticeC* lat) except NULL nogil:
     """The next rank at the end: go left as long as the cell before has to find a next rank too, then come back.
 
     Returns the state of the end, which is cell 0 of position T.
@@ -205,10 +205,10 @@ cdef StateC* next_path(Search s, const LatticeC* lat) except NULL nogil:
     return state_of(s, <int64_t>lat.T * lat.P)
 
 
-cdef int output(Search s, const LatticeC* lat, double score) except -1 nogil:
+cdef int output(NBest s, const LatticeC* lat, double score) except -1 nogil:
     """Room for one more path found; its score."""
-    buffer_reserve(&s.score_buffer, s.found + 1, sizeof(double))
-    buffer_reserve(&s.label_buffer, (<int64_t>s.found + 1) * lat.T, sizeof(uint16_t))
+    arena_reserve(s, &s.score_buffer, s.found + 1, sizeof(double))
+    arena_reserve(s, &s.label_buffer, (<int64_t>s.found + 1) * lat.T, sizeof(uint16_t))
     s.scores = <double*>s.score_buffer.data
     s.labels = <uint16_t*>s.label_buffer.data
     s.scores[s.found] = score
@@ -216,12 +216,12 @@ cdef int output(Search s, const LatticeC* lat, double score) except -1 nogil:
     return 0
 
 
-cdef inline bint is_too_bad(Search s, double score, double ratio, double unit) noexcept nogil:
+cdef inline bint is_too_bad(NBest s, double score, double ratio, double unit) noexcept nogil:
     """Too improbable against the best path."""
     return ratio > 0 and K.exp(unit * (score - s.scores[0])) < ratio
 
 
-cdef int search_nbest(Search s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil:
+cdef int search_nbest(NBest s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil:
     """The n best paths of a scored sequence, best first, and only those with exp(unit (score - best score)) >= ratio.
 
     Returns how many there are: fewer than n if no more exist, 0 if none does. Uses alpha and beta of the lattice.
@@ -234,7 +234,7 @@ cdef int search_nbest(Search s, LatticeC* lat, int n, double ratio, double unit)
     s.found, s.length = 0, lat.T
     if n < 1:
         return 0
-    buffer_reserve(&s.label_buffer, lat.T, sizeof(uint16_t))
+    arena_reserve(s, &s.label_buffer, lat.T, sizeof(uint16_t))
     score = K.viterbi(lat, <uint16_t*>s.label_buffer.data)
     if not score > -INFINITY:
         return 0
@@ -245,10 +245,10 @@ cdef int search_nbest(Search s, LatticeC* lat, int n, double ratio, double unit)
     s.slack = 1e-6 - K.log(ratio) / unit + 1e-9 * fabs(score) if ratio > 0 else INFINITY
     s.cells = (<int64_t>lat.T + 1) * lat.P
     s.n_states = s.n_ways = s.n_paths = 0
-    buffer_reserve(&s.links, s.cells, sizeof(int32_t))
-    buffer_reserve(&s.trail, <int64_t>lat.T + 1, sizeof(int32_t))
-    buffer_reserve(&s.which, lat.L, sizeof(int32_t))
-    buffer_reserve(&s.rows, 2 * lat.P, sizeof(double))
+    arena_reserve(s, &s.links, s.cells, sizeof(int32_t))
+    arena_reserve(s, &s.trail, <int64_t>lat.T + 1, sizeof(int32_t))
+    arena_reserve(s, &s.which, lat.L, sizeof(int32_t))
+    arena_reserve(s, &s.rows, 2 * lat.P, sizeof(double))
     s.bounded = ratio > 0 and lat.shared.pair == NULL
     if s.bounded:
         memset(s.rows.data, 0, 2 * lat.P * sizeof(double))
@@ -341,7 +341,7 @@ cdef void sort_beam(BeamC* heap, int64_t size, int64_t width) noexcept nogil:
         sink(heap, k, 0)
 
 
-cdef int64_t extend_beam(Search s, const LatticeC* lat, int64_t t, const BeamC* before, int64_t n_before, BeamC* beam,
+cdef int64_t extend_beam(NBest s, const LatticeC* lat, int64_t t, const BeamC* before, int64_t n_before, BeamC* beam,
                          int64_t width) noexcept nogil:
     """Every partial path with every next label; the best stay. Labels that cannot be among them are passed over many at
     once: the paths before come in order, so soon that is most."""
@@ -377,7 +377,7 @@ cdef int64_t extend_beam(Search s, const LatticeC* lat, int64_t t, const BeamC* 
     return size
 
 
-cdef int search_beam(Search s, LatticeC* lat, int n, int width, double ratio, double unit) except -1 nogil:
+cdef int search_beam(NBest s, LatticeC* lat, int n, int width, double ratio, double unit) except -1 nogil:
     """As search_nbest, but from left to right keeping only the best `width` (at least n) partial paths.
 
     Exact if there are no more partial paths than that. Where constraints leave none of those kept a way on, the
@@ -391,9 +391,9 @@ cdef int search_beam(Search s, LatticeC* lat, int n, int width, double ratio, do
     if n < 1:
         return 0
     width = max(width, n)
-    buffer_reserve(&s.paths, <int64_t>width * lat.T, sizeof(BeamC))
-    buffer_reserve(&s.which, lat.L, sizeof(int32_t))
-    buffer_reserve(&s.rows, 3 * lat.P, sizeof(double))
+    arena_reserve(s, &s.paths, <int64_t>width * lat.T, sizeof(BeamC))
+    arena_reserve(s, &s.which, lat.L, sizeof(int32_t))
+    arena_reserve(s, &s.rows, 3 * lat.P, sizeof(double))
     layers = <BeamC*>s.paths.data
     item.way, item.before, item.label_before = 0, 0, 0
     for k in range(lat.L):
@@ -417,15 +417,5 @@ cdef int search_beam(Search s, LatticeC* lat, int n, int width, double ratio, do
     return s.found
 
 
-cdef class Search:
-
-    def __dealloc__(self):
-        buffer_free(&self.score_buffer)
-        buffer_free(&self.label_buffer)
-        buffer_free(&self.links)
-        buffer_free(&self.states)
-        buffer_free(&self.ways)
-        buffer_free(&self.paths)
-        buffer_free(&self.trail)
-        buffer_free(&self.which)
-        buffer_free(&self.rows)
+cdef class NBest:
+    pass

@@ -6,7 +6,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
 
 cdef str IMPOSSIBLE
@@ -28,7 +28,7 @@ cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nog
 cdef void forbid_steps(LatticeC* lat, double* matrix, const uint8_t* transitions) noexcept nogil
 
 
-cdef class Lattice:
+cdef class Lattice(Arena):
     cdef LatticeC c
     cdef int64_t positions              # room for so many
     cdef int64_t most                   # steps with rich attributes are lists of up to so many pairs

@@ -9,7 +9,7 @@ from libc.math cimport INFINITY
 from libc.string cimport memset
 
 from crfkit.loops.kernels cimport K
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport arena_reserve
 from crfkit.loops.structs cimport EdgeC, PairC, crfkit_edge_score
 from crfkit.errors import ImpossibleError
 
@@ -102,7 +102,7 @@ cdef class Lattice:
         lat.L = lat.shared.L = labels
         lat.P = lat.shared.P = (labels + 7) // 8 * 8
         matrix = <int64_t>lat.L * lat.P
-        buffer_reserve(&self.matrices, 6 * matrix, sizeof(double))
+        arena_reserve(self, &self.matrices, 6 * matrix, sizeof(double))
         lat.shared.score = <double*>self.matrices.data
         lat.shared.E = lat.shared.score + matrix
         lat.shared.ET = lat.shared.E + matrix
@@ -112,23 +112,13 @@ cdef class Lattice:
         memset(lat.outer, 0, 2 * matrix * sizeof(double))
         self.most = -1
 
-    def __dealloc__(self):
-        buffer_free(&self.matrices)
-        buffer_free(&self.pairs)
-        buffer_free(&self.index)
-        buffer_free(&self.rows)
-        buffer_free(&self.steps)
-        buffer_free(&self.own_matrices)
-        buffer_free(&self.own_pairs)
-        buffer_free(&self.own_index)
-
     # ------------------------------------------------------------------------------- the shared step
 
     cdef int reserve_lists(self, Recursions recursions) except -1 nogil:
         """Room for a list of the shared step's pairs."""
         self.most = most_pairs(self.c.L, recursions)
-        buffer_reserve(&self.pairs, self.most + 1, sizeof(PairC))
-        buffer_reserve(&self.index, 2 * (<int64_t>self.c.L + 1) + max(self.most, 0), sizeof(int32_t))
+        arena_reserve(self, &self.pairs, self.most + 1, sizeof(PairC))
+        arena_reserve(self, &self.index, 2 * (<int64_t>self.c.L + 1) + max(self.most, 0), sizeof(int32_t))
         self.c.shared.pair = NULL
         return 0
 
@@ -177,7 +167,7 @@ cdef class Lattice:
         for t in range(1, sent.T):
             if sent.b_ptr[t] == sent.b_ptr[t + 1]:
                 continue
-            buffer_reserve(&self.steps, lat.n_own + 1, sizeof(EdgeC))
+            arena_reserve(self, &self.steps, lat.n_own + 1, sizeof(EdgeC))
             edge = <EdgeC*>self.steps.data + lat.n_own
             memset(edge, 0, sizeof(EdgeC))
             edge.L, edge.P = lat.L, lat.P
@@ -193,9 +183,9 @@ cdef class Lattice:
             else:
                 edge.n = -1
                 matrices += 1
-        buffer_reserve(&self.own_matrices, 2 * matrices * size, sizeof(double))
-        buffer_reserve(&self.own_pairs, pairs + 2 * longest + 1, sizeof(PairC))
-        buffer_reserve(&self.own_index, (lat.n_own - matrices) * 2 * (<int64_t>lat.L + 1) + pairs, sizeof(int32_t))
+        arena_reserve(self, &self.own_matrices, 2 * matrices * size, sizeof(double))
+        arena_reserve(self, &self.own_pairs, pairs + 2 * longest + 1, sizeof(PairC))
+        arena_reserve(self, &self.own_index, (lat.n_own - matrices) * 2 * (<int64_t>lat.L + 1) + pairs, sizeof(int32_t))
         matrix = <double*>self.own_matrices.data
         lat.merged[0] = <PairC*>self.own_pairs.data
         lat.merged[1] = lat.merged[0] + longest
@@ -226,7 +216,7 @@ cdef class Lattice:
             self.positions = 0
             # six matrices and two vectors of doubles, then pointers: every part starts aligned
             positions = (positions + 15) // 16 * 16
-            buffer_reserve(&self.rows, positions * (6 * lat.P * 8 + 2 * 8 + sizeof(EdgeC*)), 1)
+            arena_reserve(self, &self.rows, positions * (6 * lat.P * 8 + 2 * 8 + sizeof(EdgeC*)), 1)
             cells = positions * lat.P
             lat.score = <double*>self.rows.data
             lat.pot = lat.score + cells

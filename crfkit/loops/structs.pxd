@@ -26,7 +26,6 @@ cdef extern from "crf.h" nogil:
     ctypedef struct DatasetC:
         int64_t n_seq, n_tok
         int32_t longest
-        int32_t max_rich
         const int64_t* seq_ptr
         const int64_t* u_ptr
         const int32_t* u_id

@@ -19,6 +19,7 @@ from crfkit import options
 from crfkit.data.occurrences import Occurrences
 from crfkit.errors import TrainingError
 from crfkit.learning.learn import learn
+from crfkit.testing import step_forms
 from crfkit.trainers.batch.chains import Chains
 from crfkit.trainers.batch.edges import Edges
 from crfkit.trainers.batch.lbfgs import Lbfgs
@@ -76,6 +77,46 @@ def test_steps_with_the_same_attributes_share_a_matrix():
         return Edges(built.dataset, built.layout)
 
     assert (edges(3).n_kinds, edges(3).shared, edges(4).shared) == (4, True, False)
+
+
+def grams(kinds):
+    """Words of letters with n-grams as rich attributes, as in the task NETtalk: of `kinds` different sets of them."""
+    random = Random(kinds)
+
+    def sample():
+        labels = [random.randrange(5) for _ in range(6)]
+        numbers = [random.randrange(kinds) for _ in labels]
+        return Sample(labels, [[]] * 6, [[], *([(n, 1.0), (kinds + n % 3, 1.0)] for n in numbers[1:])])
+
+    return Built(Corpus([sample() for _ in range(20)], 5, 0, kinds + 3))
+
+
+@pytest.mark.parametrize(("kinds", "shared"), [(4, True), (60, False)])
+def test_the_form_that_was_asked_for(kinds, shared):
+    """--recursions sparse and dense do what they say, however many kinds of steps there are."""
+    built = grams(kinds)
+    random = Random(1)
+    cells = array.array("f", [random.choice([0.0, 0.0, 1.0]) for _ in built.to_cells({})])
+    forms = {}
+    for recursions in ("sparse", "dense", "auto"):
+        edges = Edges(built.dataset, built.layout, recursions)
+        assert edges.shared == shared
+        forms[recursions] = step_forms(edges, cells)
+    assert {form for form, _ in forms["sparse"]} == {"list"}
+    assert {form for form, _ in forms["dense"]} == {"matrix"}
+    assert all(kept for form, kept in forms["auto"] if form == "list" or shared)
+
+
+@pytest.mark.parametrize("kinds", [4, 60])
+def test_every_form_comes_to_the_same(kinds):
+    built = grams(kinds)
+    ways = {}
+    for recursions in ("auto", "sparse", "dense"):
+        trainer = trainer_of(built, l1=0.3, recursions=recursions)
+        ways[recursions] = [trainer.run_pass()["objective"] for _ in range(5)], trainer.weights()
+    for recursions in ("auto", "sparse"):
+        assert ways[recursions][0] == pytest.approx(ways["dense"][0], rel=1e-7)
+        assert list(ways[recursions][1]) == pytest.approx(list(ways["dense"][1]), rel=1e-3, abs=1e-3)
 
 
 def test_what_cannot_be_is_refused():

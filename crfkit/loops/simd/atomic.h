@@ -2,18 +2,11 @@
 #ifndef CRFKIT_ATOMIC_H
 #define CRFKIT_ATOMIC_H
 
+#include <sched.h>
 #include <stdint.h>
 
 #define CRFKIT_SPINS 1000 /* after so many looks at a lock its holder has no processor: let it have this one */
 
-#ifdef _MSC_VER
-#include <intrin.h>
-static int64_t crfkit_fetch_add(int64_t *p, int64_t n) { return _InterlockedExchangeAdd64(p, n); }
-static void crfkit_prefetch(const void *p) { _mm_prefetch((const char *)p, _MM_HINT_T0); }
-static void crfkit_spin_lock(int32_t *lock) { while (_InterlockedExchange((long *)lock, 1)) _mm_pause(); }
-static void crfkit_spin_unlock(int32_t *lock) { _InterlockedExchange((long *)lock, 0); }
-#else
-#include <sched.h>
 static inline int64_t crfkit_fetch_add(int64_t *p, int64_t n) { return __atomic_fetch_add(p, n, __ATOMIC_RELAXED); }
 static inline void crfkit_prefetch(const void *p) { __builtin_prefetch(p); }
 static inline void crfkit_spin_lock(int32_t *lock)
@@ -24,6 +17,5 @@ static inline void crfkit_spin_lock(int32_t *lock)
                 sched_yield();
 }
 static inline void crfkit_spin_unlock(int32_t *lock) { __atomic_store_n(lock, 0, __ATOMIC_RELEASE); }
-#endif
 
 #endif

@@ -41,7 +41,6 @@ typedef struct {
 typedef struct {
     int64_t n_seq, n_tok;
     int32_t longest;         /* positions of the longest sequence */
-    int32_t max_rich;        /* most positions with rich attributes in one sequence */
     const int64_t *seq_ptr;  /* [n_seq+1] first token of each sequence */
     const int64_t *u_ptr;    /* [n_tok+1] */
     const int32_t *u_id;     /* attributes of a token, ascending, so that dense rows come first */

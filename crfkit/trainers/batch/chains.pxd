@@ -5,13 +5,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from crfkit.loops.structs cimport weight_t
 
 from .edges cimport Edges
 
 
-cdef class Chains:
+cdef class Chains(Arena):
     cdef Dataset data
     cdef Layout layout
     cdef Edges edges

@@ -18,7 +18,8 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport Lattice, lattice_expect, lattice_load_weights
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport arena_reserve
+from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport SentenceC, dataset_sentence, weight_t
 
 from .edges cimport Edges
@@ -33,17 +34,6 @@ cdef int64_t FETCHED = 192      # numbers of a row, at most
 cdef int64_t STEPS_FETCHED = 3  # rows asked for ahead of the one at work
 
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__)
-    #define crfkit_prefetch(p) __builtin_prefetch(p)
-    #else
-    #define crfkit_prefetch(p) ((void)(p))
-    #endif
-    """
-    void crfkit_prefetch(const void* p) noexcept nogil
-
-
 cdef class Chains:
     """For the weights at `w`."""
 
@@ -52,7 +42,7 @@ cdef class Chains:
         self.data, self.layout, self.edges = data, layout, edges
         self.lattice = Lattice(layout.c.L)
         self.P = layout.c.P
-        buffer_reserve(&self.rows, (3 * n + 2) * self.P, sizeof(double))
+        arena_reserve(self, &self.rows, (3 * n + 2) * self.P, sizeof(double))
         self.pot = <double*>self.rows.data
         self.row = 3 * self.P
         self.alpha, self.beta = self.pot + self.P, self.pot + 2 * self.P
@@ -60,10 +50,10 @@ cdef class Chains:
         self.ones = self.right + self.P
         for t in range(self.P):
             self.ones[t] = t < layout.c.L
-        buffer_reserve(&self.tokens, n + 1, sizeof(double) + sizeof(int32_t))
+        arena_reserve(self, &self.tokens, n + 1, sizeof(double) + sizeof(int32_t))
         self.scale = <double*>self.tokens.data
         self.sequence = <int32_t*>(self.scale + n)
-        buffer_reserve(&self.sequences, n_seq + 1, 2 * sizeof(double) + 2 * sizeof(int32_t) + 1)
+        arena_reserve(self, &self.sequences, n_seq + 1, 2 * sizeof(double) + 2 * sizeof(int32_t) + 1)
         self.offset = <double*>self.sequences.data
         self.width = self.offset + n_seq
         self.done_alpha = <int32_t*>(self.width + n_seq)
@@ -72,14 +62,8 @@ cdef class Chains:
         for s in range(n_seq):
             for t in range(data.c.seq_ptr[s], data.c.seq_ptr[s + 1]):
                 self.sequence[t] = <int32_t>s
-        buffer_reserve(&self.sizes, <int64_t>layout.c.B + 1, sizeof(double))
+        arena_reserve(self, &self.sizes, <int64_t>layout.c.B + 1, sizeof(double))
         self.edge_size = <double*>self.sizes.data
-
-    def __dealloc__(self):
-        buffer_free(&self.rows)
-        buffer_free(&self.tokens)
-        buffer_free(&self.sequences)
-        buffer_free(&self.sizes)
 
     cdef int load_edges(self) except -1 nogil:
         """All edge potentials from the weights."""

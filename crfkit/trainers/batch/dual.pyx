@@ -32,7 +32,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve
 from crfkit.loops.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC
 from crfkit.trainers.base cimport OnlineTrainer
 
@@ -90,41 +90,28 @@ cdef class DualAscent(OnlineTrainer):
         self.usual = CURVATURE
         self.lattice.list_features(&layout.c, recursions_of(recursions))
         self.first.n_pairs = weighted_pairs(&layout.c)
-        self.curvature, self.overlap = zeros(&self.curvatures, n), zeros(&self.overlaps, n)
-        buffer_reserve(&self.sums, layout.c.P, sizeof(double))
+        self.curvature, self.overlap = zeros(self, &self.curvatures, n), zeros(self, &self.overlaps, n)
+        arena_reserve(self, &self.sums, layout.c.P, sizeof(double))
         self.first.sum = <double*>self.sums.data
         self.find_overlaps()
-        self.left, self.told = zeros(&self.lefts, n), zeros(&self.losses, n)
-        buffer_reserve(&self.rich_starts, n + 1, sizeof(int64_t))
+        self.left, self.told = zeros(self, &self.lefts, n), zeros(self, &self.losses, n)
+        arena_reserve(self, &self.rich_starts, n + 1, sizeof(int64_t))
         self.rich_start = <int64_t*>self.rich_starts.data
         self.rich_start[0] = 0
         for s in range(n):
             self.rich_start[s + 1] = self.rich_start[s] + rich_expectations(
                 &data.c, &layout.c, data.c.seq_ptr[s], data.c.seq_ptr[s + 1]
             )
-        self.first.node = zeros(&self.nodes, data.c.n_tok * layout.c.P)
-        self.first.pair = zeros(&self.pairs, n * self.first.n_pairs)
-        self.first.rich = zeros(&self.riches, self.rich_start[n])
-        buffer_reserve(&self.cells_of_pairs, self.first.n_pairs + 1, sizeof(int32_t))
+        self.first.node = zeros(self, &self.nodes, data.c.n_tok * layout.c.P)
+        self.first.pair = zeros(self, &self.pairs, n * self.first.n_pairs)
+        self.first.rich = zeros(self, &self.riches, self.rich_start[n])
+        arena_reserve(self, &self.cells_of_pairs, self.first.n_pairs + 1, sizeof(int32_t))
         self.first.pair_cell = <int32_t*>self.cells_of_pairs.data
         s = 0
         for k in range(<int64_t>layout.c.L * layout.c.P if layout.c.has_tau else 0):
             if layout.c.tau_mask[k]:
                 (<int32_t*>self.cells_of_pairs.data)[s] = <int32_t>k
                 s += 1
-
-    def __dealloc__(self):
-        buffer_free(&self.nodes)
-        buffer_free(&self.pairs)
-        buffer_free(&self.riches)
-        buffer_free(&self.cells_of_pairs)
-        buffer_free(&self.curvatures)
-        buffer_free(&self.overlaps)
-        buffer_free(&self.sums)
-        buffer_free(&self.lefts)
-        buffer_free(&self.losses)
-        buffer_free(&self.rich_starts)
-        buffer_free(&self.way)
 
     cdef double penalty(self) noexcept nogil:
         """l2/2 |w|^2"""
@@ -151,7 +138,9 @@ cdef class DualAscent(OnlineTrainer):
             double common
             int64_t s, t, u, first, last
         memset(&so_far, 0, sizeof(BufferC))
-        sum = zeros(&so_far, self.layout.c.A)
+        buffer_reserve(&so_far, <int64_t>self.layout.c.A + 1, sizeof(float))
+        sum = <float*>so_far.data
+        memset(sum, 0, self.layout.c.A * sizeof(float))
         with nogil:
             for s in range(data.n_seq):
                 first, last = data.seq_ptr[s], data.seq_ptr[s + 1]
@@ -231,7 +220,7 @@ cdef class DualAscent(OnlineTrainer):
             int64_t t, k, n = <int64_t>sent.T * lat.P
             double* before
             double length = 0, left = 0
-        buffer_reserve(&self.way, n, sizeof(double))
+        arena_reserve(self, &self.way, n, sizeof(double))
         before = <double*>self.way.data
         memcpy(before, lat.node, n * sizeof(double))
         self.expect(sent)
@@ -245,7 +234,7 @@ cdef class DualAscent(OnlineTrainer):
         return part * length / max(length - left, 0.1 * length)
 
 
-cdef float* zeros(BufferC* buffer, int64_t n) except NULL:
-    buffer_reserve(buffer, n + 1, sizeof(float))
+cdef float* zeros(Arena owner, BufferC* buffer, int64_t n) except NULL:
+    arena_reserve(owner, buffer, n + 1, sizeof(float))
     memset(buffer.data, 0, n * sizeof(float))
     return <float*>buffer.data

@@ -13,13 +13,14 @@ from libc.string cimport memcpy, memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
-from crfkit.lattice.lattice cimport AUTO, DENSE, most_pairs, recursions_of
+from crfkit.memory cimport BufferC, arena_reserve, buffer_free
+from crfkit.lattice.lattice cimport most_pairs, recursions_of
 from crfkit.loops.structs cimport EdgeC, PairC, SentenceC, weight_t
 
 cdef enum:
     TOO_LONG = -1
-    LISTED = 4          # a matrix that has to be made is slower than a list of a quarter of its pairs
+    NOTHING = -1        # no kind
+    STALE = -2          # nor the matrix of plain pairs
 
 
 cdef class Edges:
@@ -30,16 +31,16 @@ cdef class Edges:
         self.matrix = <int64_t>layout.c.L * layout.c.P
 
     def __init__(self, Dataset data not None, Layout layout not None, str recursions="auto"):
-        cdef int64_t n, k, most, L = layout.c.L
+        cdef int64_t n, k, L = layout.c.L, most = most_pairs(L, self.recursions)
         cdef double* table
         self.number_kinds()
         # The matrices of all kinds never take more than the recursions themselves; lists no more either.
         self.shared = self.n_kinds * L <= data.c.n_tok or self.n_kinds == 1
         self.budget = 3 * 8 * data.c.n_tok * layout.c.P
         n = self.n_kinds if self.shared else 1
-        buffer_reserve(&self.tables, (2 * n + 3) * self.matrix, sizeof(double))
+        arena_reserve(self, &self.tables, (2 * n + 3) * self.matrix, sizeof(double))
         memset(self.tables.data, 0, (2 * n + 3) * self.matrix * sizeof(double))
-        buffer_reserve(&self.forms, self.n_kinds, sizeof(EdgeC))
+        arena_reserve(self, &self.forms, self.n_kinds, sizeof(EdgeC))
         memset(self.forms.data, 0, self.n_kinds * sizeof(EdgeC))
         self.edge = <EdgeC*>self.forms.data
         for k in range(self.n_kinds):
@@ -51,35 +52,23 @@ cdef class Edges:
         self.plain.score = table + 2 * n * self.matrix
         self.unfolded = self.plain.score + self.matrix
         self.spare.E = self.unfolded + self.matrix
-        buffer_reserve(&self.lists, self.n_kinds, sizeof(BufferC))
+        arena_reserve(self, &self.lists, self.n_kinds, sizeof(BufferC))
         memset(self.lists.data, 0, self.n_kinds * sizeof(BufferC))
         self.store = <BufferC*>self.lists.data
         # Lists of plain pairs, of a kind in the making, and in between.
-        most = min(L * L, self.limit(self.n_kinds - 1) + self.most_features()) if self.limit(self.n_kinds - 1) >= 0 else 0
-        buffer_reserve(&self.pairs, L * L + 3 * most, sizeof(PairC))
-        buffer_reserve(&self.indices, 4 * (L + 1) + L * L + most, sizeof(int32_t))
+        most = min(L * L, most + self.most_features()) if most >= 0 else 0
+        arena_reserve(self, &self.pairs, L * L + 3 * most, sizeof(PairC))
+        arena_reserve(self, &self.indices, 4 * (L + 1) + L * L + most, sizeof(int32_t))
         self.plain.pair, self.plain.row_ptr = <PairC*>self.pairs.data, <int32_t*>self.indices.data
         self.room, self.index_room = self.plain.pair + L * L, self.plain.row_ptr + 2 * (L + 1) + L * L
         self.merged[0] = self.room + most
         self.merged[1] = self.merged[0] + most
         if not self.shared:
-            buffer_reserve(&self.factors, layout.c.b_ptr[layout.c.B], sizeof(double))
+            n = layout.c.b_ptr[layout.c.B]
+            arena_reserve(self, &self.factors, 1, n * (sizeof(double) + sizeof(int32_t)) + layout.c.B * sizeof(int64_t) + 64)
             self.factor = <double*>self.factors.data
-
-    def __dealloc__(self):
-        cdef int64_t k
-        if self.store != NULL:
-            for k in range(self.n_kinds):
-                buffer_free(&self.store[k])
-        buffer_free(&self.kinds)
-        buffer_free(&self.users_of)
-        buffer_free(&self.models)
-        buffer_free(&self.tables)
-        buffer_free(&self.forms)
-        buffer_free(&self.lists)
-        buffer_free(&self.pairs)
-        buffer_free(&self.indices)
-        buffer_free(&self.factors)
+            self.end = <int64_t*>(self.factor + n)
+            self.cell = <int32_t*>(self.end + layout.c.B)
 
     cdef int64_t most_features(self) noexcept nogil:
         """Of the rich attributes of one token."""
@@ -103,7 +92,7 @@ cdef class Edges:
             dict numbers = {b"": 0}
             list models = [0]
             bytes key
-        buffer_reserve(&self.kinds, self.data.c.n_tok + 1, sizeof(int32_t))
+        arena_reserve(self, &self.kinds, self.data.c.n_tok + 1, sizeof(int32_t))
         self.kind = <int32_t*>self.kinds.data
         memset(self.kind, 0, self.data.c.n_tok * sizeof(int32_t))
         if row != NULL:
@@ -119,7 +108,7 @@ cdef class Edges:
                             models.append(t)
                         self.kind[t] = numbers[key]
         self.n_kinds = len(models)
-        buffer_reserve(&self.models, self.n_kinds, sizeof(int32_t))
+        arena_reserve(self, &self.models, self.n_kinds, sizeof(int32_t))
         self.model = <int32_t*>self.models.data
         for n in range(self.n_kinds):
             self.model[n] = models[n]
@@ -133,7 +122,7 @@ cdef class Edges:
             int64_t* users
             int32_t* user
             int64_t n = self.layout.c.B, s, t, u
-        buffer_reserve(&self.users_of, n + 2 + total, sizeof(int64_t))
+        arena_reserve(self, &self.users_of, n + 2 + total, sizeof(int64_t))
         users = <int64_t*>self.users_of.data
         user = <int32_t*>(users + n + 2)
         memset(users, 0, (n + 2) * sizeof(int64_t))
@@ -152,19 +141,18 @@ cdef class Edges:
 
     # ------------------------------------------------------------------------------- forms
 
-    cdef int64_t limit(self, int32_t kind) noexcept nogil:
-        """Up to how many pairs a kind is a list; -1: never. Where its matrix would have to be made, a longer one is faster too."""
-        cdef int64_t L = self.layout.c.L
-        if self.recursions == AUTO and not self.shared and kind > 0:
-            return L * L // LISTED
-        return most_pairs(L, self.recursions)
-
     cdef void exp_of(self, int32_t b) noexcept nogil:
-        """The exponentials of the weights of a rich attribute, where steps have no matrices to keep them."""
-        cdef int64_t f
-        if not self.shared:
-            for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
-                self.factor[f] = K.exp(self.w[self.layout.c.rich0 + f])
+        """The weights of a rich attribute that are not zero, as what makes a matrix of that of plain pairs."""
+        cdef int64_t f, n
+        if self.shared:
+            return
+        n = self.layout.c.b_ptr[b]
+        for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
+            if self.w[self.layout.c.rich0 + f] != 0:
+                self.cell[n] = <int32_t>self.layout.c.b_prev[f] * self.layout.c.P + self.layout.c.b_label[f]
+                self.factor[n] = K.exp(self.w[self.layout.c.rich0 + f])
+                n += 1
+        self.end[b] = n
 
     cdef int load_all(self) except -1 nogil:
         """All kinds: when plain label pairs have changed, or everything."""
@@ -193,7 +181,7 @@ cdef class Edges:
     cdef int load(self, int32_t kind) except -1 nogil:
         """One kind from the weights: its form, and what of it is kept."""
         cdef EdgeC* edge = &self.edge[kind]
-        self.made = -1
+        self.made, self.patched = NOTHING, STALE
         edge.pair = NULL
         self.spent -= self.store[kind].capacity
         if self.list_spare(kind):
@@ -212,7 +200,7 @@ cdef class Edges:
         cdef:
             SentenceC step
             int64_t no_attributes[2]
-            int64_t limit = self.limit(kind)
+            int64_t limit = most_pairs(self.layout.c.L, self.recursions)
         if self.plain.n > limit:
             return False
         memset(&step, 0, sizeof(SentenceC))
@@ -234,7 +222,7 @@ cdef class Edges:
             int64_t k, indices = 2 * (self.layout.c.L + 1) + self.spare.n
         if store.capacity == 0 and self.spent > self.budget:
             return 0
-        buffer_reserve(store, self.spare.n * sizeof(PairC) + indices * sizeof(int32_t), 1)
+        arena_reserve(self, store, self.spare.n * sizeof(PairC) + indices * sizeof(int32_t), 1)
         edge[0] = self.spare
         edge.E, edge.ET = E, ET
         edge.pair = <PairC*>store.data
@@ -276,25 +264,34 @@ cdef class Edges:
 
     cdef void make(self, int32_t kind) noexcept nogil:
         """The spare one becomes a kind that is not kept."""
-        cdef:
-            int64_t u, f, token = self.model[kind]
-            const weight_t* rich = self.w + self.layout.c.rich0
-            double* E = self.spare.E
-            double v
-            int32_t b
         self.made = kind
         if self.edge[kind].n != TOO_LONG:
             self.list_spare(kind)
             return
         self.spare.pair = NULL
-        memcpy(E, self.edge[0].E, self.matrix * sizeof(double))
+        if self.patched == STALE:
+            memcpy(self.spare.E, self.edge[0].E, self.matrix * sizeof(double))
+        elif self.patched != NOTHING:
+            self.patch(self.patched, False)
+        self.patch(kind, True)
+        self.patched = kind
+
+    cdef void patch(self, int32_t kind, bint on) noexcept nogil:
+        """Change the cells of the spare matrix in which a kind differs from plain pairs, or change them back."""
+        cdef:
+            int64_t u, f, token = self.model[kind]
+            const double* plain = self.edge[0].E
+            double* E = self.spare.E
+            double v
+            int32_t b
         for u in range(self.data.c.b_ptr[token], self.data.c.b_ptr[token + 1]):
             b = self.data.c.b_id[u]
             v = self.data.c.b_val[u] if self.data.c.b_val != NULL else 1
-            for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
-                if rich[f] != 0:
-                    E[<int64_t>self.layout.c.b_prev[f] * self.layout.c.P + self.layout.c.b_label[f]] *= (
-                        self.factor[f] if v == 1 else K.exp(v * rich[f]))
+            for f in range(self.layout.c.b_ptr[b], self.end[b]):
+                if on:
+                    E[self.cell[f]] *= self.factor[f] if v == 1 else K.exp(v * K.log(self.factor[f]))
+                else:
+                    E[self.cell[f]] = plain[self.cell[f]]
 
     cdef const EdgeC* of(self, int64_t token) noexcept nogil:
         """The step into a token, until the next call."""

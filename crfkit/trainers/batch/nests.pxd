@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
 
 
@@ -15,7 +15,7 @@ cdef struct AttributeC:
     bint broken                 # it does not always bring the same
 
 
-cdef class Nests:
+cdef class Nests(Arena):
     cdef readonly int32_t n             # rows of sums
     cdef Dataset data                   # which `c` is a view of
     cdef DatasetC c                     # the data with the sums in place of what they add up
@@ -24,11 +24,12 @@ cdef class Nests:
     cdef int64_t* start                 # [n+1] nest k adds up part[start[k]] .. part[start[k+1]]
     cdef int32_t* part                  # attributes; -1-k: nest k
 
-    cdef int find(self, const DatasetC* data, const LayoutC* layout, const int64_t[::1] made_by,
-                  const int32_t[::1] within, const int32_t[::1] order) except -1
-    cdef int choose(self, const LayoutC* layout, AttributeC* attribute, const int32_t* member, const int32_t[::1] width,
-                    const int32_t[::1] order) except -1
-    cdef int rewrite(self, const DatasetC* data, AttributeC* attribute, int32_t* at, const int32_t[::1] within) except -1
+    cdef int find(self, const DatasetC* data, const LayoutC* layout, const int64_t* made_by, const int32_t* within,
+                  const int32_t* order, int32_t n_slots) except -1
+    cdef int choose(self, const LayoutC* layout, AttributeC* attribute, const int32_t* member, const int32_t* width,
+                    const int32_t* order, int32_t n_slots) except -1
+    cdef int rewrite(self, const DatasetC* data, AttributeC* attribute, int32_t* at, const int32_t* within,
+                     int32_t n_slots) except -1
     cdef void release(self) noexcept
     cdef void add_up(self, const LayoutC* layout, const weight_t* w) noexcept nogil
     cdef void hand_down(self, const LayoutC* layout, double* of_sums, double* g) noexcept nogil

@@ -16,7 +16,7 @@ from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_reserve
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
 
 import array
@@ -65,20 +65,18 @@ cdef class Nests:
     have values, or where it is not known which lines made them."""
 
     def __init__(self, Dataset data not None, Layout layout not None):
+        cdef const int64_t[::1] made_by
+        cdef const int32_t[::1] within, order
         self.data, self.c = data, data.c
         if data.nesting is not None and data.c.u_val == NULL:
-            made_by, within = data.nesting
-            if within:
-                self.find(&data.c, &layout.c, made_by, array.array("i", within), array.array("i", in_order(within)))
-        buffer_reserve(&self.table, <int64_t>self.n * layout.c.P + 1, sizeof(double))
+            made_by = data.nesting[0]
+            within, order = array.array("i", data.nesting[1]), array.array("i", in_order(data.nesting[1]))
+            if made_by.shape[0] != layout.c.A:
+                raise ValueError("attributes whose lines are not known")
+            if within.shape[0] and made_by.shape[0]:
+                self.find(&data.c, &layout.c, &made_by[0], &within[0], &order[0], <int32_t>within.shape[0])
+        arena_reserve(self, &self.table, <int64_t>self.n * layout.c.P + 1, sizeof(double))
         self.sums = <double*>self.table.data
-
-    def __dealloc__(self):
-        buffer_free(&self.u_ptr)
-        buffer_free(&self.u_id)
-        buffer_free(&self.table)
-        buffer_free(&self.starts)
-        buffer_free(&self.parts)
 
     def sum(self, int32_t nest):
         """What a nest adds up: attributes, and -1 - k for nest k."""
@@ -96,28 +94,30 @@ cdef class Nests:
         """The attributes and nests of each token."""
         return [[self.c.u_id[u] for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1])] for t in range(self.c.n_tok)]
 
-    cdef int find(self, const DatasetC* data, const LayoutC* layout, const int64_t[::1] made_by,
-                  const int32_t[::1] within, const int32_t[::1] order) except -1:
+    cdef int find(self, const DatasetC* data, const LayoutC* layout, const int64_t* made_by, const int32_t* within,
+                  const int32_t* order, int32_t n_slots) except -1:
         """Read from the data what attributes bring along, and whether that is always the same."""
         cdef:
-            int32_t n_slots = <int32_t>within.shape[0], a, slot
+            int32_t a, slot
             int64_t members = 0, t
             BufferC attributes, found, slots
             AttributeC* attribute
             int32_t* member
             int32_t* at                 # the attribute of each slot at a token
-            int32_t[::1] width = array.array("i", bytes(4 * n_slots))     # slots within each slot
-            int32_t[::1] place = array.array("i", bytes(4 * n_slots))     # of a slot among those within the same one
-        if made_by.shape[0] != layout.A:
-            raise ValueError("attributes whose lines are not known")
-        for slot in range(n_slots):
-            if within[slot] >= 0:
-                place[slot] = width[within[slot]]
-                width[within[slot]] += 1
+            int32_t* width              # slots within each slot
+            int32_t* place              # of a slot among those within the same one
         memset(&attributes, 0, sizeof(BufferC))
         memset(&found, 0, sizeof(BufferC))
         memset(&slots, 0, sizeof(BufferC))
         try:
+            buffer_reserve(&slots, 3 * n_slots, sizeof(int32_t))
+            at = <int32_t*>slots.data
+            width, place = at + n_slots, at + 2 * n_slots
+            memset(at, 0, 3 * n_slots * sizeof(int32_t))
+            for slot in range(n_slots):
+                if within[slot] >= 0:
+                    place[slot] = width[within[slot]]
+                    width[within[slot]] += 1
             buffer_reserve(&attributes, layout.A + 1, sizeof(AttributeC))
             attribute = <AttributeC*>attributes.data
             memset(attribute, 0, layout.A * sizeof(AttributeC))
@@ -127,8 +127,6 @@ cdef class Nests:
                 members += width[attribute[a].slot] if attribute[a].slot >= 0 else 0
             buffer_reserve(&found, members + 1, sizeof(int32_t))
             member = <int32_t*>found.data
-            buffer_reserve(&slots, n_slots, sizeof(int32_t))
-            at = <int32_t*>slots.data
             with nogil:
                 for t in range(data.n_tok):
                     place_attributes(data, t, attribute, at, n_slots)
@@ -144,30 +142,31 @@ cdef class Nests:
                     for slot in range(n_slots):
                         if at[slot] >= 0:
                             attribute[at[slot]].count += 1
-            self.choose(layout, attribute, member, width, order)
+            self.choose(layout, attribute, member, width, order, n_slots)
             if self.n:
-                self.rewrite(data, attribute, at, within)
+                self.rewrite(data, attribute, at, within, n_slots)
         finally:
             buffer_free(&attributes)
             buffer_free(&found)
             buffer_free(&slots)
         return 0
 
-    cdef int choose(self, const LayoutC* layout, AttributeC* attribute, const int32_t* member, const int32_t[::1] width,
-                    const int32_t[::1] order) except -1:
+    cdef int choose(self, const LayoutC* layout, AttributeC* attribute, const int32_t* member, const int32_t* width,
+                    const int32_t* order, int32_t n_slots) except -1:
         """Number the nests that save work, those within others first, and list what they add up."""
         cdef:
-            int32_t a, m, slot
+            int32_t a, m, slot, n
             int64_t n_parts = 0, first, k, whole
-        buffer_reserve(&self.starts, 1, sizeof(int64_t))
+        arena_reserve(self, &self.starts, 1, sizeof(int64_t))
         (<int64_t*>self.starts.data)[0] = 0
-        for slot in order:
+        for n in range(n_slots):
+            slot = order[n]
             if not width[slot]:
                 continue
             for a in range(layout.A):
                 if attribute[a].slot != slot or attribute[a].broken or attribute[a].count == 0:
                     continue
-                buffer_reserve(&self.parts, n_parts + 1 + width[slot], sizeof(int32_t))
+                arena_reserve(self, &self.parts, n_parts + 1 + width[slot], sizeof(int32_t))
                 self.part = <int32_t*>self.parts.data
                 first = n_parts
                 self.part[n_parts] = a
@@ -184,12 +183,13 @@ cdef class Nests:
                     continue
                 self.n += 1
                 attribute[a].nest = -self.n
-                buffer_reserve(&self.starts, self.n + 1, sizeof(int64_t))
+                arena_reserve(self, &self.starts, self.n + 1, sizeof(int64_t))
                 (<int64_t*>self.starts.data)[self.n] = n_parts
         self.start, self.part = <int64_t*>self.starts.data, <int32_t*>self.parts.data
         return 0
 
-    cdef int rewrite(self, const DatasetC* data, AttributeC* attribute, int32_t* at, const int32_t[::1] within) except -1:
+    cdef int rewrite(self, const DatasetC* data, AttributeC* attribute, int32_t* at, const int32_t* within,
+                     int32_t n_slots) except -1:
         """The data with nests for what they add up; nests first, as the loops want dense rows first."""
         cdef:
             int64_t t, u, end = 0
@@ -197,13 +197,13 @@ cdef class Nests:
             int32_t* id
             int32_t a, holder
             int nests
-        buffer_reserve(&self.u_ptr, data.n_tok + 1, sizeof(int64_t))
-        buffer_reserve(&self.u_id, data.u_ptr[data.n_tok] + 1, sizeof(int32_t))
+        arena_reserve(self, &self.u_ptr, data.n_tok + 1, sizeof(int64_t))
+        arena_reserve(self, &self.u_id, data.u_ptr[data.n_tok] + 1, sizeof(int32_t))
         ptr, id = <int64_t*>self.u_ptr.data, <int32_t*>self.u_id.data
         ptr[0] = 0
         with nogil:
             for t in range(data.n_tok):
-                place_attributes(data, t, attribute, at, <int32_t>within.shape[0])
+                place_attributes(data, t, attribute, at, n_slots)
                 for nests in range(1, -1, -1):
                     for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
                         a = data.u_id[u]

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport Lattice, Recursions
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from crfkit.loops.structs cimport weight_t
 from .nests cimport Nests
 from .visits cimport Visits
@@ -16,7 +16,7 @@ cdef enum Share:                # of the work on cells
     PENALISE                    # the penalty's part of the gradient
 
 
-cdef class Worker:
+cdef class Worker(Arena):
     cdef Lattice lattice
     cdef BufferC gradient, of_sums
     cdef double* g              # the gradient of its share
@@ -26,7 +26,7 @@ cdef class Worker:
 cdef int in_halves(object pool, object work, object owner, int what, int64_t n) except -1
 
 
-cdef class Objective:
+cdef class Objective(Arena):
     cdef Dataset data
     cdef Layout layout
     cdef readonly double l2

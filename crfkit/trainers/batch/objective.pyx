@@ -17,7 +17,7 @@ from libc.string cimport memset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_clear_absent
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence
 
@@ -31,7 +31,7 @@ cdef double quantum_of(double bound) noexcept:
     return 2.0 ** (ceil(log2(bound)) + 1 - 52)
 
 
-cdef double find_quanta(Dataset data, Layout layout, BufferC* quanta) except -1:
+cdef double find_quanta(Dataset data, Layout layout, Arena owner, BufferC* quanta) except -1:
     """The quantum of all cells of attributes without values, and one for each attribute where attributes have values.
 
     No cell's sum of absolute terms is larger than that over all positions, for a label pair, or over all values of its
@@ -43,7 +43,7 @@ cdef double find_quanta(Dataset data, Layout layout, BufferC* quanta) except -1:
         double* of_u
         double* of_b
         int64_t s, u, n = <int64_t>layout.c.A + layout.c.B
-    buffer_reserve(quanta, n + 1, sizeof(double))
+    arena_reserve(owner, quanta, n + 1, sizeof(double))
     of_u = <double*>quanta.data
     of_b = of_u + layout.c.A
     memset(of_u, 0, <size_t>n * sizeof(double))
@@ -64,13 +64,13 @@ cdef double find_quanta(Dataset data, Layout layout, BufferC* quanta) except -1:
     return quantum_of(most)
 
 
-cdef int spread_quanta(Layout layout, const double* quanta, BufferC* cold) except -1:
+cdef int spread_quanta(Layout layout, const double* quanta, Arena owner, BufferC* cold) except -1:
     """The quanta of attributes without dense rows, cell by cell."""
     cdef:
         const LayoutC* c = &layout.c
         int64_t f, first = c.u_ptr[c.H]
         int32_t a
-    buffer_reserve(cold, c.u_ptr[c.A] - first + 1, sizeof(double))
+    arena_reserve(owner, cold, c.u_ptr[c.A] - first + 1, sizeof(double))
     for a in range(c.H, c.A):
         for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
             (<double*>cold.data)[f - first] = quanta[a]
@@ -79,10 +79,6 @@ cdef int spread_quanta(Layout layout, const double* quanta, BufferC* cold) excep
 
 cdef class Worker:
     """The scratch of one thread."""
-
-    def __dealloc__(self):
-        buffer_free(&self.gradient)
-        buffer_free(&self.of_sums)
 
 
 cdef class Objective:
@@ -100,7 +96,7 @@ cdef class Objective:
         self.bound = INFINITY
         self.visits = Visits(data, layout)
         self.nests = self.visits.nests
-        buffer_reserve(&self.chunks, data.c.n_seq + 1, sizeof(int64_t))
+        arena_reserve(self, &self.chunks, data.c.n_seq + 1, sizeof(int64_t))
         chunk = <int64_t*>self.chunks.data
         for s in range(data.c.n_seq):
             if tokens == 0 or tokens > CHUNK_TOKENS:
@@ -110,13 +106,13 @@ cdef class Objective:
             tokens += data.c.seq_ptr[s + 1] - data.c.seq_ptr[s]
         chunk[n] = data.c.n_seq
         self.n_chunks = n
-        buffer_reserve(&self.nll, n, sizeof(double))
-        quantum = find_quanta(data, layout, &self.quanta)
+        arena_reserve(self, &self.nll, n, sizeof(double))
+        quantum = find_quanta(data, layout, self, &self.quanta)
         if data.c.u_val != NULL:
-            spread_quanta(layout, <const double*>self.quanta.data, &self.cold_quanta)
+            spread_quanta(layout, <const double*>self.quanta.data, self, &self.cold_quanta)
         threads = max(1, min(threads, n))
         self.workers = []
-        buffer_reserve(&self.gradients, threads, sizeof(double*))
+        arena_reserve(self, &self.gradients, threads, sizeof(double*))
         for k in range(threads):
             worker = Worker()
             worker.lattice = Lattice(layout.c.L)
@@ -124,21 +120,14 @@ cdef class Objective:
             worker.lattice.c.quantum = quantum
             worker.lattice.c.quanta = <const double*>self.quanta.data
             worker.lattice.c.cold_quanta = <const double*>self.cold_quanta.data
-            buffer_reserve(&worker.of_sums, <int64_t>self.nests.n * layout.c.P + 1, sizeof(double))
+            arena_reserve(worker, &worker.of_sums, <int64_t>self.nests.n * layout.c.P + 1, sizeof(double))
             worker.g_sums = <double*>worker.of_sums.data
             if k > 0:
-                buffer_reserve(&worker.gradient, layout.c.n_cells, sizeof(double))
+                arena_reserve(worker, &worker.gradient, layout.c.n_cells, sizeof(double))
                 worker.g = (<double**>self.gradients.data)[k] = <double*>worker.gradient.data
             self.workers.append(worker)
         self.n_workers = threads
         self.pool = ThreadPoolExecutor(threads - 1, "crfkit") if threads > 1 else None
-
-    def __dealloc__(self):
-        buffer_free(&self.chunks)
-        buffer_free(&self.nll)
-        buffer_free(&self.gradients)
-        buffer_free(&self.quanta)
-        buffer_free(&self.cold_quanta)
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1:
         """f(w); its gradient goes to g. Where f(w) is above `bound` it may be INFINITY instead, with no gradient."""

@@ -19,7 +19,7 @@ from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport weight_t
 from .quasinewton cimport QuasiNewton
 
@@ -37,13 +37,10 @@ cdef class Owlqn(QuasiNewton):
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
         QuasiNewton.__init__(self, data, layout, options, **unused)
-        buffer_reserve(&self.pseudo, self.n + 8, sizeof(double))
+        arena_reserve(self, &self.pseudo, self.n + 8, sizeof(double))
         self.steep = <double*>self.pseudo.data
         memset(self.steep, 0, self.n * sizeof(double))
         self.l1 = options.l1
-
-    def __dealloc__(self):
-        buffer_free(&self.pseudo)
 
     def set_l1(self, double l1) -> None:
         """Go on with another penalty, from the weights as they are."""

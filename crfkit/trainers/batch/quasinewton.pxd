@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from crfkit.loops.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer
 from .objective cimport Objective
@@ -13,7 +13,7 @@ cdef enum Work:                 # of the history
     COMBINE                     # them to a direction
 
 
-cdef class History:
+cdef class History(Arena):
     cdef:
         int64_t n
         int32_t m, used, newest             # pairs kept, pairs in use, slot of the newest

@@ -19,7 +19,7 @@ from libc.string cimport memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport arena_reserve
 from crfkit.loops.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer, take, vector
 from .objective cimport Objective, in_halves
@@ -41,13 +41,10 @@ cdef class History:
         if not 1 <= m <= 64:
             raise ValueError("the history holds 1 to 64 pairs")
         self.n, self.m, self.used, self.newest, self.pool = n, m, 0, -1, pool
-        buffer_reserve(&self.store, 2 * m * stride, sizeof(float))
+        arena_reserve(self, &self.store, 2 * m * stride, sizeof(float))
         for k in range(2 * m):
             self.row[k] = <float*>self.store.data + k * stride
             memset(<float*>self.row[k] + n, 0, (stride - n) * sizeof(float))
-
-    def __dealloc__(self):
-        buffer_free(&self.store)
 
     cdef void forget(self) noexcept nogil:
         self.used, self.newest = 0, -1
@@ -165,16 +162,12 @@ cdef class QuasiNewton(Trainer):
         self.n = layout.c.n_cells
         self.objective = Objective(data, layout, options.l2, threads)
         self.history = History(self.n, options.memory, self.objective.pool)
-        buffer_reserve(&self.old, self.n + 1, sizeof(weight_t))
+        arena_reserve(self, &self.old, self.n + 1, sizeof(weight_t))
         self.w_old = <weight_t*>self.old.data
-        buffer_reserve(&self.gradient, self.n + 1, sizeof(double))
+        arena_reserve(self, &self.gradient, self.n + 1, sizeof(double))
         self.g = <double*>self.gradient.data
         self.recent = deque(maxlen=options.period + 1)
         self.started = False
-
-    def __dealloc__(self):
-        buffer_free(&self.old)
-        buffer_free(&self.gradient)
 
     cdef double norm(self, const double* v) noexcept nogil:
         return sqrt(K.dot_doubles(self.n, v, v))

@@ -29,7 +29,7 @@ from libc.string cimport memcpy, memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport EdgeC, weight_t
 from crfkit.trainers.base cimport Trainer, take, vector
 from .chains cimport Chains
@@ -125,28 +125,28 @@ cdef class Sbcd(Trainer):
         self.pairs = Occurrences(data, layout.c.B, True)
         self.n_blocks = layout.c.A + layout.c.B + (1 if layout.c.has_tau else 0)
         self.l1, self.l2 = options.l1, options.l2
-        buffer_reserve(&self.kappas, self.n_blocks, sizeof(float))
+        arena_reserve(self, &self.kappas, self.n_blocks, sizeof(float))
         self.kappa = <float*>self.kappas.data
         for a in range(self.n_blocks):
             self.kappa[a] = options.kappa
-        buffer_reserve(&self.active_blocks, self.n_blocks, sizeof(int32_t))
+        arena_reserve(self, &self.active_blocks, self.n_blocks, sizeof(int32_t))
         self.active = <int32_t*>self.active_blocks.data
         most = max(matrix, layout.c.P)
-        buffer_reserve(&self.tables, 9 * most, sizeof(double))
+        arena_reserve(self, &self.tables, 9 * most, sizeof(double))
         self.first = <double*>self.tables.data
         self.second, self.seen = self.first + most, self.first + 2 * most
         self.change, self.factor = self.first + 3 * most, self.first + 4 * most
         self.expected, self.observed = self.first + 5 * most, self.first + 6 * most
         self.h, self.old = self.first + 7 * most, self.first + 8 * most
         memset(self.tables.data, 0, 9 * most * sizeof(double))
-        buffer_reserve(&self.lists, most + 1, sizeof(int64_t) + 2 * sizeof(int32_t))
+        arena_reserve(self, &self.lists, most + 1, sizeof(int64_t) + 2 * sizeof(int32_t))
         self.cell = <int64_t*>self.lists.data
-        self.at = <int32_t*>(self.cell + most + 1)   # one more: `take` writes before it looks
+        self.at = <int32_t*>(self.cell + most + 1)   # one more: `add_feature` writes before it looks
         self.row = self.at + most + 1
-        buffer_reserve(&self.steps_held, 2 * HELD * <int64_t>layout.c.P, sizeof(double))
+        arena_reserve(self, &self.steps_held, 2 * HELD * <int64_t>layout.c.P, sizeof(double))
         self.lefts = <double*>self.steps_held.data
         self.rights = self.lefts + HELD * <int64_t>layout.c.P
-        buffer_reserve(&self.copies, layout.c.n_cells, sizeof(double) + 2 * sizeof(weight_t) + 1)
+        arena_reserve(self, &self.copies, layout.c.n_cells, sizeof(double) + 2 * sizeof(weight_t) + 1)
         self.count = <double*>self.copies.data
         self.end = <weight_t*>(self.count + layout.c.n_cells)
         self.before = self.end + layout.c.n_cells
@@ -155,14 +155,6 @@ cdef class Sbcd(Trainer):
         memset(self.count, 0, layout.c.n_cells * sizeof(double))
         self.recent = deque(maxlen=options.period + 1)
         self.started = False
-
-    def __dealloc__(self):
-        buffer_free(&self.kappas)
-        buffer_free(&self.active_blocks)
-        buffer_free(&self.tables)
-        buffer_free(&self.lists)
-        buffer_free(&self.copies)
-        buffer_free(&self.steps_held)
 
     # --- one block ------------------------------------------------------------------------------------------------
 
@@ -175,18 +167,18 @@ cdef class Sbcd(Trainer):
         if b < 0:
             for f in range(self.layout.c.u_ptr[block], self.layout.c.u_ptr[block + 1]):
                 k = self.layout.c.u_label[f]
-                self.take(0, k, block * P + k if block < self.layout.c.H else cold0 + f)
+                self.add_feature(0, k, block * P + k if block < self.layout.c.H else cold0 + f)
         elif b < self.layout.c.B:
             for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
                 i = self.layout.c.b_prev[f]
-                self.take(i, i * P + self.layout.c.b_label[f], self.layout.c.rich0 + f)
+                self.add_feature(i, i * P + self.layout.c.b_label[f], self.layout.c.rich0 + f)
         else:
             for i in range(self.layout.c.L):
                 for k in range(i * P, i * P + self.layout.c.L):
                     if self.layout.c.tau_mask[k]:
-                        self.take(i, k, self.layout.c.tau0 + k)
+                        self.add_feature(i, k, self.layout.c.tau0 + k)
 
-    cdef inline void take(self, int64_t row, int64_t at, int64_t cell) noexcept nogil:
+    cdef inline void add_feature(self, int64_t row, int64_t at, int64_t cell) noexcept nogil:
         self.row[self.n], self.at[self.n], self.cell[self.n] = <int32_t>row, <int32_t>at, cell
         self.n += self.awake[cell]
 

@@ -2,12 +2,12 @@
 
 from libc.stdint cimport int64_t
 
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from crfkit.loops.structs cimport DatasetC, LayoutC, VisitsC
 from .nests cimport Nests
 
 
-cdef class Visits:
+cdef class Visits(Arena):
     cdef Nests nests
     cdef VisitsC c
     cdef BufferC sum_ptr, sum, row_ptr, row, row_val, cell_ptr, cell, label, cell_val

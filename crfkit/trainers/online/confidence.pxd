@@ -3,14 +3,14 @@
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport BufferC
-from crfkit.decode.nbest cimport Search
+from crfkit.decode.nbest cimport NBest
 from crfkit.loops.structs cimport SentenceC, weight_t
 from .averaged cimport AveragedTrainer
 from .differences cimport Differences
 
 
 cdef class ConfidenceTrainer(AveragedTrainer):
-    cdef Search search
+    cdef NBest search
     cdef Differences differences
     cdef BufferC variance_buffer
     cdef weight_t* s            # the variance of each weight

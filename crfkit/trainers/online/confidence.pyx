@@ -19,7 +19,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_path_score
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_reserve
-from crfkit.decode.nbest cimport Search, search_nbest
+from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from .averaged cimport AveragedTrainer
 from crfkit.trainers.base cimport take, vector
@@ -37,7 +37,7 @@ cdef class ConfidenceTrainer(AveragedTrainer):
 
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         cdef int64_t k
-        self.search, self.differences = Search(), Differences()
+        self.search, self.differences = NBest(), Differences()
         arena_reserve(self, &self.variance_buffer, layout.c.n_cells + 1, sizeof(weight_t))
         self.s = <weight_t*>self.variance_buffer.data
         for k in range(layout.c.n_cells):

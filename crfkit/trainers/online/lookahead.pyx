@@ -14,7 +14,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.weights.history cimport ANY, layout_history_cell
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout, layout_cell
-from crfkit.decode.lookahead cimport ChoiceC, Lookahead as Search
+from crfkit.decode.lookahead cimport ChoiceC, LookaheadSearch
 from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport LayoutC, SentenceC
 from .averaged cimport AveragedTrainer
@@ -24,13 +24,13 @@ from .paths cimport change
 cdef class Lookahead(AveragedTrainer):
     """Options: depth, margin, average (crfkit.options.Lookahead); direction has been seen to by whoever read the data.
     The loss is the sum, over all decisions, of what is missing to the margin."""
-    cdef Search search
+    cdef LookaheadSearch search
     cdef BufferC right, wrong
     cdef double margin
     cdef readonly int64_t decisions
 
     def __init__(self, Dataset data, Layout layout, options, shared=(), **unused):
-        self.search = Search(layout, self.lattice, options.depth, shared)
+        self.search = LookaheadSearch(layout, self.lattice, options.depth, shared)
         self.search.w = self.w
         self.margin = options.margin
         arena_reserve(self, &self.right, options.depth + 1, sizeof(uint16_t))

@@ -20,7 +20,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_path_score
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve
-from crfkit.decode.nbest cimport Search, search_nbest
+from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from .averaged cimport AveragedTrainer
 from .differences cimport Differences, FeatureC
@@ -64,14 +64,14 @@ cdef class Mira(AveragedTrainer):
 
     The loss is what the margin met first lacks most: the largest wrong_k - w d_k among the candidates, if positive.
     """
-    cdef Search search
+    cdef NBest search
     cdef Differences differences
     cdef BufferC numbers
     cdef int n
     cdef double most
 
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
-        self.search, self.differences = Search(), Differences()
+        self.search, self.differences = NBest(), Differences()
         self.n, self.most = options.nbest, options.aggressiveness
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:

@@ -20,7 +20,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_path_score
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve
-from crfkit.decode.nbest cimport Search, search_beam, search_nbest
+from crfkit.decode.nbest cimport NBest, search_beam, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC
 from .paths cimport PathsC, follow_paths, paths_reserve
 from crfkit.trainers.base cimport OnlineTrainer
@@ -35,7 +35,7 @@ cdef class Sapo(ScaledTrainer):
     The loss is that of the candidates: sum of log sum_k exp(score_k) - score of the true path. A pass also says how
     many sequences changed the weights (`updates`).
     """
-    cdef Search search
+    cdef NBest search
     cdef PathsC paths
     cdef BufferC probability
     cdef int n, width           # width 0: the search is exact
@@ -43,7 +43,7 @@ cdef class Sapo(ScaledTrainer):
     cdef int64_t updates
 
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
-        self.search = Search()
+        self.search = NBest()
         self.n, self.ratio = options.nbest, options.ratio
         self.width = options.beam if options.search == "beam" else 0
 

@@ -19,7 +19,7 @@ cdef class ScaledTrainer(OnlineTrainer):
     cdef void settle(self) noexcept nogil
     cdef double calibrate(self) except -1
     cdef double search(self, start, bint foreseen) except -1
-    cdef int start_from(self, const float[::1] start) except -1
+    cdef int start_from(self, start) except -1
     cdef double sample_loss(self, start, double rate, bint foreseen) except? -1
     cdef void draw(self, int32_t* sample, int64_t n) noexcept
     cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1

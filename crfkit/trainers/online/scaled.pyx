@@ -148,10 +148,11 @@ cdef class ScaledTrainer(OnlineTrainer):
             rate = rate * 2 if up else rate / 2
         return best
 
-    cdef int start_from(self, const float[::1] start) except -1:
-        cdef int64_t k
-        for k in range(self.layout.c.n_cells):
-            self.w[k] = start[k]
+    cdef int start_from(self, start) except -1:
+        """The weights as they were, an array."""
+        cdef const float[::1] cells = start
+        if cells.shape[0]:
+            memcpy(self.w, &cells[0], cells.shape[0] * sizeof(float))
         self.scale, self.age, self.steps, self.pairs_known = 1, 0, 0, False
         return 0
 

@@ -106,7 +106,7 @@ cdef class Sgd(ScaledTrainer):
             for k in range(self.layout.c.n_cells):
                 self.received[k] *= scale
 
-    cdef int start_from(self, const float[::1] start) except -1:
+    cdef int start_from(self, start) except -1:
         ScaledTrainer.start_from(self, start)
         self.due = 0
         if self.l1 > 0:
