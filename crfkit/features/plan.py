@@ -24,8 +24,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from crfkit.template.dialects import WAPITI
 from crfkit.template.macros import Line, Macro
 from crfkit.template.parsing import Template
+from crfkit.template.patterns import Patterns
 
 
 @dataclass(frozen=True)
@@ -113,12 +115,16 @@ class Plan:
         self.nodes: list[Node] = []
         self.constants: list[Slot] = []
         self.uses: list[Use] = []
+        self.patterns: Patterns | None = None  # of a model of Wapiti, in the place of all this
         self.has_plain_bigram = False
         self.padding = 0  # the furthest that any macro looks beyond a sentence
         self._roots: dict[tuple[int, int], Node] = {}
         self._view_numbers: dict[View, int] = {}
         if template is None:  # data that name their attributes themselves
             self.has_plain_bigram = True
+        elif template.dialect == WAPITI:
+            self.columns = sorted(template.columns)
+            self.patterns = Patterns([line.text for line in template.lines])
         else:
             self.columns = sorted(template.columns)
             self._add_lines(template)

@@ -41,7 +41,7 @@ class Format(Protocol):
 
 
 CRFKIT = "crfkit"
-_MODULES = {"crfsuite": "crfsuite", "crfpp": "crfpp", "crfpp-text": "crfpp_text"}
+_MODULES = {"crfsuite": "crfsuite", "crfpp": "crfpp", "crfpp-text": "crfpp_text", "wapiti": "wapiti"}
 FORMATS = (CRFKIT, *_MODULES)
 _LONGEST_START = 64  # bytes that tell a format
 

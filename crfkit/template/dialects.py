@@ -1,6 +1,7 @@
 """Templates as other programs read them, in models that come from there.
 
 CRF++ knows one macro, %x[row,column], and takes all else of a line as it stands: no annotations, no doubled percent signs.
+Wapiti's patterns are applied by patterns.pyx; lines of them say no more than which cells they look at.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from .macros import Line, Macro
 from .parsing import Template
 
 CRFPP = "crf++"
+WAPITI = "wapiti"
 
 _CELL = re.compile(r"%x\[(-?[0-9]{1,2}),([0-9]{1,6})\]")
 
@@ -33,7 +35,22 @@ def _crfpp_line(text: str, number: int) -> Line:
     return Line(number, text, kind, tuple(literal.encode() for literal in literals), tuple(macros))
 
 
-_PARSERS: Mapping[str, Callable[[str, int], Line]] = {CRFPP: _crfpp_line}
+def _wapiti_line(text: str, number: int) -> Line:
+    from .patterns import KINDS, parse
+
+    literals, macros = [""], []
+    for item in parse(text, number):
+        if isinstance(item, str):
+            literals[-1] += item
+        else:
+            letter, absolute, row, column, regex = item
+            macros.append(Macro(letter.lower(), f"%{letter}[{'@' * absolute}{row},{column}...]", row, column, pattern=regex or "", lower=letter.isupper()))
+            literals.append("")
+    kinds = {1: "U", 2: "B", 3: "UB"}[KINDS[text[0]]]
+    return Line(number, text, kinds, tuple(literal.encode() for literal in literals), tuple(macros))
+
+
+_PARSERS: Mapping[str, Callable[[str, int], Line]] = {CRFPP: _crfpp_line, WAPITI: _wapiti_line}
 
 
 def parse(text: str, dialect: str) -> Template:

@@ -1,0 +1,258 @@
+"""Wapiti's patterns, as Wapiti applies them: on bytes, with ASCII alone for letters and cases.
+
+    u:%x[-1,0]          a cell, relative to the token: row, column; capital letters in the place of x, t, m lower the case
+    u:%x[@1,0]          of the first token; @-1 is the last one
+    b:%t[0,0,"^\\u"]    true or false: does the regular expression fit?
+    *:%m[0,0,"ing$"]    the part that fits, or nothing
+
+Beyond the sentence cells read _x-1 to _x-4 and _x-#, _x+1 to _x+4 and _x+#. A regular expression knows . \\d \\a \\w \\l \\u \\p \\s
+(capital: all else), ^ first and $ last, * and ? behind one character; * takes as little as will do.
+"""
+
+import re
+
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve
+from crfkit.text.rows cimport Rows, RowsC, rows_cell
+
+from crfkit.errors import DataError, TemplateError
+
+cdef enum:
+    MOST_STEPS = 10000000   # of one match; a pattern that needs more was not written for use
+
+cdef const char** BEFORE = ["_x-1", "_x-2", "_x-3", "_x-4", "_x-#"]
+cdef const char** BEHIND = ["_x+1", "_x+2", "_x+3", "_x+4", "_x+#"]
+
+KINDS = {"u": UNIGRAM, "b": BIGRAM, "*": UNIGRAM | BIGRAM}
+NUMBER = r"[+-]?(?:0[xX][0-9a-fA-F]{1,6}|[0-9]{1,6})"
+MACRO = re.compile(rf"%([xXtTmM])\[(@?)[ \t]*({NUMBER}),[ \t]*\+?([0-9]{{1,6}})(?:,\"((?:[^\"\\]|\\.)*)\")?\]", re.DOTALL)
+
+
+def parse(str text not None, int64_t number):
+    """The items of a pattern: literals as str, macros as (letter, absolute, row, column, regular expression or None)."""
+    if text[:1] not in KINDS:
+        raise TemplateError(f"a pattern starts with {text[:1]!r}, expected u, b or *", "patterns", number)
+    items, at = [], 0
+    while at < len(text):
+        if text[at] != "%":
+            end = text.find("%", at)
+            end = len(text) if end < 0 else end
+            items.append(text[at:end])
+            at = end
+            continue
+        found = MACRO.match(text, at)
+        if found is None or (found[5] is None) != (found[1] in "xX"):
+            raise TemplateError(f"{text[at:at + 40]!r} is no macro of Wapiti: %x[row,column], %t or %m[row,column,\"regex\"]", "patterns", number)
+        check_regex(found[5] or "", number)
+        items.append((found[1], bool(found[2]), c_integer(found[3]), int(found[4]), found[5]))
+        at = found.end()
+    return items
+
+
+cdef c_integer(str digits):
+    """A number as C reads it: octal behind a zero, hexadecimal behind 0x."""
+    bare = digits.lstrip("+-").lower()
+    if bare.startswith("0x"):
+        value = int(bare, 16)
+    elif bare.startswith("0"):
+        octal = re.match("0[0-7]*", bare)[0]
+        if octal != bare:
+            raise TemplateError(f"{digits!r} is no number: a zero begins octal ones", "patterns")
+        value = int(octal, 8)
+    else:
+        value = int(bare)
+    return -value if digits.startswith("-") else value
+
+
+cdef check_regex(str regex, int64_t number):
+    """Refuse what Wapiti cannot run, and what would take it for ever."""
+    at, operators = int(regex.startswith("^")), 0
+    while at < len(regex):
+        if regex[at] in "*?":
+            raise TemplateError(f"regex {regex!r}: nothing stands before its {regex[at]}", "patterns", number)
+        at += 2 if regex[at] == "\\" else 1
+        if at > len(regex):
+            raise TemplateError(f"regex {regex!r} ends with a backslash", "patterns", number)
+        if regex[at:at + 1] in ("*", "?"):
+            at += 1
+            operators += 1
+    if operators > 200:
+        raise TemplateError(f"a regex with {operators} times * or ?, at most 200 are supported", "patterns", number)
+
+
+cdef bint fits(const char* c, const char* s, int64_t n, int64_t at) noexcept nogil:
+    """Whether one character of a regular expression, at c, fits the byte at a place of a cell."""
+    if at >= n:
+        return False
+    cdef unsigned char x = <unsigned char>s[at]
+    cdef bint digit = 48 <= x <= 57, low = 97 <= x <= 122, high = 65 <= x <= 90, found
+    if c[0] == c".":
+        return True
+    if c[0] != c"\\":
+        return c[0] == s[at]
+    cdef unsigned char k = <unsigned char>c[1] | 0x20
+    if k == c"a":
+        found = low or high
+    elif k == c"d":
+        found = digit
+    elif k == c"l":
+        found = low
+    elif k == c"u":
+        found = high
+    elif k == c"w":
+        found = low or high or digit
+    elif k == c"s":
+        found = x == 32 or 9 <= x <= 13
+    elif k == c"p":
+        found = 33 <= x <= 126 and not (low or high or digit)
+    else:
+        return c[1] == s[at]
+    return found == (<unsigned char>c[1] >= 97)
+
+
+cdef bint matches(const char* regex, const char* s, int64_t n, int64_t at, int64_t* length, int64_t* steps) noexcept nogil:
+    """Whether the regular expression fits from a place on. As in Wapiti the length counts characters that were tried
+    behind an x? in vain, too."""
+    cdef const char* behind
+    cdef int64_t saved
+    while True:
+        steps[0] += 1
+        if regex[0] == 0:
+            return True
+        if regex[0] == c"$" and regex[1] == 0:
+            return at >= n
+        if steps[0] > MOST_STEPS:
+            return False
+        behind = regex + (2 if regex[0] == c"\\" else 1)
+        if behind[0] == c"*":
+            behind += 1
+            while True:
+                saved = length[0]
+                if matches(behind, s, n, at, length, steps):
+                    return True
+                length[0] = saved + 1
+                if not fits(regex, s, n, at):
+                    return False
+                at += 1
+        if behind[0] == c"?":
+            behind += 1
+            if fits(regex, s, n, at):
+                length[0] += 1
+                if matches(behind, s, n, at + 1, length, steps):
+                    return True
+                length[0] -= 1
+        else:
+            length[0] += 1
+            if not fits(regex, s, n, at):
+                return False
+            at += 1
+        regex = behind
+
+
+cdef int64_t search(const char* regex, const char* s, int64_t n, int64_t* length) except -2 nogil:
+    """Where the regular expression fits first, or -1."""
+    cdef int64_t at, steps = 0
+    cdef bint anchored = regex[0] == c"^"
+    for at in range(1 if anchored else n + 1):
+        length[0] = 0
+        if matches(regex + anchored, s, n, at, length, &steps):
+            return at
+        if steps > MOST_STEPS:
+            raise DataError("a regular expression of the model's patterns takes for ever on a cell of the data")
+    return -1
+
+
+cdef class Patterns(Arena):
+    """The patterns of a model, ready for use. `texts` are its lines; TemplateError says what is wrong with which."""
+
+    def __init__(self, list texts not None):
+        cdef ItemC* item
+        cdef int32_t i
+        cdef bytes piece
+        if self.texts is not None:
+            raise TypeError("Patterns are set up once")
+        self.texts, self.held, self.last_column, self.n = texts, [], -1, <int32_t>len(texts)
+        parsed = [parse(text, number) for number, text in enumerate(texts, 1)]
+        arena_reserve(self, &self.items, sum(map(len, parsed)) + 1, sizeof(ItemC))
+        arena_reserve(self, &self.starts, self.n + 1, sizeof(int32_t))
+        arena_reserve(self, &self.kinds, self.n + 1, sizeof(int32_t))
+        item = <ItemC*>self.items.data
+        (<int32_t*>self.starts.data)[0] = 0
+        for i, items in enumerate(parsed):
+            (<int32_t*>self.kinds.data)[i] = KINDS[texts[i][0]]
+            for found in items:
+                kind, absolute, row, column, regex = ("l", False, 0, 0, found) if isinstance(found, str) else found
+                piece = (regex or "").encode()
+                self.held.append(piece)
+                item[0] = ItemC(<char>ord(kind.lower()), kind.isupper(), absolute, row, column, piece, len(piece))
+                if kind != "l":
+                    self.last_column = max(self.last_column, column)
+                item += 1
+            (<int32_t*>self.starts.data)[i + 1] = <int32_t>(item - <ItemC*>self.items.data)
+
+    @property
+    def has_bigrams(self):
+        """Whether a pattern looks at pairs of labels."""
+        return any("b*".find(text[0]) >= 0 for text in self.texts)
+
+    cdef int64_t expand(self, int32_t pattern, const RowsC* rows, int64_t first, int64_t T, int64_t t, BufferC* line) except -1 nogil:
+        """Write what a pattern says at a token to `line`; return the length."""
+        cdef const int32_t* start = <const int32_t*>self.starts.data
+        cdef const ItemC* item
+        cdef int32_t k, size
+        cdef int64_t p, at, n, length, done = 0
+        cdef const char* s
+        cdef bint cut = False
+        for k in range(start[pattern], start[pattern + 1]):
+            item = <const ItemC*>self.items.data + k
+            s, n = item.text, item.n
+            if item.kind != c"l":
+                p = (item.offset + T if item.offset < 0 else item.offset - 1) if item.absolute else t + item.offset
+                if p < 0:
+                    s, n = BEFORE[min(-p - 1, 4)], 4
+                elif p >= T:
+                    s, n = BEHIND[min(p - T, 4)], 4
+                else:
+                    s = rows_cell(rows, first + p, item.column, &size)
+                    n = size
+            if item.kind == c"t":
+                n, s = (4, <const char*>b"true") if search(item.text, s, n, &length) >= 0 else (5, <const char*>b"false")
+            elif item.kind == c"m":
+                at = search(item.text, s, n, &length)
+                if at < 0:
+                    continue
+                cut = at + length > n  # Wapiti's strings end with the cell
+                n = min(length, n - at)
+                s += at
+            buffer_reserve(line, done + n + 1, 1)
+            memcpy(line.data + done, s, <size_t>n)
+            if item.lower:
+                for at in range(done, done + n):
+                    if c"A" <= line.data[at] <= c"Z":
+                        line.data[at] += 32
+            done += n
+            if cut:
+                break
+        return done
+
+    def strings(self, Rows rows not None):
+        """What the patterns say at each token of the first sentence of some rows."""
+        cdef BufferC line
+        cdef int64_t t, n, T = rows.c.seq_ptr[1] if rows.c.n_seq else 0
+        cdef int32_t i
+        memset(&line, 0, sizeof(line))
+        if T and self.last_column >= rows.c.n_cols:
+            raise DataError(f"the patterns use column {self.last_column}, but the data have {rows.c.n_cols}")
+        found = []
+        try:
+            for t in range(T):
+                said = []
+                for i in range(self.n):
+                    n = self.expand(i, &rows.c, 0, T, t, &line)
+                    said.append(line.data[:n])
+                found.append(said)
+        finally:
+            buffer_free(&line)
+        return found

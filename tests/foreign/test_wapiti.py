@@ -1,0 +1,255 @@
+"""Wapiti's models: what Wapiti prints with them, its patterns against Wapiti itself, and files that are not sound."""
+
+import os
+import random
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import crfkit
+from crfkit import foreign
+from crfkit.errors import CrfkitError, ModelFileError, TemplateError, UnsupportedError
+from crfkit.foreign.wapiti import weight_text, write
+from crfkit.template.patterns import Patterns
+from crfkit.text.rows import Rows
+
+PEERS = Path(os.environ.get("CRFKIT_PEERS", "-"), "wapiti")
+peers = pytest.mark.skipif(not PEERS.is_dir(), reason="CRFKIT_PEERS does not name a folder with outputs of Wapiti")
+
+PATTERNS = [
+    "u:%x[-1,0]", "*:%X[0,0]", "U1 %x[0,1] # comment", "u2:%x[@1,0]/%x[@-1,1]", "u3:%x[-5,0]%x[4,0]%x[7,1]", "*4:%m[0,0,\"^.?.?\"]", "u5:%t[0,0,\"^\\u\"]",
+    "b6:%x[0,1]", "*", "b", "u7:%m[0,0,\".*n\"]", "u8:%M[0,0,\"\\u*\\d$\"]", "u9:%T[-1,0,\"\\p\"]%x[ 0, 1]", "uA:%m[0,0,\"\\W?\\w\"]%x[0,0]", "uB:%m[0,0,\"a?an\"]|%x[0,1]",
+    "uC:%x[010,0]%x[0x1,1]", "uD:%m[0,0,\"\\L\\l\\A*\"]", "uE:%t[1,0,\"\\s\"]%t[0,0,\"^\\\\.$\"]", "uF:%m[0,0,\"o$\"]x%m[0,0,\"$o\"]", "uG:%t[0,0,\"\\D\\\"\"]",
+]  # fmt: skip
+WORDS = ["Dog", "a", "aan", "an", "Été", "x1", "12", "_x-1", "U.", "日本n", "ABC9", "a-b", "on", "$o", "\"1\"", ".", "nn"]
+
+
+def sentences(seed, n):
+    rng = random.Random(seed)
+    made = []
+    for _ in range(n):
+        words = rng.choices(WORDS, k=rng.randint(1, 8))
+        made.append([[word, rng.choice(("DT", "NN", "é")), "BIO"[(len(word) + t) % 3]] for t, word in enumerate(words)])
+    return made
+
+
+def trained(patterns, data, **options):
+    """The bytes of a model of Wapiti, and a function that labels as Wapiti does."""
+    wapiti = pytest.importorskip("wapiti")
+    model = wapiti.Model(patterns="\n".join(patterns) + "\n", nthread=1, **{"maxiter": 15, "rho1": 0.001, "rho2": 0.1, **options})
+    for rows in data:
+        model.add_training_sequence("\n".join(" ".join(row) for row in rows))
+    model.train()
+    model.save("model")
+    return Path("model").read_bytes(), lambda rows: model.label_sequence("\n".join(" ".join(row[:2]) for row in rows)).decode().split()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_labels_are_those_of_wapiti(seed):
+    rng = random.Random(seed)
+    patterns = PATTERNS if seed == 0 else rng.sample(PATTERNS, 6)
+    model, label = trained(patterns, sentences(seed, 30))
+    ours = crfkit.load(model)
+    for rows in sentences(seed + 100, 60):
+        assert ours.tag([row[:2] for row in rows]) == label(rows)
+    assert write(foreign.read(model)) == model
+    ours.model.save("ours")
+    again = crfkit.load("ours")
+    for rows in sentences(seed + 100, 20):
+        assert again.score(rows, ["O"] * len(rows)) == ours.score(rows, ["O"] * len(rows))
+
+
+def test_patterns_say_what_wapiti_says():
+    """Every observation of the training data is in Wapiti's model, and nothing else is."""
+    usable = [line for line in PATTERNS if "comment" not in line]
+    model, _ = trained(usable, sentences(1, 40))
+    patterns = Patterns([line[:1].lower() + line[1:] for line in usable])
+    said = set()
+    for sentence in sentences(1, 40):
+        rows = Rows("columns")
+        rows.fill([sentence])
+        for strings in patterns.strings(rows):
+            said.update(strings)
+    assert said == set(foreign.read(model).places)
+
+
+@pytest.mark.parametrize("algo", ["sgd-l1", "bcd", "rprop"])
+def test_whatever_the_algorithm(algo):
+    model, label = trained(["u:%x[0,0]", "u1:%x[0,1]", "b"], sentences(3, 30), algo=algo)
+    ours = crfkit.load(model)
+    for rows in sentences(4, 30):
+        assert ours.tag([row[:2] for row in rows]) == label(rows)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("maxent", "maxent"), ("memm", "memm")])
+def test_other_kinds_are_refused(kind, name):
+    model, _ = trained(["u:%x[0,0]"], sentences(5, 5), type=kind)
+    with pytest.raises(ModelFileError, match=f"^model in memory: a {name} model of Wapiti, of which crfkit reads only CRFs"):
+        foreign.load(model)
+
+
+@peers
+@pytest.mark.parametrize("name", ["model.txt", "model.compact.txt"])
+def test_written_as_wapiti_writes_it(name):
+    data = (PEERS / name).read_bytes()
+    assert write(foreign.read(data)) == data
+
+
+@peers
+def test_what_wapiti_prints():
+    tagger = crfkit.load(PEERS / "model.txt")
+    test = [part.split("\n") for part in (PEERS / "chunk.test").read_text().strip("\n").split("\n\n")]
+    rows = [[line.split() for line in sentence] for sentence in test]
+    printed = "".join("".join(f"{line}\t{label}\n" for line, label in zip(s, tagger.tag(r), strict=True)) + "\n" for s, r in zip(test, rows, strict=True))
+    assert printed == (PEERS / "out").read_text()
+    assert "".join(foreign.dump(PEERS / "model.txt")) == (PEERS / "dump.txt").read_text()
+    posterior = iter(line for line in (PEERS / "out.p").read_text().split("\n") if line and not line.startswith("# "))
+    for sentence in rows:
+        marginals = tagger.marginals(sentence)
+        for t, line in enumerate(islice(posterior, len(sentence))):
+            label, _, probability = line.split("\t")[2].rpartition("/")
+            assert marginals[t][tagger.labels.index(label)] == pytest.approx(float(probability), abs=1e-5)
+
+
+def test_attributes_named_by_the_data():
+    """Without patterns the data name their features; only those of single labels are possible here."""
+    text = b"#mdl#2#2\n#rdr#0/0/0\n#qrk#2\n1:X,\n1:Y,\n#qrk#2\n2:ua,\n2:uc,\n0=0x1p+0\n3=0x1.8p+1\n"
+    tagger = crfkit.load(text)
+    assert tagger.tag([["ua"], ["uc", "ub"]]) == ["X", "Y"]
+    with pytest.raises(ModelFileError, match="which crfkit's data cannot"):
+        foreign.load(text.replace(b"2:uc,", b"2:bc,"))
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.5, 1 / 3, 5e-324, 1e300, -0.1, 2.0**-1030])
+def test_weights_as_c_prints_them(weight):
+    text = weight_text(weight)
+    assert float.fromhex(text.decode()) == weight
+    assert b"0p" not in text.partition(b".")[2]
+
+
+def test_only_what_comes_from_wapiti_can_become_a_model_of_it():
+    crfkit.learn([[(["a"], "X"), (["b"], "Y")]] * 3, format="crfsuite").save("ours")
+    with pytest.raises(UnsupportedError, match=r"^ours: "):
+        foreign.convert("ours", "theirs", "wapiti")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("x:%x[0,0]", "starts with 'x'"),
+        ("u:%y[0,0]", "is no macro of Wapiti"),
+        ("u:%x[0,0", "is no macro of Wapiti"),
+        ("u:%x[0,0,\"a\"]", "is no macro of Wapiti"),
+        ("u:%t[0,0]", "is no macro of Wapiti"),
+        ("u:%t[0,0,\"a**\"]", "nothing stands before its \\*"),
+        ("u:%t[0,0,\"?\"]", "nothing stands before its \\?"),
+        ("u:%x[09,0]", "is no number"),
+    ],
+)  # fmt: skip
+def test_patterns_that_wapiti_could_not_read(pattern, message):
+    with pytest.raises(TemplateError, match=f"^patterns:1: .*{message}|^patterns: .*{message}"):
+        Patterns([pattern])
+
+
+def test_a_pattern_that_takes_for_ever():
+    rows = Rows("columns")
+    rows.fill([[["a" * 40]]])
+    with pytest.raises(CrfkitError, match="takes for ever"):
+        Patterns(["u:%t[0,0,\"" + "a?" * 40 + "b\"]"]).strings(rows)
+
+
+# Files that are not sound
+
+SMALL = b"""#mdl#2#9
+#rdr#4/1/0
+10:u0:%x[0,0],
+16:*1:%t[0,1,"\\a$"],
+1:b,
+11:b2:%X[-1,0],
+#qrk#2
+2:BB,
+1:O,
+#qrk#6
+6:u0:the,
+6:u0:a/b,
+7:*1:true,
+1:b,
+7:b2:_x-1,
+6:b2:the,
+0=0x1p+0
+1=-0x1.8p+1
+3=0x1.4ccccccccccccp-1
+4=-0x1p-3
+6=0x1p-1
+9=0x1.8p-2
+10=0x1p+1
+13=-0x1.2p+0
+21=0x1p-2
+"""
+
+
+def use(data):
+    """Open and use a model whose bytes may be anything: it is refused, or works."""
+    try:
+        tagger = crfkit.load(data)
+    except ModelFileError as error:
+        assert "\n" not in str(error)
+        return False
+    if tagger.header["format"] == "columns":
+        try:
+            assert len(tagger.tag([["the", "X", "x"], ["a/b", "Y", "x"]])) == 2
+        except CrfkitError as error:  # a pattern of more columns
+            assert "\n" not in str(error)
+    assert "".join(foreign.dump(data)) is not None
+    return True
+
+
+def test_the_small_model_is_sound():
+    assert use(SMALL)
+    assert write(foreign.read(SMALL)) == SMALL
+
+
+def test_truncated_at_every_byte():
+    for end in range(5, len(SMALL)):
+        assert not use(SMALL[:end])
+
+
+@given(st.data())
+def test_changed_bytes(data):
+    changed = bytearray(SMALL)
+    for _ in range(data.draw(st.integers(1, 4))):
+        changed[data.draw(st.integers(5, len(changed) - 1))] = data.draw(st.one_of(st.integers(0, 255), st.sampled_from(b"0123456789:,#\n%[]\"*?ub")))
+    use(bytes(changed))
+
+
+@given(st.data())
+def test_changed_lines(data):
+    lines = SMALL.split(b"\n")
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(1, len(lines) - 1))
+        lines[at : at + data.draw(st.integers(0, 2))] = data.draw(st.lists(st.sampled_from([*lines, b"99999999=nan", b"1=inf", b"3=0x1p+99999"]), max_size=2))
+    use(b"\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b"10:u0", b"11:u0", "4: damaged: expected a string with a comma behind it|3: damaged: expected a string with a comma behind it"),
+        (b"#qrk#2\n2", b"#qrk#9\n2", "damaged: expected the length of a string"),
+        (b"21=", b"99=", "damaged: weight 99 of 22"),
+        (b"0=0x1p+0", b"0=one", "damaged: expected number=weight, found '0=one'"),
+        (b"#mdl#2#9", b"#mdl#2#8", "25: damaged: expected the end of the file"),
+        (b"/1/0", b"/1/1", r"\(--me\)"),
+        (b"2:BB", b"1:O", "the labels are not different names"),
+        (b"6:u0:the", b"6:x0:the", "begins with none of u, b and"),
+        (b"6:u0:a/b", b"6:u0:the", "a second observation b'u0:the'"),
+        (b"10:u0:%x[0,0]", b"10:u0:%z[0,0]", "its patterns cannot be read: patterns:1: "),
+    ],
+)
+def test_messages(old, new, message):
+    assert old in SMALL
+    with pytest.raises(ModelFileError, match=f"^model in memory: .*(?:{message})"):
+        foreign.load(SMALL.replace(old, new, 1))
