@@ -20,6 +20,7 @@ from crfkit.template.macros import Line
 from crfkit.template.parsing import Template
 
 from .parts import Parts, Rows
+from .translating import translated
 
 NAME = "crfpp"
 
@@ -135,8 +136,13 @@ def taken_apart(parts: Parts) -> Taken:
     """What a file of CRF++ says of a model: lines of the template, (name, place of the first weight), weights."""
     if parts.template is None:
         raise UnsupportedError("a CRF++ model needs a template: give the one that made the attributes with --template")
+    if parts.template.dialect == dialects.WAPITI:
+        parts = translated(parts, dialects.CRFPP)
+    assert parts.template is not None
     lines = [_crfpp_line(line) for line in parts.template.lines]
     plain, again = plain_line(parts.template)
+    if plain is None and parts.pairs is not None and any(parts.pairs):
+        raise UnsupportedError("the model has weights of pairs of labels, but its template no line for them, B without macros")
     features = [(name, False, number) for number, name in enumerate(parts.unigrams.names)]
     features += [(name, True, number) for number, name in enumerate(parts.bigrams.names) if not (again and name == plain)]
     if plain is not None:

@@ -21,6 +21,7 @@ from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
 from crfkit.template import dialects
 
 from .parts import Parts, Rows
+from .translating import translated
 
 NAME = "wapiti"
 CRF, KINDS = 2, ("maxent", "memm", "crf")
@@ -175,9 +176,11 @@ def _observations(parts: Parts) -> Iterator[tuple[bytes, bool, list[tuple[int, i
         if plain is not None:
             pairs = parts.pairs or ()
             found[plain, True] = [(*divmod(place, n), weight) for place, weight in enumerate(pairs)]
-    order = sorted(found, key=lambda key: (parts.places.get(key[0], len(parts.places)), key))
-    for name, bigram in order:
-        yield name, bigram, found[name, bigram]
+    order = sorted({name for name, _ in found}, key=lambda name: (parts.places.get(name, len(parts.places)), name))
+    for name in order:
+        for bigram in (False, True):
+            if name[:1] != (b"u" if bigram else b"b"):  # one of * takes the room of both
+                yield name, bigram, found.get((name, bigram), [])
 
 
 def dump(data: memoryview) -> Iterator[str]:
@@ -197,10 +200,13 @@ def dump(data: memoryview) -> Iterator[str]:
 
 def write(parts: Parts) -> bytes:
     """The bytes of a model file."""
-    template = parts.template
-    if template is None or template.dialect != dialects.WAPITI:
-        raise UnsupportedError("the model has no patterns of Wapiti: only models that come from Wapiti can become one")
-    patterns = [line.text.encode() for line in template.lines]
+    if parts.template is None:
+        raise UnsupportedError("a Wapiti model needs patterns: give the template that made the attributes with --template")
+    parts = translated(parts, dialects.WAPITI)
+    assert parts.template is not None
+    patterns = [line.text.encode() for line in parts.template.lines]
+    if parts.pairs is not None and any(parts.pairs) and _plain(patterns) is None:
+        raise UnsupportedError("the model has weights of pairs of labels, but its template not one line for them, B or b without macros")
     names: dict[bytes, None] = {}
     lines, at, n = [], 0, len(parts.labels)
     for name, bigram, features in _observations(parts):

@@ -17,7 +17,7 @@ from .parsing import Template
 CRFPP = "crf++"
 WAPITI = "wapiti"
 
-_CELL = re.compile(r"%x\[(-?[0-9]{1,2}),([0-9]{1,6})\]")
+_CELL = re.compile(r"%x\[(-?[0-9]{0,2}),([0-9]{0,6})\]")  # no digits are a zero
 
 
 def _crfpp_line(text: str, number: int) -> Line:
@@ -27,12 +27,16 @@ def _crfpp_line(text: str, number: int) -> Line:
     literals, macros, at = [], [], 0
     for found in _CELL.finditer(text):
         literals.append(text[at : found.start()])
-        macros.append(Macro("x", found[0], int(found[1]), int(found[2])))
+        macros.append(Macro("x", found[0], _integer(found[1]), _integer(found[2])))
         at = found.end()
     literals.append(text[at:])
     if any("%" in literal or "\0" in literal for literal in literals):
         raise TemplateError("a percent sign that begins no %x[row,column], the only macro of CRF++", "template", number)
     return Line(number, text, kind, tuple(literal.encode() for literal in literals), tuple(macros))
+
+
+def _integer(digits: str) -> int:
+    return int(digits) if digits.strip("-") else 0
 
 
 def _wapiti_line(text: str, number: int) -> Line:
@@ -44,7 +48,8 @@ def _wapiti_line(text: str, number: int) -> Line:
             literals[-1] += item
         else:
             letter, absolute, row, column, regex = item
-            macros.append(Macro(letter.lower(), f"%{letter}[{'@' * absolute}{row},{column}...]", row, column, pattern=regex or "", lower=letter.isupper()))
+            shown = f"%{letter}[{'@' * absolute}{row},{column}" + ("]" if regex is None else f',"{regex}"]')
+            macros.append(Macro(letter.lower(), shown, row, column, pattern=regex or "", lower=letter.isupper()))
             literals.append("")
     kinds = {1: "U", 2: "B", 3: "UB"}[KINDS[text[0]]]
     return Line(number, text, kinds, tuple(literal.encode() for literal in literals), tuple(macros))

@@ -13,6 +13,7 @@ import crfkit
 from crfkit import foreign
 from crfkit.errors import CrfkitError, ModelFileError, TemplateError, UnsupportedError
 from crfkit.foreign.wapiti import weight_text, write
+from crfkit.template.parsing import Template
 from crfkit.template.patterns import Patterns
 from crfkit.text.rows import Rows
 
@@ -130,10 +131,68 @@ def test_weights_as_c_prints_them(weight):
     assert b"0p" not in text.partition(b".")[2]
 
 
-def test_only_what_comes_from_wapiti_can_become_a_model_of_it():
-    crfkit.learn([[(["a"], "X"), (["b"], "Y")]] * 3, format="crfsuite").save("ours")
-    with pytest.raises(UnsupportedError, match=r"^ours: "):
+TEMPLATE = "U0:%x[-1,0]\nU1:%x[0,0]/%x[1,1]\nU2 %x[-2,1]%x[2,0]\n*3:%x[0,1]/%x[-3,0]\nB\nB4:%x[0,1]/%x[4,0]\nU:%x[-1,0]\nU:%x[1,0]\n"
+
+
+def learned(template):
+    data = [[[row[0].replace("_x-1", "_B-1"), *row[1:]] for row in sentence] for sentence in sentences(20, 40)]
+    return crfkit.learn(data, template=Template.parse(template), l2=0.1)
+
+
+def test_crfkit_s_models_for_wapiti():
+    """_B-1 is a cell of the data here, too."""
+    wapiti = pytest.importorskip("wapiti")
+    learned(TEMPLATE).save("ours")
+    foreign.convert("ours", "theirs", "wapiti")
+    ours, read, model = crfkit.load("ours"), crfkit.load("theirs"), wapiti.Model(model="theirs")
+    for sentence in sentences(21, 60):
+        rows = [[row[0].replace("_x-1", "_B-1"), row[1]] for row in sentence]
+        expected = ours.tag(rows)
+        assert read.tag(rows) == expected
+        assert read.score(rows, expected) == pytest.approx(ours.score(rows, expected), abs=1e-6)
+        assert model.label_sequence("\n".join(" ".join(row) for row in rows)).decode().split() == expected
+
+
+def test_wapiti_s_models_for_crfpp():
+    patterns = ["u0:%x[-1,0]", "u1:%x[0,0]/%x[1,1]", "*2:%x[0,1]%x[-2,0]", "b", "b3:%x[0,1]"]
+    trained(patterns, sentences(22, 30))
+    foreign.convert("model", "text", "crfpp-text")
+    foreign.convert("text", "back", "wapiti")
+    ours, theirs, back = crfkit.load("model"), crfkit.load("text"), crfkit.load("back")
+    assert theirs.model.template.text == "U0:%x[-1,0]\nU1:%x[0,0]/%x[1,1]\nU2:%x[0,1]%x[-2,0]\nB2:%x[0,1]%x[-2,0]\nB\nB3:%x[0,1]\n"
+    for sentence in sentences(23, 40):
+        rows = [row[:2] for row in sentence]
+        assert ours.tag(rows) == theirs.tag(rows) == back.tag(rows)
+        labels = ["O"] * len(rows)
+        assert ours.score(rows, labels) == pytest.approx(theirs.score(rows, labels), abs=1e-6) == pytest.approx(back.score(rows, labels), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("U:%X[0,0]", r"line 1 of the template: %X\[0,0\] is not the same in Wapiti"),
+        ("U:%t[0,0,\"a\"]", "is not the same in Wapiti"),
+        ("U:%x[5,0]", "looks further than 4 tokens"),
+        ("U:100%%%x[0,0]", "Wapiti has no way to write a percent sign"),
+        ("U1:%x[0,0]\nu1:%x[1,0]", "and another feature would get the same name"),
+    ],
+)
+def test_what_wapiti_has_no_room_for(line, message):
+    learned(f"{line}\nU:%x[0,0]\nB\n").save("ours")
+    with pytest.raises(UnsupportedError, match=f"^ours: .*{message}"):
         foreign.convert("ours", "theirs", "wapiti")
+
+
+def test_a_model_without_template_needs_one():
+    crfkit.learn([[(["U:a"], "X"), (["U:b"], "Y")]] * 3, format="crfsuite").save("ours")
+    with pytest.raises(UnsupportedError, match=r"^ours: a Wapiti model needs patterns"):
+        foreign.convert("ours", "theirs", "wapiti")
+    Path("template").write_text("U:%x[0,0]\n")
+    with pytest.raises(UnsupportedError, match="has weights of pairs of labels"):
+        foreign.convert("ours", "theirs", "wapiti", "template")
+    Path("template").write_text("U:%x[0,0]\nB\n")
+    foreign.convert("ours", "theirs", "wapiti", "template")
+    assert crfkit.load("theirs").tag([["a"], ["b"]]) == ["X", "Y"]
 
 
 @pytest.mark.parametrize(
