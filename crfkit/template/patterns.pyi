@@ -3,6 +3,7 @@ from crfkit.text.rows import Rows
 Item = str | tuple[str, bool, int, int, str | None]
 
 KINDS: dict[str, int]
+NUMBER: str
 
 def parse(text: str, number: int) -> list[Item]: ...
 

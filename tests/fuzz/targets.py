@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import crfkit
-from crfkit import modelfile, options
+from crfkit import foreign, modelfile, options
 from crfkit.cli.config import read_config
 from crfkit.decode.constraints import constraints_of
 from crfkit.decode.printing import Printer
@@ -29,6 +29,7 @@ from crfkit.template.parsing import Template
 from crfkit.text.reading import Source
 from crfkit.trainers.base import all_finite
 
+from . import foreign as foreign_models
 from . import mutate, trainings
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -112,6 +113,13 @@ def use(data: bytes, verify: bool) -> None:
         weights = [weight for *_, weight in tagger.model.features()]
         assert all(abs(weight) < float("inf") for weight in weights), "a weight that is not finite was accepted"
         tagger.model.to_bytes()
+
+
+def foreign_model(data: bytes) -> None:
+    """Open and print a model of another program."""
+    use(data, True)
+    for _ in foreign.dump(data) or ():
+        pass
 
 
 def anything_but_a_crash(question: Callable[[], Any]) -> None:
@@ -316,6 +324,7 @@ TARGETS: dict[str, Target] = {
     "model": Target(raw_models, lambda data: use(data, True)),
     "model-checksums": Target(sound_models, lambda data: use(data, True)),
     "model-unverified": Target(sound_models, lambda data: use(data, False)),
+    "foreign": Target(lambda source: foreign_models.mutation(source, kept("foreign", foreign_models.models)), foreign_model),
     "tag": Target(models_with_text, tagging),
     "learn": Target(trainings.training, trainings.train),
     "columns": Target(of_text(text_of_columns, COLUMNS), columns),
