@@ -1,0 +1,174 @@
+"""What training from Python hears, what it may be told by objects, and how it is interrupted."""
+
+import inspect
+import io
+import json
+import os
+import pathlib
+import signal
+
+import pytest
+
+from crfkit import learn, learn_path, load, options
+from crfkit.errors import CrfkitWarning, FileError, Interrupted, OptionError
+from crfkit.tagging import Tagger
+from crfkit.template.parsing import Template
+
+ROWS = [[["the", "X"], ["dog", "Y"]], [["dogs", "X"]], [["the", "X"], ["old", "Y"], ["dog", "Y"]]]
+TEMPLATE = Template.parse("U:%x[0,0]\nB\n")
+
+
+def short(**given):
+    """A perceptron of five passes."""
+    return learn(ROWS, TEMPLATE, "perceptron", **{"passes": 5, **given})
+
+
+# --- warnings -----------------------------------------------------------------------------------------------------
+
+
+def test_weights_that_are_all_zero_are_told_once_and_here():
+    with pytest.warns(CrfkitWarning) as heard:
+        learn(ROWS, TEMPLATE, "owlqn", l1=1000)
+    assert [str(one.message) for one in heard] == ["all weights are zero: every token will have the same label; lower l1, which is 1000"]
+    assert heard[0].filename == __file__
+
+
+def test_large_values_and_models_without_a_common_feature_are_told():
+    data = [[(["a", ("b", 1e30)], "X"), (["a"], "Y")]]
+    with pytest.warns(CrfkitWarning, match=r"^values of the features reach 1e\+30"):
+        learn(data, format="crfsuite", algorithm="perceptron", passes=1)
+    with pytest.warns(CrfkitWarning, match="no feature of .* exists here: training starts from zero"):
+        learn([[["a", "V"], ["b", "W"]]], TEMPLATE, max_iter=2, init=short())
+
+
+# --- objects ------------------------------------------------------------------------------------------------------
+
+
+def test_progress_may_be_a_function(capsys):
+    records = []
+    short(progress=records.append)
+    assert [record["pass"] for record in records] == [1, 2, 3, 4, 5] and "loss" in records[0]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_progress_may_be_true(capsys):
+    short(progress=True)
+    out, said = capsys.readouterr()
+    assert out == "" and "sequences, " in said and "pass    5  loss " in said
+    short(progress=False)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_log_may_be_an_open_file(tmp_path):
+    text, data = io.StringIO(), io.BytesIO()
+    with open(tmp_path / "open", "w") as file:
+        for log in (text, data, file):
+            short(log=log)
+            log.write("" if log is not data else b"")  # still open
+    written = (text.getvalue(), data.getvalue().decode(), (tmp_path / "open").read_text())
+    assert [[json.loads(line)["pass"] for line in lines.splitlines()] for lines in written] == [[1, 2, 3, 4, 5]] * 3
+
+
+def test_a_log_that_is_closed_loses_no_model():
+    log = io.StringIO()
+    log.close()
+    with pytest.warns(CrfkitWarning, match="the log cannot be written: I/O operation on closed file; training goes on without it"):
+        assert short(log=log).to_bytes() == short().to_bytes()
+
+
+@pytest.mark.parametrize("kind", [str, os.fsencode, pathlib.Path])
+def test_paths_of_any_kind(tmp_path, kind):
+    (tmp_path / "template").write_text(TEMPLATE.text)
+    (tmp_path / "dev").write_text("the X\n\n")
+    files = {name: kind(str(tmp_path / name)) for name in ("template", "dev", "log", "state")}
+    learn(ROWS, files["template"], "perceptron", passes=2, dev=files["dev"], log=files["log"], checkpoint=files["state"])
+    assert (tmp_path / "log").exists() and (tmp_path / "state").exists()
+
+
+def test_a_tagger_to_start_from():
+    model = short()
+    assert short(init=Tagger(model), passes=1).to_bytes() == short(init=model, passes=1).to_bytes()
+    assert short(init=load(model.to_bytes()), passes=1).to_bytes() == short(init=model, passes=1).to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"progress": 3}, "progress: expected True, False, auto, always, never or a function that takes a dictionary, found 3"),
+        ({"progress": "loud"}, "progress: expected True, False, auto, always, never or a function .*, found 'loud'"),
+        ({"stop": 3}, "stop: expected a function that gives True to stop, found 3"),
+        ({"log": 3}, "log: expected a path or an open file, found 3"),
+        ({"checkpoint": io.StringIO()}, "checkpoint: expected a path, found "),
+        ({"threads": 2.0}, "threads: expected a whole number from 0 to 1024, found 2.0"),
+        ({"c2": 1}, "unknown option c2; l2 is twice CRFsuite's c2"),
+    ],
+)
+def test_what_is_refused(given, message):
+    with pytest.raises(OptionError, match=f"^{message}"):
+        short(**given)
+
+
+def test_every_option_is_in_the_signature():
+    for function in (learn, learn_path):
+        assert {*options.declared()} - {"quiet"} <= {*inspect.signature(function).parameters}
+
+
+# --- when it ends -------------------------------------------------------------------------------------------------
+
+
+def test_arguments_are_judged_when_learn_path_is_called():
+    for given, error in (({"path": [1, 3]}, OptionError), ({"log": "absent/log"}, FileError), ({"init": "absent"}, FileError)):
+        with pytest.raises(error):
+            learn_path(ROWS, TEMPLATE, **{"path": [3, 1], **given})
+    with pytest.raises(FileError):
+        learn_path(ROWS, "absent", path=[3, 1])
+
+
+def test_a_function_says_when_to_stop():
+    records = []
+    model = short(passes=10**6, progress=records.append, stop=lambda: len(records) >= 3)
+    assert len(records) in (3, 4) and model.labels == ["X", "Y"]
+
+
+def test_ctrl_c_keeps_what_was_learned():
+    def interrupt(record):
+        if record["pass"] == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        short(passes=10**6, progress=interrupt)
+    assert isinstance(caught.value, Interrupted)
+    assert caught.value.model.to_bytes()[64:] and caught.value.model.labels == ["X", "Y"]
+    assert [*caught.value.model.features()] == [*short(passes=3).features()]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_second_ctrl_c_ends_at_once():
+    def interrupt(record):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        short(passes=10**6, progress=interrupt)
+    assert not isinstance(caught.value, Interrupted)
+
+
+def test_a_handler_of_the_program_is_left_alone():
+    heard = []
+    before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+    try:
+        short(progress=lambda record: signal.raise_signal(signal.SIGINT))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(heard) == 5
+
+
+def test_the_advice_names_what_is_not_the_choice_already():
+    from crfkit.errors import TrainingError
+
+    for features, algorithm, batch in (("observed", "lbfgs", True), ("all", "perceptron", False)):
+        with pytest.raises(TrainingError) as caught:
+            learn(ROWS, TEMPLATE, algorithm, max_memory=1, features=features)
+        assert ("features='observed'" in str(caught.value)) == (features == "all")
+        assert ("online trainer" in str(caught.value)) == batch
