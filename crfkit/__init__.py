@@ -25,16 +25,18 @@ if TYPE_CHECKING:
     from crfkit.learning.learn import learn, learn_path
 
     from .decode.constraints import Source
-    from .errors import CrfkitError
+    from .errors import CrfkitError, CrfkitWarning, Interrupted
     from .model import Model
     from .tagging import Tagger
     from .template.parsing import Template
 
-__all__ = ["CrfkitError", "Model", "Tagger", "Template", "__version__", "evaluate", "learn", "learn_path", "load"]
+__all__ = ["CrfkitError", "CrfkitWarning", "Interrupted", "Model", "Tagger", "Template", "__version__", "evaluate", "learn", "learn_path", "load"]
 
 # Imported when first asked for: a program that tags need not wait for the trainers.
 _PLACES = {
     "CrfkitError": "errors",
+    "CrfkitWarning": "errors",
+    "Interrupted": "errors",
     "Model": "model",
     "Tagger": "tagging",
     "evaluate": "evaluation.evaluate",

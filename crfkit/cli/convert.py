@@ -30,5 +30,5 @@ def convert_command(ctx: click.Context, source: str, target: str, to: str, templ
     try:
         refuse_overwriting("TARGET", target, (source, template))
     except OptionError as error:
-        raise click.UsageError(str(error), ctx) from None
+        raise click.UsageError(error.message, ctx) from None
     foreign.convert(source, target, to, template)

@@ -90,7 +90,7 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
             keep=options["compare"],
         )
     except OptionError as error:
-        raise click.UsageError(str(error), ctx) from None
+        raise click.UsageError(error.message, ctx) from None
     comparisons = [
         outputs.compare(0, other, shuffles=options["shuffles"], seed=options["seed"])
         for other in range(1, len(inputs) * options["compare"])

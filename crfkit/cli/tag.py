@@ -105,7 +105,7 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
     try:
         refuse_overwriting("--output", output, (model, *inputs, options["constraints"]))
     except OptionError as error:
-        raise click.UsageError(str(error), ctx) from None
+        raise click.UsageError(error.message, ctx) from None
 
 
 def _opened(output: str | None) -> AbstractContextManager[BinaryIO]:

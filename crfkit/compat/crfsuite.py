@@ -70,7 +70,7 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
                 raise OptionError(f"--set: expected NAME=VALUE, found {pair!r}")
             trainer.set(name, value)
     except ValueError as error:
-        raise OptionError(str(error)) from None
+        raise OptionError(getattr(error, "message", str(error))) from None
     if help_parameters:
         _list_parameters(trainer)
         return
