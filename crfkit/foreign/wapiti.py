@@ -81,7 +81,7 @@ def read(data: memoryview) -> Parts:
         raise ModelFileError(f"a {name} model of Wapiti, of which crfkit reads only CRFs: train it with --type crf")
     n_patterns, columns, auto = text.take(_READER, "#rdr# and the numbers of patterns and columns").groups()
     if int(auto or 0):
-        raise ModelFileError("a model of Wapiti for features without prefixes (--me), of which crfkit reads only CRFs: train it with patterns")
+        raise ModelFileError("a model of Wapiti for features without prefixes, of which crfkit reads only CRFs: train it with patterns")
     patterns = text.strings(int(n_patterns))
     labels = text.strings(int(text.take(_STRINGS, "#qrk# and the number of labels")[1]))
     names = text.strings(int(text.take(_STRINGS, "#qrk# and the number of observations")[1]))

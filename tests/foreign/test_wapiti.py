@@ -301,7 +301,7 @@ def test_changed_lines(data):
         (b"21=", b"99=", "damaged: weight 99 of 22"),
         (b"0=0x1p+0", b"0=one", "damaged: expected number=weight, found '0=one'"),
         (b"#mdl#2#9", b"#mdl#2#8", "25: damaged: expected the end of the file"),
-        (b"/1/0", b"/1/1", r"\(--me\)"),
+        (b"/1/0", b"/1/1", "features without prefixes, of which crfkit reads only CRFs"),
         (b"2:BB", b"1:O", "the labels are not different names"),
         (b"6:u0:the", b"6:x0:the", "begins with none of u, b and"),
         (b"6:u0:a/b", b"6:u0:the", "a second observation b'u0:the'"),
