@@ -69,6 +69,8 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
             if not sign:
                 raise OptionError(f"--set: expected NAME=VALUE, found {pair!r}")
             trainer.set(name, value)
+    except OptionError:
+        raise
     except ValueError as error:
         raise OptionError(getattr(error, "message", str(error))) from None
     if help_parameters:

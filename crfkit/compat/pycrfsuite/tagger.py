@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crfkit.errors import CrfkitError
+from crfkit.errors import CrfkitError, DataError
 
 from .items import ItemSequence
 
@@ -77,7 +77,7 @@ class Tagger:
         self._forget()
 
     def _forget(self) -> None:
-        self._items: ItemSequence = ItemSequence([])
+        self._items: list[Any] = []
         self._marginals: numpy.ndarray | None = None
 
     def labels(self) -> list[str]:
@@ -93,14 +93,14 @@ class Tagger:
     def set(self, xseq: Iterable[Any] | ItemSequence) -> None:
         """Take a sequence for later calls of `tag`, `probability` and `marginal`."""
         self._opened  # noqa: B018 - refuses where there is no model
-        self._items, self._marginals = ItemSequence(xseq), None
+        self._items, self._marginals = _items(xseq), None
 
     def tag(self, xseq: Iterable[Any] | ItemSequence | None = None) -> list[str]:
         """The best labels of a sequence, or of the one taken before."""
         if xseq is not None:
             self.set(xseq)
         tagger = self._opened
-        return tagger.tag(self._items.attributes()) if len(self._items) else []
+        return tagger.tag(self._items) if len(self._items) else []
 
     def probability(self, yseq: Sequence[str]) -> float:
         """How probable these labels are for the sequence taken before."""
@@ -109,13 +109,13 @@ class Tagger:
             raise ValueError(f"The numbers of items and labels differ: |x| = {len(self._items)}, |y| = {len(labels)}")
         for label in labels:
             self._number(label)
-        return tagger.probability(self._items.attributes(), labels) if labels else 1.0
+        return tagger.probability(self._items, labels) if labels else 1.0
 
     def score(self, yseq: Sequence[str]) -> tuple[float, float]:
         """The score of these labels, and the logarithm of what the scores of all labels add up to as exponents: more than
         python-crfsuite offers."""
-        log_z = self._opened.log_z(self._items.attributes())
-        return self._opened.log_probability(self._items.attributes(), list(yseq)) + log_z, log_z
+        log_z = self._opened.log_z(self._items)
+        return self._opened.log_probability(self._items, list(yseq)) + log_z, log_z
 
     def marginal(self, y: str, pos: int) -> float:
         """How probable a label is at a position of the sequence taken before. All marginals are computed at the first call."""
@@ -131,7 +131,7 @@ class Tagger:
     def _table(self) -> numpy.ndarray:
         tagger = self._opened
         if self._marginals is None:
-            self._marginals = tagger.marginals(self._items.attributes())
+            self._marginals = tagger.marginals(self._items)
         return self._marginals
 
     def _number(self, label: str) -> int:
@@ -176,6 +176,18 @@ class Tagger:
         if self._tagger is None:
             raise RuntimeError("Tagger is closed")
         return foreign.dump(self._source) or foreign.dump(foreign.model_bytes(foreign.read(self._source), "crfsuite"))  # type: ignore[return-value]
+
+
+def _items(xseq: Iterable[Any] | ItemSequence) -> list[Any]:
+    """The items as crfkit takes them, which is nearly always as they are; what can be read only once is read."""
+    if isinstance(xseq, ItemSequence):
+        return xseq.attributes()
+    if not isinstance(xseq, Iterable):
+        raise DataError(f"found {xseq!r}, expected a sequence of items")
+    return [item if isinstance(item, _AS_IT_IS) else list(item) if isinstance(item, Iterable) else item for item in xseq]
+
+
+_AS_IT_IS = (dict, list, tuple, set, frozenset)
 
 
 def _label(y: str | bytes) -> str:
