@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from trainers import twins
+from trainers import twins_online as twins
 from trainers.twins import Corpus, Feature, Weights
 
 Look = Callable[[Weights, int], tuple[float, Weights]]

@@ -348,7 +348,7 @@ def test_damaged_history_is_refused():
             load(damaged(model, **{"layout.b_prev2": bad}), verify=False)
     with pytest.raises(ModelFileError):
         load(damaged(model, **{"layout.b_prev2": None}))
-    for options, message in (({"depth": -1}, "--depth"), ({"depth": "1"}, "--depth"), ({"depth": 1, "direction": "up"}, "--direction"), ({}, "--depth")):
+    for options, message in (({"depth": -1}, "depth"), ({"depth": "1"}, "depth"), ({"depth": 1, "direction": "up"}, "direction"), ({}, "depth")):
         with pytest.raises(ModelFileError, match=message):
             load(damaged(model, {"options": options}), verify=False)
     with pytest.raises(ModelFileError, match="cannot use"):
