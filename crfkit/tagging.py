@@ -14,7 +14,6 @@ from functools import cached_property
 from math import exp
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload, runtime_checkable
 
-from crfkit.decode.constraints import Constraints, Source, constraints_of
 from crfkit.decode.decoder import Decoder, Scratch, gold_labels
 from crfkit.decode.printing import Printer
 from crfkit.text.items import fill_items
@@ -29,6 +28,7 @@ from .values import plain, shown
 if TYPE_CHECKING:
     import numpy
 
+    from crfkit.decode.constraints import Constraints, Source
     from crfkit.features.tables import Features
     from crfkit.template.parsing import Template
     from crfkit.text.reading import Block
@@ -101,7 +101,11 @@ class Tagger:
         self, header: dict[str, Any], index: Features, layout: Layout, weights: Any, verified: bool, limits: Source | None
     ) -> None:
         self._header = header
-        self.constraints: Constraints | None = None if limits is None else constraints_of(limits, header["labels"])
+        self.constraints: Constraints | None = None
+        if limits is not None:
+            from crfkit.decode.constraints import constraints_of
+
+            self.constraints = constraints_of(limits, header["labels"])
         self._needs = max(index.plan.columns, default=-1) + 1
         search = Search.of(header) or Search(-1, False)
         decoder = Decoder(
