@@ -14,8 +14,6 @@ from pathlib import Path
 from tags import PartsOfSpeech
 from words import Words
 
-from crfkit.text.items import attribute_lines
-
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "templates"
 OWN = Path(__file__).resolve().parent / "templates"
@@ -150,8 +148,12 @@ def _documents(path: Path) -> Iterator[Sentence]:
     for line in path.read_text(encoding="utf-8").splitlines():
         *items, label = line.split()
         pairs = (item.rpartition(":") for item in items)
-        text = attribute_lines([[[(name, float(count)) for name, _, count in pairs]]]).decode()
-        yield [label.rpartition(":")[2] + text.rstrip("\n").removeprefix("?")]
+        yield ["\t".join([label.rpartition(":")[2], *(f"{_escaped(name)}:{float(count)!r}" for name, _, count in pairs)])]
+
+
+def _escaped(name: str) -> str:
+    """The name of an attribute as a line of CRFsuite's format has it."""
+    return name.replace("\\", "\\\\").replace(":", "\\:")
 
 
 # --- Columns ----------------------------------------------------------------------------------------------------------
