@@ -64,8 +64,8 @@ debug: ## run the tests with every index and assertion checked
 	cd build/$@ && CRFKIT_DEBUG=1 $(python) setup.py -q build_ext --inplace -j $(JOBS)
 	cd build/$@ && $(python) -m pytest $(TESTS)
 
-fuzz: ## mutated inputs, SECONDS=60 for each target (TARGETS="eval columns" for some of them)
-	$(harness) fuzz --seconds $(SECONDS) $(TARGETS)
+fuzz: ## mutated inputs, SECONDS=60 for each target (TARGETS="eval columns" for some of them, SEED=1 INPUTS=500 for the same again)
+	$(harness) fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(INPUTS),--inputs $(INPUTS)) $(TARGETS)
 
 kill-test: ## kill training N=200 times at random moments
 	$(harness) kills --count $(N)

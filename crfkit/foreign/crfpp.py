@@ -11,6 +11,7 @@ A feature of a U line has a weight for each label, one of a B line for each pair
 from __future__ import annotations
 
 import array
+import math
 import struct
 from collections.abc import Iterable, Iterator
 
@@ -42,6 +43,8 @@ def read(data: memoryview) -> Parts:
     if len(data) < _HEADER.size:
         raise ModelFileError(f"damaged: truncated to {len(data)} bytes")
     _, kind, cost_factor, maxid, xsize, dsize = _HEADER.unpack_from(data)
+    if not math.isfinite(cost_factor):
+        raise ModelFileError(f"damaged: {cost_factor} as cost factor")
     labels, at = _names(data, _HEADER.size, "labels")
     lines, at = _names(data, at, "lines of the template")
     if at + dsize + 4 * maxid != len(data):

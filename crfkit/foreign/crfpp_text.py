@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import array
+import math
 import re
 from collections.abc import Iterator
 
@@ -68,9 +69,12 @@ def _shown(line: bytes) -> str:
 
 def _cost(text: bytes) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        raise ModelFileError(f"2: damaged: {_shown(text)} is no cost factor") from None
+        value = math.nan
+    if not math.isfinite(value):
+        raise ModelFileError(f"2: damaged: {_shown(text)} is no cost factor")
+    return value
 
 
 def _features(lines: list[bytes], first: int) -> list[tuple[int, bytes]]:

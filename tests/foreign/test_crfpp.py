@@ -1,5 +1,6 @@
 """CRF++'s models, binary and text: what CRF++ prints with them, files that are not sound, and the way there and back."""
 
+import math
 import os
 import struct
 from pathlib import Path
@@ -208,6 +209,7 @@ def test_messages(files):
     text = files[1]
     for old, new, message in (
         (b"cost-factor: 1", b"cost-factor: x", "2: damaged: expected 'cost-factor' and its value, found 'cost-factor: x'"),
+        (b"cost-factor: 1", b"cost-factor: 9e999", "2: damaged: '9e999' is no cost factor"),
         (b"\nB1:%x[0,1]\n", b"\nB1:%x[0,7]\n", "the template uses column 7 of 2"),
         (b"\nO\n", b"\nB-A\n", "the labels are not different names"),
         (b" B1:X\n", b" C1:X\n", "the feature b'C1:X' has its weights at"),
@@ -216,3 +218,6 @@ def test_messages(files):
         assert old in text
         with pytest.raises(ModelFileError, match=f"^model in memory: .*{message.replace('[0,7]', '.*')}"):
             foreign.load(text.replace(old, new))
+    for value in (math.inf, math.nan):
+        with pytest.raises(ModelFileError, match=f"^model in memory: damaged: {value} as cost factor$"):
+            foreign.load(files[0][:8] + struct.pack("<d", value) + files[0][16:])
