@@ -42,6 +42,7 @@ class Run:
     format: str = option(
         "columns", "Of the data: columns of CoNLL files, CoNLL-U, or the attribute lines of CRFsuite, which take no TEMPLATE.", choices=FORMATS,
     )  # fmt: skip
+    comments: bool = option(False, "Lines that begin with # and stand before a sentence are comments, not tokens.")
     label: str | None = option(None, "Name of the column to predict; when not given, it is the last column.", kind=str, metavar="COLUMN")
     dev: Any = option(
         None, "Score the weights on this file after each pass, and keep the best ones: by F1 where labels mark chunks, by accuracy where "
@@ -68,13 +69,10 @@ class Run:
         words="a size such as 800M or 2G",
     )  # fmt: skip
 
-
     @property
     def n_selected(self) -> int | None:
         """How many attributes --select keeps; None: all."""
         return selected(self.select)
-
-
 
 
 @dataclass(frozen=True)

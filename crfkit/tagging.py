@@ -256,14 +256,14 @@ class Tagger:
         return gold, predicted
 
     def text(
-        self, blocks: Iterable[Block], printer: Printer, *, partial: bool = False, comments: bool = False, threads: int = 0
+        self, blocks: Iterable[Block], printer: Printer, *, partial: bool = False, threads: int = 0
     ) -> Iterator[bytes]:
         """Blocks of the model's format, labelled; in order, and the same for any number of threads."""
         form = self._header["format"]
         label = self._header["label_column"] if partial and form == "conllu" else None
 
         def work(block: Block) -> bytes:
-            rows = Rows(form, label, comments=comments)
+            rows = Rows(form, label)
             rows.parse(block)
             with self._scratch(self._key(block.layout.n_cols - (partial and form == "columns"), block.layout)) as scratch:
                 return printer.text(scratch, rows)

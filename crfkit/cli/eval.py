@@ -52,6 +52,7 @@ from .common import HELP_FLAGS, debug_option, note, write_output
     help="Of the data that were labelled. In CRFsuite's format the gold label is the first column.",
 )
 @click.option("--label", metavar="COLUMN", help="With --format conllu: the name of the column of gold labels.")
+@click.option("--comments", is_flag=True, help="Lines that begin with # and stand before a sentence are comments, not tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
 @click.option("-l", "--latex", is_flag=True, help="A LaTeX table, as conlleval -l prints it.")
 @click.option("-r", "--raw", is_flag=True, help="The same as --scheme none.")
@@ -88,6 +89,7 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
             segments=options["segments"],
             lexicon=lexicon,
             keep=options["compare"],
+            comments=options["comments"],
         )
     except OptionError as error:
         raise click.UsageError(error.message, ctx) from None
@@ -95,6 +97,8 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
         outputs.compare(0, other, shuffles=options["shuffles"], seed=options["seed"])
         for other in range(1, len(inputs) * options["compare"])
     ]
+    if outputs.marks.warning is not None:
+        note(f"warning: {outputs.marks.warning}")
     for scores in outputs.scores:
         _notes(scores, options)
     write_output(

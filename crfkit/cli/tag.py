@@ -17,7 +17,7 @@ from crfkit.modelfile import replacing
 from crfkit.options import MOST_THREADS
 from crfkit.text.reading import Block, Source
 
-from .common import HELP_FLAGS, debug_option, refuse_overwriting, standard_output, write_all
+from .common import HELP_FLAGS, debug_option, note, refuse_overwriting, standard_output, write_all
 
 BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
 
@@ -37,12 +37,12 @@ BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
               help="Forbid impossible sequences of labels: by a scheme (bio, iobes, iob1, ioe1, ioe2, bilou), by that of "
               "the model's labels (auto), or by a file of allowed pairs.")  # fmt: skip
 @click.option("--partial", is_flag=True, help="The last column says which labels are possible: ? (any), or labels with | between.")
-@click.option("--comments", is_flag=True, help="Lines before a sentence that begin with # are no tokens; they are written as they came.")
+@click.option("--comments", is_flag=True, help="Lines that begin with # and stand before a sentence are comments, not tokens. They are written as they came.")
 @click.option("--separator", metavar="TEXT", help="Between the columns that are added.  [default: a tab if the line has one, else a blank]")
 @click.option("--threads", type=click.IntRange(0, MOST_THREADS), default=0, metavar="N",
               help="Threads; 0: one for each processor. The output does not depend on it.  [default: 0]")  # fmt: skip
 @click.option("--unbuffered", is_flag=True, help="Write each sentence as soon as it has been read, as is done on a terminal.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress bar and no warnings.")
 @debug_option
 @click.pass_context
 def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: str | None, **options: Any) -> None:
@@ -83,10 +83,12 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
         source = Source(inputs, tagger.header["format"], allow_empty=True, comments=options["comments"], block_size=BLOCK_SIZE)
         live = options["unbuffered"] or stream.isatty()
         blocks = source if output is None or options["quiet"] else _with_progress(source, inputs)
-        for text in tagger.text(blocks, printer, partial=options["partial"], comments=options["comments"], threads=1 if live else options["threads"]):
+        for text in tagger.text(blocks, printer, partial=options["partial"], threads=1 if live else options["threads"]):
             write_all(stream, text)
             if live:
                 stream.flush()
+        if source.marks.warning is not None and not options["quiet"]:
+            note(f"warning: {source.marks.warning}")
 
 
 def _check_options(ctx: click.Context, model: str, inputs: list[str], output: str | None, options: dict[str, Any]) -> None:

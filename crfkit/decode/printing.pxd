@@ -17,7 +17,8 @@ cdef class Printer:
 
     cdef int print_lines(self, Scratch x, Rows rows, OutC* out) except -1 nogil
     cdef int print_cells(self, Scratch x, Rows rows, OutC* out) except -1 nogil
-    cdef int print_path(self, Scratch x, Rows rows, int64_t s, int64_t rank, double score, const uint16_t* labels,
-                        OutC* out) except -1 nogil
+    cdef int print_others(self, Rows rows, int64_t start, int64_t stop, bint close, OutC* out) except -1 nogil
+    cdef int print_path(self, Scratch x, Rows rows, int64_t s, int64_t pos, int64_t rank, double score,
+                        const uint16_t* labels, OutC* out) except -1 nogil
     cdef int print_label(self, Scratch x, int64_t t, int64_t j, OutC* out) except -1 nogil
     cdef int separate(self, Rows rows, int64_t t, OutC* out) except -1 nogil

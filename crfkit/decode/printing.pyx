@@ -13,6 +13,7 @@ from libc.stdio cimport snprintf
 
 from crfkit.text.rows cimport FORM_COLUMNS, rows_separator
 from crfkit.text.output cimport Output, out_bytes, out_char, out_reserve
+from crfkit.text.scanning cimport last_blank_line
 from .nbest cimport search_nbest
 from crfkit.text.writing cimport out_empty_line, out_lines, out_token_cells, write_tagged
 
@@ -105,8 +106,11 @@ cdef class Printer:
 
     cdef int print_cells(self, Scratch x, Rows rows, OutC* out) except -1 nogil:
         cdef uint16_t* labels = x.room(rows.c.n_tok)
-        cdef int64_t s, k
+        cdef int64_t s, k, own
         for s in range(rows.c.n_seq):
+            # Lines that a blank one parts from the sentence come before its analyses; those without one in each of them.
+            own = max(rows.c.seq_start[s], last_blank_line(rows.c.text, rows.c.seq_start[s], rows.c.line_start[rows.c.seq_ptr[s]]))
+            self.print_others(rows, rows.c.seq_start[s], own, False, out)
             if self.nbest:
                 x.score(rows, s)
                 if self.how.partial:
@@ -117,18 +121,21 @@ cdef class Printer:
                 x.best(rows, s, self.how, labels)
             x.expect(rows, s)
             if not self.nbest:
-                self.print_path(x, rows, s, -1, x.path_score, labels, out)
+                self.print_path(x, rows, s, own, -1, x.path_score, labels, out)
             for k in range(x.search.found if self.nbest else 0):
-                self.print_path(x, rows, s, k, x.search.scores[k], x.search.labels + k * x.search.length, out)
-        return 0
+                self.print_path(x, rows, s, own, k, x.search.scores[k], x.search.labels + k * x.search.length, out)
+        return self.print_others(rows, rows.c.tail_start, rows.c.n_text, True, out)
 
-    cdef int print_path(self, Scratch x, Rows rows, int64_t s, int64_t rank, double score, const uint16_t* labels,
-                        OutC* out) except -1 nogil:
-        """One analysis of a sentence; rank -1: the only one."""
-        cdef int64_t t, j, label, first = rows.c.seq_ptr[s], pos = rows.c.seq_start[s]
-        cdef bint other_lines = rows.c.form != FORM_COLUMNS or rows.c.comments
+    cdef int print_others(self, Rows rows, int64_t start, int64_t stop, bint close, OutC* out) except -1 nogil:
+        """Lines that are no tokens, except for the names of columns, which CRF++ does not have."""
         if rows.c.form == FORM_COLUMNS:
-            pos = max(pos, rows.c.head_end)  # the names of the columns
+            start = max(start, rows.c.head_end)
+        return out_lines(&rows.c, start, stop, close, out)
+
+    cdef int print_path(self, Scratch x, Rows rows, int64_t s, int64_t pos, int64_t rank, double score,
+                        const uint16_t* labels, OutC* out) except -1 nogil:
+        """One analysis of a sentence, whose own lines begin at pos; rank -1: the only one."""
+        cdef int64_t t, j, label, first = rows.c.seq_ptr[s]
         out_bytes(out, b"# ", 2)
         if rank >= 0:
             out_number(out, rank)
@@ -137,17 +144,15 @@ cdef class Printer:
         out_char(out, b"\n")
         for t in range(first, rows.c.seq_ptr[s + 1]):
             label = labels[t - first]
-            if other_lines:
-                out_lines(&rows.c, pos, rows.c.line_start[t], False, out)
-                pos = rows.c.line_end[t] + (rows.c.text[rows.c.line_end[t]] == b"\r") + 1
+            self.print_others(rows, pos, rows.c.line_start[t], False, out)
+            pos = rows.c.line_end[t] + (rows.c.text[rows.c.line_end[t]] == b"\r") + 1
             out_token_cells(&rows.c, t, out)
             self.print_label(x, t - first, label, out)
             if self.verbose == 2:
                 for j in range(x.lattice.c.L):
                     self.print_label(x, t - first, j, out)
             out_char(out, b"\n")
-        if other_lines:
-            out_lines(&rows.c, pos, rows.c.seq_end[s], False, out)
+        self.print_others(rows, pos, rows.c.seq_end[s], False, out)
         return out_char(out, b"\n")
 
     cdef int print_label(self, Scratch x, int64_t t, int64_t j, OutC* out) except -1 nogil:

@@ -79,7 +79,8 @@ cdef class Tally(Arena):
     cdef const uint8_t* word_starts     # in word_table; NULL: words are not counted
     cdef dict type_ids, misses          # misses: gold label << 32 | predicted label -> tokens
     cdef bytes outside
-    cdef bint raw, keep, words, in_sentence
+    cdef bint raw, keep, words, in_sentence, comments
+    cdef bint[2] marked                 # as in text/rows.pxd
     cdef bint probabilities             # a header has told that labels may have /0.97 after them
     cdef bint skipping                  # the sentence is a further analysis of the last one
     cdef int separator                  # a byte or one of the codes above

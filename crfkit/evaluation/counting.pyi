@@ -23,6 +23,7 @@ class Tally:
         form: str = "columns",
         gold_column: int = -1,
         before: int = 1,
+        comments: bool = False,
     ) -> None: ...
     names: StringTable
     types: list[str]
@@ -34,6 +35,8 @@ class Tally:
     tokens: int
     counts_words: bool
     has_lexicon: bool
+    @property
+    def marks(self) -> tuple[bool, bool]: ...
     @property
     def confusion(self) -> dict[tuple[str, str], int]: ...
     @property

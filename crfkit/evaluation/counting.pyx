@@ -177,14 +177,14 @@ cdef class Tally:
     with a lexicon (a set of bytes) also those it lacks. keep: note each sentence, to compare with another input.
     separator: None (tabs or blanks), "blanks", or the byte between cells; raw and outside as in conlleval. form:
     "columns", "conllu" or "crfsuite"; the gold label is in the last column but one, or in gold_column, and the
-    predicted one behind `before` columns or more.
+    predicted one behind `before` columns or more. comments: lines before a sentence that begin with '#' are no tokens.
     """
 
     def __cinit__(self, tables=(), *, bytes word_starts=None, lexicon=None, bint keep=False, bint raw=False,
                   bytes outside=b"O", separator=None, path=None, form="columns", int64_t gold_column=-1,
-                  int64_t before=1):
+                  int64_t before=1, bint comments=False):
         self.names, self.types, self.type_ids = StringTable(), [], {}
-        self.keep, self.raw, self.outside, self.path = keep, raw, outside, path
+        self.keep, self.raw, self.outside, self.path, self.comments = keep, raw, outside, path, comments
         self.lexicon, self.words, self.word_table = lexicon, lexicon is not None, word_starts
         if word_starts is not None:
             self.word_starts = <const uint8_t*>PyBytes_AS_STRING(word_starts)
@@ -243,6 +243,11 @@ cdef class Tally:
         self.end_sentence()
 
     @property
+    def marks(self):
+        """Whether tokens began with '#': (at the start of sentences, inside)."""
+        return bool(self.marked[0]), bool(self.marked[1])
+
+    @property
     def tokens(self):
         """The number of tokens."""
         return self.n_tokens
@@ -293,11 +298,13 @@ cdef class Tally:
             blank = stop == at
             if blank:
                 self.skipping = False
-            elif not (self.skipping or (between and at[0] == b"#" and self.is_header(at, stop, line)) or self.is_aside(at, stop)):
+            elif not (self.skipping or (between and at[0] == b"#" and (self.is_header(at, stop, line) or self.comments)) or self.is_aside(at, stop)):
                 self.cut(at, stop, &cut)
                 blank = self.gold_column < 0 and cut.first_end - cut.first == 3 and memcmp(cut.first, b"-X-", 3) == 0  # as in conlleval
                 if not blank:
                     self.check(&cut, line)
+                    if at[0] == b"#":
+                        self.marked[not between] = True
                     if between and self.keep:
                         self.begin_row(line)
                     if self.words:
@@ -391,7 +398,8 @@ cdef class Tally:
     def raise_columns(self, int64_t found, int64_t line):
         """Say what is wrong with a line of so many columns."""
         if found >= self.least and self.n_cols:
-            raise DataError(f"{plural(found, 'column')}, but line {self.first_row} has {self.n_cols}", self.path, line)
+            hint = " (--comments passes over lines before a sentence that begin with '#')" if self.marked[0] else ""
+            raise DataError(f"{plural(found, 'column')}, but line {self.first_row} has {self.n_cols}{hint}", self.path, line)
         wanted = "the predicted label" if self.gold_column >= 0 else "a token, a gold and a predicted label" if self.words \
             else "a gold and a predicted label"
         raise DataError(f"{plural(found, 'column')}; expected at least {self.least}, the last of them {wanted}", self.path, line)

@@ -17,7 +17,7 @@ from typing import Any
 
 from crfkit.errors import DataError, OptionError
 from crfkit.text.faults import plural
-from crfkit.text.reading import Block, Layout, Source, conllu_names
+from crfkit.text.reading import Block, Layout, Marks, Source, conllu_names
 from crfkit.values import shown
 
 from .counting import Tally
@@ -72,7 +72,8 @@ class Outputs:
     A file is a path, '-' or an open binary file; gold and predicted labels are the last two columns. With format
     "crfsuite" the gold label is the first column, with "conllu" that of the name `label`. delimiter is a
     character or a regular expression; without it, columns end at tabs, or at blanks where a line has no tab.
-    segments counts words too, and lexicon tells which of them are known. keep makes `compare` possible.
+    segments counts words too, and lexicon tells which of them are known. keep makes `compare` possible. comments: lines
+    that begin with '#' and stand before a sentence are no tokens.
     """
 
     def __init__(
@@ -88,13 +89,14 @@ class Outputs:
         segments: bool = False,
         lexicon: Set[bytes] | None = None,
         keep: bool = False,
+        comments: bool = False,
     ):
         self.strict = strict
         self._names = _candidates(scheme, strict)
         if segments and scheme == "none":
             raise OptionError("words are found by the prefixes of labels, which scheme 'none' takes as they are")
         separator, pattern = _separator("\t" if format == "crfsuite" else delimiter)
-        self._tallies = []
+        self._tallies, self.marks = [], Marks()
         for entry in inputs:
             blocks = iter(Source(entry, allow_empty=True))
             first = next(blocks, None) or Block(b"")
@@ -108,11 +110,13 @@ class Outputs:
                 separator=separator,
                 path=_name(entry),
                 form=format,
+                comments=comments,
                 **_places(format, label, first),
             )
             for block in chain([first], blocks):
                 tally.feed(block.data if pattern is None else _resplit(block.data, pattern), block.first_line)
             tally.finish()
+            self.marks.add(*tally.marks)
             self._tallies.append(tally)
         if segments:
             for tally in self._tallies:

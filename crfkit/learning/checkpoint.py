@@ -78,7 +78,7 @@ class Checkpoint:
         self.every_passes, self.every_seconds = interval(run.checkpoint_every) or (1, 0.0)
         self.written = time.monotonic()
         own = {name: value for name, value in asdict(chosen).items() if name not in LIMITS}
-        own.update(features=run.features, min_freq=run.min_freq, patience=run.patience, seed=run.seed, select=run.select)
+        own.update(comments=run.comments, features=run.features, min_freq=run.min_freq, patience=run.patience, seed=run.seed, select=run.select)
         self.identity: dict[str, Any] = {"crfkit": __version__, "algorithm": algorithm, "options": own}
         self.file = self._opened(run.resume)
         modelfile.check_writable(self.path)

@@ -115,7 +115,7 @@ def read_corpus(
     builder: Any = None
     layout: Any = None
     attributes: dict[str | None, int] = {}
-    for rows, layout in parsed_blocks(train, run.format, run.label):
+    for rows, layout in parsed_blocks(train, run.format, run.label, comments=run.comments, warn=report.warn):
         if not rows.n_tokens:
             continue
         if builder is None:

@@ -43,10 +43,10 @@ def _listed(value: Any) -> Any:
 class DevSet:
     """Development data, and the tagger that scores weights on it after each pass."""
 
-    def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int):
+    def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int, comments: bool = False):
         data = listed(data)
         self.data = data if is_rows(data) else [_Held(entry) for entry in (data if isinstance(data, (list, tuple)) else [data])]
-        self.corpus, self.header, self.threads = corpus, header, threads
+        self.corpus, self.header, self.threads, self.comments = corpus, header, threads, comments
         self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
 
     def contents(self) -> Iterator[bytes]:
@@ -64,7 +64,7 @@ class DevSet:
             if isinstance(entry, _Held):
                 entry.seek(0)
         tagger = Tagger.of_parts(self.header, self.corpus.builder, self.corpus.layout, weights)
-        gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads)
+        gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads, comments=self.comments)
         scores = evaluate(gold, predicted, self.scheme)
         if not scores.tokens:
             raise DataError("no tokens in the development data")

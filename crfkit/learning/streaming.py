@@ -104,7 +104,7 @@ class Stream:
         from crfkit.features.builder import IndexBuilder
 
         size, held = self.options.window or WINDOW, 0
-        for rows, columns in parsed_blocks(train, self.run.format, self.run.label):
+        for rows, columns in parsed_blocks(train, self.run.format, self.run.label, comments=self.run.comments, warn=progress.warn):
             self.columns = columns
             if not rows.n_tokens:
                 continue

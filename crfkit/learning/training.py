@@ -69,7 +69,7 @@ class Training:
         progress.warn(value_warning(corpus.dataset.largest_value))
         check_memory(expected, options, run)
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
-        dev = None if run.dev is None else DevSet(run.dev, corpus, self._header(corpus, None), run.threads)
+        dev = None if run.dev is None else DevSet(run.dev, corpus, self._header(corpus, None), run.threads, run.comments)
         if self.checkpoint is not None:
             self.checkpoint.identify(corpus, initial, None if dev is None else dev.contents())
         passes = Passes(make_trainer(self.algorithm, corpus, options, run, initial), corpus, run, dev, self.checkpoint, progress, self.stop)

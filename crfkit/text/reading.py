@@ -39,6 +39,25 @@ class Layout:
     line: int | None = None
 
 
+@dataclass
+class Marks:
+    """Whether lines that begin with '#' became tokens: at the start of sentences, and inside."""
+
+    first: bool = False
+    inside: bool = False
+
+    def add(self, first: bool, inside: bool) -> None:
+        """Such tokens were found."""
+        self.first, self.inside = self.first or first, self.inside or inside
+
+    @property
+    def warning(self) -> str | None:
+        """What to say, if anything: '#' is a token in real text, but hardly ever at the start of sentences alone."""
+        if not self.first or self.inside:
+            return None
+        return "lines that begin with '#' became tokens, and all of them stand before a sentence: if they are comments, use --comments"
+
+
 @dataclass(frozen=True)
 class Block:
     """Whole sentences, and where they come from."""
@@ -49,6 +68,10 @@ class Block:
     skip: int = 0
     """Bytes of the header that names the columns, which stands before the rows of a first block."""
     layout: Layout = field(default_factory=Layout)
+    comments: bool = False
+    """Whether lines before a sentence that begin with '#' are no tokens."""
+    marks: Marks = field(default_factory=Marks)
+    """Of all blocks of a source: who parses this one adds to it."""
 
 
 class Source:
@@ -56,8 +79,7 @@ class Source:
 
     form is "columns", "conllu" or "crfsuite". All inputs must have the same columns; a header of names is kept
     from the first one alone. With allow_empty an input may be without tokens; with comments, lines before a sentence that
-    begin with '#' are no rows. Iterating again starts again,
-    which paths allow and streams do not.
+    begin with '#' are no rows. Iterating again starts again, which paths allow and streams do not.
     """
 
     def __init__(
@@ -75,6 +97,7 @@ class Source:
         self.allow_empty = allow_empty
         self.comments = comments
         self.block_size = block_size
+        self.marks = Marks()
 
     def __iter__(self) -> Iterator[Block]:
         layout = Layout(names=CONLLU if self.form == "conllu" else None)
@@ -100,7 +123,7 @@ class Source:
                 seen = row is not None
                 if row is not None:
                     layout = self._first_row(row[0] + line, row[1], path, layout)
-            yield Block(data, line, path, skip, layout)
+            yield Block(data, line, path, skip, layout, self.comments, self.marks)
             line += data.count(b"\n")
         if not seen and not self.allow_empty:
             raise DataError("no tokens: expected one token a line and a blank line after each sentence", path)

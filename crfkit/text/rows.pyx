@@ -112,9 +112,9 @@ def first_row(bytes data not None, form, int64_t skip, bint comments=False):
     """(lines before it, number of columns) of the first row after skip bytes of header, or None."""
     cdef const char* text = data
     cdef int64_t pos = skip, n = len(data), stop, next_line
-    comment = {"columns": b"#" if comments else b"", "conllu": b"#", "crfsuite": b"@"}[form]
+    aside = {"columns": b"", "conllu": b"#", "crfsuite": b"@"}[form] + b"#" * comments
     while pos < n:
-        if not blank_line(text, pos, n, &stop, &next_line) and text[pos:pos + 1] != comment:
+        if not blank_line(text, pos, n, &stop, &next_line) and text[pos:pos + 1] not in aside:
             columns = 1 if form == "crfsuite" else split(text, pos, stop, 0, NULL, NULL)
             return data.count(b"\n", 0, pos), columns
         pos = next_line
@@ -127,16 +127,14 @@ cdef class Rows:
     """The parsed form of one block after another; the room is used again.
 
     form: "columns", "conllu" or "crfsuite". label: the column whose cells must not be empty, -1 for the
-    last one, or None where the input need not have labels. comments: in columns too, lines before a sentence that
-    begin with '#' are no tokens.
+    last one, or None where the input need not have labels.
     """
 
-    def __cinit__(self, form="columns", label=None, *, bint comments=False):
+    def __cinit__(self, form="columns", label=None):
         if form not in FORMS:
             raise ValueError(f"unknown form of input '{form}'; expected one of {', '.join(FORMS)}")
         self.c.form = FORMS[form]
         self.label = LABEL_NONE if label is None else label
-        self.c.comments = form == "conllu" or (comments and form == "columns")
         self.reset()
 
     def __dealloc__(self):
@@ -168,7 +166,7 @@ cdef class Rows:
         self.lead = -1
         self.last_end = 0
         self.weight = 1
-        self.weighted = False
+        self.weighted = self.marked[0] = self.marked[1] = False
         return 0
 
     cdef int grow_tokens(self) except -1 nogil:
@@ -262,12 +260,11 @@ cdef class Rows:
         """A line that is not blank; 1 if there is a fault."""
         cdef int64_t t = self.c.n_tok
         cdef int kind = 1
-        cdef bint first
-        if self.c.text[start] == b"#" and self.c.form != FORM_CRFSUITE:
-            first = t == self.c.seq_ptr[self.c.n_seq]
-            if self.c.comments and (first or self.c.form == FORM_CONLLU):
+        cdef bint inside = t > self.c.seq_ptr[self.c.n_seq]
+        if self.c.text[start] == b"#":
+            if self.c.form == FORM_CONLLU or (self.c.comments and not inside):
                 return 0
-            self.marked[not first] = True
+            self.marked[inside] = True
         if self.c.form == FORM_CRFSUITE and self.c.text[start] == b"@":
             return self.add_weight(start, stop)
         if self.c.n_cols == 0:
@@ -396,11 +393,12 @@ cdef class Rows:
         cdef int64_t n = len(data), skip = block.skip
         cdef int32_t n_cols = block.layout.n_cols
         cdef int status
-        self.block = block
+        self.block, self.c.comments = block, block.comments
         with nogil:
             status = self.parse_text(text, n, skip, n_cols)
         if status:
             self.raise_fault(block)
+        block.marks.add(self.marked[0], self.marked[1])
 
     def fill(self, sentences, int32_t n_cols=0):
         """Take sentences that are cut into tokens, and these into cells (str), as if they had been read from
@@ -504,11 +502,6 @@ cdef class Rows:
         else:
             message = "expected one @weight line a sequence, and tokens after it"
         raise DataError(message, block.path, block.first_line + data.count(b"\n", 0, at))
-
-    @property
-    def comment_like(self):
-        """Whether lines of the blocks parsed so far began with '#', became tokens, and all stood before a sentence."""
-        return self.marked[0] and not self.marked[1]
 
     def __len__(self):
         """The number of sequences."""

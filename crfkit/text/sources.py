@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from crfkit.errors import DataError, OptionError
@@ -31,10 +31,12 @@ def is_rows(train: Any) -> bool:
     return isinstance(train, (list, tuple)) and bool(train) and not isinstance(train[0], (str, bytes, os.PathLike)) and not hasattr(train[0], "read")
 
 
-def parsed_blocks(data: Any, form: str, label: str | None, last: str | None = None, comments: bool = False) -> Iterable[tuple[Any, Any]]:
+def parsed_blocks(
+    data: Any, form: str, label: str | None, last: str | None = None, comments: bool = False, warn: Callable[[str | None], Any] | None = None
+) -> Iterable[tuple[Any, Any]]:
     """Rows of every block of the data, with the layout of its columns. The Rows are the same object each time. `last` is
     what stands in the last column where `label` does not say which is that of the labels; data with names may have it
-    elsewhere. comments: lines of a file before a sentence that begin with '#' are no rows."""
+    elsewhere. comments: lines of a file before a sentence that begin with '#' are no rows. warn: told in the end whether such lines should have been."""
     if is_rows(data):
         rows = Rows(form, LAST)
         if form == "crfsuite":
@@ -46,12 +48,15 @@ def parsed_blocks(data: Any, form: str, label: str | None, last: str | None = No
             yield rows, Layout(rows.n_columns)
         return
     parsed = None
-    for block in Source(data, form, comments=comments):
+    source = Source(data, form, comments=comments)
+    for block in source:
         if parsed is None:
             column = label_column(last if label is None and block.layout.names is not None else label, block.layout, form)
-            parsed = Rows(form, LAST if column is None else column, comments=comments)
+            parsed = Rows(form, LAST if column is None else column)
         parsed.parse(block)
         yield parsed, block.layout
+    if warn is not None:
+        warn(source.marks.warning)
 
 
 def label_column(label: str | None, layout: Any, form: str) -> int | None:

@@ -1,0 +1,109 @@
+"""`--comments`, and the warning where it is missing: lines that begin with '#' and stand before a sentence."""
+
+import io
+import warnings
+from pathlib import Path
+
+import pytest
+from commands import crfkit as command
+
+import crfkit
+from crfkit.errors import CrfkitWarning
+from crfkit.tagging import Tagger
+from crfkit.template.parsing import Template
+
+PLAIN = "Ada NNP B-PER\nsleeps VBZ O\n\nBob NNP B-PER\nruns VBZ O\n\n"
+MARKED = "# alone\n\n# text = 1\nAda NNP B-PER\nsleeps VBZ O\n\n# text = 2\nBob NNP B-PER\nruns VBZ O\n\n# end\n"
+ALIKE = PLAIN.replace("Ada", "# text 1\nAda").replace("Bob", "# text 2\nBob")  # with as many columns
+TOKEN = PLAIN.replace("sleeps VBZ", "# NN")
+WARNING = "stand before a sentence: if they are comments, use --comments"
+FEATURES = "U0:%x[0,0]\nU1:%x[-1,1]\nB\n"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path):
+    (tmp_path / "template").write_text(FEATURES)
+    for name, text in (("plain", PLAIN), ("marked", MARKED), ("alike", ALIKE), ("token", TOKEN)):
+        (tmp_path / name).write_text(text)
+    crfkit.learn("plain", "template", "sgd", passes=3).save("model")
+
+
+def learned(*arguments):
+    command("learn", "-q", "-a", "sgd", "--passes", 3, *arguments)
+    return Path(arguments[-1]).read_bytes()
+
+
+def test_learn_passes_over_them():
+    expected = Path("model").read_bytes()
+    assert learned("--comments", "template", "marked", "m") == learned("--comments", "template", "alike", "m") == expected
+    assert learned("--comments", "--dev", "marked", "template", "alike", "m") == learned("--dev", "plain", "template", "plain", "m")
+
+
+def test_a_stream_passes_over_them():
+    one = ("learn", "-q", "-a", "adf", "--passes", 1)
+    command(*one, "template", "-", "m", stdin=PLAIN.encode())
+    command(*one, "--comments", "template", "-", "n", stdin=MARKED.encode())
+    assert Path("m").read_bytes() == Path("n").read_bytes()
+
+
+def test_a_checkpoint_knows_of_them():
+    command("learn", "-q", "-a", "sgd", "--passes", 3, "--checkpoint", "c", "template", "alike", "m")
+    other = command("learn", "-q", "-a", "sgd", "--passes", 3, "--checkpoint", "c", "--resume", "--comments", "template", "alike", "m", code=1)
+    assert "--comments" in other.output
+
+
+def test_attribute_lines_may_have_them():
+    text = "# a\nX\tf\n\n# b\nY\tg\n\n"
+    marked = crfkit.learn(io.BytesIO(text.encode()), format="crfsuite", comments=True)
+    plain = crfkit.learn(io.BytesIO(text.replace("# a\n", "").replace("# b\n", "").encode()), format="crfsuite")
+    assert list(marked.features()) == list(plain.features())
+    assert Tagger(marked).tag_with_gold(io.BytesIO(text.encode()), comments=True)[0] == [["X"], ["Y"]]
+
+
+def test_eval_passes_over_them():
+    expected = command("eval", stdin=command("tag", "model", "plain").stdout_bytes).stdout
+    for name in ("marked", "alike"):
+        for layout in ((), ("-v", 1), ("-n", 2)):
+            tagged = command("tag", "--comments", *layout, "model", name).stdout_bytes
+            assert command("eval", "--comments", stdin=tagged).stdout == expected
+
+
+def test_layouts_of_crfpp_keep_them():
+    text = command("tag", "--comments", "-n", 2, "model", "marked").stdout
+    kept = [line for line in text.splitlines() if line.startswith("#") and not line[2].isdigit()]
+    assert kept == ["# alone"] + ["# text = 1"] * 2 + ["# text = 2"] * 2 + ["# end"]
+    assert text.startswith("# alone\n\n# 0 0.") and text.endswith("\n\n# end\n\n")
+    conllu = "# 1\n\n# 2\n1\ta\tA\n\n# 3\n"
+    crfkit.learn(io.BytesIO(b"# columns = id form upos\n1\ta\tA\n\n1\tb\tB\n\n"), Template.parse("U:%x[0,form]"), format="conllu", label="upos").save("c")
+    for option in ("-v1", "-n1"):
+        lines = command("tag", option, "c", stdin=b"# columns = id form upos\n" + conllu.encode()).stdout.splitlines()
+        assert [line for line in lines if line in conllu.splitlines()] == ["# 1", "", "# 2", "", "# 3", ""]
+
+
+@pytest.mark.parametrize("name", ["plain", "alike", "token"])
+def test_a_warning_where_every_such_line_stands_before_a_sentence(name):
+    wanted = [WARNING] if name == "alike" else []
+
+    def said(*arguments, **how):
+        return [WARNING for line in command(*arguments, **how).stderr.splitlines() if line.startswith("crfkit: warning: ") and line.endswith(WARNING)]
+
+    assert said("learn", "-a", "sgd", "template", name, "m") == said("tag", "model", name) == wanted
+    assert said("tag", "--threads", 3, "model", name) == wanted
+    assert said("eval", name) == said("eval", name, "plain") == wanted
+    assert said("learn", "-q", "-a", "sgd", "template", name, "m") == said("tag", "-q", "model", name) == []
+    assert said("learn", "-a", "sgd", "--comments", "template", name, "m") == said("tag", "--comments", "model", name) == []
+    assert said("eval", "--comments", name) == []
+
+
+def test_the_warning_in_python():
+    with pytest.warns(CrfkitWarning, match="if they are comments, use comments$"):
+        crfkit.learn("alike", "template", "sgd")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        crfkit.learn("alike", "template", "sgd", comments=True)
+        crfkit.learn("token", "template", "sgd")
+
+
+@pytest.mark.parametrize("arguments", [("learn", "template", "marked", "m"), ("tag", "model", "marked"), ("eval", "marked")])
+def test_other_numbers_of_columns_suggest_the_option(arguments):
+    assert "(--comments passes over lines before a sentence that begin with '#')" in command(*arguments, code=1).output
