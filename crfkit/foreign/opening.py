@@ -166,7 +166,7 @@ def _with_template(of: Parts, template: str | os.PathLike[str] | Template | None
         return of
     if of.template is not None:
         raise UnsupportedError("the model has a template already")
-    found = template if isinstance(template, Template) else Template.load(os.fspath(template))
+    found = Template.of(template)
     if found.column_names:
         raise OptionError("the template names columns; number them for a model that knows no names")
     if found.history_line is not None:

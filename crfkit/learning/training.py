@@ -24,7 +24,6 @@ from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 from crfkit.text.reading import open_file
 from crfkit.text.sources import listed
-from crfkit.values import shown
 
 from . import streaming
 from .checkpoint import Checkpoint
@@ -115,11 +114,7 @@ def _template(template: Any, form: str) -> Template | None:
         return None
     if template is None:
         raise OptionError(f"--format {form} needs a template")
-    if isinstance(template, Template):
-        return template
-    if not isinstance(template, (str, bytes, os.PathLike)):
-        raise OptionError(f"template: expected a path or a Template, found {shown(template)}")
-    return Template.load(os.fsdecode(template))
+    return Template.of(template)
 
 
 def _taken_over(model: Model, corpus: Corpus, progress: Progress) -> array.array:

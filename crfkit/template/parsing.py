@@ -12,12 +12,14 @@ the strings.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from crfkit.errors import FileError, TemplateError
+from crfkit.errors import FileError, OptionError, TemplateError
+from crfkit.values import shown
 
 from .macros import Line, Macro
 from .regex_syntax import compile_pattern
@@ -61,6 +63,7 @@ _KINDS = {"U": "U", "u": "U", "B": "B", "b": "B", "*": "UB", "T": "T"}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
 _NAME = re.compile(r"[^\W\d][^\s,\[\]\"]*")
 _ARGUMENT = re.compile(r'[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*([],])|([^][",]*)([],])')
+_TEXT = re.compile(r"\n|%[a-z]+\[|\A\Z")  # rather than a path
 _ANNOTATION = re.compile(r"[ \t]@[A-Za-z][\w-]*(?:=\S*)?[ \t]*\Z")
 
 
@@ -82,6 +85,8 @@ class Template:
         # Only \n ends a line, as in CRF++: str.splitlines would also split at U+2028 and the like.
         for number, line in enumerate(text.split("\n"), 1):
             line = line.removesuffix("\r")
+            if not line.isascii() and re.search("[\ud800-\udfff]", line):
+                raise TemplateError("expected characters that UTF-8 has: the line has half of a pair of UTF-16", _name(path), number)
             if line.strip(" \t") and not line.startswith("#"):
                 lines.append(_LineParser(line, number, path).parse())
         if not lines:
@@ -89,6 +94,19 @@ class Template:
             raise TemplateError(f"the template {what}; it needs a line that starts with U or B", _name(path))
         template = cls(tuple(lines), text, path)
         return template if columns is None else template.resolve(columns)
+
+    @classmethod
+    def of(cls, given: Any) -> Template:
+        """A template as programs give it: a Template, the path of a file, or the text itself.
+
+        A str that is no file is a text if it has a line end, or a macro such as `%x[`.
+        """
+        if isinstance(given, Template):
+            return given
+        if not isinstance(given, (str, bytes, os.PathLike)):
+            raise OptionError(f"template: expected a path, a text or a Template, found {shown(given)}")
+        name = os.fsdecode(given)
+        return cls.parse(name) if isinstance(given, str) and _TEXT.search(name) and not os.path.exists(name) else cls.load(name)
 
     @classmethod
     def load(cls, path: str) -> Template:

@@ -3,6 +3,7 @@
 import gzip
 import io
 from collections import Counter
+from pathlib import Path
 
 import numpy
 import pytest
@@ -152,8 +153,15 @@ def test_a_stop_request_ends_after_the_current_pass():
         ("absent", TEMPLATE, {}, FileError, "absent: cannot be read"),
         (ROWS, "absent", {}, FileError, "absent: cannot read the template"),
         ("a X\nb Y\n", TEMPLATE, {}, FileError, r"^'a X\\nb Y\\n': cannot be read"),
-        (ROWS, "U:%x[0,0]\n", {}, FileError, r"^'U:%x\[0,0\]\\n': not a file name; Template.parse makes a template of a text"),
-        (ROWS, 3, {}, OptionError, "template: expected a path or a Template, found 3"),
+        (ROWS, b"absent\n", {}, FileError, r"^'absent\\n': not a file name; Template.parse makes a template of a text"),
+        (ROWS, "U:%x[0,0]\nV\n", {}, TemplateError, "^template:2: a line starts with 'V'"),
+        (ROWS, "U:%z[0,0]", {}, TemplateError, "^template:1: "),
+        (ROWS, "\n", {}, TemplateError, "^template: the template is empty"),
+        (ROWS, "", {}, TemplateError, "^template: the template is empty"),
+        (ROWS, "U0:%x[0,0]\nU:\udc80", {}, TemplateError, "^template:2: expected characters that UTF-8 has"),
+        (ROWS, "B", {}, FileError, "^B: cannot read the template: No such file"),
+        (ROWS, Path("U:%x[0,0]"), {}, FileError, r"^U:%x\[0,0\]: cannot read the template"),
+        (ROWS, 3, {}, OptionError, "template: expected a path, a text or a Template, found 3"),
         (None, TEMPLATE, {}, DataError, "found NoneType, expected a path, paths, or sentences"),
         (["absent", 3], TEMPLATE, {}, FileError, "absent: cannot be read"),
         ([3], TEMPLATE, {}, DataError, "sentence 1: found int, expected a list of rows"),
@@ -188,3 +196,16 @@ def test_attribute_rows(tmp_path):
     model = learn(rows, format="crfsuite", dev=rows)
     assert model.to_bytes() == learn(path, format="crfsuite", dev=path).to_bytes()
     assert Tagger(model).tag_with_gold(rows)[0] == [["X:1", "Y"], ["Y"]]
+
+
+def test_a_template_may_be_its_text(tmp_path):
+    text = "U0:%x[0,0]\nU1:%x[-1,1]\nB\n"
+    (tmp_path / "template").write_text(text)
+    expected = learn(ROWS, "template", "sgd", passes=2)
+    for given in (text, text.replace("\n", "\r\n"), text[:-1], Template.parse(text)):
+        assert list(learn(ROWS, given, "sgd", passes=2).features()) == list(expected.features())
+    assert learn(ROWS, text, "sgd", passes=2).to_bytes() == expected.to_bytes()
+    one = learn(ROWS, "U:%x[0,0]", "sgd", passes=1)
+    assert one.template.text == "U:%x[0,0]"
+    (tmp_path / "U:%x[0,0]").write_text(text)  # what is a file is a path
+    assert learn(ROWS, "U:%x[0,0]", "sgd", passes=2).to_bytes() == expected.to_bytes()
