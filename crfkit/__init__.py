@@ -58,13 +58,15 @@ def load(path_or_bytes: Any, *, constraints: Source | None = None, verify: bool 
     return foreign.load(path_or_bytes, verify).tagger(constraints)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # type checkers know all names, and find those that are none
 
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
-    return value
+    def __getattr__(name):
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+        return value
 
 
 def __dir__() -> list[str]:

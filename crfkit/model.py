@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from crfkit.weights.layout import Layout
 
 # The label before that of a feature, or the two before it.
-Previous = str | tuple[str | None, str | None] | None
+Previous = str | tuple[str | int | None, str | int | None] | None
 
 LAYOUT_ARRAYS = {"u_ptr": "int64", "u_label": "uint16", "b_ptr": "int64", "b_prev": "uint16", "b_label": "uint16"}
 
@@ -139,10 +139,11 @@ class Model:
         """Every feature of a weight other than zero: (attribute, previous label or None, label, weight).
 
         Attribute None stands for the plain pair of labels. A feature with history has a pair for the previous label: the
-        labels of the token before the last one and of the last one, None for any and _B-1, _B-2 before the sentence.
+        labels of the token before the last one and of the last one. There None is any label; -1 and -2 stand one place and two
+        places before the sentence.
         """
         names = self._header["labels"]
-        history = [*names, *PADDINGS, None]  # for -1
+        history = [*names, -1, -2, None]  # None for 65535, which comes as -1
         for kind, attribute, previous, label, weight in self.layout.features(self.weights):
             text = None if kind == "T" else self._attribute_names[kind != "U"][attribute]
             if kind == "H":
@@ -190,7 +191,7 @@ class Model:
         for name, previous, label, weight in features:
             found = True
             if isinstance(previous, tuple):
-                before = " ".join(NO_LABEL if one is None else _escaped(one).replace(" ", "\\s") for one in previous)
+                before = " ".join(map(_earlier, previous))
             else:
                 before = NO_LABEL if previous is None else _escaped(previous)
             yield f"{ANY_ATTRIBUTE if name is None else _escaped(name)}\t{before}\t{_escaped(label)}\t{weight:.9g}\n"
@@ -211,6 +212,13 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 def _escaped(name: str) -> str:
     """An attribute or a label in a dump, in whose lines it can be mistaken for nothing else."""
     return "\\" + name if name in (ANY_ATTRIBUTE, NO_LABEL) else name.translate(_ESCAPES)
+
+
+def _earlier(label: str | int | None) -> str:
+    """One of two previous labels, in a dump."""
+    if isinstance(label, int):
+        return PADDINGS[-1 - label]
+    return NO_LABEL if label is None else "\\" + label if label in PADDINGS else _escaped(label).replace(" ", "\\s")
 
 
 def build(layout: Layout, weights: array.array, builder: Any, header: dict[str, Any]) -> Model:

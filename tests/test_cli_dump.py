@@ -115,12 +115,15 @@ def test_an_attribute_like_that_of_pairs():
 
 
 def test_previous_labels_of_history():
-    rows = [[["a", "X Y"], ["b", "#"], ["c", "Z\\"]]] * 3
+    rows = [[["a", "X Y"], ["b", "#"], ["c", "Z\\"], ["d", "_B-1"], ["e", "_B-2"], ["f", "#"]]] * 3
     trained = learn(rows, template=Template.parse("U:%x[0,0]\nU2:%y[-2]/%y[-1]"), algorithm="lookahead", passes=3)
     expected = [p for _, p, *_ in trained.features() if isinstance(p, tuple)]
     found = [line.split("\t")[1].split(" ") for line in trained.dump().splitlines() if " " in line.split("\t")[1]]
-    assert [tuple(None if p == "#" else unescaped(p) for p in pair) for pair in found] == expected
-    assert any("X\\sY" in pair for pair in found) and any("\\#" in pair for pair in found) and any("_B-1" in pair for pair in found)
+    meaning = {"#": None, "_B-1": -1, "_B-2": -2}
+    assert [tuple(meaning[p] if p in meaning else unescaped(p) for p in pair) for pair in found] == expected
+    assert {"X\\sY", "\\#", "_B-1", "_B-2", "\\_B-1", "\\_B-2"} <= {label for pair in found for label in pair}
+    again = learn(rows, template=trained.template, algorithm="lookahead", passes=1, average=False, margin=0, init=trained)
+    assert list(again.features()) == list(trained.features())  # no label is taken for what stands before the sentence
 
 
 def test_parts(model):

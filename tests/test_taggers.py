@@ -4,7 +4,6 @@ import copy
 import io
 import pickle
 import re
-from concurrent.futures import ThreadPoolExecutor
 from math import exp, fsum, inf, log
 
 import numpy
@@ -13,7 +12,6 @@ from models import SMALL, model, names, problem, sentences, short
 
 from crfkit.decode.printing import Printer
 from crfkit.errors import DataError, FileError, OptionError, UnsupportedError
-from crfkit.features.names import Names
 from crfkit.model import Model
 from crfkit.tagging import Tagger
 from crfkit.text.reading import Source
@@ -193,15 +191,6 @@ def test_numbers_of_other_kinds_are_numbers():
     assert tagger.tag_many([rows], numpy.int64(2)) == [tagger.tag(rows)]
     with pytest.raises(OptionError, match=r"^threads: expected a whole number of at least 0, found 2\.0$"):
         tagger.tag_many([rows], 2.0)
-
-
-def test_threads_may_dump_one_model_at_once():
-    """Each builds the names of features in memory of its own."""
-    trained = model("chunking")
-    names_of = Names(trained.index, False)
-    expected = list(names_of)
-    with ThreadPoolExecutor(4) as pool:
-        assert all(found == expected for found in pool.map(lambda _: list(names_of), range(8)))
 
 
 @pytest.mark.parametrize("verbose", [0, 1])

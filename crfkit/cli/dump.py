@@ -30,11 +30,12 @@ def dump_command(model: str, header: bool, labels: bool, template: bool, top: in
     """Print the weights of MODEL that are not zero, or other parts of it.
 
     A line has four columns between tabs: the attribute (* for plain label pairs), the previous label (# where the
-    weight does not depend on it), the label, and the weight, with all its digits. Features that see two labels back
-    have both for the previous label, with a blank between them; _B-1 and _B-2 stand before the sentence.
+    weight does not depend on it), the label, and the weight with all its digits. A feature that sees two labels back
+    has both as its previous label, with a blank between. _B-1 and _B-2 are places before the sentence.
 
-    Backslashes keep lines whole: \\t is a tab in an attribute, \\n and \\r are line ends, \\\\ is a backslash, \\s a
-    blank in one of two previous labels. An attribute * is written \\*, a label # is written \\#.
+    Backslashes keep lines whole: \\t is a tab in an attribute, \\n and \\r are line ends, \\\\ is a backslash. \\s is a
+    blank in one of two previous labels. An attribute * is written \\*, a label # is written \\#, and a label _B-1 among two
+    is written \\_B-1.
     """
     if sum((header, labels, template, top is not None or attribute is not None)) > 1:
         raise click.UsageError("--header, --labels, --template and weights are different things to show; choose one")

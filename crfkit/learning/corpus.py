@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from crfkit.errors import DataError, TemplateError
 from crfkit.template.parsing import Template
 from crfkit.text.sources import label_column, parsed_blocks
-from crfkit.weights.history import PADDINGS
 
 from .progress import Progress
 
@@ -48,7 +47,7 @@ class Corpus:
             {name: number for number, name in enumerate(self.attributes(bigram))} for bigram in (False, True)
         ]
         weights = array.array("f", bytes(4 * self.layout.n_cells))
-        history = {**own_labels, PADDINGS[0]: len(own_labels), PADDINGS[1]: len(own_labels) + 1, None: -1}
+        history: dict[str | int | None, int] = {**own_labels, -1: len(own_labels), -2: len(own_labels) + 1, None: -1}
         for attribute, previous, label, weight in model.features():
             seen = previous if isinstance(previous, tuple) else (previous,)
             if label not in own_labels or not all(name in history for name in seen):

@@ -61,8 +61,8 @@ class Oracle:
         """What a label adds after those done, in the order in which they were given."""
         k = len(done)
         t = len(rows) - 1 - k if self.backward else k
-        last = done[k - 1] if k else "_B-1"
-        pair = (done[k - 2] if k > 1 else f"_B-{2 - k}", last)
+        last = done[k - 1] if k else -1
+        pair = (done[k - 2] if k > 1 else k - 2, last)
         total = 0.0
         for line, plain in self.lines:
             text = expand(plain, rows, t)

@@ -1,0 +1,74 @@
+"""What a stranger's type checker says of a program with crfkit: nothing where the program is right, and something where it is not."""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import crfkit
+
+PROGRAM = '''
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy
+
+import crfkit
+from crfkit import CrfkitError, Model, Tagger, Template
+from crfkit.evaluation.evaluate import Outputs
+
+rows = [["the", "DT", "O"], ["cat", "NN", "B"]]
+model: Model = crfkit.learn([rows], template="U:%x[0,0]", algorithm="sgd", passes=2, comments=True)
+crfkit.learn(Path("train"), Path("template"), log=io.StringIO(), progress=True, stop=lambda: False, init=model)
+crfkit.learn([[({"w": 1.0}, "A"), (["x", ("y", 2.0)], "B")]], format="crfsuite")
+models: Iterator[Model] = crfkit.learn_path(["a", "b"], Template.parse("B"), path=[3, 1])
+tagger: Tagger = crfkit.load("m", constraints="bio")
+crfkit.load(b"", constraints=[("B", "I")])
+labels: list[str] = tagger.tag(rows)
+tagger.tag(numpy.array(rows))
+tagger.tag([numpy.array(["a", "b"])], allowed=[None])
+tagger.tag((row for row in rows), allowed=["B", ["B", "O"]])
+tagger.tag([{"w": 1.0}, {"w": True}])
+tagger.tag([("the", "DT")], posterior=True)
+several: list[list[str]] = tagger.tag_many(rows for _ in range(3))
+best: list[tuple[float, list[str]]] = tagger.nbest(rows, 3, log=True)
+array: numpy.ndarray = tagger.marginals(rows)
+named: list[dict[str, float]] = tagger.marginals(rows, named=True)
+p: float = tagger.log_probability(rows, labels) + tagger.log_z(rows) + tagger.probability(rows, ("O", "B"))
+text: str = model.dump(top=3)
+model.dump("file")
+model.dump(io.StringIO())
+size: int = model.save(io.BytesIO()) + model.save(Path("m"))
+f1: float = crfkit.evaluate([labels], [labels], "bio").f1
+outputs = Outputs(["a"], comments=True)
+try:
+    model.tagger()
+except CrfkitError as error:
+    message: str = error.message
+
+tagger.tag("a sentence")  # type: ignore[arg-type]
+tagger.tag(["a"])  # type: ignore[list-item]
+tagger.tag([3])  # type: ignore[list-item]
+tagger.tag_many(3)  # type: ignore[arg-type]
+tagger.nbest(rows, "3")  # type: ignore[arg-type]
+crfkit.learn([rows], 3)  # type: ignore[arg-type]
+crfkit.learn([rows], "B", progress=3)  # type: ignore[arg-type]
+nothing: str = model.dump("file")  # type: ignore[assignment]
+crfkit.evaluate([labels], [labels], 3)  # type: ignore[arg-type]
+crfkit.lern  # type: ignore[attr-defined]
+'''
+
+
+@pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed")
+def test_a_program_type_checks(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    home = Path(crfkit.__file__).parents[1]
+    options = ["--strict", "--follow-imports=silent", "--config-file=", f"--cache-dir={tmp_path / 'cache'}", f"--python-executable={sys.executable}"]
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, "program.py"], cwd=tmp_path, env={**os.environ, "MYPYPATH": str(home)}, capture_output=True, text=True
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
