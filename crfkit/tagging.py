@@ -50,7 +50,7 @@ Row = Collection[Any] | Iterator[Any]
 Sentence = Collection[Row] | Iterator[Row]
 Labels = Collection[str] | Iterator[str]
 Allowed = Collection[str | Labels | None] | Iterator[str | Labels | None]
-Question = Callable[[Scratch | None, Rows], R]
+Question = Callable[[Scratch], R]
 
 SENTENCES_AT_ONCE = 64
 
@@ -160,7 +160,7 @@ class Tagger:
         there are constraints, those of the greatest sum of them."""
         if posterior:
             self.need_probabilities("posterior=True")
-        return self._one(rows, allowed, lambda scratch, parsed: [] if scratch is None else scratch.best_labels(parsed, posterior))
+        return self._one(rows, allowed, _by_marginals if posterior else Scratch.best_labels)
 
     def nbest(self, rows: Sentence, n: int, *, allowed: Allowed | None = None, log: bool = False) -> list[tuple[float, list[str]]]:
         """The n best sequences of labels with their probabilities, best first; fewer if there are no more.
@@ -184,11 +184,9 @@ class Tagger:
         self.need_probabilities("edge_marginals")
         width = len(self._header["labels"])
 
-        def answer(scratch: Scratch | None, parsed: Rows) -> numpy.ndarray:
-            array = numpy.empty((0 if scratch is None else scratch.length - 1, width, width))
-            if scratch is not None and scratch.length > 1:
-                scratch.log_z(parsed)
-                scratch.fill_edges(array)
+        def answer(scratch: Scratch) -> numpy.ndarray:
+            array = numpy.empty((max(scratch.length - 1, 0), width, width))
+            scratch.fill_edges(array)
             return array
 
         return self._one(rows, allowed, answer)
@@ -201,20 +199,16 @@ class Tagger:
     def log_probability(self, rows: Sentence, labels: Labels, *, allowed: Allowed | None = None) -> float:
         """The natural logarithm of the probability of a sequence of labels; -inf if it is impossible."""
         self.need_probabilities("log_probability")
-        rows = _listed(rows, "a sentence")
-        ids = self._ids(rows, labels)
-        return self._one(rows, allowed, lambda scratch, parsed: 0.0 if scratch is None else scratch.score_of(ids) - scratch.log_z(parsed))
+        return self._one(rows, allowed, lambda scratch: scratch.score_of(self._ids(scratch, labels)) - scratch.log_z())
 
     def log_z(self, rows: Sentence, *, allowed: Allowed | None = None) -> float:
         """The natural logarithm of the sum of exp(score) over all sequences of labels: log_probability is score - log_z."""
         self.need_probabilities("log_z")
-        return self._one(rows, allowed, lambda scratch, parsed: 0.0 if scratch is None else scratch.log_z(parsed))
+        return self._one(rows, allowed, Scratch.log_z)
 
     def score(self, rows: Sentence, labels: Labels) -> float:
         """The score of a sequence of labels: the sum of the weights of its features; -inf if it is forbidden."""
-        rows = _listed(rows, "a sentence")
-        ids = self._ids(rows, labels)
-        return self._one(rows, None, lambda scratch, _: 0.0 if scratch is None else scratch.score_of(ids))
+        return self._one(rows, None, lambda scratch: scratch.score_of(self._ids(scratch, labels)))
 
     # Many sentences, on threads (0: one for each processor)
 
@@ -223,9 +217,8 @@ class Tagger:
         threads = threads_of(threads)
         if posterior:
             self.need_probabilities("posterior=True")
-        rows, places = self._parsed_all(sentences)
-        labels = self._labels_of(rows, self._key(rows.n_columns, None), threads, posterior)
-        return [[] if place is None else labels[place] for place in places]
+        rows = self._parsed(sentences)
+        return self._labels_of(rows, self._key(rows.n_columns, None), threads, posterior)
 
     def nbest_many(self, sentences: Iterable[Sentence], n: int, threads: int = 0, *, log: bool = False) -> list[list[tuple[float, list[str]]]]:
         """The n best sequences of labels of each sentence, as of `nbest`."""
@@ -279,56 +272,57 @@ class Tagger:
             raise OptionError(f"n: expected a whole number of at least 1, found {shown(n) if isinstance(n, int) else repr(n)}")
         self.need_probabilities("nbest")
 
-        def answer(scratch: Scratch | None, parsed: Rows) -> list[tuple[float, list[str]]]:
-            if scratch is None:
-                return [(0.0 if log else 1.0, [])]
-            paths = scratch.best_paths(parsed, n)
-            log_z = scratch.log_z(parsed)
+        def answer(scratch: Scratch) -> list[tuple[float, list[str]]]:
+            paths = scratch.best_paths(n)
+            log_z = scratch.log_z()
             return [(score - log_z if log else exp(score - log_z), labels) for score, labels in paths]
 
         return answer
 
     def _nodes(self, named: bool) -> Question[Any]:
         """The marginals of labels."""
+        self.need_probabilities("marginals")
+        if named:
+            return Scratch.marginals
         import numpy
 
-        self.need_probabilities("marginals")
-        names = self._header["labels"]
+        width = len(self._header["labels"])
 
-        def answer(scratch: Scratch | None, parsed: Rows) -> Any:
-            array = numpy.empty((0 if scratch is None else scratch.length, len(names)))
-            if scratch is not None:
-                scratch.log_z(parsed)
-                scratch.fill_nodes(array)
-            return [dict(zip(names, row, strict=True)) for row in array.tolist()] if named else array
+        def answer(scratch: Scratch) -> numpy.ndarray:
+            array = numpy.empty((scratch.length, width))
+            scratch.fill_nodes(array)
+            return array
 
         return answer
 
     def _one(self, rows: Sentence, allowed: Allowed | None, question: Question[R]) -> R:
         """The answer for one sentence."""
-        rows = _listed(rows, "a sentence")
-        mask = None if allowed is None else self._mask(allowed, len(rows))
-        parsed = self._parsed([rows])
-        if not rows:
-            return question(None, parsed)
-        with self._scratch(self._key(parsed.n_columns, None)) as scratch:
-            scratch.take(parsed, 0, mask)
-            return question(scratch, parsed)
+        free = self._scratches[None]
+        try:
+            scratch = free.pop()
+        except IndexError:
+            scratch = scratch_of(self)
+        try:
+            if not scratch.read(rows, self._needs):
+                self._key(scratch.n_columns, None)
+            if allowed is not None:
+                scratch.restrict(self._mask(allowed, scratch.length))
+            return question(scratch)
+        finally:
+            free.append(scratch)
 
     def _each(self, sentences: Iterable[Sentence], threads: int, question: Question[R]) -> list[R]:
         """The answers for several."""
         threads = threads_of(threads)
-        parsed, places = self._parsed_all(sentences)
+        parsed = self._parsed(sentences)
         key = self._key(parsed.n_columns, None)
 
-        def work(place: int | None) -> R:
-            if place is None:
-                return question(None, parsed)
+        def work(place: int) -> R:
             with self._scratch(key) as scratch:
                 scratch.take(parsed, place)
-                return question(scratch, parsed)
+                return question(scratch)
 
-        return list(in_order(work, places, threads))
+        return list(in_order(work, range(len(parsed)), threads))
 
     # Inside
 
@@ -339,25 +333,20 @@ class Tagger:
         try:
             scratch = free.pop()
         except IndexError:
-            scratch = Scratch(self._decoders[key])
+            scratch = scratch_of(self, key)
         try:
             yield scratch
         finally:
             free.append(scratch)
 
-    def _parsed(self, sentences: list[list[Any]]) -> Rows:
-        rows = Rows(self._header["format"])
+    def _parsed(self, sentences: Iterable[Sentence]) -> Rows:
+        """Sentences, parsed together, so that an error says which of them it is."""
+        rows, given = Rows(self._header["format"]), _listed(sentences, "sentences")
         if self._header["format"] == "crfsuite":
-            fill_items(rows, sentences)
+            fill_items(rows, given)
         else:
-            rows.fill(sentences)
+            rows.fill(given)
         return rows
-
-    def _parsed_all(self, sentences: Iterable[Sentence]) -> tuple[Rows, list[int | None]]:
-        """Sentences, parsed together, so that an error says which of them it is; and the place of each, None for an empty
-        one."""
-        given = [_listed(sentence, "a sentence") for sentence in _listed(sentences, "sentences")]
-        return self._parsed(given), [place if sentence else None for place, sentence in enumerate(given)]
 
     def _labels_of(self, rows: Rows, key: tuple[int, ...] | None, threads: int, posterior: bool = False) -> list[list[str]]:
         def work(first: int) -> list[list[str]]:
@@ -403,10 +392,10 @@ class Tagger:
             self._decoders[key] = self._decoders[None].with_columns(key)
         return key
 
-    def _ids(self, rows: list[Any], labels: Labels) -> list[int]:
+    def _ids(self, scratch: Scratch, labels: Labels) -> list[int]:
         found = _listed(labels, "labels")
-        if len(found) != len(rows):
-            raise DataError(f"found {len(found)} labels, expected {len(rows)}: one for each row")
+        if len(found) != scratch.length:
+            raise DataError(f"found {len(found)} labels, expected {scratch.length}: one for each row")
         return self._decoders[None].label_ids(found)
 
     def _mask(self, allowed: Allowed, n: int) -> bytes:
@@ -433,6 +422,15 @@ def _again(cls: type[Tagger], model: Any, constraints: Constraints | None) -> Ta
     tagger = cls.__new__(cls)
     Tagger.__init__(tagger, model, constraints)
     return tagger
+
+
+def scratch_of(tagger: Tagger, key: tuple[int, ...] | None = None) -> Scratch:
+    """A new scratch, for who asks several questions about one sentence. It serves one thread at a time."""
+    return Scratch(tagger._decoders[key], tagger._header["format"])
+
+
+def _by_marginals(scratch: Scratch) -> list[str]:
+    return scratch.best_labels(True)
 
 
 def _listed(found: Any, expected: str) -> list[Any]:

@@ -41,13 +41,36 @@ cdef inline void sort_few(int32_t* id, int64_t n) noexcept nogil:
             id[i] = id[i - 1]
 
 
+cdef inline void sort_few_with(int32_t* id, float* value, int64_t n) noexcept nogil:
+    """The same where values go along: of equal ids, the first stays first."""
+    cdef int32_t[FEW] key
+    cdef int32_t[FEW] rank
+    cdef float[FEW] its_value
+    cdef int32_t i, j, x
+    cdef int32_t padded = <int32_t>((n + 7) & ~7)
+    for i in range(padded):
+        key[i] = id[i] if i < n else 0
+        its_value[i] = value[i] if i < n else 0
+        rank[i] = 0
+    for j in range(<int32_t>n):
+        x = key[j]
+        for i in range(padded):
+            rank[i] += (x < key[i]) | ((x == key[i]) & (j < i))
+    for i in range(<int32_t>n):
+        id[rank[i]] = key[i]
+        value[rank[i]] = its_value[i]
+
+
 cdef void sort_ids(int32_t* id, float* value, int64_t n) noexcept nogil:
     """Sort the attributes of a token, and their values (or NULL) with them, ascending."""
     cdef int64_t gap = 1, i, j
     cdef int32_t moved
     cdef float its_value = 0
-    if value == NULL and n <= FEW:
-        sort_few(id, n)
+    if n <= FEW:
+        if value == NULL:
+            sort_few(id, n)
+        else:
+            sort_few_with(id, value, n)
         return
     while gap * 9 < n * 4:
         gap = gap * 9 // 4 + 1

@@ -54,7 +54,10 @@ cdef class Scratch:
     cdef BufferC labels                 # uint16 of the tokens of a block
     cdef BufferC flags                  # uint8 [L]
     cdef double path_score              # of the labels found last
-    cdef int64_t taken                  # which sentence of its rows was taken
+    cdef Rows own                       # the sentence that was read
+    cdef Rows source                    # the rows of the sentence looked at, and
+    cdef int64_t taken                  # which of them it is
+    cdef bint expected                  # its marginals are known
 
     cdef int score(self, Rows rows, int64_t s) except -1 nogil
     cdef int allow(self, Rows rows, int64_t s) except -1 nogil
@@ -68,5 +71,7 @@ cdef class Scratch:
     cdef int impossible(self, Rows rows, int64_t s) except -1 nogil
     cdef int unknown_label(self, Rows rows, int64_t token, const char* s, int64_t n) except -1 nogil
     cdef int check_scores(self) except -1 nogil
+    cdef int look_at(self, Rows rows, int64_t sentence) except -1
+    cdef int expect_once(self) except -1
     cdef list as_text(self, const uint16_t* labels, int64_t n)
     cdef uint16_t* room(self, int64_t n) except NULL nogil

@@ -10,7 +10,8 @@ from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport uint8_t, uintptr_t
 from libc.string cimport memchr, memcpy, memset
 
-from crfkit.text.rows cimport FORM_CONLLU, rows_label
+from crfkit.text.items cimport fill_sentence
+from crfkit.text.rows cimport FORM_CONLLU, FORM_CRFSUITE, Rows, rows_label
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport Lattice, lattice_allow, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_fits
@@ -108,12 +109,14 @@ cdef class Decoder:
 cdef class Scratch:
     """What one thread needs to decode. It grows with the longest sentence and the largest block.
 
-    The methods for Python look at one sentence: `take` it, then ask. Only `fill_...` have to wait for `log_z`.
+    The methods for Python look at one sentence: `take` it from parsed rows, or `read` it from Python, in the `form` of
+    the model; then ask. What forward and backward give is kept for further questions.
     """
 
-    def __init__(self, Decoder decoder not None):
+    def __init__(self, Decoder decoder not None, str form="columns"):
         if self.decoder is not None:
             raise TypeError("a Scratch is set up once")
+        self.own = Rows(form)
         self.extractor, self.lattice, self.search = Extractor(decoder.index, decoder.columns), Lattice(decoder.layout.c.L), NBest()
         lattice_load_weights(&self.lattice.c, &decoder.layout.c, decoder.w, 1.0)
         if not all_numbers(self.lattice.c.shared.score, decoder.layout.c.L, &self.lattice.c):
@@ -335,53 +338,84 @@ cdef class Scratch:
         return [self.as_text(labels + (rows.c.seq_ptr[s] - rows.c.seq_ptr[first]),
                              rows.c.seq_ptr[s + 1] - rows.c.seq_ptr[s]) for s in range(first, last)]
 
-    def take(self, Rows rows not None, int64_t sentence, allowed=None):
-        """Score a sentence of the rows. `allowed` has flags[T*L] of the labels that are possible."""
-        cdef const uint8_t[::1] mask
+    def read(self, sentence, int32_t columns=0):
+        """Score a sentence given as a list of rows, or of items. False if its rows have fewer columns than that."""
+        self.source, self.lattice.c.T = None, 0
+        if self.own.c.form == FORM_CRFSUITE:
+            fill_sentence(self.own, sentence)
+        else:
+            self.own.fill((sentence,))
+            if self.own.c.n_tok and self.own.c.n_cols < columns:
+                return False
+        self.look_at(self.own, 0)
+        return True
+
+    def take(self, Rows rows not None, int64_t sentence):
+        """Score a sentence of the rows, which may be empty."""
         if not 0 <= sentence < rows.c.n_seq:
             raise IndexError(f"sentence {sentence} of {rows.c.n_seq}")
-        self.taken = sentence
-        with nogil:
-            self.score(rows, sentence)
-        if allowed is not None:
-            mask = allowed
-            if mask.shape[0] != <int64_t>self.lattice.c.T * self.lattice.c.L:
-                raise ValueError("flags of another sentence")
-            if self.decoder.backward:
-                turned = bytearray()
-                for t in range(self.lattice.c.T - 1, -1, -1):
-                    turned += allowed[t * self.lattice.c.L : (t + 1) * self.lattice.c.L]
-                mask = turned
+        self.look_at(rows, sentence)
+
+    cdef int look_at(self, Rows rows, int64_t sentence) except -1:
+        self.source, self.taken, self.expected = None, sentence, False
+        self.lattice.c.T = 0
+        if rows.c.seq_ptr[sentence + 1] > rows.c.seq_ptr[sentence]:
+            with nogil:
+                self.score(rows, sentence)
+                self.room(self.lattice.c.T)
+        self.source = rows
+        return 0
+
+    def restrict(self, allowed):
+        """Only the labels whose flags [T*L] are set stay possible for the sentence."""
+        cdef int64_t t, L = self.lattice.c.L
+        cdef const uint8_t[::1] mask = allowed
+        if mask.shape[0] != self.lattice.c.T * L:
+            raise ValueError("flags of another sentence")
+        if self.decoder.backward:
+            mask = b"".join([allowed[t * L : (t + 1) * L] for t in range(self.lattice.c.T - 1, -1, -1)])
+        if self.lattice.c.T:
             lattice_allow(&self.lattice.c, &mask[0])
-        self.room(self.lattice.c.T)
+        self.expected = False
 
     @property
     def length(self):
-        """Tokens of the sentence taken."""
+        """Tokens of the sentence."""
         return self.lattice.c.T
 
-    def best_labels(self, Rows rows not None, bint posterior):
-        """The labels of the sentence taken, by the best path or by marginals."""
+    @property
+    def n_columns(self):
+        """Columns of the sentence that was read last."""
+        return self.own.c.n_cols
+
+    def best_labels(self, bint posterior=False):
+        """The labels of the sentence, by the best path or by marginals."""
         cdef uint16_t* labels = <uint16_t*>self.labels.data
+        if self.lattice.c.T == 0:
+            return []
         with nogil:
             if posterior:
-                self.expect(rows, self.taken)
-                self.vote(rows, self.taken, labels)
+                self.expect(self.source, self.taken)
+                self.vote(self.source, self.taken, labels)
             else:
-                self.find_path(rows, self.taken, labels)
+                self.find_path(self.source, self.taken, labels)
+        self.expected = posterior
         return self.as_text(labels, self.lattice.c.T)
 
-    def best_paths(self, Rows rows not None, int n):
-        """The n best paths of the sentence taken: (score, labels)."""
+    def best_paths(self, int n):
+        """The n best paths of the sentence: (score, labels)."""
         cdef int64_t k
+        if self.lattice.c.T == 0:
+            return [(0.0, [])]
+        self.expected = False
         with nogil:
             if search_nbest(self.search, &self.lattice.c, n, 0.0, 1.0) == 0:
-                self.impossible(rows, self.taken)
+                self.impossible(self.source, self.taken)
         return [(self.search.scores[k], self.as_text(self.search.labels + k * self.lattice.c.T, self.lattice.c.T))
                 for k in range(self.search.found)]
 
     def score_of(self, labels):
-        """The score of the labels (numbers) of the sentence taken."""
+        """The score of the labels (numbers) of the sentence."""
         cdef int64_t t
         cdef uint16_t* path = <uint16_t*>self.labels.data
         labels = tuple(labels)
@@ -391,6 +425,8 @@ cdef class Scratch:
             if not 0 <= labels[t] < self.lattice.c.L:
                 raise ValueError(f"label {labels[t]}")
             path[t] = labels[t]
+        if self.lattice.c.T == 0:
+            return 0.0
         if self.decoder.depth >= 0:
             if self.decoder.backward:
                 reverse(path, self.lattice.c.T)
@@ -398,28 +434,61 @@ cdef class Scratch:
             return self.history.path_score(path)
         return lattice_path_score(&self.lattice.c, path)
 
-    def log_z(self, Rows rows not None):
-        """Forward and backward over the sentence taken; the logarithm of the sum over all paths."""
-        with nogil:
-            self.expect(rows, self.taken)
+    def log_z(self):
+        """The logarithm of the sum over all paths of the sentence."""
+        if self.lattice.c.T == 0:
+            return 0.0
+        self.expect_once()
         return self.lattice.c.logz
 
+    cdef int expect_once(self) except -1:
+        """Forward and backward, unless that has been done."""
+        if not self.expected:
+            with nogil:
+                self.expect(self.source, self.taken)
+            self.expected = True
+        return 0
+
+    def marginal(self, int64_t t, int64_t j):
+        """The probability of label j at position t."""
+        if not (0 <= t < self.lattice.c.T and 0 <= j < self.lattice.c.L):
+            raise IndexError(f"label {j} at position {t}")
+        self.expect_once()
+        return self.lattice.c.node[t * self.lattice.c.P + j]
+
+    def marginals(self):
+        """The probability of each label at each position, as dicts."""
+        cdef int64_t t, j
+        cdef dict row
+        found = []
+        for t in range(self.lattice.c.T):
+            self.expect_once()
+            row = {}
+            for j in range(self.lattice.c.L):
+                row[self.decoder.labels[j]] = self.lattice.c.node[t * self.lattice.c.P + j]
+            found.append(row)
+        return found
+
     def fill_nodes(self, double[:, ::1] out not None):
-        """After log_z: marginals [T][L] of labels."""
+        """Marginals [T][L] of labels."""
         cdef LatticeC* lat = &self.lattice.c
         cdef int64_t t
         if out.shape[0] != lat.T or out.shape[1] != lat.L:
             raise ValueError("an array of another shape")
         for t in range(lat.T):
+            self.expect_once()
             memcpy(&out[t, 0], lat.node + t * lat.P, lat.L * sizeof(double))
 
     def fill_edges(self, double[:, :, ::1] out not None):
-        """After log_z: marginals [T-1][L][L] of neighbouring labels."""
+        """Marginals [T-1][L][L] of neighbouring labels."""
         cdef LatticeC* lat = &self.lattice.c
         cdef int32_t t, i, j
-        if out.shape[0] != lat.T - 1 or out.shape[1] != lat.L or out.shape[2] != lat.L:
+        if out.shape[0] != max(lat.T - 1, 0) or out.shape[1] != lat.L or out.shape[2] != lat.L:
             raise ValueError("an array of another shape")
-        cdef double* cell = &out[0, 0, 0] if lat.T > 1 else NULL
+        if lat.T < 2:
+            return
+        cdef double* cell = &out[0, 0, 0]
+        self.expect_once()
         with nogil:
             for t in range(1, lat.T):
                 for i in range(lat.L):

@@ -1,7 +1,7 @@
 """Strings numbered in order of first occurrence; see strings.pyx."""
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
 from crfkit.memory cimport Arena, BufferC
 
@@ -46,6 +46,37 @@ cdef inline uint64_t string_hash(const char* s, int64_t n) noexcept nogil:
     return h ^ (h >> 29)
 
 
+cdef inline bint same_bytes(const char* a, const char* b, int64_t n) noexcept nogil:
+    """memcmp, of short strings without a call."""
+    cdef uint64_t x, y
+    cdef uint32_t p, q
+    if n >= 8:
+        while n > 8:
+            memcpy(&x, a, 8)
+            memcpy(&y, b, 8)
+            if x != y:
+                return False
+            a += 8
+            b += 8
+            n -= 8
+        memcpy(&x, a + n - 8, 8)
+        memcpy(&y, b + n - 8, 8)
+        return x == y
+    if n >= 4:
+        memcpy(&p, a, 4)
+        memcpy(&q, b, 4)
+        if p != q:
+            return False
+        memcpy(&p, a + n - 4, 4)
+        memcpy(&q, b + n - 4, 4)
+        return p == q
+    while n > 0 and a[0] == b[0]:
+        a += 1
+        b += 1
+        n -= 1
+    return n <= 0
+
+
 cdef inline int32_t strings_find(const StringTableC* t, const char* s, int64_t n, uint64_t h) noexcept nogil:
     """The id of a string whose hash is h, or -1. Bounds are checked on a mapped table too: a file is never trusted."""
     cdef uint64_t at = h & t.mask
@@ -60,7 +91,7 @@ cdef inline int32_t strings_find(const StringTableC* t, const char* s, int64_t n
             if i < t.n:
                 start = t.offset[i]
                 if (start >= 0 and start <= t.n_bytes - n and t.offset[i + 1] - start == n
-                        and memcmp(t.arena + start, s, <size_t>n) == 0):
+                        and same_bytes(t.arena + start, s, n)):
                     return <int32_t>i
         at = (at + 1) & t.mask
     return -1

@@ -16,6 +16,7 @@ cdef class Workspace(Arena):
     cdef BufferC values                 # int32 [views][T + 2 padding]
     cdef BufferC grams                  # int32 [nodes][T + 2 padding]
     cdef BufferC value_at, gram_at      # int32* of each view, each node: its values at position 0
+    cdef BufferC items                  # int32 [attributes that the rows name]
     cdef BufferC text, line             # a transformed cell, an expanded line
 
 

@@ -12,10 +12,11 @@ unless it has to identify an attribute (see plan.py).
 What differs between the two is decided by a type, `Aim`, when this file is compiled.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from crfkit.data.dataset cimport Dataset, sort_ids
+from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.memory cimport Arena, arena_reserve
 from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, rows_attr, rows_cell
 from .cells cimport FLAGGED, NONE, UNKNOWN, VIEW_CELL, VIEW_TEXT, View, has_separator
@@ -25,18 +26,9 @@ from .tuples cimport grams_find, grams_intern, grams_reserve, packed_find, packe
 
 from crfkit.errors import DataError
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define crfkit_prefetch(p) __builtin_prefetch(p)
-    #else
-    #define crfkit_prefetch(p) ((void)(p))
-    #endif
-    """
-    void crfkit_prefetch(const void* p) noexcept nogil
-
 cdef enum:
     MOST_ATTRIBUTES = 0x7FFFFFFE
+    AT_ONCE = 64                    # names that are on their way from memory together
 
 # What the walk is for. The type says it, so that there are two walks when all is compiled; C wants a member.
 cdef struct Learning:
@@ -269,6 +261,7 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
     cdef int32_t* u_id
     cdef int32_t* b_id = NULL
     cdef float* u_val = NULL
+    cdef const int32_t* found = NULL
     cdef int32_t* attr
     cdef const UseC* use
     cdef const NodeC* node
@@ -277,6 +270,9 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
     n_u = u_ptr[0]
     if items:
         room += rows.attr_ptr[first + T] - rows.attr_ptr[first]
+        if Aim is Finding:
+            find_names(f, s, rows, rows.attr_ptr[first], rows.attr_ptr[first + T])
+            found = <const int32_t*>s.items.data - rows.attr_ptr[first]
         arena_reserve(out, &out.u_val, n_u + room + 1, sizeof(float))
         u_val = <float*>out.u_val.data
     arena_reserve(out, &out.u_id, n_u + room, sizeof(int32_t))
@@ -291,7 +287,7 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
         t = T - 1 - k if f.backward else k
         u_start, b_start = n_u, n_b
         if items:
-            n_u = number_items(f, rows, first + t, u_id, u_val, n_u, aim)
+            n_u = number_items(f, rows, first + t, found, u_id, u_val, n_u, aim)
         for i in range(f.n_uses):
             use = &f.use[i]
             if use.edge and k == 0:
@@ -347,16 +343,57 @@ cdef inline bint all_ones(const float* value, int64_t first, int64_t last) noexc
     return True
 
 
-cdef inline int64_t number_items(Features f, const RowsC* rows, int64_t token, int32_t* u_id, float* u_val, int64_t n,
-                                 Aim aim) except -1 nogil:
-    """Append the attributes that a row in CRFsuite's form names to the n there are; return their number."""
+cdef int find_names(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
+    """The numbers of the attributes first .. last-1 that rows in CRFsuite's form name, or -1. The tables are large, so
+    that what is read of them is asked for many names ahead."""
+    cdef const SpaceC* space = &f.space[0]
+    cdef const StringTableC* table = space.literal
+    cdef uint64_t[AT_ONCE] hash
+    cdef int64_t begin, k, n, i
+    cdef int32_t size
+    cdef const char* text
+    cdef int32_t* id
+    arena_reserve(s, &s.items, last - first, sizeof(int32_t))
+    id = <int32_t*>s.items.data
+    begin = first
+    while begin < last:
+        n = min(<int64_t>AT_ONCE, last - begin)
+        for k in range(n):
+            text = rows_attr(rows, begin + k, &size)
+            hash[k] = string_hash(text, size)
+            crfkit_prefetch(&table.slot[hash[k] & table.mask])
+        for k in range(n):
+            i = <int64_t>table.slot[hash[k] & table.mask].ref - 1
+            if 0 <= i < table.n:
+                crfkit_prefetch(&table.offset[i])
+                crfkit_prefetch(&space.literal_attr[i])
+        for k in range(n):
+            i = <int64_t>table.slot[hash[k] & table.mask].ref - 1
+            if 0 <= i < table.n and 0 <= table.offset[i] < table.n_bytes:
+                crfkit_prefetch(table.arena + table.offset[i])
+        for k in range(n):
+            text = rows_attr(rows, begin + k, &size)
+            i = strings_find(table, text, size, hash[k])
+            id[k] = space.literal_attr[i] if 0 <= i and space.literal_attr[i] < space.n else -1
+        id += n
+        begin += n
+    return 0
+
+
+cdef inline int64_t number_items(Features f, const RowsC* rows, int64_t token, const int32_t* found, int32_t* u_id,
+                                 float* u_val, int64_t n, Aim aim) except -1 nogil:
+    """Append the attributes that a row in CRFsuite's form names to the n there are; return their number. What is found
+    leaves out those with the value 0, which say nothing."""
     cdef int64_t i
     cdef int32_t size, a
     cdef const char* s
     for i in range(rows.attr_ptr[token], rows.attr_ptr[token + 1]):
-        s = rows_attr(rows, i, &size)
-        a = literal(f, s, size, False, aim)
-        if a >= 0:
+        if Aim is Finding:
+            u_id[n], u_val[n] = found[i], rows.attr_value[i]
+            n += found[i] >= 0 and rows.attr_value[i] != 0
+        else:
+            s = rows_attr(rows, i, &size)
+            a = literal(f, s, size, False, aim)
             u_id[n], u_val[n] = a, rows.attr_value[i]
             n += 1
     return n

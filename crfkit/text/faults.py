@@ -18,6 +18,11 @@ def columns_of(row: Any, sentence: int, token: int) -> tuple[Any, ...]:
     return tuple(row)
 
 
+def no_sentence(found: Any, number: int) -> DataError:
+    """The error of something from Python that is no sentence."""
+    return DataError(f"sentence {number}: found {shown(found)}, expected a sentence: a list of rows")
+
+
 def misfit(sentence: int, token: int, found: str, expected: Any) -> DataError:
     """The error of a row from Python."""
     return DataError(f"sentence {sentence}, token {token}: found {found}, expected {expected}")

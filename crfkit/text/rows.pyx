@@ -25,7 +25,7 @@ cdef extern from "Python.h":
 from crfkit.errors import DataError
 from crfkit.values import shown
 
-from .faults import begins_with_mark, columns_of, misfit, plural, too_large
+from .faults import begins_with_mark, columns_of, misfit, no_sentence, plural, too_large
 
 FORMS = {"columns": FORM_COLUMNS, "conllu": FORM_CONLLU, "crfsuite": FORM_CRFSUITE}
 
@@ -412,8 +412,8 @@ cdef class Rows:
             for sentence in sentences:
                 self.lead = self.n_arena
                 t = self.c.n_tok
-                if not hasattr(sentence, "__iter__"):
-                    raise DataError(f"sentence {self.c.n_seq + 1}: found {type(sentence).__name__}, expected a list of rows")
+                if isinstance(sentence, (str, bytes)) or not hasattr(sentence, "__iter__"):
+                    raise no_sentence(sentence, self.c.n_seq + 1)
                 for row in sentence:
                     self.add_row(row, self.c.n_seq + 1, self.c.n_tok - t + 1)
                 self.last_end = self.n_arena

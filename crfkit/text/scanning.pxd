@@ -1,7 +1,7 @@
 """Looking for lines, characters and numbers in bytes."""
 
-from libc.stdint cimport int64_t
-from libc.string cimport memchr
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memchr, memcpy
 
 
 cdef inline int64_t find(const char* text, char c, int64_t start, int64_t stop) noexcept nogil:
@@ -29,6 +29,28 @@ cdef inline bint blank_line(const char* text, int64_t start, int64_t n, int64_t*
     while start < end and is_blank(text[start]):
         start += 1
     return start == end
+
+
+cdef inline void copy_bytes(char* to, const char* s, int64_t n) noexcept nogil:
+    """Copy n bytes, of a short text without a call: two words, which may overlap, hold all of it."""
+    cdef uint64_t first, last
+    cdef uint32_t head, tail
+    cdef int64_t i
+    if n > 16:
+        memcpy(to, s, <size_t>n)
+    elif n >= 8:
+        memcpy(&first, s, 8)
+        memcpy(&last, s + n - 8, 8)
+        memcpy(to, &first, 8)
+        memcpy(to + n - 8, &last, 8)
+    elif n >= 4:
+        memcpy(&head, s, 4)
+        memcpy(&tail, s + n - 4, 4)
+        memcpy(to, &head, 4)
+        memcpy(to + n - 4, &tail, 4)
+    else:
+        for i in range(n):
+            to[i] = s[i]
 
 
 cdef int64_t utf8_fault(const unsigned char* s, int64_t n) noexcept nogil

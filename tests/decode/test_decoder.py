@@ -2,7 +2,7 @@
 
 import array
 from functools import cache
-from itertools import product
+from itertools import permutations, product
 from math import exp, fsum, inf, log
 from random import Random
 from types import SimpleNamespace
@@ -85,26 +85,70 @@ def test_ranges_of_sentences():
 
 def test_one_sentence_at_a_time():
     scratch, rows = Scratch(decoder()), filled([[["a"], ["b"]]])
-    with pytest.raises(ValueError, match="an empty sentence has no scores"):
-        scratch.take(filled([[]]), 0)
     for sentence in (-1, 1):
         with pytest.raises(IndexError):
             scratch.take(rows, sentence)
-    with pytest.raises(ValueError, match="flags of another sentence"):
-        scratch.take(rows, 0, b"1")
     scratch.take(rows, 0)
+    with pytest.raises(ValueError, match="flags of another sentence"):
+        scratch.restrict(b"1")
+    for t, j in ((-1, 0), (2, 0), (0, -1), (0, 4)):
+        with pytest.raises(IndexError):
+            scratch.marginal(t, j)
     with pytest.raises(DataError, match="found 1 labels, expected 2"):
         scratch.score_of([0])
     for label in (-1, 4):
         with pytest.raises(ValueError, match=f"label {label}"):
             scratch.score_of([0, label])
-    scratch.log_z(rows)
     for shape in ((2, 3), (1, 4), (3, 4)):
         with pytest.raises(ValueError, match="another shape"):
             scratch.fill_nodes(numpy.empty(shape))
     for shape in ((2, 4, 4), (1, 4, 3), (1, 3, 4)):
         with pytest.raises(ValueError, match="another shape"):
             scratch.fill_edges(numpy.empty(shape))
+
+
+def test_a_sentence_without_tokens_has_one_path():
+    scratch = Scratch(decoder())
+    scratch.take(filled([[["a"]]]), 0)
+    scratch.take(filled([[]]), 0)
+    assert scratch.length == 0 and scratch.best_labels() == [] and scratch.best_paths(2) == [(0.0, [])]
+    assert scratch.score_of([]) == 0 == scratch.log_z() and scratch.marginals() == []
+    scratch.restrict(b"")
+    scratch.fill_nodes(numpy.empty((0, 4)))
+    scratch.fill_edges(numpy.empty((0, 4, 4)))
+
+
+def test_questions_in_any_order_have_the_same_answers():
+    scratch, rows = Scratch(decoder()), filled([[["a"], ["b"], ["z"]], [["b"]]])
+    questions = {
+        "path": scratch.best_labels, "votes": lambda: scratch.best_labels(True), "paths": lambda: scratch.best_paths(3), "log_z": scratch.log_z,
+        "marginals": scratch.marginals, "marginal": lambda: scratch.marginal(0, 1), "edges": lambda: edges(scratch),
+    }  # fmt: skip
+    for sentence in (0, 1):
+        alone = {}
+        for name, question in questions.items():
+            scratch.take(rows, sentence)
+            alone[name] = question()
+        for first, second, third in permutations(questions, 3):
+            scratch.take(rows, sentence)
+            assert [questions[name]() for name in (first, second, third)] == [alone[name] for name in (first, second, third)]
+
+
+def edges(scratch):
+    array = numpy.empty((max(scratch.length - 1, 0), 4, 4))
+    scratch.fill_edges(array)
+    return array.tolist()
+
+
+def test_a_sentence_from_python_is_one_of_rows():
+    scratch = Scratch(decoder())
+    scratch.take(filled([[["a"], ["b"]]]), 0)
+    expected = scratch.marginals()
+    assert scratch.read([["a"], ["b"]], 1) and scratch.marginals() == expected and scratch.n_columns == 1
+    assert not scratch.read([["a"]], 2) and scratch.length == 0
+    with pytest.raises(DataError):
+        scratch.read([[3]])
+    assert scratch.length == 0 and scratch.best_labels() == []
 
 
 def test_gold_labels():
@@ -150,22 +194,28 @@ def scratches(trained, weights, **chosen):
     return [Scratch(Decoder(trained.index, trained.layout, weights, trained.labels, recursions=kind, **chosen)) for kind in ("sparse", "dense")]
 
 
+def take(scratch, rows, mask):
+    scratch.take(rows, 0)
+    if mask is not None:
+        scratch.restrict(mask)
+
+
 def everything(scratch, rows, length, mask=None, n=5):
     """All that a scratch says of a sentence: paths, and numbers; None if no path is possible."""
     labels = len(scratch.decoder.labels)
     nodes, edges = numpy.empty((length, labels)), numpy.empty((length - 1, labels, labels))
-    scratch.take(rows, 0, mask)
+    take(scratch, rows, mask)
     try:
-        log_z = scratch.log_z(rows)
+        log_z = scratch.log_z()
     except DataError:
         with pytest.raises(DataError):
-            scratch.best_labels(rows, False)
+            scratch.best_labels()
         return None
     scratch.fill_nodes(nodes)
     if length > 1:
         scratch.fill_edges(edges)
-    scratch.take(rows, 0, mask)
-    return scratch.best_labels(rows, False), scratch.best_paths(rows, n), log_z, nodes, edges
+    take(scratch, rows, mask)
+    return scratch.best_labels(), scratch.best_paths(n), log_z, nodes, edges
 
 
 @thorough
@@ -193,9 +243,9 @@ def test_lists_say_what_matrices_and_enumeration_say(data):
     for ours, theirs in zip(found[2:], expected[2:], strict=True):
         assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)
     # by the scores of all paths
-    matrices.take(rows, 0, mask)
+    take(matrices, rows, mask)
     scores = {path: matrices.score_of(path) for path in product(range(labels), repeat=len(letters))}
-    lists.take(rows, 0, mask)
+    take(lists, rows, mask)
     assert {path: lists.score_of(path) for path in scores} == scores
     top = max(scores.values())
     assert found[2] == pytest.approx(top + log(fsum(exp(score - top) for score in scores.values())), rel=1e-9, abs=1e-9)

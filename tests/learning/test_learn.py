@@ -164,7 +164,7 @@ def test_a_stop_request_ends_after_the_current_pass():
         (ROWS, 3, {}, OptionError, "template: expected a path, a text or a Template, found 3"),
         (None, TEMPLATE, {}, DataError, "found NoneType, expected a path, paths, or sentences"),
         (["absent", 3], TEMPLATE, {}, FileError, "absent: cannot be read"),
-        ([3], TEMPLATE, {}, DataError, "sentence 1: found int, expected a list of rows"),
+        ([3], TEMPLATE, {}, DataError, "sentence 1: found 3, expected a sentence: a list of rows"),
         ([io.BytesIO(b"a b X\n"), 3], TEMPLATE, {}, DataError, "found int, expected a path or an open file"),
         (ROWS, TEMPLATE, {"algorithm": ["sgd"]}, OptionError, "unknown algorithm"),
         (ROWS, TEMPLATE, {"dev": []}, DataError, "no tokens in the development data"),
