@@ -108,9 +108,6 @@ cdef class Printer:
         cdef uint16_t* labels = x.room(rows.c.n_tok)
         cdef int64_t s, k, own
         for s in range(rows.c.n_seq):
-            # Lines that a blank one parts from the sentence come before its analyses; those without one in each of them.
-            own = max(rows.c.seq_start[s], last_blank_line(rows.c.text, rows.c.seq_start[s], rows.c.line_start[rows.c.seq_ptr[s]]))
-            self.print_others(rows, rows.c.seq_start[s], own, False, out)
             if self.nbest:
                 x.score(rows, s)
                 if self.how.partial:
@@ -120,6 +117,9 @@ cdef class Printer:
             else:
                 x.best(rows, s, self.how, labels)
             x.expect(rows, s)
+            # Lines that a blank one parts from the sentence come before its analyses; those without one in each of them.
+            own = max(rows.c.seq_start[s], last_blank_line(rows.c.text, rows.c.seq_start[s], rows.c.line_start[rows.c.seq_ptr[s]]))
+            self.print_others(rows, rows.c.seq_start[s], own, False, out)
             if not self.nbest:
                 self.print_path(x, rows, s, own, -1, x.path_score, labels, out)
             for k in range(x.search.found if self.nbest else 0):
