@@ -26,14 +26,16 @@ if TYPE_CHECKING:
 
     from .decode.constraints import Source
     from .errors import CrfkitError, CrfkitWarning, Interrupted
+    from .estimator import CRF
     from .model import Model
     from .tagging import Tagger
     from .template.parsing import Template
 
-__all__ = ["CrfkitError", "CrfkitWarning", "Interrupted", "Model", "Tagger", "Template", "__version__", "evaluate", "learn", "learn_path", "load"]
+__all__ = ["CRF", "CrfkitError", "CrfkitWarning", "Interrupted", "Model", "Tagger", "Template", "__version__", "evaluate", "learn", "learn_path", "load"]
 
 # Imported when first asked for: a program that tags need not wait for the trainers.
 _PLACES = {
+    "CRF": "estimator",
     "CrfkitError": "errors",
     "CrfkitWarning": "errors",
     "Interrupted": "errors",

@@ -82,3 +82,7 @@ class ImpossibleError(TrainingError):
 
 class UnsupportedError(CrfkitError, ValueError):
     """The model cannot answer this kind of question."""
+
+
+class NotFittedError(UnsupportedError, AttributeError):
+    """An estimator was asked before it had a model."""

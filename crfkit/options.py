@@ -6,6 +6,7 @@ The command line, the Python API and --config all take their options from here, 
 from __future__ import annotations
 
 import difflib
+import inspect
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -353,6 +354,15 @@ def declared(first: Any = None) -> dict[str, Declared]:
         for item in fields(cls):
             found.setdefault(item.name, Declared(item.name, **item.metadata, defaults={})).defaults[user.strip()] = item.default
     return found
+
+
+def arguments(*without: str) -> list[inspect.Parameter]:
+    """Every option as an argument of a Python function, except those named; None where the default is the trainer's own."""
+    return [
+        inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.defaults.get(""))
+        for option in declared().values()
+        if option.name not in ("quiet", *without)
+    ]
 
 
 # What others call it -> what to say to those who do.

@@ -82,9 +82,32 @@ crfkit.evaluate([["B-PER", "O"]], [tagger.tag(rows)]).f1
   Training rows are pairs `(attributes, label)`.
 * Results are plain lists; NumPy arrays where numbers are asked for.
 * Every exception that bad input can raise is a `crfkit.CrfkitError`.
+
+`crfkit.CRF` is an estimator with the interface of scikit-learn, which is not needed for it. With scikit-learn it takes
+part in model selection and in pipelines:
+
+```python
+from pathlib import Path
+
+import crfkit
+from sklearn.model_selection import GridSearchCV
+
+text = Path("data/ner.train.txt").read_text(encoding="utf-8")
+sentences = [[line.split() for line in block.splitlines()] for block in text.strip().split("\\n\\n")]
+X = [[row[:-1] for row in rows] for rows in sentences]
+y = [[row[-1] for row in rows] for rows in sentences]
+
+crf = crfkit.CRF("sgd", template="templates/ner.txt", passes=3, threads=1)
+search = GridSearchCV(crf, {"l2": [0.1, 1.0, 1000.0]}, scoring=lambda crf, X, y: crf.score(X, y, "f1"), cv=3)
+search.fit(X, y)
+assert search.best_params_["l2"] != 1000.0
+best = search.best_estimator_
+best.predict_marginals(X[:1])[0][0]["O"]           # of the first token of the first sentence
+best.save("ner.model")                             # for `crfkit tag` and crfkit.load
+```
 """
 
-ORDER = ("learn", "learn_path", "load", "evaluate", "Tagger", "Model", "Template", "Scores")
+ORDER = ("learn", "learn_path", "load", "evaluate", "CRF", "Tagger", "Model", "Template", "Scores")
 INNER = {"resolve", "check", "columns", "column_names", "macros", "has_plain_bigram", "has_rich_bigram", "history_line", "of_parts", "text", "need_probabilities", "tag_with_gold", "dump_lines", "has_probabilities_of"}
 
 
@@ -126,7 +149,8 @@ def described(name: str, value: Any, level: int) -> str:
 
 def members(cls: type) -> Iterator[tuple[str, Any]]:
     """What a class offers to users, in its own order."""
-    for name, value in vars(cls).items():
+    found = {name: value for base in reversed(cls.__mro__) if base.__module__.startswith("crfkit.") for name, value in vars(base).items()}
+    for name, value in found.items():
         known = isinstance(value, (property, cached_property, classmethod, staticmethod)) or inspect.isroutine(value)
         if known and not name.startswith("_") and name not in INNER and inspect.getdoc(value):
             yield name, getattr(cls, name) if isinstance(value, (classmethod, staticmethod)) else value

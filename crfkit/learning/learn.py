@@ -9,7 +9,7 @@ from typing import Any
 
 from crfkit.errors import Interrupted, OptionError
 from crfkit.model import Model
-from crfkit.options import declared, judge
+from crfkit.options import arguments, judge
 from crfkit.template.parsing import Template
 
 from .progress import Progress, StopRequest, heard
@@ -82,14 +82,10 @@ def _until_ctrl_c(models: Iterator[Model], stop: StopRequest) -> Iterator[Model]
 
 
 def _show_options(function: Callable[..., Any]) -> None:
-    """All options in the signature, for `help` and for editors; None where the default is the trainer's own."""
+    """All options in the signature, for `help` and for editors."""
     own = inspect.signature(function)
     named = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
-    for option in declared().values():
-        if option.name not in own.parameters and option.name != "quiet":
-            default = option.defaults.get("")
-            named.append(inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=default))
-    function.__signature__ = own.replace(parameters=named)  # type: ignore[attr-defined]
+    function.__signature__ = own.replace(parameters=[*named, *arguments(*own.parameters)])  # type: ignore[attr-defined]
 
 
 _show_options(learn)

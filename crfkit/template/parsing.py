@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import re
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -76,6 +77,9 @@ class Template:
     path: str | None = None
     by_string: bool = False  # a model's: attributes are known by their strings alone
     dialect: str | None = None  # the program whose language this is, if it is not crfkit: see dialects.py
+
+    def __repr__(self) -> str:
+        return f"Template.parse({reprlib.repr(self.text)})" if self.path is None else f"Template.load({self.path!r})"
 
     @classmethod
     def parse(cls, text: str, path: str | None = None, columns: Mapping[str, int] | None = None) -> Template:

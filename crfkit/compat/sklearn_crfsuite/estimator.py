@@ -5,23 +5,20 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crfkit.compat.pycrfsuite import Tagger, Trainer
+from crfkit.compat.pycrfsuite._logparser import TrainLogParser
 from crfkit.compat.pycrfsuite.tagger import ParsedDump
+from crfkit.estimator import Estimator
 
+from .modelfile import ModelFile
 from .trainer import LinePerIterationTrainer
 
-if TYPE_CHECKING:
-    BaseEstimator: type = object
-else:
-    try:
-        from sklearn.base import BaseEstimator
-    except ImportError:  # it is optional
-
-        class BaseEstimator:
-            """What there is without scikit-learn: no clone, no get_params."""
-
+try:
+    from sklearn.base import BaseEstimator
+except ImportError:  # it is optional
+    BaseEstimator = object
 
 # Parameters of CRFsuite that have another name here.
 _RENAMED = {
@@ -31,28 +28,37 @@ _RENAMED = {
 _NO_PARAMETERS = {"algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls"}
 
 
-class CRF(BaseEstimator):
+class CRF(Estimator, BaseEstimator):
     """A conditional random field for lists of sequences.
 
     The parameters are those of python-crfsuite's algorithms (lbfgs, l2sgd, ap, pa, arow), with `_` for `.`; None stands for
     CRFsuite's default, and those that an algorithm does not have are refused. `model_filename` is where the model is
     stored, and taken from if it is there; otherwise it is kept in memory, and pickled with the object. `trainer_cls` is
-    the class of the trainer; with `verbose` it prints a line an iteration. `keep_tempfiles` is accepted: there are none.
+    the class of the trainer; with `verbose` it prints a line an iteration. `keep_tempfiles`: see ModelFile.
     """
 
     def __init__(
-        self, algorithm=None, min_freq=None, all_possible_states=None, all_possible_transitions=None, c1=None, c2=None, max_iterations=None,
-        num_memories=None, epsilon=None, period=None, delta=None, linesearch=None, max_linesearch=None, calibration_eta=None,
-        calibration_rate=None, calibration_samples=None, calibration_candidates=None, calibration_max_trials=None, pa_type=None, c=None,
-        error_sensitive=None, averaging=None, variance=None, gamma=None, verbose=False, model_filename=None, keep_tempfiles=False,
-        trainer_cls=None,
+        self, algorithm: str | None = None, min_freq: float | None = None, all_possible_states: bool | None = None,
+        all_possible_transitions: bool | None = None, c1: float | None = None, c2: float | None = None, max_iterations: int | None = None,
+        num_memories: int | None = None, epsilon: float | None = None, period: int | None = None, delta: float | None = None,
+        linesearch: str | None = None, max_linesearch: int | None = None, calibration_eta: float | None = None,
+        calibration_rate: float | None = None, calibration_samples: int | None = None, calibration_candidates: int | None = None,
+        calibration_max_trials: int | None = None, pa_type: int | None = None, c: float | None = None, error_sensitive: bool | None = None,
+        averaging: bool | None = None, variance: float | None = None, gamma: float | None = None, verbose: bool = False,
+        model_filename: str | None = None, keep_tempfiles: bool = False, trainer_cls: type[Trainer] | None = None,
     ):  # fmt: skip
-        # scikit-learn asks for each parameter under its own name.
+        # Each is an attribute of its own name: scikit-learn asks for that.
+        self.algorithm, self.verbose, self.model_filename, self.keep_tempfiles, self.trainer_cls = algorithm, verbose, model_filename, keep_tempfiles, trainer_cls
         self.__dict__.update({name: value for name, value in locals().items() if name not in ("self", "__class__")})
-        self.training_log_ = None
-        self._model: bytes | None = None
+        self.training_log_: TrainLogParser | None = None
+        self._take(None)
+
+    def _take(self, model: bytes | None) -> None:
+        """A model, or none, in memory."""
+        self._model = model
         self._tagger: Tagger | None = None
         self._info_cached: ParsedDump | None = None
+        self._modelfile: ModelFile | None = None
 
     def fit(self, X: Iterable[Any], y: Iterable[Sequence[str]], X_dev: Iterable[Any] | None = None, y_dev: Iterable[Sequence[str]] | None = None) -> CRF:
         """Train on sequences of items and their labels; with development data, score these after each iteration."""
@@ -63,27 +69,23 @@ class CRF(BaseEstimator):
             trainer.append(xseq, yseq)
         for xseq, yseq in zip(X_dev or (), y_dev or (), strict=True):
             trainer.append(xseq, yseq, 1)
-        self._model = self._tagger = self._info_cached = None
+        self._take(None)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(self.model_filename or f"{folder}/model.crfsuite")
             trainer.train(str(path), holdout=-1 if X_dev is None else 1)
             if not self.model_filename:
-                self._model = path.read_bytes()
+                self._take(path.read_bytes())
         self.training_log_ = trainer.logparser
         return self
 
     def _trainer(self) -> Trainer:
-        names = [name for name in self._parameters() if name not in _NO_PARAMETERS]
-        given = {_RENAMED.get(name, name.replace("calibration_", "calibration.")): getattr(self, name) for name in names}
-        given = {name: value for name, value in given.items() if value is not None}
+        given = {
+            _RENAMED.get(name, name.replace("calibration_", "calibration.")): value
+            for name, value in self.get_params().items() if value is not None and name not in _NO_PARAMETERS
+        }  # fmt: skip
         return (self.trainer_cls or LinePerIterationTrainer)(algorithm=self.algorithm, params=given, verbose=self.verbose)
 
-    @classmethod
-    def _parameters(cls) -> tuple[str, ...]:
-        code = CRF.__init__.__code__
-        return code.co_varnames[1 : code.co_argcount]
-
-    def predict(self, X: Iterable[Any]) -> list[list[str]]:
+    def predict(self, X: Iterable[Iterable[Any]]) -> list[list[str]]:
         """The labels of each sequence."""
         return [self.predict_single(xseq) for xseq in X]
 
@@ -100,11 +102,6 @@ class CRF(BaseEstimator):
         tagger = self._opened
         tagger.set(xseq)
         return tagger.marginals()
-
-    def score(self, X: Iterable[Any], y: Sequence[Sequence[str]]) -> float:
-        """The share of items with the right label."""
-        pairs = [(a, b) for wanted, given in zip(y, self.predict(X), strict=True) for a, b in zip(wanted, given, strict=True)]
-        return sum(a == b for a, b in pairs) / len(pairs) if pairs else 0.0
 
     @property
     def _opened(self) -> Tagger:
@@ -125,6 +122,15 @@ class CRF(BaseEstimator):
                 return None
             self._tagger = tagger
         return self._tagger
+
+    tagger = tagger_  # its name in older programs
+
+    @property
+    def modelfile(self) -> ModelFile:
+        """The file of the model: `modelfile.name` is its path."""
+        if self._modelfile is None:
+            self._modelfile = ModelFile(self.model_filename, self._model, self.keep_tempfiles)
+        return self._modelfile
 
     @property
     def _info(self) -> ParsedDump | None:
@@ -163,7 +169,9 @@ class CRF(BaseEstimator):
         return None if self._info is None else self._info.transitions
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tagger": None, "_info_cached": None}
+        return {**self.__dict__, "_tagger": None, "_info_cached": None, "_modelfile": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        if self._model is not None:
+            self._opened.labels()  # checks all of it

@@ -1,0 +1,34 @@
+"""The file of a model, for programs that copy it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import weakref
+
+
+class ModelFile:
+    """Where a model is: at the path of the user, or in memory until somebody asks for `name`. Then it is written to a
+    temporary file, which is deleted along with the estimator unless `keep_tempfiles` is set."""
+
+    def __init__(self, path: str | None, content: bytes | None = None, keep_tempfiles: bool = False):
+        self.auto = path is None
+        self.keep_tempfiles = keep_tempfiles
+        self._path, self._content = path, content
+
+    @property
+    def name(self) -> str | None:
+        """The path; None before there is a model."""
+        if self._path is None and self._content is not None:
+            handle, self._path = tempfile.mkstemp(".crfsuite", "model")
+            with open(handle, "wb") as file:
+                file.write(self._content)
+            if not self.keep_tempfiles:
+                weakref.finalize(self, _delete, self._path)
+        return self._path
+
+
+def _delete(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)

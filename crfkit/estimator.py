@@ -1,0 +1,257 @@
+"""Estimators as scikit-learn knows them. It is not needed, and never imported: what it asks of an estimator is here.
+
+    crf = crfkit.CRF("sgd", template="templates/ner.txt", passes=5)
+    crf.fit(X, y).predict(X)
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from .errors import CrfkitWarning, DataError, ModelFileError, NotFittedError, OptionError
+from .options import TRAINERS, arguments, unknown
+from .values import shown
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .model import Model
+    from .tagging import Tagger
+    from .template.parsing import Template
+
+METRICS = ("accuracy", "sentence_accuracy", "f1", "precision", "recall")
+
+
+class Estimator:
+    """What estimators have in common. Each argument of __init__ is an attribute of the same name."""
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        """The parameters, with what they are when not given."""
+        found = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        return {parameter.name: parameter.default for parameter in found if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters with their values."""
+        return {name: getattr(self, name) for name in self._defaults()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters. They count from the next call of `fit`."""
+        for name in params:
+            if name not in self._defaults():
+                raise self._unknown(name)
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    def _unknown(self, name: str) -> OptionError:
+        return OptionError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(self._defaults())}")
+
+    def __repr__(self) -> str:
+        defaults = self._defaults()
+        changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name] and repr(value) != repr(defaults[name])]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    if TYPE_CHECKING:
+
+        def predict(self, X: Iterable[Iterable[Any]]) -> list[list[str]]: ...
+
+    def score(self, X: Iterable[Iterable[Any]], y: Iterable[Sequence[str]], metric: str = "accuracy") -> float:
+        """How good the predictions for X are: accuracy, the share of tokens with the right label; sentence_accuracy; or
+        f1, precision or recall of chunks, where labels mark chunks."""
+        from .evaluation.evaluate import evaluate
+
+        if metric not in METRICS:
+            raise OptionError(f"metric: expected one of {', '.join(METRICS)}, found {shown(metric)}")
+        scheme = "none" if metric.endswith("accuracy") else "auto"
+        return float(getattr(evaluate(y, self.predict(X), scheme), metric))
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn 1.6 and newer asks. It counts as no classifier, since those have one label for each element of X."""
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True), no_validation=True)
+
+
+# Options of `learn` that are arguments of `fit`.
+_OF_FIT = {"format": "with a template rows have columns, without one items", "label": "the labels are y", "dev": "pass X_dev and y_dev to fit"}
+
+
+class CRF(Estimator):
+    """A model to be trained, with the interface of scikit-learn; it works in its model selection and pipelines.
+
+    X is a list of sentences, y the list of their labels. With a `template` a sentence is a list of rows of columns;
+    without one a list of items, each a list of attributes or a mapping from names to values.
+
+    The parameters are those of `learn`; `constraints` are those of a Tagger. `threads` counts for predictions, too.
+
+    After `fit` there are: `model_`, a Model; `tagger_`, a Tagger of it; `classes_`, its labels.
+    """
+
+    model_: Model
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # the parameters
+
+    def __init__(self, algorithm: str = "lbfgs", template: str | os.PathLike[str] | Template | None = None, **given: Any):
+        parameters = {**self._defaults(), "algorithm": algorithm, "template": template}
+        for name in given:
+            if name not in parameters:
+                raise self._unknown(name)
+        self.__dict__.update(parameters)
+        self.__dict__.update(given)
+
+    def _unknown(self, name: str) -> OptionError:
+        return OptionError(f"{name} is no parameter of {type(self).__name__}: {_OF_FIT[name]}") if name in _OF_FIT else unknown(name)
+
+    def fit(
+        self, X: Iterable[Iterable[Any]], y: Iterable[Iterable[str]], X_dev: Iterable[Iterable[Any]] | None = None, y_dev: Iterable[Iterable[str]] | None = None
+    ) -> Self:
+        """Train a new model. With development data the weights after the best pass are kept."""
+        return self._learn(X, y, X_dev, y_dev)
+
+    def partial_fit(
+        self, X: Iterable[Iterable[Any]], y: Iterable[Iterable[str]], X_dev: Iterable[Iterable[Any]] | None = None, y_dev: Iterable[Iterable[str]] | None = None
+    ) -> Self:
+        """Train on, from the weights of the model there is, as `learn` does with `init`. Without a model it is `fit`.
+
+        The new model has the labels and attributes of the new data: new ones come in, and those that the new data lack are
+        forgotten. So give old data along with the new. A label that is forgotten is a CrfkitWarning.
+        """
+        before = self.__dict__.get("model_")
+        if before is None:
+            return self._learn(X, y, X_dev, y_dev)
+        self._learn(X, y, X_dev, y_dev, init=before)
+        lost = [label for label in before.labels if label not in self.model_.labels]
+        if lost:
+            warnings.warn(f"the new data lack labels, which are forgotten: {', '.join(lost)}", CrfkitWarning, stacklevel=2)
+        return self
+
+    def _learn(self, X: Any, y: Any, X_dev: Any, y_dev: Any, **more: Any) -> Self:
+        from .learning.learn import learn
+
+        if (X_dev is None) != (y_dev is None):
+            raise OptionError("found only one of X_dev and y_dev, expected both or none")
+        given = {name: value for name, value in self.get_params().items() if value is not None and name != "constraints"}
+        if X_dev is not None:
+            given["dev"] = _labelled(X_dev, y_dev, "X_dev", "y_dev", self.template is None)
+        elif "patience" in given or "path" in given:
+            raise OptionError(f"{'patience' if 'patience' in given else 'path'} needs X_dev and y_dev, the development data")
+        data = _labelled(X, y, "X", "y", self.template is None)
+        self.model_ = learn(data, format="crfsuite" if self.template is None else "columns", **{**given, **more})
+        self.__dict__.pop("_tagger", None)
+        return self
+
+    @property
+    def tagger_(self) -> Tagger:
+        """The model at work: n-best lists, probabilities and more."""
+        if "model_" not in self.__dict__:
+            raise NotFittedError("there is no model yet: call fit first")
+        constraints, tagger = self.__dict__.get("_tagger", (None, None))
+        if tagger is None or constraints is not self.constraints:
+            tagger = self.model_.tagger(self.constraints)
+            self._tagger = self.constraints, tagger
+        return tagger
+
+    @property
+    def classes_(self) -> list[str]:
+        """The labels that the model knows."""
+        return self.tagger_.labels
+
+    def predict(self, X: Iterable[Iterable[Any]]) -> list[list[str]]:
+        """The labels of each sentence."""
+        return self.tagger_.tag_many(_sentences(X, "X"), self.threads)
+
+    def predict_single(self, xseq: Iterable[Any]) -> list[str]:
+        """The labels of one sentence."""
+        return self.tagger_.tag(cast(Any, xseq))
+
+    def predict_marginals(self, X: Iterable[Iterable[Any]]) -> list[list[dict[str, float]]]:
+        """For each token of each sentence, how probable each label is."""
+        return self.tagger_.marginals_many(_sentences(X, "X"), self.threads, named=True)
+
+    def predict_marginals_single(self, xseq: Iterable[Any]) -> list[dict[str, float]]:
+        """For each token of one sentence, how probable each label is."""
+        return self.tagger_.marginals(cast(Any, xseq), named=True)
+
+    def save(self, file: Any) -> int:
+        """Write the model to a path or an open file, for `crfkit tag`, `crfkit.load` and `CRF.load`."""
+        return self.tagger_.model.save(file)
+
+    @classmethod
+    def load(cls, file: Any, **given: Any) -> Self:
+        """An estimator of a model file, its path, an open file, or its bytes. The parameters are those that the model was
+        trained with, and those given."""
+        from .foreign import load
+
+        model = load(file)
+        header = model.header
+        options = {"algorithm": header["algorithm"], **header["options"]} if header["algorithm"] in TRAINERS else {}
+        kept = {name: value for name, value in options.items() if name in cls._defaults() and value is not None}
+        self = cls(**{"template": model.template, **kept, **given})
+        self.model_ = model
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in self.__dict__
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The parameters, and the model as the bytes of its file."""
+        state = {name: value for name, value in self.__dict__.items() if name != "_tagger"}
+        if "model_" in state:
+            state["model_"] = state["model_"].to_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What was pickled; the model is checked as one from a file is."""
+        from .model import load
+
+        if not isinstance(state, dict) or not isinstance(state.get("model_", b""), bytes):
+            raise ModelFileError("this is no pickle of an estimator")
+        opened = {"model_": load(state["model_"])} if "model_" in state else {}
+        self.__dict__.update({**self._defaults(), **state, **opened})
+
+
+def _parameters() -> inspect.Signature:
+    """Of CRF: the options of `learn`, except those that X and y answer."""
+    own = [parameter for parameter in inspect.signature(CRF.__init__).parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
+    quiet = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ("progress", "constraints")]
+    return inspect.Signature([*own, *arguments(*_OF_FIT, "progress"), *quiet])
+
+
+CRF.__init__.__signature__ = _parameters()  # type: ignore[attr-defined]
+
+
+def _sentences(given: Any, name: str) -> list[Any]:
+    """A list of them."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise DataError(f"{name}: found {shown(given)}, expected a list of sentences")
+    return list(given)
+
+
+def _labelled(X: Any, y: Any, of_x: str, of_y: str, pairs: bool) -> list[list[Any]]:
+    """Sentences with their labels, as `learn` takes them: pairs of an item and its label, or rows with the label last."""
+    sentences, labels = _sentences(X, of_x), _sentences(y, of_y)
+    if len(sentences) != len(labels):
+        raise DataError(f"found {len(sentences)} sentences in {of_x}, but the labels of {len(labels)} in {of_y}")
+    return [list(_tokens(*both, number, pairs)) for number, both in enumerate(zip(sentences, labels, strict=True), 1)]
+
+
+def _tokens(sentence: Any, labels: Any, number: int, pairs: bool) -> Iterator[Any]:
+    for found in (sentence, labels):
+        if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
+            raise DataError(f"sentence {number}: found {shown(found)}, expected a list with an entry for each token")
+    tokens, names = list(sentence), list(labels)
+    if len(tokens) != len(names):
+        raise DataError(f"sentence {number}: found {len(names)} labels, expected {len(tokens)}: one for each token")
+    for place, (token, label) in enumerate(zip(tokens, names, strict=True), 1):
+        if pairs:
+            yield token, label
+        elif isinstance(token, (str, bytes)) or not isinstance(token, Iterable):
+            raise DataError(f"sentence {number}, token {place}: found {shown(token)}, expected a row of columns")
+        else:
+            yield [*token, label]

@@ -1,0 +1,349 @@
+"""crfkit.CRF: the estimator, alone and in scikit-learn's hands."""
+
+import copy
+import inspect
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from models import sentences
+
+import crfkit
+from crfkit import CRF, Template
+from crfkit.errors import (
+    CrfkitWarning,
+    DataError,
+    ModelFileError,
+    NotFittedError,
+    OptionError,
+    UnsupportedError,
+)
+from crfkit.options import TRAINERS, WITHOUT_PROBABILITIES, declared
+
+TEMPLATE = Template.parse("U00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]\nU02:%x[0,1]\nB\n")
+ROWS = [[row[:-1] for row in sentence] for sentence in sentences("chunking", "train")[:60]]
+LABELS = [[row[-1] for row in sentence] for sentence in sentences("chunking", "train")[:60]]
+ITEMS = [[{"w": row[0], "pos": row[1], "long": len(row[0]) > 4, "near": [row[0][:1], row[0][-1:]]} for row in sentence] for sentence in ROWS]
+FEW = {"passes": 3}
+
+
+def few(algorithm):
+    """Options for not many passes."""
+    return {"max_iter": 5} if algorithm in ("lbfgs", "owlqn", "sbcd") else FEW
+
+
+# --- What it learns ---------------------------------------------------------------------------------------------------
+
+
+def test_it_is_learn_with_columns():
+    own = CRF("perceptron", TEMPLATE, seed=3, **FEW).fit(ROWS, LABELS)
+    data = [[[*row, label] for row, label in zip(*both, strict=True)] for both in zip(ROWS, LABELS, strict=True)]
+    assert own.model_.to_bytes() == crfkit.learn(data, TEMPLATE, "perceptron", seed=3, **FEW).to_bytes()
+    tagger = crfkit.Tagger(own.model_)
+    assert own.predict(ROWS) == tagger.tag_many(ROWS) and own.predict_single(ROWS[0]) == tagger.tag(ROWS[0])
+    assert own.classes_ == own.model_.labels
+
+
+def test_it_is_learn_with_items():
+    own = CRF("sgd", **FEW).fit(iter(ITEMS), (tuple(labels) for labels in LABELS))
+    data = [list(zip(*both, strict=True)) for both in zip(ITEMS, LABELS, strict=True)]
+    assert own.model_.to_bytes() == crfkit.learn(data, format="crfsuite", algorithm="sgd", **FEW).to_bytes()
+    names = [[[f"w={item['w']}"] for item in sentence] for sentence in ITEMS]
+    assert CRF("perceptron", **FEW).fit(names, LABELS).score(names, LABELS) > 0.8
+
+
+def test_development_data_keep_the_best_pass():
+    own = CRF("sgd", TEMPLATE, passes=9, patience=2).fit(ROWS[:40], LABELS[:40], ROWS[40:], LABELS[40:])
+    data = [[[*row, label] for row, label in zip(*both, strict=True)] for both in zip(ROWS, LABELS, strict=True)]
+    assert own.model_.to_bytes() == crfkit.learn(data[:40], TEMPLATE, "sgd", dev=data[40:], passes=9, patience=2).to_bytes()
+    best = CRF("owlqn", TEMPLATE, path=[10, 1], max_iter=5).fit(ROWS[:40], LABELS[:40], ROWS[40:], LABELS[40:])
+    assert best.model_.header["options"]["l1"] in (10, 1)
+
+
+@pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "perceptron", "lookahead"])
+def test_partial_fit_is_learn_with_init(algorithm):
+    crf = CRF(algorithm, TEMPLATE, **few(algorithm)).partial_fit(ROWS[:30], LABELS[:30])
+    first = crf.model_
+    assert first.to_bytes() == CRF(algorithm, TEMPLATE, **few(algorithm)).fit(ROWS[:30], LABELS[:30]).model_.to_bytes()
+    crf.partial_fit(ROWS, LABELS)
+    data = [[[*row, label] for row, label in zip(*both, strict=True)] for both in zip(ROWS, LABELS, strict=True)]
+    assert crf.model_.to_bytes() == crfkit.learn(data, TEMPLATE, algorithm, init=first, **few(algorithm)).to_bytes()
+    assert crf.fit(ROWS[:30], LABELS[:30]).model_.to_bytes() == first.to_bytes()  # fit forgets
+
+
+def test_partial_fit_learns_labels_and_says_what_it_forgets():
+    crf = CRF("perceptron", **FEW).fit([[["a"], ["b"]]], [["A", "B"]])
+    crf.partial_fit([[["a"], ["b"], ["c"]]], [["A", "B", "C"]])
+    assert crf.classes_ == ["A", "B", "C"]
+    with pytest.warns(CrfkitWarning, match="the new data lack labels, which are forgotten: C"):
+        crf.partial_fit([[["a"], ["b"]]], [["A", "B"]])
+    assert crf.classes_ == ["A", "B"]
+
+
+# --- What it answers --------------------------------------------------------------------------------------------------
+
+
+def test_marginals_are_mappings():
+    crf = CRF("sgd", TEMPLATE, **FEW).fit(ROWS, LABELS)
+    for sentence, chances in zip(ROWS[:5], crf.predict_marginals(ROWS[:5]), strict=True):
+        assert chances == crf.predict_marginals_single(sentence) == crf.tagger_.marginals(sentence, named=True)
+        assert all(list(row) == crf.classes_ and sum(row.values()) == pytest.approx(1) for row in chances)
+    assert crf.predict([]) == crf.predict_marginals([]) == [] and crf.predict([[]]) == [[]]
+    with pytest.raises(UnsupportedError):
+        CRF("perceptron", TEMPLATE, **FEW).fit(ROWS, LABELS).predict_marginals(ROWS)
+
+
+def test_score():
+    crf = CRF("perceptron", TEMPLATE, **FEW).fit(ROWS, LABELS)
+    found = crf.predict(ROWS)
+    scores = crfkit.evaluate(LABELS, found)
+    pairs = [pair for both in zip(LABELS, found, strict=True) for pair in zip(*both, strict=True)]
+    assert crf.score(ROWS, LABELS) == sum(a == b for a, b in pairs) / len(pairs)
+    for metric in ("sentence_accuracy", "f1", "precision", "recall"):
+        assert crf.score(ROWS, LABELS, metric) == getattr(scores, metric)
+    assert crf.score([], []) == 0
+    with pytest.raises(OptionError, match=r"metric: expected one of accuracy, .*, found 'auc'"):
+        crf.score(ROWS, LABELS, "auc")
+
+
+def test_constraints_may_change():
+    crf = CRF("perceptron", constraints=[("A", "A"), ("B", "B")]).fit([[["a"], ["b"]]] * 3, [["A", "B"]] * 3)
+    assert crf.predict_single([["a"], ["b"]]) != ["A", "B"]
+    assert crf.set_params(constraints=None).predict_single([["a"], ["b"]]) == ["A", "B"]
+
+
+# --- Parameters -------------------------------------------------------------------------------------------------------
+
+
+def test_every_option_is_a_parameter():
+    names = set(CRF().get_params())
+    assert names == set(inspect.signature(CRF).parameters)
+    assert names == {"algorithm", "template", "progress", "constraints", *declared()} - {"format", "label", "dev", "quiet"}
+
+
+def test_parameters_are_kept_as_they_are_and_judged_in_fit():
+    crf = CRF("sgd", l2=0.5)
+    assert crf.algorithm == "sgd" and crf.l2 == 0.5 and crf.passes is None
+    assert repr(crf) == "CRF(algorithm='sgd', l2=0.5)" and repr(CRF()) == "CRF()"
+    assert crf.set_params(passes=2, l2=1) is crf and crf.get_params()["passes"] == 2
+    with pytest.raises(OptionError, match="unknown option c1; l1 is CRFsuite's c1"):
+        CRF(c1=0.1)
+    with pytest.raises(OptionError, match="unknown option verbose"):
+        crf.set_params(l2=7, verbose=True)
+    assert crf.l2 == 1
+    with pytest.raises(OptionError, match="dev is no parameter of CRF: pass X_dev and y_dev to fit"):
+        CRF(dev="dev.txt")
+    with pytest.raises(OptionError, match="depth is not used by sgd"):
+        CRF("sgd", depth=2).fit(ITEMS, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((ITEMS, LABELS[:-1]), DataError, "found 60 sentences in X, but the labels of 59 in y"),
+        (([[["a"], ["b"]]], [["A"]]), DataError, "sentence 1: found 1 labels, expected 2"),
+        (([[["a"]], 7], [["A"], ["B"]]), DataError, "sentence 2: found 7, expected a list with an entry"),
+        (([[["a"]]], ["A"]), DataError, "sentence 1: found 'A', expected a list"),
+        (("text", LABELS), DataError, "X: found 'text', expected a list of sentences"),
+        (([], []), DataError, "no tokens|expected"),
+        (([[["a"]]], [[5]]), DataError, "sentence 1.*5"),
+        ((ITEMS, LABELS, ITEMS), OptionError, "only one of X_dev and y_dev"),
+        ((ITEMS, LABELS, ITEMS, LABELS[:3]), DataError, "60 sentences in X_dev, but the labels of 3 in y_dev"),
+    ],
+)
+def test_what_it_refuses(arguments, error, message):
+    with pytest.raises(error, match=message):
+        CRF("perceptron", **FEW).fit(*arguments)
+
+
+def test_rows_that_are_none():
+    with pytest.raises(DataError, match="sentence 1, token 2: found 'b', expected a row of columns"):
+        CRF("perceptron", Template.parse("U:%x[0,0]")).fit([[["a"], "b"]], [["A", "B"]])
+    for options in ({"patience": 2}, {"path": [2, 1]}):
+        with pytest.raises(OptionError, match=f"{next(iter(options))} needs X_dev and y_dev"):
+            CRF("owlqn", **options).fit(ITEMS, LABELS)
+
+
+def test_before_there_is_a_model(tmp_path):
+    crf = CRF()
+    for call in (crf.predict, crf.predict_single, crf.predict_marginals, crf.predict_marginals_single, lambda _: crf.save(tmp_path / "m")):
+        with pytest.raises(NotFittedError, match="call fit first"):
+            call(ITEMS)
+    assert not any(hasattr(crf, name) for name in ("model_", "tagger_", "classes_"))
+    assert not crf.__sklearn_is_fitted__()
+
+
+# --- Models -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("algorithm", TRAINERS)
+def test_pickles_of_every_kind(algorithm):
+    crf = CRF(algorithm, TEMPLATE, **few(algorithm)).fit(ROWS[:20], LABELS[:20])
+    crf.own = "mine"
+    for again in (pickle.loads(pickle.dumps(crf)), copy.deepcopy(crf)):
+        assert again.model_.to_bytes() == crf.model_.to_bytes() and again.own == "mine"
+        assert again.predict(ROWS[:20]) == crf.predict(ROWS[:20]) and repr(again) == repr(crf)
+        if algorithm not in WITHOUT_PROBABILITIES:
+            assert again.predict_marginals(ROWS[:2]) == crf.predict_marginals(ROWS[:2])
+    assert repr(pickle.loads(pickle.dumps(CRF(l2=3)))) == "CRF(l2=3)"
+
+
+def test_pickles_that_are_damaged():
+    state = CRF("perceptron", **FEW).fit(ITEMS, LABELS).__getstate__()
+    for place in range(0, len(state["model_"]), 97):
+        data = bytearray(state["model_"])
+        data[place] ^= 1
+        with pytest.raises(ModelFileError):
+            CRF().__setstate__({**state, "model_": bytes(data)})
+    for bad in ([], {"model_": "text"}, {"model_": b""}, {"model_": state["model_"][:-1]}):
+        with pytest.raises(ModelFileError):
+            CRF().__setstate__(bad)
+
+
+def test_save_and_load(tmp_path):
+    crf = CRF("sgd", TEMPLATE, seed=5, decay=0.9, **FEW).fit(ROWS, LABELS)
+    assert crf.save(tmp_path / "m") == (tmp_path / "m").stat().st_size
+    again = CRF.load(tmp_path / "m", threads=1)
+    assert again.predict(ROWS) == crf.predict(ROWS) == crfkit.load(tmp_path / "m").tag_many(ROWS)
+    assert (again.algorithm, again.seed, again.decay, again.threads, again.template.text) == ("sgd", 5, 0.9, 1, TEMPLATE.text)
+    assert again.fit(ROWS, LABELS).model_.to_bytes() == crf.model_.to_bytes()
+    with pytest.raises(ModelFileError):
+        CRF.load(b"no model")
+
+
+def test_models_of_crfsuite_open(tmp_path):
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    trainer = pycrfsuite.Trainer("ap", verbose=False)
+    for items, labels in zip(ITEMS, LABELS, strict=True):
+        trainer.append(items, labels)
+    trainer.train(str(tmp_path / "m"))
+    tagger = pycrfsuite.Tagger()
+    tagger.open(str(tmp_path / "m"))
+    crf = CRF.load(tmp_path / "m", algorithm="sgd", **FEW)
+    assert crf.predict(ITEMS) == [tagger.tag(items) for items in ITEMS]
+    assert pickle.loads(pickle.dumps(crf)).predict(ITEMS) == crf.predict(ITEMS)
+    assert crf.partial_fit(ITEMS, LABELS).score(ITEMS, LABELS) > 0.9
+
+
+# --- scikit-learn -----------------------------------------------------------------------------------------------------
+
+
+def test_scikit_learn_selects_models():
+    pytest.importorskip("sklearn")
+    from sklearn.base import clone, is_classifier
+    from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_predict, cross_val_score
+
+    crf = CRF("perceptron", TEMPLATE, **FEW)
+    copied = clone(crf.fit(ROWS, LABELS))
+    assert repr(copied) == repr(crf) and not hasattr(copied, "model_") and not is_classifier(crf)
+    expected = []
+    for test in (range(30), range(30, 60)):  # what two folds are, without shuffling
+        train = [k for k in range(60) if k not in test]
+        crf.fit([ROWS[k] for k in train], [LABELS[k] for k in train])
+        expected.append(crf.score([ROWS[k] for k in test], [LABELS[k] for k in test]))
+    assert list(cross_val_score(crf, ROWS, LABELS, cv=2)) == expected
+    assert list(cross_val_score(crf, ROWS, LABELS, cv=2, n_jobs=2)) == expected
+    search = GridSearchCV(CRF("sgd", TEMPLATE, passes=2), {"l2": [1.0, 1e6]}, cv=2).fit(ROWS, LABELS)
+    assert search.best_params_ == {"l2": 1.0} and search.predict(ROWS) == search.best_estimator_.predict(ROWS)
+    assert "l2" in repr(search)
+    by_f1 = GridSearchCV(CRF(template=TEMPLATE), [{"algorithm": ["perceptron"], "passes": [1]}, {"algorithm": ["lbfgs"], "max_iter": [3], "l2": [1e6]}],
+                         scoring=lambda crf, X, y: crf.score(X, y, "f1"), cv=2).fit(ROWS, LABELS)  # fmt: skip
+    assert by_f1.best_params_ == {"algorithm": "perceptron", "passes": 1}
+    drawn = RandomizedSearchCV(CRF("adf", TEMPLATE), {"l2": [0.5, 1], "passes": [1, 2]}, n_iter=2, cv=2, random_state=0).fit(ROWS, LABELS)
+    assert drawn.best_score_ > 0.5
+    same_length = [sentence[:2] for sentence in ITEMS], [labels[:2] for labels in LABELS]
+    assert len(cross_val_predict(CRF("perceptron", **FEW), *same_length, cv=2)) == 60
+
+
+def test_scikit_learn_knows_its_state():
+    pytest.importorskip("sklearn")
+    from sklearn.exceptions import NotFittedError as Unfitted
+    from sklearn.utils.validation import check_is_fitted
+
+    with pytest.raises(Unfitted):
+        check_is_fitted(CRF())
+    check_is_fitted(CRF("perceptron", **FEW).fit(ITEMS, LABELS))
+
+
+def test_the_end_of_a_pipeline():
+    pytest.importorskip("sklearn")
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    steps = [("items", FunctionTransformer(lambda X: [[{"w": row[0], "pos": row[1]} for row in rows] for rows in X])), ("crf", CRF("perceptron", **FEW))]
+    pipeline = Pipeline(steps).fit(ROWS, LABELS)
+    assert pipeline.score(ROWS, LABELS) > 0.9 and pipeline.predict(ROWS)[0] == pipeline["crf"].predict_single([{"w": w, "pos": pos} for w, pos in ROWS[0]])
+    assert "CRF(algorithm='perceptron', passes=3)" in repr(pipeline)
+    search = GridSearchCV(pipeline, {"crf__passes": [1, 2]}, cv=2).fit(ROWS, LABELS)
+    assert set(search.best_params_) == {"crf__passes"}
+
+
+ALONE = """
+import sys
+sys.modules["sklearn"] = None  # whoever imports it fails
+import crfkit
+assert "crfkit.estimator" not in sys.modules
+crf = crfkit.CRF("perceptron", passes=3).fit([[["a"], ["b"]]], [["A", "B"]])
+import pickle
+assert pickle.loads(pickle.dumps(crf)).score([[["a"], ["b"]]], [["A", "B"]]) == 1.0
+from crfkit.compat.sklearn_crfsuite import CRF
+theirs = CRF(c2=0.1).fit([[["a"], ["b"]]], [["A", "B"]])
+assert theirs.score([[["a"], ["b"]]], [["A", "B"]]) == 1.0 and theirs.get_params()["c2"] == 0.1
+"""
+
+
+@pytest.mark.parametrize("program", [ALONE, ALONE.partition("from crfkit.compat")[0].replace(" = None", " = sys")], ids=["without", "not imported"])
+def test_scikit_learn_is_not_needed(program):
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+PROGRAM = '''
+import crfkit
+import crfkit.compat.pycrfsuite as pycrfsuite
+from crfkit.compat.sklearn_crfsuite import CRF
+
+X: list[list[dict[str, str | float]]] = [[{"w": "a", "n": 1.0}, {"w": "b"}]]
+y = [["A", "B"]]
+
+
+def own() -> list[list[str]]:
+    crf = crfkit.CRF("sgd", passes=3, l2=0.5).fit(X, y, X_dev=X, y_dev=y)
+    chance: float = crf.predict_marginals_single(X[0])[0]["A"]
+    print(chance, crf.score(X, y, "f1"), crf.classes_[0].lower(), crf.tagger_.nbest(X[0], 2), crf.model_.labels, crf.l2)
+    again: crfkit.CRF = crfkit.CRF.load("m").set_params(l2=1).partial_fit(X, y)
+    return again.predict(X)
+
+
+def theirs() -> list[list[str]]:
+    crf = CRF(algorithm="lbfgs", c1=0.1, all_possible_transitions=True).fit(X, y)
+    if crf.transition_features_ is not None:
+        print(crf.transition_features_["A", "B"] + 1)
+    return crf.predict(X)
+
+
+class Quiet(pycrfsuite.Trainer):
+    def on_iteration(self, log: str, info: dict[str, object]) -> None:
+        print(info["num"])
+
+
+def lower() -> list[str]:
+    trainer = Quiet("lbfgs", {"c2": 0.1}, verbose=False)
+    trainer.append(pycrfsuite.ItemSequence(X[0]), y[0])
+    trainer.train("m.crfsuite", holdout=-1)
+    tagger = pycrfsuite.Tagger()
+    with tagger.open("m.crfsuite") as opened:
+        return opened.tag(X[0])
+'''
+
+
+@pytest.mark.long
+def test_a_typed_program(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "program.py").write_text(PROGRAM)
+    checked = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", str(tmp_path), "program.py"]
+    done = subprocess.run(checked, capture_output=True, text=True, env={"PATH": "", "MYPYPATH": str(Path(crfkit.__file__).parents[1])})
+    assert done.returncode == 0, done.stdout + done.stderr
