@@ -77,8 +77,11 @@ class Estimator:
         return Tags(estimator_type=None, target_tags=TargetTags(required=True), no_validation=True)
 
 
-# Options of `learn` that are arguments of `fit`.
-_OF_FIT = {"format": "with a template rows have columns, without one items", "label": "the labels are y", "dev": "pass X_dev and y_dev to fit"}
+# Options of `learn` that are of no use where sentences come from Python.
+_OF_FILES = {
+    "format": "with a template rows have columns, without one attributes", "label": "the labels are y", "comments": "X has no comments",
+    "dev": "pass X_dev and y_dev to fit",
+}  # fmt: skip
 
 
 class CRF(Estimator):
@@ -106,7 +109,7 @@ class CRF(Estimator):
         self.__dict__.update(given)
 
     def _unknown(self, name: str) -> OptionError:
-        return OptionError(f"{name} is no parameter of {type(self).__name__}: {_OF_FIT[name]}") if name in _OF_FIT else unknown(name)
+        return OptionError(f"{name} is no parameter of {type(self).__name__}: {_OF_FILES[name]}") if name in _OF_FILES else unknown(name)
 
     def fit(
         self, X: Iterable[Iterable[Any]], y: Iterable[Iterable[str]], X_dev: Iterable[Iterable[Any]] | None = None, y_dev: Iterable[Iterable[str]] | None = None
@@ -217,10 +220,10 @@ class CRF(Estimator):
 
 
 def _parameters() -> inspect.Signature:
-    """Of CRF: the options of `learn`, except those that X and y answer."""
+    """Of CRF: the options of `learn`, except those of files."""
     own = [parameter for parameter in inspect.signature(CRF.__init__).parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
     quiet = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ("progress", "constraints")]
-    return inspect.Signature([*own, *arguments(*_OF_FIT, "progress"), *quiet])
+    return inspect.Signature([*own, *arguments(*_OF_FILES, "progress"), *quiet])
 
 
 CRF.__init__.__signature__ = _parameters()  # type: ignore[attr-defined]
