@@ -1,12 +1,10 @@
 from collections.abc import Sequence, Set
-from typing import Any, NoReturn
+from typing import Any
 
 from crfkit.features.strings import StringTable
 
-class Counter:
-    @property
-    def totals(self) -> tuple[int, int, int]: ...
-    def counts(self, types: Sequence[str]) -> dict[str, tuple[int, int, int]]: ...
+from .chunks import Counter
+from .lines import Lines
 
 class Tally:
     def __init__(
@@ -30,20 +28,18 @@ class Tally:
     counters: list[Counter]
     first_lines: dict[str, int]
     path: str | None
+    lines: Lines
     sentences: int
     sentences_correct: int
     tokens: int
     counts_words: bool
     has_lexicon: bool
     @property
-    def marks(self) -> tuple[bool, bool]: ...
-    @property
     def confusion(self) -> dict[tuple[str, str], int]: ...
     @property
     def word_counts(self) -> tuple[int, int, int, int, int]: ...
     def feed(self, block: Any, line: int) -> int: ...
     def add(self, gold: Sequence[str], found: Sequence[str]) -> None: ...
-    def raise_columns(self, found: int, line: int) -> NoReturn: ...
     def finish(self) -> None: ...
     def label_counts(self) -> dict[str, tuple[int, int, int]]: ...
     def prefixes(self) -> dict[str, int]: ...

@@ -1,8 +1,7 @@
 """Counting of chunks, labels and words in two columns of labels, gold and predicted, block by block.
 
     scan      bytes of a block -> two arrays of label ids; id 0 stands after each sentence
-    count     tokens right and wrong, per label and per sentence
-    Counter   chunks by one scheme: its table says for every two neighbouring labels what starts and ends
+    count     tokens right and wrong, per label and per sentence; chunks by one scheme or several (chunks.pyx)
 
 Only totals outlive a block (and one row a sentence where systems are compared), so memory does not grow
 with the input.
@@ -16,158 +15,19 @@ from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
 
-from crfkit.text.rows cimport FORM_COLUMNS, FORM_CONLLU, FORM_CRFSUITE
-from crfkit.memory cimport Arena, BufferC, arena_reserve
-from crfkit.text.scanning cimport has_probability, is_decimal, is_digit, is_probability, without_probability
+from crfkit.text.rows cimport FORM_CRFSUITE
+from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.features.strings cimport StringTable, string_hash, strings_find
+from .chunks cimport START, Counter, LabelC, reserve_zeroed, transition
+from .lines cimport BLANK, TOKEN, CutC, Lines
 
 from crfkit.evaluation import schemes
 from crfkit.text.faults import plural
 from crfkit.errors import DataError
 
-if schemes.N_PREFIXES != N_PREFIXES:
-    raise ImportError("crfkit.evaluation.counting was built for other schemes; build crfkit again")
-
-cdef enum:
-    START = 1   # bits of the tables, see crfkit.schemes
-    END = 2
-    INSIDE = 4
-
-cdef enum:
-    TABS_OR_BLANKS = -1
-    BLANKS = -2
-
-cdef dict FORMS = {"columns": FORM_COLUMNS, "conllu": FORM_CONLLU, "crfsuite": FORM_CRFSUITE}
 cdef object ESCAPE = re.compile(rb"\\([:\\])")
 cdef dict PREFIX_CODES = {name: code for code, name in enumerate(schemes.PREFIXES)}
 
-
-cdef int reserve_zeroed(Arena arena, BufferC* buffer, int64_t* n, int64_t wanted, int64_t size) except -1 nogil:
-    """Make room for `wanted` items; those from n on are zero, and n becomes wanted."""
-    if wanted > n[0]:
-        arena_reserve(arena, buffer, wanted, size)
-        memset(buffer.data + n[0] * size, 0, <size_t>((wanted - n[0]) * size))
-        n[0] = wanted
-    return 0
-
-
-# ------------------------------------------------------------------------------------------------ chunks
-
-@cython.final
-cdef class Counter:
-    """Chunks of both columns by one table of crfkit.schemes, and those they have in common."""
-
-    def __cinit__(self, const unsigned char[::1] rules, bint strict, bint keep):
-        if rules.shape[0] != <Py_ssize_t>sizeof(self.rules):
-            raise ValueError("not a table of crfkit.schemes")
-        memcpy(self.rules, &rules[0], sizeof(self.rules))
-        self.strict, self.keep = strict, keep
-        self.gold.start = self.found.start = -1
-
-    cdef int run(self, const LabelC* labels, const int32_t* gold, const int32_t* found, int64_t n,
-                 int64_t n_types) except -1 nogil:
-        cdef int64_t i
-        cdef int64_t* counts
-        reserve_zeroed(self, &self.by_type, &self.n_types, n_types, 3 * sizeof(int64_t))
-        counts = <int64_t*>self.by_type.data
-        for i in range(n):
-            if self.strict:
-                self.strict_step(labels[gold[i]], labels[found[i]], counts)
-            else:
-                self.lenient_step(labels[gold[i]], labels[found[i]], counts)
-            self.position += 1
-            if self.keep and gold[i] == 0:
-                self.end_sentence()
-        return 0
-
-    cdef void lenient_step(self, LabelC gold, LabelC found, int64_t* counts) noexcept nogil:
-        """conlleval's own bookkeeping, since a label of an unknown kind can end a chunk in one column only."""
-        cdef int in_gold = transition(self.rules, self.gold.last, gold)
-        cdef int in_found = transition(self.rules, self.found.last, found)
-        if self.agreeing:
-            if in_gold & END and in_found & END and self.gold.last.type == self.found.last.type:
-                self.agreeing = False
-                self.total[2] += 1
-                counts[3 * self.gold.last.type + 2] += 1
-            elif (in_gold & END) != (in_found & END) or gold.type != found.type:
-                self.agreeing = False
-        if in_gold & START:
-            self.total[0] += 1
-            counts[3 * gold.type] += 1
-        if in_found & START:
-            self.total[1] += 1
-            counts[3 * found.type + 1] += 1
-        if in_gold & START and in_found & START and gold.type == found.type:
-            self.agreeing = True
-        self.gold.last, self.found.last = gold, found
-
-    cdef void strict_step(self, LabelC gold, LabelC found, int64_t* counts) noexcept nogil:
-        """A chunk is counted where it ends, for only there it is known to be well-formed."""
-        cdef int32_t gold_type = self.gold.last.type, found_type = self.found.last.type
-        cdef int64_t in_gold = close_or_open(self.rules, &self.gold, gold, self.position)
-        cdef int64_t in_found = close_or_open(self.rules, &self.found, found, self.position)
-        if in_gold >= 0:
-            self.total[0] += 1
-            counts[3 * gold_type] += 1
-        if in_found >= 0:
-            self.total[1] += 1
-            counts[3 * found_type + 1] += 1
-        if in_gold >= 0 and in_gold == in_found and gold_type == found_type:
-            self.total[2] += 1
-            counts[3 * gold_type + 2] += 1
-
-    cdef int end_sentence(self) except -1 nogil:
-        arena_reserve(self, &self.by_sentence, self.n_sentences + 1, sizeof(self.total))
-        memcpy(self.by_sentence.data + self.n_sentences * sizeof(self.total), self.total, sizeof(self.total))
-        self.n_sentences += 1
-        return 0
-
-    cdef int finish(self, LabelC outside, bint in_sentence) except -1:
-        """The input has ended, perhaps without a blank line."""
-        if self.n_types == 0:
-            return 0
-        if self.strict:
-            self.strict_step(outside, outside, <int64_t*>self.by_type.data)
-        elif self.agreeing:
-            self.agreeing = False
-            self.total[2] += 1
-            (<int64_t*>self.by_type.data)[3 * self.gold.last.type + 2] += 1
-        if self.keep and in_sentence:
-            self.end_sentence()
-        return 0
-
-    @property
-    def totals(self):
-        """(gold, found, correct) chunks."""
-        return self.total[0], self.total[1], self.total[2]
-
-    def counts(self, types):
-        """{type: (gold, found, correct)} of the types that occur in chunks."""
-        cdef int64_t* c = <int64_t*>self.by_type.data
-        cdef int64_t i
-        return {types[i]: (c[3 * i], c[3 * i + 1], c[3 * i + 2])
-                for i in range(self.n_types) if c[3 * i] or c[3 * i + 1]}
-
-
-cdef inline int transition(const uint8_t* rules, LabelC last, LabelC label) noexcept nogil:
-    return rules[2 * (N_PREFIXES * last.prefix + label.prefix) + (last.type == label.type)]
-
-
-cdef inline int64_t close_or_open(const uint8_t* rules, OpenC* column, LabelC label, int64_t position) noexcept nogil:
-    """Move on by one label; the start of the well-formed chunk that ended before it, or -1."""
-    cdef int bits = transition(rules, column.last, label)
-    cdef int64_t ended = -1
-    if column.start >= 0 and not bits & INSIDE:
-        if bits & END:
-            ended = column.start
-        column.start = -1
-    if column.start < 0 and bits & START:
-        column.start = position
-    column.last = label
-    return ended
-
-
-# ------------------------------------------------------------------------------------------------- input
 
 @cython.final
 cdef class Tally:
@@ -184,12 +44,11 @@ cdef class Tally:
                   bytes outside=b"O", separator=None, path=None, form="columns", int64_t gold_column=-1,
                   int64_t before=1, bint comments=False):
         self.names, self.types, self.type_ids = StringTable(), [], {}
-        self.keep, self.raw, self.outside, self.path, self.comments = keep, raw, outside, path, comments
+        self.keep, self.raw, self.outside, self.path = keep, raw, outside, path
         self.lexicon, self.words, self.word_table = lexicon, lexicon is not None, word_starts
         if word_starts is not None:
             self.word_starts = <const uint8_t*>PyBytes_AS_STRING(word_starts)
-        self.separator = TABS_OR_BLANKS if separator is None else BLANKS if separator == "blanks" else separator[0]
-        self.form, self.gold_column, self.least = FORMS[form], gold_column, before + 1 + self.words
+        self.lines = Lines(form, separator, gold_column, before + 1 + self.words, comments, self.words, path)
         self.counters = [Counter(table, strict, keep) for table, strict in tables]
         self.misses, self.first_lines = {}, {}
         self.add_label(b"", 0)
@@ -243,11 +102,6 @@ cdef class Tally:
         self.end_sentence()
 
     @property
-    def marks(self):
-        """Whether tokens began with '#': (at the start of sentences, inside)."""
-        return bool(self.marked[0]), bool(self.marked[1])
-
-    @property
     def tokens(self):
         """The number of tokens."""
         return self.n_tokens
@@ -275,8 +129,6 @@ cdef class Tally:
         return {self.names[i].decode(): (c[3 * i], c[3 * i + 1], c[3 * i + 2])
                 for i in range(1, self.n_labels) if c[3 * i] or c[3 * i + 1]}
 
-    # The lines of a block.
-
     cdef int64_t scan(self, const char* text, int64_t n, int64_t line) except -1 nogil:
         """Fill gold and found from a block; the number of entries."""
         cdef const char* at = text
@@ -284,7 +136,8 @@ cdef class Tally:
         cdef const char* stop
         cdef const char* next_line
         cdef int64_t m = 0
-        cdef bint blank, between = not self.in_sentence
+        cdef int kind
+        cdef bint between = not self.in_sentence
         cdef CutC cut
         # A token takes four bytes with its newline, and the blank line after it one.
         arena_reserve(self, &self.gold, n // 2 + 2, sizeof(int32_t))
@@ -294,26 +147,17 @@ cdef class Tally:
         while at < end:
             stop = <const char*>memchr(at, b"\n", <size_t>(end - at))
             next_line = stop + 1 if stop != NULL else end
-            stop = self.strip(at, stop if stop != NULL else end)
-            blank = stop == at
-            if blank:
-                self.skipping = False
-            elif not (self.skipping or (between and at[0] == b"#" and (self.is_header(at, stop, line) or self.comments)) or self.is_aside(at, stop)):
-                self.cut(at, stop, &cut)
-                blank = self.gold_column < 0 and cut.first_end - cut.first == 3 and memcmp(cut.first, b"-X-", 3) == 0  # as in conlleval
-                if not blank:
-                    self.check(&cut, line)
-                    if at[0] == b"#":
-                        self.marked[not between] = True
-                    if between and self.keep:
-                        self.begin_row(line)
-                    if self.words:
-                        (<int64_t*>self.cells.data)[2 * m] = cut.first - text
-                        (<int64_t*>self.cells.data)[2 * m + 1] = cut.first_end - text
-                    self.add_token(&cut, m, line)
-                    m += 1
-                    between = False
-            if blank and not between:
+            kind = self.lines.read(at, stop if stop != NULL else end, between, line, &cut)
+            if kind == TOKEN:
+                if between and self.keep:
+                    self.begin_row(line)
+                if self.words:
+                    (<int64_t*>self.cells.data)[2 * m] = cut.first.start - text
+                    (<int64_t*>self.cells.data)[2 * m + 1] = cut.first.end - text
+                self.add_token(&cut, m, line)
+                m += 1
+                between = False
+            elif kind == BLANK and not between:
                 (<int32_t*>self.gold.data)[m] = (<int32_t*>self.found.data)[m] = 0
                 m += 1
                 between = True
@@ -321,125 +165,12 @@ cdef class Tally:
             line += 1
         return m
 
-    cdef const char* strip(self, const char* at, const char* stop) noexcept nogil:
-        """The end of a line without the carriage return and empty cells at its end."""
-        while stop > at and ((stop - 1)[0] == b" " or (stop - 1)[0] == b"\t" or (stop - 1)[0] == b"\r"
-                             or <unsigned char>(stop - 1)[0] == self.separator):
-            stop -= 1
-        return stop
-
-    cdef void cut(self, const char* at, const char* stop, CutC* cut) noexcept nogil:
-        """Find the last two cells and the first, and count all."""
-        cdef const char* q = at
-        cdef const char* gold = NULL
-        cdef const char* gold_end = NULL
-        cdef int separator = self.separator
-        if separator == TABS_OR_BLANKS and memchr(at, b"\t", <size_t>(stop - at)) != NULL:
-            separator = b"\t"
-        cut.columns = 1
-        if separator >= 0:
-            cut.first = cut.gold = cut.gold_end = cut.found = at
-            while q < stop:
-                if <unsigned char>q[0] == separator:
-                    if cut.columns == 1:
-                        cut.first_end = q
-                    cut.gold, cut.gold_end = cut.found, q
-                    if cut.columns == self.gold_column + 1:
-                        gold, gold_end = cut.found, q
-                    cut.found = q + 1
-                    cut.columns += 1
-                q += 1
-        else:
-            while is_blank(q[0]):  # the line is not blank and does not end with one
-                q += 1
-            cut.first = cut.gold = cut.gold_end = cut.found = q
-            while q < stop:
-                if is_blank(q[0]):
-                    if cut.columns == 1:
-                        cut.first_end = q
-                    cut.gold, cut.gold_end = cut.found, q
-                    if cut.columns == self.gold_column + 1:
-                        gold, gold_end = cut.found, q
-                    while is_blank(q[0]):
-                        q += 1
-                    cut.found = q
-                    cut.columns += 1
-                q += 1
-        cut.found_end = stop
-        if cut.columns == 1:
-            cut.first_end = stop
-        cut.before, cut.before_end = cut.gold, cut.gold_end
-        if gold != NULL:
-            cut.gold, cut.gold_end = gold, gold_end
-
-    cdef int check(self, CutC* cut, int64_t line) except -1 nogil:
-        """Refuse a line whose cells cannot be what they should be."""
-        if cut.columns != self.n_cols:
-            if cut.columns < self.least or self.n_cols != 0:
-                with gil:
-                    self.raise_columns(cut.columns, line)
-            if self.form != FORM_CRFSUITE:  # its lines are of any length
-                self.n_cols, self.first_row = cut.columns, line
-            if is_probability(cut.found, cut.found_end) and (self.gold_column >= 0 or is_probability(cut.gold, cut.gold_end)):
-                with gil:
-                    raise DataError("the last two columns are probabilities, as `--probability` adds them; expected a gold "
-                                    "and a predicted label", self.path, line)
-        if cut.gold == cut.gold_end or cut.found == cut.found_end:
-            with gil:
-                raise DataError(f"the {'gold' if cut.gold == cut.gold_end else 'predicted'} label is empty", self.path, line)
-        if self.probabilities:
-            if has_probability(cut.before, cut.before_end, self.gold_column >= 0):
-                with gil:
-                    raise DataError("the last two columns are labels with probabilities, as `-v 2` writes them; "
-                                    "expected a gold and a predicted label (`-v 0` or `-v 1`)", self.path, line)
-            cut.found_end = without_probability(cut.found, cut.found_end)
-        return 0
-
-    def raise_columns(self, int64_t found, int64_t line):
-        """Say what is wrong with a line of so many columns."""
-        if found >= self.least and self.n_cols:
-            hint = " (--comments passes over lines before a sentence that begin with '#')" if self.marked[0] else ""
-            raise DataError(f"{plural(found, 'column')}, but line {self.first_row} has {self.n_cols}{hint}", self.path, line)
-        wanted = "the predicted label" if self.gold_column >= 0 else "a token, a gold and a predicted label" if self.words \
-            else "a gold and a predicted label"
-        raise DataError(f"{plural(found, 'column')}; expected at least {self.least}, the last of them {wanted}", self.path, line)
-
-    cdef bint is_aside(self, const char* at, const char* stop) noexcept nogil:
-        """Is the line no token in its form: a comment of CoNLL-U, or a number like 1-2 or 1.1; a weight of CRFsuite's?"""
-        if self.form == FORM_CONLLU:
-            if at[0] == b"#":
-                return True
-            while at < stop and is_digit(at[0]):
-                at += 1
-            return at < stop and (at[0] == b"-" or at[0] == b".")
-        return self.form == FORM_CRFSUITE and at[0] == b"@"
-
-    cdef bint is_header(self, const char* at, const char* stop, int64_t line) noexcept nogil:
-        """Is the line not a token, but one of those before a sentence: `# 0.97` and `# 1 0.02`, the probability
-        and rank of one of several analyses, or `# columns = ...` in the first lines of a file?
-
-        A token may be `#` too. It stands in a line of more cells, or of cells that are no such numbers."""
-        cdef const char* number = at + 2
-        if stop - at > 9 and memcmp(at, b"# columns", 9) == 0 and self.n_cols == 0:
-            return memchr(at, b"=", <size_t>(stop - at)) != NULL
-        if stop - at < 5 or at[1] != b" ":
-            return False
-        while number < stop and is_digit(number[0]):
-            number += 1
-        if number == stop or number[0] != b" ":
-            number = at + 1
-        if not is_decimal(number + 1, stop):
-            return False
-        self.probabilities = True
-        self.skipping = number > at + 1 and not (number == at + 3 and at[2] == b"0")  # only the best one counts
-        return True
-
     cdef int add_token(self, const CutC* cut, int64_t m, int64_t line) except -1 nogil:
-        cdef int32_t gold = self.label(cut.gold, cut.gold_end - cut.gold, line)
-        cdef int64_t n = cut.found_end - cut.found
+        cdef int64_t n_gold = cut.gold.end - cut.gold.start, n = cut.found.end - cut.found.start
+        cdef int32_t gold = self.label(cut.gold.start, n_gold, line)
         (<int32_t*>self.gold.data)[m] = gold
-        if n != cut.gold_end - cut.gold or memcmp(cut.found, cut.gold, <size_t>n) != 0:
-            gold = self.label(cut.found, n, line)
+        if n != n_gold or memcmp(cut.found.start, cut.gold.start, <size_t>n) != 0:
+            gold = self.label(cut.found.start, n, line)
         (<int32_t*>self.found.data)[m] = gold
         return 0
 
@@ -491,7 +222,7 @@ cdef class Tally:
             self.alias(i, b"O", line)
         elif prefix and not self.raw and not kind and text.endswith(b"-"):
             self.alias(i, prefix, line)
-        elif self.form == FORM_CRFSUITE and ESCAPE.search(text):
+        elif self.lines.form == FORM_CRFSUITE and ESCAPE.search(text):
             self.alias(i, ESCAPE.sub(rb"\1", text), line)
         return i
 
@@ -587,7 +318,3 @@ cdef class Tally:
     def word_counts(self):
         """(gold, found, correct) words, and those that are not in the lexicon: (gold, correct)."""
         return tuple(self.n_words)
-
-
-cdef inline bint is_blank(char c) noexcept nogil:
-    return c == b" " or c == b"\t"

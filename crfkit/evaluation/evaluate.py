@@ -4,7 +4,7 @@
     Outputs(["a.out", "b.out"]).scores                    files, gold and predicted label in the last two columns
     Outputs(["a.out", "b.out"], keep=True).compare(0, 1)  is the difference more than chance?
 
-Labels are interned and counted block by block (core.chunks), so that memory does not grow with the input. The
+Labels are interned and counted block by block (counting.pyx), so that memory does not grow with the input. The
 scheme `auto` is decided when all labels are known: until then the counts of every candidate are kept.
 """
 
@@ -16,14 +16,15 @@ from itertools import chain
 from typing import Any
 
 from crfkit.errors import DataError, OptionError
+from crfkit.options import FORMATS
 from crfkit.text.faults import plural
 from crfkit.text.reading import Block, Layout, Marks, Source, conllu_names
-from crfkit.values import shown
+from crfkit.values import LARGEST, exactly, shown
 
 from .counting import Tally
 from .schemes import OTHER, PREFIXES, SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect
 from .scores import Comparison, Count, Scores
-from .significance import check_same_gold, shuffle
+from .significance import shuffle
 
 __all__ = ["Comparison", "Count", "Outputs", "Scores", "evaluate", "read_lexicon"]
 
@@ -69,7 +70,7 @@ def evaluate(
 class Outputs:
     """Labelled files, read and counted; if there are several, all by one scheme.
 
-    A file is a path, '-' or an open binary file; gold and predicted labels are the last two columns. With format
+    A file is a path, '-' or an open binary file, `inputs` one of them or a list; gold and predicted labels are the last two columns. With format
     "crfsuite" the gold label is the first column, with "conllu" that of the name `label`. delimiter is a
     character or a regular expression; without it, columns end at tabs, or at blanks where a line has no tab.
     segments counts words too, and lexicon tells which of them are known. keep makes `compare` possible. comments: lines
@@ -78,7 +79,7 @@ class Outputs:
 
     def __init__(
         self,
-        inputs: Sequence[Any],
+        inputs: Any,
         scheme: str = "auto",
         strict: bool = False,
         *,
@@ -95,9 +96,14 @@ class Outputs:
         self._names = _candidates(scheme, strict)
         if segments and scheme == "none":
             raise OptionError("words are found by the prefixes of labels, which scheme 'none' takes as they are")
+        if format not in FORMATS:
+            raise OptionError(f"format: expected {', '.join(FORMATS)}, found {shown(format)}")
+        for name, text in (("outside", outside), ("delimiter", delimiter)):
+            if not isinstance(text, str) and (text is not None or name == "outside"):
+                raise OptionError(f"{name}: expected a text, found {shown(text)}")
         separator, pattern = _separator("\t" if format == "crfsuite" else delimiter)
         self._tallies, self.marks = [], Marks()
-        for entry in inputs:
+        for entry in Source(inputs).inputs:
             blocks = iter(Source(entry, allow_empty=True))
             first = next(blocks, None) or Block(b"")
             tally = Tally(
@@ -116,7 +122,7 @@ class Outputs:
             for block in chain([first], blocks):
                 tally.feed(block.data if pattern is None else _resplit(block.data, pattern), block.first_line)
             tally.finish()
-            self.marks.add(*tally.marks)
+            self.marks.add(*tally.lines.marks)
             self._tallies.append(tally)
         if segments:
             for tally in self._tallies:
@@ -126,8 +132,13 @@ class Outputs:
 
     def compare(self, first: int, second: int, *, shuffles: int = 10000, seed: int = 1) -> Comparison:
         """Approximate randomisation (two-sided) between two of the files, whose gold labels must be the same."""
+        for name, number, low, high in (
+            ("first", first, 0, len(self._tallies) - 1), ("second", second, 0, len(self._tallies) - 1),
+            ("shuffles", shuffles, 1, LARGEST), ("seed", seed, 0, 2**64 - 1),
+        ):  # fmt: skip
+            if not isinstance(number, int) or not low <= number <= high:
+                raise OptionError(f"{name}: expected a whole number from {low} to {high}, found {exactly(number)}")
         a, b = self._tallies[first], self._tallies[second]
-        check_same_gold(a, b)
         extreme = shuffle(a, b, _counter(self._names, self.scheme, self.strict), shuffles, seed)
         x, y = self.scores[first], self.scores[second]
         names = ("precision", "recall", "f1", "accuracy")

@@ -8,15 +8,18 @@ one observed; p is the share of such shuffles, the observed one included, with a
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
-from .counting cimport Counter, SentenceC, Tally
+from .chunks cimport Counter
+from .counting cimport SentenceC, Tally
 from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
 
 from crfkit.text.faults import plural
-from crfkit.errors import DataError
+from crfkit.errors import DataError, OptionError
 
 
 def check_same_gold(Tally a, Tally b):
-    """Refuse two inputs whose gold columns differ."""
+    """Refuse two inputs whose sentences were not kept, or whose gold columns differ."""
+    if not (a.keep and b.keep):
+        raise OptionError("a comparison needs the scores of each sentence: count with keep=True")
     cdef const SentenceC* x = <const SentenceC*>a.by_sentence.data
     cdef const SentenceC* y = <const SentenceC*>b.by_sentence.data
     cdef int64_t s
@@ -40,6 +43,7 @@ cdef struct DifferenceC:
 def shuffle(Tally a, Tally b, int counter, int64_t shuffles, uint64_t seed):
     """Approximate randomisation: how often the two outputs differ at least as much as they do, if the outputs for
     each sentence are exchanged at random. Counts of such shuffles for precision, recall, F1 and accuracy."""
+    check_same_gold(a, b)
     cdef Counter x = a.counters[counter]
     cdef Counter y = b.counters[counter]
     cdef BufferC buffer

@@ -299,3 +299,27 @@ def test_what_is_no_sentence(gold, predicted, message):
         evaluate(gold, predicted)
     with pytest.raises(OptionError, match="outside: expected a label, found None"):
         evaluate([], [], outside=None)
+
+
+@pytest.mark.parametrize(
+    "ask, error, message",
+    [
+        (lambda: outputs("a B B\n", "a B B\n").compare(0, 1), OptionError, "^a comparison needs the scores of each sentence: count with keep=True$"),
+        (lambda: outputs("a B B\n", keep=True).compare(0, 1), OptionError, "^second: expected a whole number from 0 to 0, found 1$"),
+        (lambda: outputs("a B B\n", keep=True).compare(-1, 0), OptionError, "^first: expected"),
+        (lambda: outputs("a B B\n", keep=True).compare(0, 0, shuffles=0), OptionError, "^shuffles: expected a whole number from 1"),
+        (lambda: outputs("a B B\n", keep=True).compare(0, 0, seed=1.5), OptionError, "^seed: expected .* found 1.5$"),
+        (lambda: outputs("a B B\n", format="csv"), OptionError, "^format: expected columns, conllu, crfsuite, found 'csv'$"),
+        (lambda: outputs("a B B\n", delimiter=3), OptionError, "^delimiter: expected a text, found 3$"),
+        (lambda: outputs("a B B\n", outside=None), OptionError, "^outside: expected a text, found None$"),
+        (lambda: Outputs("nowhere"), FileError, "^nowhere: cannot be read"),
+        (lambda: Outputs([None]), DataError, "found NoneType, expected a path or an open file"),
+    ],
+)
+def test_what_outputs_cannot_be_asked(ask, error, message):
+    with pytest.raises(error, match=message):
+        ask()
+
+
+def test_one_file_needs_no_list():
+    assert Outputs(io.BytesIO(b"a B B\n")).scores[0].tokens == 1

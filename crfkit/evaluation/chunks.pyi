@@ -1,0 +1,6 @@
+from collections.abc import Sequence
+
+class Counter:
+    @property
+    def totals(self) -> tuple[int, int, int]: ...
+    def counts(self, types: Sequence[str]) -> dict[str, tuple[int, int, int]]: ...

@@ -1,0 +1,133 @@
+"""Chunks of two columns of labels, gold and predicted, by the table of one scheme: it says for every two neighbouring labels
+what starts and ends."""
+
+cimport cython
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from crfkit.memory cimport Arena, BufferC, arena_reserve
+
+from crfkit.evaluation import schemes
+
+if schemes.N_PREFIXES != N_PREFIXES:
+    raise ImportError("crfkit.evaluation.chunks was built for other schemes; build crfkit again")
+
+
+cdef int reserve_zeroed(Arena arena, BufferC* buffer, int64_t* n, int64_t wanted, int64_t size) except -1 nogil:
+    """Make room for `wanted` items; those from n on are zero, and n becomes wanted."""
+    if wanted > n[0]:
+        arena_reserve(arena, buffer, wanted, size)
+        memset(buffer.data + n[0] * size, 0, <size_t>((wanted - n[0]) * size))
+        n[0] = wanted
+    return 0
+
+
+@cython.final
+cdef class Counter:
+    """Chunks of both columns by one table of crfkit.schemes, and those they have in common."""
+
+    def __cinit__(self, const unsigned char[::1] rules, bint strict, bint keep):
+        if rules.shape[0] != <Py_ssize_t>sizeof(self.rules):
+            raise ValueError("not a table of crfkit.schemes")
+        memcpy(self.rules, &rules[0], sizeof(self.rules))
+        self.strict, self.keep = strict, keep
+        self.gold.start = self.found.start = -1
+
+    cdef int run(self, const LabelC* labels, const int32_t* gold, const int32_t* found, int64_t n,
+                 int64_t n_types) except -1 nogil:
+        cdef int64_t i
+        cdef int64_t* counts
+        reserve_zeroed(self, &self.by_type, &self.n_types, n_types, 3 * sizeof(int64_t))
+        counts = <int64_t*>self.by_type.data
+        for i in range(n):
+            if self.strict:
+                self.strict_step(labels[gold[i]], labels[found[i]], counts)
+            else:
+                self.lenient_step(labels[gold[i]], labels[found[i]], counts)
+            self.position += 1
+            if self.keep and gold[i] == 0:
+                self.end_sentence()
+        return 0
+
+    cdef void lenient_step(self, LabelC gold, LabelC found, int64_t* counts) noexcept nogil:
+        """conlleval's own bookkeeping, since a label of an unknown kind can end a chunk in one column only."""
+        cdef int in_gold = transition(self.rules, self.gold.last, gold)
+        cdef int in_found = transition(self.rules, self.found.last, found)
+        if self.agreeing:
+            if in_gold & END and in_found & END and self.gold.last.type == self.found.last.type:
+                self.agreeing = False
+                self.total[2] += 1
+                counts[3 * self.gold.last.type + 2] += 1
+            elif (in_gold & END) != (in_found & END) or gold.type != found.type:
+                self.agreeing = False
+        if in_gold & START:
+            self.total[0] += 1
+            counts[3 * gold.type] += 1
+        if in_found & START:
+            self.total[1] += 1
+            counts[3 * found.type + 1] += 1
+        if in_gold & START and in_found & START and gold.type == found.type:
+            self.agreeing = True
+        self.gold.last, self.found.last = gold, found
+
+    cdef void strict_step(self, LabelC gold, LabelC found, int64_t* counts) noexcept nogil:
+        """A chunk is counted where it ends, for only there it is known to be well-formed."""
+        cdef int32_t gold_type = self.gold.last.type, found_type = self.found.last.type
+        cdef int64_t in_gold = close_or_open(self.rules, &self.gold, gold, self.position)
+        cdef int64_t in_found = close_or_open(self.rules, &self.found, found, self.position)
+        if in_gold >= 0:
+            self.total[0] += 1
+            counts[3 * gold_type] += 1
+        if in_found >= 0:
+            self.total[1] += 1
+            counts[3 * found_type + 1] += 1
+        if in_gold >= 0 and in_gold == in_found and gold_type == found_type:
+            self.total[2] += 1
+            counts[3 * gold_type + 2] += 1
+
+    cdef int end_sentence(self) except -1 nogil:
+        arena_reserve(self, &self.by_sentence, self.n_sentences + 1, sizeof(self.total))
+        memcpy(self.by_sentence.data + self.n_sentences * sizeof(self.total), self.total, sizeof(self.total))
+        self.n_sentences += 1
+        return 0
+
+    cdef int finish(self, LabelC outside, bint in_sentence) except -1:
+        """The input has ended, perhaps without a blank line."""
+        if self.n_types == 0:
+            return 0
+        if self.strict:
+            self.strict_step(outside, outside, <int64_t*>self.by_type.data)
+        elif self.agreeing:
+            self.agreeing = False
+            self.total[2] += 1
+            (<int64_t*>self.by_type.data)[3 * self.gold.last.type + 2] += 1
+        if self.keep and in_sentence:
+            self.end_sentence()
+        return 0
+
+    @property
+    def totals(self):
+        """(gold, found, correct) chunks."""
+        return self.total[0], self.total[1], self.total[2]
+
+    def counts(self, types):
+        """{type: (gold, found, correct)} of the types that occur in chunks."""
+        cdef int64_t* c = <int64_t*>self.by_type.data
+        cdef int64_t i
+        return {types[i]: (c[3 * i], c[3 * i + 1], c[3 * i + 2])
+                for i in range(self.n_types) if c[3 * i] or c[3 * i + 1]}
+
+
+cdef inline int64_t close_or_open(const uint8_t* rules, OpenC* column, LabelC label, int64_t position) noexcept nogil:
+    """Move on by one label; the start of the well-formed chunk that ended before it, or -1."""
+    cdef int bits = transition(rules, column.last, label)
+    cdef int64_t ended = -1
+    if column.start >= 0 and not bits & INSIDE:
+        if bits & END:
+            ended = column.start
+        column.start = -1
+    if column.start < 0 and bits & START:
+        column.start = position
+    column.last = label
+    return ended

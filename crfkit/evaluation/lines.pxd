@@ -1,0 +1,39 @@
+"""Lines of what `crfkit eval` reads; see lines.pyx."""
+
+from libc.stdint cimport int64_t
+
+# What a line is.
+cdef enum:
+    NO_TOKEN
+    TOKEN
+    BLANK
+
+# Where the cells of a line stand that matter here. Ends are exclusive.
+cdef struct CellC:
+    const char* start
+    const char* end
+
+
+cdef struct CutC:
+    int64_t columns
+    CellC first, gold, before, found    # before: the last but one, found: the last
+
+
+cdef class Lines:
+    cdef readonly object path           # of the input, for error messages
+    cdef int separator                  # a byte or one of the codes in lines.pyx
+    cdef int form                       # of the lines, as text/rows.pxd numbers them
+    cdef int64_t gold_column            # -1: the last but one
+    cdef int64_t least                  # columns that a row has
+    cdef int64_t n_cols, first_row      # of all rows, and the line where that was seen
+    cdef bint words, comments
+    cdef bint[2] marked                 # as in text/rows.pxd
+    cdef bint probabilities             # a header has told that labels may have /0.97 after them
+    cdef bint skipping                  # the sentence is a further analysis of the last one
+
+    cdef int read(self, const char* at, const char* stop, bint between, int64_t line, CutC* cut) except -1 nogil
+    cdef void cut(self, const char* at, const char* stop, CutC* cut) noexcept nogil
+    cdef int check(self, CutC* cut, int64_t line) except -1 nogil
+    cdef bint is_header(self, const char* at, const char* stop) noexcept nogil
+    cdef bint is_aside(self, const char* at, const char* stop) noexcept nogil
+    cdef int raise_columns(self, int64_t found, int64_t line) except -1

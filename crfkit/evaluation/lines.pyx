@@ -1,0 +1,145 @@
+"""Lines of what `crfkit eval` reads: where a token's labels stand, by the rules of conlleval.
+
+text/rows.pyx reads data by other rules: there a cell at the end may be empty, and all rows must be alike. Here blanks at the end
+of a line do not count, any character can be the delimiter, and what `crfkit tag` and CRF++ write before a sentence is known.
+"""
+
+from libc.string cimport memchr, memcmp
+
+from crfkit.text.rows cimport FORM_COLUMNS, FORM_CONLLU, FORM_CRFSUITE
+from crfkit.text.scanning cimport has_probability, is_decimal, is_digit, is_probability, without_probability
+
+from crfkit.errors import DataError
+from crfkit.text.faults import plural
+
+cdef enum:
+    TABS_OR_BLANKS = -1
+    BLANKS = -2
+
+cdef dict FORMS = {"columns": FORM_COLUMNS, "conllu": FORM_CONLLU, "crfsuite": FORM_CRFSUITE}
+
+
+cdef class Lines:
+    """How lines are read, and what was seen of them. separator: None (tabs or blanks), "blanks", or the byte between cells.
+    The gold label is in the last column but one, or in gold_column; a row has `least` columns or more. words: the first
+    column is a word. comments: lines before a sentence that begin with '#' are no tokens."""
+
+    def __init__(self, form, separator, int64_t gold_column, int64_t least, bint comments, bint words, path):
+        self.separator = TABS_OR_BLANKS if separator is None else BLANKS if separator == "blanks" else separator[0]
+        self.form, self.gold_column, self.least = FORMS[form], gold_column, least
+        self.comments, self.words, self.path = comments, words, path
+
+    @property
+    def marks(self):
+        """Whether tokens began with '#': (at the start of sentences, inside)."""
+        return bool(self.marked[0]), bool(self.marked[1])
+
+    cdef int read(self, const char* at, const char* stop, bint between, int64_t line, CutC* cut) except -1 nogil:
+        """What the line is; where its cells stand if it is a token. between: no token of its sentence came before."""
+        # A carriage return and empty cells at the end do not count.
+        while stop > at and (is_blank((stop - 1)[0]) or (stop - 1)[0] == b"\r" or <unsigned char>(stop - 1)[0] == self.separator):
+            stop -= 1
+        if stop == at:
+            self.skipping = False
+            return BLANK
+        if self.skipping or (between and at[0] == b"#" and (self.is_header(at, stop) or self.comments)) or self.is_aside(at, stop):
+            return NO_TOKEN
+        self.cut(at, stop, cut)
+        if self.gold_column < 0 and cut.first.end - cut.first.start == 3 and memcmp(cut.first.start, b"-X-", 3) == 0:
+            return BLANK  # as in conlleval
+        self.check(cut, line)
+        if at[0] == b"#":
+            self.marked[not between] = True
+        return TOKEN
+
+    cdef void cut(self, const char* at, const char* stop, CutC* cut) noexcept nogil:
+        """Find the last two cells and the first, and count all. The line is not blank and does not end with a blank."""
+        cdef CellC cell = CellC(NULL, at)
+        cdef CellC gold = CellC(NULL, NULL)
+        cdef int separator = self.separator
+        if separator == TABS_OR_BLANKS:
+            separator = b"\t" if memchr(at, b"\t", <size_t>(stop - at)) != NULL else BLANKS
+        cut.columns = 0
+        while True:
+            while separator < 0 and is_blank(at[0]):
+                at += 1
+            cut.before, cell.start = cell, at
+            while at < stop and not (is_blank(at[0]) if separator < 0 else <unsigned char>at[0] == separator):
+                at += 1
+            cell.end = at
+            if cut.columns == 0:
+                cut.first = cut.before = cell
+            if cut.columns == self.gold_column:
+                gold = cell
+            cut.columns += 1
+            if at == stop:
+                break
+            at += 1
+        cut.found = cell
+        cut.gold = cut.before if gold.start == NULL else gold
+
+    cdef int check(self, CutC* cut, int64_t line) except -1 nogil:
+        """Refuse a line whose cells cannot be what they should be."""
+        if cut.columns != self.n_cols:
+            if cut.columns < self.least or self.n_cols != 0:
+                with gil:
+                    self.raise_columns(cut.columns, line)
+            if self.form != FORM_CRFSUITE:  # its lines are of any length
+                self.n_cols, self.first_row = cut.columns, line
+            if is_probability(cut.found.start, cut.found.end) and (self.gold_column >= 0 or is_probability(cut.gold.start, cut.gold.end)):
+                with gil:
+                    raise DataError("the last two columns are probabilities, as `--probability` adds them; expected a gold "
+                                    "and a predicted label", self.path, line)
+        if cut.gold.start == cut.gold.end or cut.found.start == cut.found.end:
+            with gil:
+                raise DataError(f"the {'gold' if cut.gold.start == cut.gold.end else 'predicted'} label is empty", self.path, line)
+        if self.probabilities:
+            if has_probability(cut.before.start, cut.before.end, self.gold_column >= 0):
+                with gil:
+                    raise DataError("the last two columns are labels with probabilities, as `-v 2` writes them; "
+                                    "expected a gold and a predicted label (`-v 0` or `-v 1`)", self.path, line)
+            cut.found.end = without_probability(cut.found.start, cut.found.end)
+        return 0
+
+    cdef bint is_aside(self, const char* at, const char* stop) noexcept nogil:
+        """Is the line no token in its form: a comment of CoNLL-U, or a number like 1-2 or 1.1; a weight of CRFsuite's?"""
+        if self.form == FORM_CONLLU:
+            if at[0] == b"#":
+                return True
+            while at < stop and is_digit(at[0]):
+                at += 1
+            return at < stop and (at[0] == b"-" or at[0] == b".")
+        return self.form == FORM_CRFSUITE and at[0] == b"@"
+
+    cdef bint is_header(self, const char* at, const char* stop) noexcept nogil:
+        """Is the line not a token, but one of those before a sentence: `# 0.97` and `# 1 0.02`, the probability
+        and rank of one of several analyses, or `# columns = ...` in the first lines of a file?
+
+        A token may be `#` too. It stands in a line of more cells, or of cells that are no such numbers."""
+        cdef const char* number = at + 2
+        if stop - at > 9 and memcmp(at, b"# columns", 9) == 0 and self.n_cols == 0:
+            return memchr(at, b"=", <size_t>(stop - at)) != NULL
+        if stop - at < 5 or at[1] != b" ":
+            return False
+        while number < stop and is_digit(number[0]):
+            number += 1
+        if number == stop or number[0] != b" ":
+            number = at + 1
+        if not is_decimal(number + 1, stop):
+            return False
+        self.probabilities = True
+        self.skipping = number > at + 1 and not (number == at + 3 and at[2] == b"0")  # only the best one counts
+        return True
+
+    cdef int raise_columns(self, int64_t found, int64_t line) except -1:
+        """Say what is wrong with a line of so many columns."""
+        if found >= self.least and self.n_cols:
+            hint = " (--comments passes over lines before a sentence that begin with '#')" if self.marked[0] else ""
+            raise DataError(f"{plural(found, 'column')}, but line {self.first_row} has {self.n_cols}{hint}", self.path, line)
+        wanted = "the predicted label" if self.gold_column >= 0 else "a token, a gold and a predicted label" if self.words \
+            else "a gold and a predicted label"
+        raise DataError(f"{plural(found, 'column')}; expected at least {self.least}, the last of them {wanted}", self.path, line)
+
+
+cdef inline bint is_blank(char c) noexcept nogil:
+    return c == b" " or c == b"\t"
