@@ -61,11 +61,16 @@ cdef class Lines:
             separator = b"\t" if memchr(at, b"\t", <size_t>(stop - at)) != NULL else BLANKS
         cut.columns = 0
         while True:
-            while separator < 0 and is_blank(at[0]):
-                at += 1
+            if separator < 0:
+                while is_blank(at[0]):
+                    at += 1
             cut.before, cell.start = cell, at
-            while at < stop and not (is_blank(at[0]) if separator < 0 else <unsigned char>at[0] == separator):
-                at += 1
+            if separator < 0:
+                while at < stop and not is_blank(at[0]):
+                    at += 1
+            else:
+                while at < stop and <unsigned char>at[0] != separator:
+                    at += 1
             cell.end = at
             if cut.columns == 0:
                 cut.first = cut.before = cell
