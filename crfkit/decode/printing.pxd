@@ -9,7 +9,7 @@ from crfkit.text.output cimport OutC
 
 cdef class Printer:
     cdef HowC how
-    cdef bint probability
+    cdef bint probability, cells
     cdef int verbose, nbest
     cdef bytes separator            # None: each line's own
     cdef const char* between

@@ -12,5 +12,6 @@ class Printer:
         probability: bool = False,
         partial: bool = False,
         separator: bytes | None = None,
+        cells: bool = False,
     ) -> None: ...
     def text(self, x: Scratch, rows: Rows) -> bytes: ...

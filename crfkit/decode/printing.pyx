@@ -15,7 +15,7 @@ from crfkit.text.rows cimport FORM_COLUMNS, rows_separator
 from crfkit.text.output cimport Output, out_bytes, out_char, out_reserve
 from crfkit.text.scanning cimport last_blank_line
 from .nbest cimport search_nbest
-from crfkit.text.writing cimport out_empty_line, out_lines, out_token_cells, write_tagged
+from crfkit.text.writing cimport out_empty_line, out_lines, out_token_cells, write_cells, write_tagged
 
 
 cdef int out_probability(OutC* out, double p) except -1 nogil:
@@ -45,17 +45,18 @@ cdef int out_number(OutC* out, int64_t n) except -1 nogil:
 cdef class Printer:
     """A layout.
 
-    verbose (0, 1, 2) and nbest (0: none) are -v and -n of CRF++. With posterior, labels are decoded by marginals. With
+    verbose (0, 1, 2) and nbest (0: none) are -v and -n of CRF++; with `cells` its layout is taken without them, too. With posterior, labels are decoded by marginals. With
     probability, a line gets the marginal probability of its label and the probability of the sentence's labels. With
     partial, the input says in an extra column which labels are possible. separator (bytes) stands between the columns
     added to a line.
     """
 
     def __init__(self, *, int verbose=0, int nbest=0, bint posterior=False, bint probability=False,
-                 bint partial=False, bytes separator=None):
-        if (verbose or nbest) and (probability or separator is not None) or (nbest and posterior):
+                 bint partial=False, bytes separator=None, bint cells=False):
+        cells = cells or verbose > 0 or nbest > 0
+        if cells and (probability or separator is not None) or (nbest and posterior):
             raise ValueError("layouts that exclude each other")
-        self.verbose, self.nbest, self.probability = verbose, nbest, probability
+        self.verbose, self.nbest, self.probability, self.cells = verbose, nbest, probability, cells
         self.how = HowC(posterior, partial)
         self.separator = separator
         self.between = <const char*>self.separator if separator is not None else NULL
@@ -65,7 +66,7 @@ cdef class Printer:
         """A parsed block, labelled."""
         cdef Output out = Output()
         with nogil:
-            if self.verbose or self.nbest:
+            if self.cells:
                 self.print_cells(x, rows, &out.c)
             else:
                 self.print_lines(x, rows, &out.c)
@@ -107,6 +108,9 @@ cdef class Printer:
     cdef int print_cells(self, Scratch x, Rows rows, OutC* out) except -1 nogil:
         cdef uint16_t* labels = x.room(rows.c.n_tok)
         cdef int64_t s, k, own
+        if not (self.verbose or self.nbest):
+            x.decode(rows, 0, rows.c.n_seq, self.how, labels)
+            return write_cells(&rows.c, labels, x.decoder.name, x.decoder.name_len, out)
         for s in range(rows.c.n_seq):
             if self.nbest:
                 x.score(rows, s)

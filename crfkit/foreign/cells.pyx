@@ -1,8 +1,11 @@
-"""Weights in double precision to those of a crfkit model, in the order of docs/model-format.md."""
+"""Weights in double precision to those of a crfkit model, in the order of docs/model-format.md, and back."""
 
 import array
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.loops.structs cimport LayoutC
+from crfkit.weights.layout cimport Layout, feature_cell
 
 
 def cells(const double[::1] u_weight not None, const double[::1] pairs, int64_t labels, const double[::1] b_weight not None):
@@ -24,3 +27,28 @@ def cells(const double[::1] u_weight not None, const double[::1] pairs, int64_t 
     for i in range(b_weight.shape[0]):
         cell[rich0 + i] = <float>b_weight[i]
     return found
+
+
+def doubles(Layout layout not None, const float[::1] cell not None):
+    """What `cells` was given: unigram features, label pairs (None: there are none), bigram features."""
+    cdef:
+        const LayoutC* c = &layout.c
+        int64_t f
+        int32_t a, i, j
+    if cell.shape[0] != c.n_cells:
+        raise ValueError("weights of another layout")
+    layout.verify()
+    of_u, of_pairs, of_b = (array.array("d", bytes(8 * n)) for n in (c.u_ptr[c.A], c.L * c.L if c.has_tau else 0, c.b_ptr[c.B]))
+    cdef double[::1] u = of_u if c.u_ptr[c.A] else None
+    cdef double[::1] pair = of_pairs if c.has_tau else None
+    cdef double[::1] b = of_b if c.b_ptr[c.B] else None
+    for a in range(c.A):
+        for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
+            u[f] = cell[feature_cell(c, a, f)]
+    if c.has_tau:
+        for i in range(c.L):
+            for j in range(c.L):
+                pair[i * c.L + j] = cell[c.tau0 + <int64_t>i * c.P + j]
+    for f in range(c.b_ptr[c.B]):
+        b[f] = cell[c.rich0 + f]
+    return of_u, of_pairs if c.has_tau else None, of_b

@@ -74,6 +74,8 @@ def assembled(
     labels: list[bytes], lines: list[bytes], xsize: int, features: Iterable[tuple[int, bytes]], weights: array.array, options: dict
 ) -> Parts:
     """The parts of a model of CRF++: its features are places of weights and names."""
+    from crfkit.weights.layout import MAX_LABELS
+
     try:
         names = [label.decode() for label in labels]
         text = "".join(line.decode() + "\n" for line in lines)
@@ -85,38 +87,47 @@ def assembled(
         raise ModelFileError(f"its template cannot be read: {error}") from None
     if not names or not all(names) or len(set(names)) < len(names):
         raise ModelFileError("damaged: the labels are not different names")
+    if len(names) > MAX_LABELS:
+        raise ModelFileError(f"{len(names)} labels: crfkit has room for {MAX_LABELS}")
     if max(template.columns, default=-1) >= xsize:
         raise ModelFileError(f"damaged: the template uses column {max(template.columns)} of {xsize}")
-    plain, again = plain_line(template)
-    n, pairs = len(names), None
-    rows = (Rows.empty(), Rows.empty())
-    before, after = array.array("H"), array.array("H")
-    for label in range(n):
-        before.extend([label] * n)
-        after.extend(range(n))
-    every = after[:n]
-    places = {}
+    places: dict[bytes, int] = {}
+    taken = 0
     for place, name in features:
-        places[name] = place
-        bigram = name[:1] == b"B"
-        size = n * n if bigram else n
+        size = len(names) ** 2 if name[:1] == b"B" else len(names)
         if not 0 <= place <= len(weights) - size or name[:1] not in (b"U", b"B"):
             raise ModelFileError(f"damaged: the feature {name!r} has its weights at {place} of {len(weights)}")
-        if bigram and plain is not None and name == plain:
-            pairs = weights[place : place + size]
-            if not again:
-                continue
-        row = rows[bigram]
-        row.names.intern_bytes(name)
-        row.label.extend(after if bigram else every)
-        row.weight.extend(weights[place : place + size])
-        row.ptr.append(len(row.label))
-        if bigram:
-            row.previous.extend(before)
-    for row in rows:
-        if len(row.names) != len(row.ptr) - 1:
+        if name in places:
             raise ModelFileError("damaged: two features of the same name")
-    return Parts("crf++", names, rows[0], rows[1], pairs, template, xsize + 1, options, places)
+        places[name], taken = place, taken + size
+    if taken > len(weights):
+        raise ModelFileError(f"damaged: the features have {taken} weights, the file {len(weights)}")
+    found = dict(places)
+    plain, again = plain_line(template)
+    pairs = None
+    if plain in places:
+        pairs = weights[places[plain] : places[plain] + len(names) ** 2]
+        if not again:
+            del places[plain]
+    rows = [_rows([(name, at) for name, at in places.items() if name[:1] == kind], weights, len(names), kind == b"B") for kind in (b"U", b"B")]
+    return Parts("crf++", names, rows[0], rows[1], pairs, template, xsize + 1, options, found)
+
+
+def _rows(placed: list[tuple[bytes, int]], weights: array.array, labels: int, bigram: bool) -> Rows:
+    """The features of attributes (name, place of the first weight): one for each label, or for each pair of labels."""
+    import numpy
+
+    rows, every, n = Rows.empty(), numpy.arange(labels, dtype=numpy.uint16), len(placed)
+    size = labels * labels if bigram else labels
+    for name, _ in placed:
+        rows.names.intern_bytes(name)
+    starts = numpy.fromiter((place for _, place in placed), numpy.int64, n)
+    rows.ptr = array.array("q", range(0, size * n + 1, size))
+    rows.weight.frombytes(numpy.asarray(weights)[(starts[:, None] + numpy.arange(size)).ravel()].tobytes())
+    rows.label.frombytes(numpy.tile(every, n * size // labels).tobytes())
+    if bigram:
+        rows.previous.frombytes(numpy.tile(numpy.repeat(every, labels), n).tobytes())
+    return rows
 
 
 def plain_line(template: Template) -> tuple[bytes | None, bool]:
@@ -137,37 +148,42 @@ Taken = tuple[Parts, list[bytes], list[tuple[bytes, int]], array.array]
 
 def taken_apart(parts: Parts) -> Taken:
     """What a file of CRF++ says of a model: lines of the template, (name, place of the first weight), weights."""
+    import numpy
+
     if parts.template is None:
         raise UnsupportedError("a CRF++ model needs a template: give the one that made the attributes with --template")
     if parts.template.dialect == dialects.WAPITI:
         parts = translated(parts, dialects.CRFPP)
     assert parts.template is not None
-    lines = [_crfpp_line(line) for line in parts.template.lines]
+    lines = sorted(map(_crfpp_line, parts.template.lines), key=lambda line: line[:1] == b"B")
     plain, again = plain_line(parts.template)
     if plain is None and parts.pairs is not None and any(parts.pairs):
         raise UnsupportedError("the model has weights of pairs of labels, but its template no line for them, B without macros")
-    features = [(name, False, number) for number, name in enumerate(parts.unigrams.names)]
-    features += [(name, True, number) for number, name in enumerate(parts.bigrams.names) if not (again and name == plain)]
-    if plain is not None:
-        features.append((plain, True, -1))
-    features.sort(key=lambda feature: parts.places.get(feature[0], len(features) * len(parts.labels) ** 2))
-    weights, placed = array.array("d"), []
-    for name, bigram, number in features:
-        placed.append((name, len(weights)))
-        weights.extend(_block(parts, bigram, number))
-    return parts, lines, sorted(placed), weights
-
-
-def _block(parts: Parts, bigram: bool, number: int) -> array.array:
-    """The weights of a feature with all labels, or all pairs of labels; number -1: the plain pairs."""
     n = len(parts.labels)
-    block = array.array("d", bytes(8 * n * (n if bigram else 1)))
-    if number < 0:
-        return block if parts.pairs is None else parts.pairs
-    rows = parts.bigrams if bigram else parts.unigrams
-    for at in range(rows.ptr[number], rows.ptr[number + 1]):
-        block[rows.label[at] + (rows.previous[at] * n if bigram else 0)] = rows.weight[at]
-    return block
+    names = [*parts.unigrams.names, *(name for name in parts.bigrams.names if not (again and name == plain))]
+    if plain is not None:
+        names.append(plain)
+    names.sort(key=lambda name: parts.places.get(name, len(names) * n * n))
+    places, total = {}, 0
+    for name in names:
+        places[name] = total
+        total += n * n if name[:1] == b"B" else n
+    weights = numpy.zeros(total)
+    for rows in (parts.unigrams, parts.bigrams):
+        starts = numpy.fromiter((places[name] for name in rows.names), numpy.int64, len(rows.names))
+        at = numpy.repeat(starts, numpy.diff(rows.ptr)) + numpy.asarray(rows.label)
+        if rows is parts.bigrams:
+            at += n * numpy.asarray(rows.previous, numpy.int64)
+        weights[at] = rows.weight
+    if plain is not None and parts.pairs is not None:
+        weights[places[plain] : places[plain] + n * n] = parts.pairs
+    return parts, lines, sorted(places.items()), array.array("d", weights.tobytes())
+
+
+def columns_in_use(parts: Parts) -> int:
+    """How many columns data need: CRF++ counts to the last one that the template looks at."""
+    columns = () if parts.template is None else parts.template.columns
+    return parts.columns - 1 if parts.program == "crf++" or not columns else max(columns) + 1
 
 
 def _crfpp_line(line: Line) -> bytes:
@@ -193,6 +209,7 @@ def write(parts: Parts) -> bytes:
     template = b"".join(line + b"\0" for line in lines)
     template += bytes(-(len(labels) + len(template)) % 4)
     names = write_names(features)
-    header = _HEADER.pack(_VERSION, parts.options.get("type", 0), parts.options.get("cost_factor", 1.0), len(weights), parts.columns - 1, len(names))
+    kind, cost = parts.options.get("type", 0), parts.options.get("cost_factor", 1.0)
+    header = _HEADER.pack(_VERSION, kind, cost, len(weights), columns_in_use(parts), len(names))
     blocks = [_LENGTH.pack(len(labels)), labels, _LENGTH.pack(len(template)), template, names, array.array("f", weights).tobytes()]
     return header + b"".join(blocks)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from crfkit.errors import ModelFileError
 
-from .crfpp import assembled, taken_apart
+from .crfpp import assembled, columns_in_use, taken_apart
 from .parts import Parts
 
 NAME = "crfpp-text"
@@ -109,11 +109,11 @@ def write(parts: Parts) -> bytes:
 
 def lines(parts: Parts, template: list[bytes], features: list[tuple[bytes, int]], weights: array.array) -> Iterator[str]:
     """The lines of a text model."""
-    yield f"version: 100\ncost-factor: {parts.options.get('cost_factor', 1.0):g}\nmaxid: {len(weights)}\nxsize: {parts.columns - 1}\n\n"
+    yield f"version: 100\ncost-factor: {parts.options.get('cost_factor', 1.0):g}\nmaxid: {len(weights)}\nxsize: {columns_in_use(parts)}\n\n"
     yield "".join(f"{label}\n" for label in parts.labels) + "\n"
     yield "".join(line.decode() + "\n" for line in template) + "\n"
     for name, place in features:
         yield f"{place} {name.decode(errors='surrogateescape')}\n"
     yield "\n"
     for weight in weights:
-        yield f"{weight:.16f}\n"
+        yield f"{weight:.16f}\n" if weight else "0.0000000000000000\n"

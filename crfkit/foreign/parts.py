@@ -121,28 +121,18 @@ def parts_of(model: Model) -> Parts:
 
     if model.search is not None:
         raise UnsupportedError(f"{model.name}: trained by {model.header['algorithm']}, whose search for labels no other program has")
-    labels = {label: number for number, label in enumerate(model.labels)}
-    pairs: array.array[float] | None = None
-    found: tuple[dict[str, list[tuple[int, int, float]]], ...] = ({}, {})
-    for attribute, previous, label, weight in model.features():
-        if attribute is None:
-            pairs = array.array("d", bytes(8 * len(labels) ** 2)) if pairs is None else pairs
-            pairs[labels[previous] * len(labels) + labels[label]] = weight  # type: ignore[index]
-        else:
-            before = -1 if previous is None else labels[previous]  # type: ignore[index]
-            found[previous is not None].setdefault(attribute, []).append((before, labels[label], weight))
-    rows = []
-    for bigram, attributes in enumerate(found):
-        made = Rows.empty()
-        made.names = StringTable()
-        for name, features in attributes.items():
-            made.names.intern_bytes(name.encode())
-            for first, second, weight in sorted(features):
-                made.label.append(second)
-                made.weight.append(weight)
-                if bigram:
-                    made.previous.append(first)
-            made.ptr.append(len(made.label))
-        rows.append(made)
+    from .cells import doubles
+
+    layout, weights, *new = model.layout.pruned(model.weights)
+    of_u, pairs, of_b = doubles(layout, weights)
+    arrays = layout.arrays()
+    names = []
+    for bigram, numbers in enumerate(new):
+        names.append(StringTable())
+        for name, number in zip(model.index.attributes(bool(bigram)), numbers, strict=True):
+            if number >= 0:
+                names[-1].intern_bytes(name)
+    unigrams = Rows(names[0], arrays["u_ptr"], arrays["u_label"], of_u)
+    bigrams = Rows(names[1], arrays["b_ptr"], arrays["b_label"], of_b, arrays["b_prev"])
     header = model.header
-    return Parts(header["algorithm"], model.labels, rows[0], rows[1], pairs, model.template, header["columns"], header["options"])
+    return Parts(header["algorithm"], model.labels, unigrams, bigrams, pairs, model.template, header["columns"], header["options"])

@@ -84,6 +84,19 @@ cdef int write_tagged(const RowsC* rows, int64_t first_seq, int64_t last_seq, co
     return 0
 
 
+cdef int write_cells(const RowsC* rows, const uint16_t* labels, const char** names, const int32_t* name_len, OutC* out) except -1 nogil:
+    """All sequences in CRF++'s layout: cells and the label with tabs between them, and an empty line after each sequence."""
+    cdef int64_t s, t
+    for s in range(rows.n_seq):
+        for t in range(rows.seq_ptr[s], rows.seq_ptr[s + 1]):
+            out_token_cells(rows, t, out)
+            out_char(out, b"\t")
+            out_bytes(out, names[labels[t]], name_len[labels[t]])
+            out_char(out, b"\n")
+        out_char(out, b"\n")
+    return 0
+
+
 def tagged(Rows rows not None, labels, separator=None):
     """The rows' text with the label (bytes) of each token at the end of its line, after the separator (bytes;
     the line's own if None)."""

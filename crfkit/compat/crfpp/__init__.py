@@ -1,0 +1,1 @@
+"""CRF++'s command lines, with crfkit behind them: `crfkit-crf-learn` and `crfkit-crf-test`."""

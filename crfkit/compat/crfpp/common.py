@@ -1,0 +1,45 @@
+"""What both programs share: the banner, the layout of the help, and errors as one line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from crfkit.cli.common import errors_as_lines, write_output
+from crfkit.version import __version__
+
+BANNER = "CRF++: Yet Another CRF Tool Kit\nCopyright (C) 2005-2013 Taku Kudo, All rights reserved.\n\n"
+"""What CRF++ prints first. Scripts that read its output skip three lines."""
+
+
+class Command(click.Command):
+    """A command whose help is laid out as CRF++'s, and whose errors are one line."""
+
+    def get_help(self, ctx: click.Context) -> str:
+        lines = [f"{BANNER}Usage: {ctx.info_name} [options] files"]
+        for option in self.get_params(ctx):
+            if isinstance(option, click.Option):
+                *short, written = sorted(option.opts, key=len)
+                name = f" -{short[0][1]}, {written}" if short else f"     {written}"
+                lines.append(f"{name}{f'={option.metavar}' if option.metavar else ''}".ljust(29) + (option.help or ""))
+        return "\n".join(lines) + "\n"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with errors_as_lines(ctx):  # --help and --version write
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with errors_as_lines(ctx):
+            return super().invoke(ctx)
+
+
+def version_option(*flags: str) -> Any:
+    """The option that prints a version."""
+
+    def show(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+        if value:
+            write_output(f"CRF++ of 0.59, by crfkit {__version__}\n")
+            ctx.exit()
+
+    return click.option(*flags, is_flag=True, is_eager=True, expose_value=False, callback=show, help="show the version and exit")

@@ -1,0 +1,85 @@
+"""`crfkit-crf-test`: CRF++'s crf_test, its options and its layouts, on models of CRF++ and of crfkit."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from contextlib import AbstractContextManager
+from typing import BinaryIO
+
+import click
+
+from crfkit import load
+from crfkit.cli.common import HELP_FLAGS, refuse_overwriting, standard_output, write_all
+from crfkit.cli.tag import BLOCK_SIZE
+from crfkit.decode.printing import Printer
+from crfkit.errors import OptionError
+from crfkit.modelfile import replacing
+from crfkit.tagging import Tagger
+from crfkit.text.reading import Source
+
+from .common import Command, version_option
+
+MOST_PATHS = 2**31 - 1
+
+
+@click.command(cls=Command, context_settings=HELP_FLAGS)
+@click.option("-m", "--model", required=True, metavar="FILE", help="set FILE for model file")
+@click.option("-n", "--nbest", type=click.IntRange(0, MOST_PATHS), default=0, metavar="INT", help="output n-best results")
+@click.option("-v", "--verbose", type=click.IntRange(0), default=0, metavar="INT", help="set INT for verbose level")
+@click.option("-c", "--cost-factor", type=float, default=1.0, metavar="FLOAT", help="set cost factor")
+@click.option("-o", "--output", default="-", metavar="FILE", help="use FILE as output file")
+@version_option("--version")
+@click.argument("files", nargs=-1)
+def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: str, files: tuple[str, ...]) -> None:
+    """Label FILES (standard input without one) in CRF++'s layout."""
+    if not cost_factor > 0:
+        raise OptionError(f"--cost-factor: expected more than 0, found {cost_factor:g}")
+    inputs = files or ("-",)
+    refuse_overwriting("--output", None if output == "-" else output, (model, *inputs))
+    tagger = load(model)
+    for name, asked in (("--nbest", nbest), ("--verbose", verbose)):
+        if asked:
+            tagger.need_probabilities(name)
+    tagger = _scaled(tagger, cost_factor)
+    printer = Printer(verbose=min(verbose, 2), nbest=nbest, cells=True)
+    with _opened(output) as stream:
+        for name in inputs:
+            answers = name == "-" and not _is_file(sys.stdin)
+            blocks = Source([name], tagger.header["format"], allow_empty=True, block_size=BLOCK_SIZE)
+            for text in tagger.text(blocks, printer, threads=int(answers)):
+                write_all(stream, text)
+                if answers:  # somebody may wait for this sentence before he sends the next one
+                    stream.flush()
+
+
+def main() -> None:
+    """The program crfkit-crf-test."""
+    crf_test(prog_name="crfkit-crf-test")
+
+
+def _opened(output: str) -> AbstractContextManager[BinaryIO]:
+    return standard_output() if output == "-" else replacing(output)
+
+
+def _is_file(stream: object) -> bool:
+    """Whether all that can be read is there already."""
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)  # type: ignore[attr-defined]
+    except (AttributeError, OSError):  # closed, or none of the system's
+        return True
+
+
+def _scaled(tagger: Tagger, factor: float) -> Tagger:
+    """The same model with all scores multiplied by the factor."""
+    if factor == 1:
+        return tagger
+    import numpy
+
+    model = tagger.model
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        weights = (numpy.asarray(model.weights) * factor).astype(numpy.float32)
+    if not numpy.isfinite(weights).all():
+        raise OptionError(f"--cost-factor: {factor:g} makes weights that are no longer finite")
+    return Tagger.of_parts(model.header, model.index, model.layout, weights)
