@@ -61,7 +61,7 @@ def template_of(header: Mapping[str, Any]) -> Template | None:
         return None
     try:
         if header.get("dialect") is not None:
-            return dialects.parse(text, header["dialect"])
+            return replace(dialects.parse(text, header["dialect"]), by_string=header.get("by_string") is True)
         names = {name: number for number, name in enumerate(column_names or ())}
         template = Template.parse(text, columns=names)
     except (TemplateError, TypeError, ValueError) as error:

@@ -114,6 +114,10 @@ def _crf_loss() -> Any:
     return option(False, "Report the negative log-likelihood of all training data after each pass.")
 
 
+def _train_accuracy() -> Any:
+    return option(False, "Report the share of right labels, and of sentences with no other, on the training data in each pass.")
+
+
 def _rate() -> Any:
     return option(
         None, "First learning rate. When not given, it is chosen on a sample of the data; with adf it is 0.05, or less where "
@@ -155,6 +159,7 @@ class _QuasiNewton(_Batch):
 
     l2: float = _l2(1.0)
     memory: int = option(4, "Steps that the quasi-Newton method remembers.", low=1, high=64)
+    train_accuracy: bool = _train_accuracy()
 
     def bytes_per_cell(self, threads: int) -> int:
         return 2 * 4 + 2 * self.memory * 4 + threads * 8  # before and after a step, the history, gradients
@@ -276,6 +281,11 @@ class Mira(_Trainer):
     nbest: int = option(1, "Candidates, the best paths, to learn from at each step.", low=1, high=1000, short="-n")
     aggressiveness: float = option(1.0, "C: how much of any one path a step may add to the weights or take from them.", above=0.0)
     average: bool = _average(True)
+    shrinking: int = option(
+        0, "As CRF++ does: take the sequences in the order of the data, let C bound all that one adds in all passes, and leave out those that "
+        "were right in N passes; end when nothing is left to do. 0: no.", low=0, metavar="N",
+    )  # fmt: skip
+    train_accuracy: bool = _train_accuracy()
 
     def bytes_per_cell(self, threads: int) -> int:
         return 2 * 4 + 8 * self.average  # and a copy; its average

@@ -155,7 +155,7 @@ def taken_apart(parts: Parts) -> Taken:
     if parts.template.dialect == dialects.WAPITI:
         parts = translated(parts, dialects.CRFPP)
     assert parts.template is not None
-    lines = sorted(map(_crfpp_line, parts.template.lines), key=lambda line: line[:1] == b"B")
+    lines = sorted(map(line_of, parts.template.lines), key=lambda line: line[:1] == b"B")
     plain, again = plain_line(parts.template)
     if plain is None and parts.pairs is not None and any(parts.pairs):
         raise UnsupportedError("the model has weights of pairs of labels, but its template no line for them, B without macros")
@@ -186,7 +186,7 @@ def columns_in_use(parts: Parts) -> int:
     return parts.columns - 1 if parts.program == "crf++" or not columns else max(columns) + 1
 
 
-def _crfpp_line(line: Line) -> bytes:
+def line_of(line: Line) -> bytes:
     """A line of the template in CRF++'s language."""
     if line.kinds not in ("U", "B") or line.text[0] not in "UB":
         raise UnsupportedError(f"line {line.number} of the template: CRF++ has only U and B lines, found {line.text[:1]}")

@@ -124,7 +124,7 @@ def read_corpus(
         builder.add(rows)
         path = rows.where(0)[0]
         attributes[path] = attributes.get(path, 0) + rows.n_attributes
-        report.reading(rows.n_tokens)
+        report.reading(rows.n_tokens, len(rows))
     if builder is None:
         raise DataError("no tokens to learn from")
     for path, found in attributes.items():

@@ -111,8 +111,8 @@ class Progress:
         if text is not None:
             self.note(f"crfkit: warning: {text}")
 
-    def reading(self, tokens: int) -> None:
-        """So many tokens more were read."""
+    def reading(self, tokens: int, sequences: int) -> None:
+        """So much more was read."""
         if not self.bar_wanted:
             return
         if self.bar is None:
@@ -156,7 +156,9 @@ class Progress:
             self._open(total=passes, unit="pass", initial=done)
 
     def prepared(self, record: dict[str, Any]) -> None:
-        """One pass of the preparation is done."""
+        """One pass of the preparation is done; a record without a loss is of the point where training starts."""
+        if "loss" not in record:
+            return
         if not self.bar_wanted:
             self.warm_up.append(record)
             return

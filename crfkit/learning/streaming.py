@@ -122,7 +122,7 @@ class Stream:
                     yield self.builder.drain()
             self.tokens += rows.n_tokens
             self.attributes += rows.n_attributes
-            progress.reading(rows.n_tokens)
+            progress.reading(rows.n_tokens, len(rows))
         if self.builder is None:
             raise DataError("no tokens to learn from")
         if held:

@@ -86,7 +86,9 @@ class Training:
     def _header(self, corpus: Corpus, l1: float | None) -> dict[str, Any]:
         """What the model file says of itself. Nothing that differs between runs with the same result."""
         options = self.options if l1 is None else replace(self.options, l1=l1)
+        dialect = None if corpus.template is None else corpus.template.dialect
         return {
+            **({} if dialect is None else {"dialect": dialect}),
             "algorithm": self.algorithm,
             "columns": corpus.n_columns,
             "column_names": None if corpus.column_names is None else list(corpus.column_names),

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from crfkit.errors import TemplateError
 
 from .macros import Line, Macro
-from .parsing import Template
+from .parsing import Template, read_text
 
 CRFPP = "crf++"
 WAPITI = "wapiti"
@@ -67,3 +68,13 @@ def parse(text: str, dialect: str) -> Template:
     if not lines:
         raise TemplateError("the template is empty")
     return Template(lines, text, by_string=True, dialect=dialect)
+
+
+def load(path: str, dialect: str) -> Template:
+    """The template in a file, to learn with; lines that begin with # are comments."""
+    text = read_text(path).removeprefix("\ufeff")
+    lines = ("" if line.startswith("#") else line.removesuffix("\r") for line in text.split("\n"))
+    try:
+        return replace(parse("\n".join(lines), dialect), path=path, by_string=False)
+    except TemplateError as error:
+        raise TemplateError(error.reason, path, error.line) from None

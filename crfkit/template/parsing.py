@@ -68,6 +68,28 @@ _TEXT = re.compile(r"\n|%[a-z]+\[|\A\Z")  # rather than a path
 _ANNOTATION = re.compile(r"[ \t]@[A-Za-z][\w-]*(?:=\S*)?[ \t]*\Z")
 
 
+def read_text(path: str) -> str:
+    """What a template file holds."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        if "\n" in path:
+            raise FileError(f"{path!r}: not a file name; Template.parse makes a template of a text") from None
+        raise FileError(f"{path}: cannot read the template: {error.strerror}") from None
+    except ValueError:  # a zero byte
+        raise FileError(f"{path!r}: not a file name") from None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise TemplateError(
+            f"byte 0x{data[error.start]:02x} is not valid UTF-8; convert the template to UTF-8",
+            path,
+            line,
+        ) from None
+
+
 @dataclass(frozen=True)
 class Template:
     """A parsed template. Immutable; `resolve` and `parse` make new ones."""
@@ -115,24 +137,7 @@ class Template:
     @classmethod
     def load(cls, path: str) -> Template:
         """Read a template file."""
-        try:
-            with open(path, "rb") as file:
-                data = file.read()
-        except OSError as error:
-            if "\n" in path:
-                raise FileError(f"{path!r}: not a file name; Template.parse makes a template of a text") from None
-            raise FileError(f"{path}: cannot read the template: {error.strerror}") from None
-        except ValueError:  # a zero byte
-            raise FileError(f"{path!r}: not a file name") from None
-        try:
-            return cls.parse(data.decode("utf-8"), path)
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise TemplateError(
-                f"byte 0x{data[error.start]:02x} is not valid UTF-8; convert the template to UTF-8",
-                path,
-                line,
-            ) from None
+        return cls.parse(read_text(path), path)
 
     def resolve(self, columns: Mapping[str, int]) -> Template:
         """The same template with columns by name replaced by their numbers."""

@@ -1,13 +1,13 @@
 """What all trainers share."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport Arena, BufferC
 from crfkit.rng cimport RngC
-from crfkit.loops.structs cimport SentenceC, weight_t
+from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC, weight_t
 
 
 cdef class Vector:
@@ -19,6 +19,10 @@ cdef class Vector:
 
 cdef object vector(object owner, str form, const void* data, int64_t n)
 cdef int take(dict state, str name, str form, void* data, int64_t n) except -1
+
+
+cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) noexcept nogil
+cdef dict accuracies(const DatasetC* data, int64_t wrong, int64_t flawed)
 
 
 cdef class Trainer(Arena):

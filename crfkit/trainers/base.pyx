@@ -41,7 +41,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
-from crfkit.loops.structs cimport LatticeC, LayoutC
+from crfkit.loops.structs cimport DatasetC, LatticeC, LayoutC
 from crfkit.loops.atomic cimport crfkit_fetch_add
 
 from crfkit.errors import ImpossibleError, TrainingError
@@ -84,6 +84,23 @@ cdef int take(dict state, str name, str form, void* data, int64_t n) except -1:
         source = given.cast("B")
         memcpy(data, &source[0], given.nbytes)
     return 0
+
+
+cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) noexcept nogil:
+    """In how many places the best path of a sequence that is scored differs from its labels. Uses alpha and beta."""
+    cdef int64_t t, wrong = 0
+    K.viterbi(lat, path)
+    for t in range(sent.T):
+        wrong += path[t] != sent.label[t]
+    return wrong
+
+
+cdef dict accuracies(const DatasetC* data, int64_t wrong, int64_t flawed):
+    """What --train-accuracy reports of so many wrong labels, and of so many sequences with one."""
+    return {
+        "train_accuracy": 1 - <double>wrong / max(data.n_tok, 1),
+        "train_sentence_accuracy": 1 - <double>flawed / max(data.n_seq, 1),
+    }
 
 
 cdef class Trainer:

@@ -12,9 +12,10 @@ cdef class DualAscent(OnlineTrainer):
         double l2, usual                    # the curvature that sequences had lately
         double ways, enough                 # of the sequences of this pass; the least way that is gone in it
         int64_t visited
-        BufferC lefts, losses
+        BufferC lefts, losses, paths, errors
         float* left                         # of each sequence, its way when it was visited last, squared
         float* told                         # and its negative log-likelihood
+        int32_t* wrong                      # and its wrong labels, where these are counted, else NULL
         DualC first                         # the dual variables of sequence 0
         BufferC nodes, pairs, riches, cells_of_pairs, curvatures, overlaps, sums, rich_starts, way
         float* curvature                    # of each sequence; 0: not yet known
@@ -24,6 +25,6 @@ cdef class DualAscent(OnlineTrainer):
     cdef double penalty(self) noexcept nogil
     cdef DualC dual_of(self, int64_t s) noexcept nogil
     cdef int find_overlaps(self) except -1
-    cdef int expect(self, const SentenceC* sent) except -1 nogil
+    cdef void score(self, const SentenceC* sent) noexcept nogil
     cdef double remaining(self) noexcept nogil
     cdef double best_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil

@@ -24,7 +24,7 @@ pass if its way was short against the others' (the squared one below TYPICAL tim
 that it is left out of, GROWTH times.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.math cimport fmax, fmin
 from libc.string cimport memcpy, memset
 
@@ -34,7 +34,7 @@ from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattic
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve
 from crfkit.loops.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC
-from crfkit.trainers.base cimport OnlineTrainer
+from crfkit.trainers.base cimport OnlineTrainer, accuracies, wrong_labels
 
 cdef enum:
     PASSES_BETWEEN_SECANTS = 3
@@ -94,6 +94,10 @@ cdef class DualAscent(OnlineTrainer):
         arena_reserve(self, &self.sums, layout.c.P, sizeof(double))
         self.first.sum = <double*>self.sums.data
         self.find_overlaps()
+        if options.train_accuracy:
+            arena_reserve(self, &self.errors, n + 1, sizeof(int32_t))
+            self.wrong = <int32_t*>self.errors.data
+            memset(self.wrong, 0, n * sizeof(int32_t))
         self.left, self.told = zeros(self, &self.lefts, n), zeros(self, &self.losses, n)
         arena_reserve(self, &self.rich_starts, n + 1, sizeof(int64_t))
         self.rich_start = <int64_t*>self.rich_starts.data
@@ -185,7 +189,11 @@ cdef class DualAscent(OnlineTrainer):
             self.left[s] *= GROWTH
             loss[0] += self.told[s]
             return 0
-        self.expect(sent)
+        self.score(sent)
+        if self.wrong != NULL:
+            arena_reserve(self, &self.paths, sent.T, sizeof(uint16_t))
+            self.wrong[s] = <int32_t>wrong_labels(lat, sent, <uint16_t*>self.paths.data)
+        lattice_expect(lat)
         self.told[s] = <float>(sent.weight * (lat.logz - lattice_path_score(lat, sent.label)))
         loss[0] += self.told[s]
         K.add_pairs(lat, 1.0)
@@ -207,10 +215,19 @@ cdef class DualAscent(OnlineTrainer):
                 self.usual += 0.05 * (self.curvature[s] - self.usual)
         return 0
 
-    cdef int expect(self, const SentenceC* sent) except -1 nogil:
+    cdef void score(self, const SentenceC* sent) noexcept nogil:
         lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, 1.0)
         K.score(&self.layout.c, self.w, 1.0, sent, &self.lattice.c)
-        return lattice_expect(&self.lattice.c)
+
+    def measures(self) -> dict:
+        """What each sequence was like when it was visited last."""
+        cdef int64_t s, wrong = 0, flawed = 0
+        if self.wrong == NULL:
+            return {}
+        for s in range(self.data.c.n_seq):
+            wrong += self.wrong[s]
+            flawed += self.wrong[s] > 0
+        return accuracies(&self.data.c, wrong, flawed)
 
     cdef double best_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil:
         """The secant: from the way that was left before the step, still in the lattice, and the one after it. 0: too short
@@ -223,7 +240,8 @@ cdef class DualAscent(OnlineTrainer):
         arena_reserve(self, &self.way, n, sizeof(double))
         before = <double*>self.way.data
         memcpy(before, lat.node, n * sizeof(double))
-        self.expect(sent)
+        self.score(sent)
+        lattice_expect(lat)
         for t in range(sent.T):
             lat.node[t * lat.P + sent.label[t]] -= 1
         for k in range(n):

@@ -53,8 +53,11 @@ cdef class Lbfgs(QuasiNewton):
             DualAscent ascent
             double objective, nothing, left, goal = INFINITY
             int since = 0
-        if not self.cold or not warm_up_bytes(self.data, self.layout, self.options):
+        yield from QuasiNewton.prepare(self, should_stop)
+        if not self.cold or not warm_up_bytes(self.data, self.layout, self.options) or (should_stop is not None and should_stop()):
             return
+        self.recent.clear()
+        self.started = False
         nothing = self.without_weights()
         ascent = DualAscent(self.data, self.layout, self.options, seed=self.seed)
         for _ in range(self.options.warm_up):
@@ -62,7 +65,7 @@ cdef class Lbfgs(QuasiNewton):
                 objective = ascent.run_pass(should_stop)["loss"] + ascent.penalty()
             except TrainingError:
                 return          # weights without bounds
-            yield {"loss": objective}
+            yield {"loss": objective, **ascent.measures()}
             left, since = ascent.remaining(), since + 1
             if left < 0.5 * goal:
                 goal, since = left, 0

@@ -6,7 +6,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport Lattice, Recursions
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport Arena, BufferC
-from crfkit.loops.structs cimport weight_t
+from crfkit.loops.structs cimport SentenceC, weight_t
 from .nests cimport Nests
 from .visits cimport Visits
 
@@ -21,6 +21,8 @@ cdef class Worker(Arena):
     cdef BufferC gradient, of_sums
     cdef double* g              # the gradient of its share
     cdef double* g_sums         # and that of the sums
+    cdef BufferC path           # the best one of a sequence
+    cdef int64_t wrong, flawed  # labels that are not the data's, and sequences with one, where these are counted
 
 
 cdef int in_halves(object pool, object work, object owner, int what, int64_t n) except -1
@@ -41,9 +43,12 @@ cdef class Objective(Arena):
     cdef bint given_up
     cdef list workers
     cdef object pool
+    cdef bint counts            # evaluations count wrong labels, too
+    cdef readonly int64_t wrong, flawed     # as of workers, in the last evaluation
     cdef const weight_t* w      # of this evaluation
     cdef double* g
 
+    cdef int count(self, Worker worker, const SentenceC* sent) except -1 nogil
     cdef void take_share(self, Share what, int64_t first, int64_t last) noexcept nogil
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1

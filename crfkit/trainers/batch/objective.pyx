@@ -11,6 +11,7 @@ import array
 from concurrent.futures import ThreadPoolExecutor
 
 from libc.math cimport INFINITY, ceil, fabs, fmax, log2
+from libc.stdint cimport uint16_t
 from libc.string cimport memset
 
 
@@ -18,6 +19,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_clear_absent
 from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve
+from crfkit.trainers.base cimport wrong_labels
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence
 
@@ -141,6 +143,8 @@ cdef class Objective:
         with nogil:
             self.nests.add_up(&self.layout.c, w)
         self.next_chunk = self.given_up = 0
+        for worker in self.workers:
+            worker.wrong = worker.flawed = 0
         (<Worker>self.workers[0]).g = g
         if self.pool is not None:
             others = [self.pool.submit(run_worker, self, worker) for worker in self.workers[1:]]
@@ -156,6 +160,10 @@ cdef class Objective:
             run_worker(self, self.workers[0])
         if self.given_up:
             return INFINITY
+        self.wrong = self.flawed = 0
+        for worker in self.workers:
+            self.wrong += worker.wrong
+            self.flawed += worker.flawed
         for i in range(1, len(self.workers)):
             worker = self.workers[i]
             with nogil:
@@ -172,6 +180,14 @@ cdef class Objective:
             in_halves(self.pool, take_share, self, PENALISE, n)
             total += 0.5 * self.l2 * K.dot_floats(n, w, w)
         return total
+
+    cdef int count(self, Worker worker, const SentenceC* sent) except -1 nogil:
+        """Compare the best path of a sequence that is scored with the data."""
+        arena_reserve(worker, &worker.path, sent.T, sizeof(uint16_t))
+        cdef int64_t wrong = wrong_labels(&worker.lattice.c, sent, <uint16_t*>worker.path.data)
+        worker.wrong += wrong
+        worker.flawed += wrong > 0
+        return 0
 
     cdef void take_share(self, Share what, int64_t first, int64_t last) noexcept nogil:
         cdef:
@@ -238,6 +254,8 @@ cdef class Objective:
                 visits = self.visits.of(self.data.c.seq_ptr[s])
                 worker.lattice.reserve(layout, &sent)
                 K.score_visits(layout, &visits, self.w, self.nests.sums, &sent, lat)
+                if self.counts:
+                    self.count(worker, &sent)
                 lattice_expect(lat)
                 nll += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
                 K.add_pairs(lat, sent.weight)

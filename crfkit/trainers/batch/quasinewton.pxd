@@ -52,6 +52,7 @@ cdef class QuasiNewton(Trainer):
         bint started
         object recent
 
+    cdef int start(self) except -1
     cdef double norm(self, const double* v) noexcept nogil
     cdef int restart(self) except -1
     cdef void exchange(self) noexcept nogil

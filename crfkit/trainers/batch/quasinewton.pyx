@@ -21,7 +21,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_reserve
 from crfkit.loops.structs cimport weight_t
-from crfkit.trainers.base cimport Trainer, take, vector
+from crfkit.trainers.base cimport Trainer, accuracies, take, vector
 from .objective cimport Objective, in_halves
 
 from collections import deque
@@ -161,6 +161,7 @@ cdef class QuasiNewton(Trainer):
     def __init__(self, Dataset data, Layout layout, options, initial=None, int threads=1, **unused):
         self.n = layout.c.n_cells
         self.objective = Objective(data, layout, options.l2, threads)
+        self.objective.counts = options.train_accuracy
         self.history = History(self.n, options.memory, self.objective.pool)
         arena_reserve(self, &self.old, self.n + 1, sizeof(weight_t))
         self.w_old = <weight_t*>self.old.data
@@ -168,6 +169,21 @@ cdef class QuasiNewton(Trainer):
         self.g = <double*>self.gradient.data
         self.recent = deque(maxlen=options.period + 1)
         self.started = False
+
+    def prepare(self, should_stop=None):
+        """With train_accuracy, a record of the point where the first iteration starts."""
+        if self.options.train_accuracy and not self.started:
+            self.start()
+            yield self.report(self.norm(self.steep))
+
+    cdef int start(self) except -1:
+        """Look at the first point."""
+        self.evaluate()
+        self.look_around()
+        self.check()
+        self.recent.append(self.f)
+        self.started = True
+        return 0
 
     cdef double norm(self, const double* v) noexcept nogil:
         return sqrt(K.dot_doubles(self.n, v, v))
@@ -197,11 +213,7 @@ cdef class QuasiNewton(Trainer):
         if self.history is None:
             raise TypeError("a pass after the end")
         if not self.started:
-            self.evaluate()
-            self.look_around()
-            self.check()
-            self.recent.append(self.f)
-            self.started = True
+            self.start()
         while True:
             fresh = self.history.used == 0
             self.d = self.history.direction(self.steep, self.g)
@@ -266,7 +278,13 @@ cdef class QuasiNewton(Trainer):
             self.look_around()
 
     cdef report(self, double steepness):
-        return {"objective": self.f, "gradient": steepness}
+        cdef int64_t k, active = 0
+        record = {"objective": self.f, "gradient": steepness}
+        if self.objective.counts:
+            for k in range(self.n):
+                active += self.w[k] != 0
+            record.update(accuracies(&self.data.c, self.objective.wrong, self.objective.flawed), active=active)
+        return record
 
     cdef int check(self) except -1:
         if not isfinite(self.f) or not isfinite(self.norm(self.g)):

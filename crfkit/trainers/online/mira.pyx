@@ -9,6 +9,10 @@ where d_k are the features of the true path minus those of path k. So w' = w + s
 the a_k are found by Hildreth's algorithm: each in turn gets the value that is best while the others stay, until none
 moves. With one candidate that is a_1 = (wrong_1 - w d_1) / |d_1|^2, within these limits. The instance weight of a
 sequence multiplies its C.
+
+With --shrinking the steps climb the dual of one problem, as in CRF++: C bounds the sum of all that a sequence adds in all
+passes. Sequences come in the order of the data. One that was right in so many passes is left out, until a pass finds no
+margin that C would let grow; then all are looked at once more, and if they find none either, that is the end.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -22,6 +26,7 @@ from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
+from crfkit.trainers.base cimport accuracies, take, vector
 from .averaged cimport AveragedTrainer
 from .differences cimport Differences, FeatureC
 
@@ -69,17 +74,36 @@ cdef class Mira(AveragedTrainer):
     cdef BufferC numbers
     cdef int n
     cdef double most
+    cdef int32_t shrinking
+    cdef BufferC added_up, rights
+    cdef double* added          # with shrinking: by each sequence, so far
+    cdef int32_t* right         # and the passes since it was wrong
+    cdef int64_t active, bounded, wrong, flawed     # sequences of this pass looked at, and stopped by C; errors met
+    cdef double violation       # what a margin that C lets grow lacks most
+    cdef int64_t quiet          # passes without such a margin
 
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         self.search, self.differences = NBest(), Differences()
-        self.n, self.most = options.nbest, options.aggressiveness
+        self.n, self.most, self.shrinking = options.nbest, options.aggressiveness, options.shrinking
+        if self.shrinking:
+            arena_reserve(self, &self.added_up, data.c.n_seq + 1, sizeof(double))
+            arena_reserve(self, &self.rights, data.c.n_seq + 1, sizeof(int32_t))
+            self.added, self.right = <double*>self.added_up.data, <int32_t*>self.rights.data
+            memset(self.added, 0, data.c.n_seq * sizeof(double))
+            memset(self.right, 0, data.c.n_seq * sizeof(int32_t))
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
             LatticeC* lat = &self.lattice.c
-            double worst = 0
+            int64_t s = self.sequence
+            double worst = 0, most = self.most * sent.weight
             double* missing
             int n
+        if self.shrinking:
+            if self.right[s] >= self.shrinking:
+                return 0
+            most = max(most - self.added[s], 0)
+        self.active += 1
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
         n = search_nbest(self.search, lat, self.n, 0, 1)
         if n == 0:
@@ -88,13 +112,38 @@ cdef class Mira(AveragedTrainer):
         missing = <double*>self.numbers.data
         worst = self.margins(sent, n, missing)
         loss[0] += sent.weight * worst
+        self.compare(sent)
         if worst > 0:
             self.differences.take(&self.layout.c, sent, self.search.labels, n)
             self.differences.products(missing + 2 * n)
-            hildreth(n, missing + 2 * n, missing, self.most * sent.weight, missing + n)
+            hildreth(n, missing + 2 * n, missing, most, missing + n)
+            if self.shrinking:
+                self.note_added(n, missing + n, most, worst)
             self.change(missing + n)
             K.load_tau(&self.layout.c, self.w, 1.0, lat)
         return 0
+
+    cdef void compare(self, const SentenceC* sent) noexcept nogil:
+        """Count the wrong labels of the best path."""
+        cdef int32_t t, wrong = 0
+        for t in range(sent.T):
+            wrong += self.search.labels[t] != sent.label[t]
+        self.wrong += wrong
+        self.flawed += wrong > 0
+        if self.shrinking:
+            self.right[self.sequence] = 0 if wrong else self.right[self.sequence] + 1
+
+    cdef void note_added(self, int n, const double* a, double most, double worst) noexcept nogil:
+        """Count a step against what C allows the sequence."""
+        cdef double sum = 0
+        cdef int k
+        for k in range(n):
+            sum += a[k]
+        self.added[self.sequence] += sum
+        if sum >= most:
+            self.bounded += 1
+        else:
+            self.violation = max(self.violation, worst)
 
     cdef double margins(self, const SentenceC* sent, int n, double* missing) noexcept nogil:
         """What the margin of each candidate lacks, and the most of it."""
@@ -126,5 +175,52 @@ cdef class Mira(AveragedTrainer):
                     self.u[features[f].cell] += by * self.steps
 
     cdef int begin_pass(self) except -1:
+        cdef int64_t k
+        self.active = self.bounded = self.wrong = self.flawed = 0
+        self.violation = 0
+        if self.shrinking:
+            for k in range(self.data.c.n_seq):
+                (<int32_t*>self.order.data)[k] = <int32_t>k
         K.load_tau(&self.layout.c, self.w, 1.0, &self.lattice.c)
         return 0
+
+    cdef int end_pass(self) except -1:
+        if not self.shrinking or self.interrupted:
+            return 0
+        self.quiet = 0 if self.violation > 0 else self.quiet + 1
+        if self.quiet:
+            memset(self.right, 0, self.data.c.n_seq * sizeof(int32_t))
+        if self.quiet == 2:
+            self.converged = "no sequence asks for more (--shrinking)"
+        return 0
+
+    def measures(self) -> dict:
+        """Of the pass as it went: the errors met, and with shrinking how far the dual is from its end."""
+        record = accuracies(&self.data.c, self.wrong, self.flawed) if self.options.train_accuracy else {}
+        if self.shrinking:
+            record.update(
+                active_sequences=self.active,
+                bounded_sequences=self.bounded,
+                squared_norm=K.dot_floats(self.layout.c.n_cells, self.w, self.w),
+                violation=self.violation,
+            )
+        return record
+
+    def state(self):
+        state = AveragedTrainer.state(self)
+        if self.shrinking:
+            state.update(
+                added=vector(self, "d", self.added, self.data.c.n_seq),
+                right=vector(self, "i", self.right, self.data.c.n_seq),
+                quiet=self.quiet,
+            )
+        return state
+
+    def restore(self, dict state):
+        AveragedTrainer.restore(self, state)
+        if self.shrinking:
+            take(state, "added", "d", self.added, self.data.c.n_seq)
+            take(state, "right", "i", self.right, self.data.c.n_seq)
+            self.quiet = state["quiet"]
+            if not 0 <= self.quiet <= 2:
+                raise ValueError("quiet: passes that cannot be")
