@@ -78,9 +78,8 @@ def _learn(ctx: click.Context, template: str, train: str, targets: dict[str, str
         "shrinking size": given["shrinking_size"],
     }  # fmt: skip
     log = Log(settings, algorithm == "owlqn", given["maxiter"])
-    warm = algorithm == "lbfgs"
-    # The warm-up is followed by a pass, and makes room for its line.
-    stop = StopRequest(lambda: warm and log.lines + 1 >= log.limit or log.lines >= log.limit)
+    last = 1 if algorithm == "lbfgs" else 0  # the pass after a warm-up that is cut short
+    stop = StopRequest(lambda: log.lines + last >= log.limit)
     with stop.on_signals():
         try:
             training = Training(train, parsed, *options.judge(algorithm, _options(algorithm, given)), log, stop)

@@ -54,7 +54,7 @@ cdef class Lbfgs(QuasiNewton):
             double objective, nothing, left, goal = INFINITY
             int since = 0
         yield from QuasiNewton.prepare(self, should_stop)
-        if not self.cold or not warm_up_bytes(self.data, self.layout, self.options) or (should_stop is not None and should_stop()):
+        if not self.cold or not warm_up_bytes(self.data, self.layout, self.options):
             return
         self.recent.clear()
         self.started = False
