@@ -1,6 +1,8 @@
 """The checks of `make lint` that no other tool makes: Cython's hints, versions, leftovers, sizes, and which
 room imports which."""
 
+import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 import layers
 
 ROOT = Path(__file__).resolve().parents[1]
+CLEAN = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "crfkit-lint"
 SOURCES = ("crfkit", "tests", "docs", "benchmarks", "templates", ".ci")
 KINDS = {".py", ".pyx", ".pxd", ".pyi", ".c", ".h", ".inc", ".md", ".toml", ".txt", ""}
 LONGEST = 600  # lines of a source file; longer ones do more than one thing
@@ -29,8 +32,12 @@ def sources():
 
 
 def cython_hints():
-    """What Cython warns of in each module, above all its performance hints."""
-    modules = sorted((ROOT / "crfkit").rglob("*.pyx"))
+    """What Cython warns of in each module, above all its performance hints. A module that had none is not looked at again
+    until it changes, or any declaration does."""
+    declared = b"".join(path.read_bytes() for path in sorted((ROOT / "crfkit").rglob("*.pxd")))
+    modules = {path: CLEAN / hashlib.sha256(declared + path.read_bytes()).hexdigest() for path in sorted((ROOT / "crfkit").rglob("*.pyx"))}
+    CLEAN.mkdir(parents=True, exist_ok=True)
+    modules = {path: mark for path, mark in modules.items() if not mark.exists()}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
 
         def compiled(numbered):
@@ -44,6 +51,8 @@ def cython_hints():
             hints = [line for line in hints if not line.endswith("Use boundscheck(False) for faster access")]
             if done.returncode and not hints:
                 hints = [f"{path.relative_to(ROOT)}: does not compile: {done.stderr.strip()[-300:]}"]
+            if not hints:
+                modules[path].touch()
             yield from hints
 
 

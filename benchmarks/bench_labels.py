@@ -68,7 +68,7 @@ class Found(NamedTuple):
 def made(labels: int, sequences: int) -> list[str]:
     """Sequences of that many labels."""
     rng = random.Random(labels)
-    follows = [rng.sample(range(labels), FOLLOWERS) for _ in range(labels)]
+    follows = [rng.sample(range(labels), min(FOLLOWERS, labels)) for _ in range(labels)]
     texts = []
     for number in range(sequences):
         label = number % labels

@@ -1,11 +1,14 @@
 """Two versions of crfkit side by side: has anything become slower?
 
-    python benchmarks/compare.py OLD NEW [--rounds N] [--sentences N] [--threshold SHARE] [--only NAME ...]
+    python benchmarks/compare.py OLD NEW [--rounds N] [--sentences N] [--threshold SHARE] [--labels N ...] [--only NAME ...]
 
 OLD and NEW are folders in which crfkit has been compiled in place, or git revisions, which are checked out and compiled in
 temporary folders. In every round each measurement is made with both, each in processes of their own, OLD first in one
 round and NEW first in the next. A figure is the median of the rounds: of processor seconds on one thread, of seconds
 of the clock where there are two.
+
+--labels: passes alone, of all trainers, on sequences made with so many labels (bench_labels.py), with plain and with
+rich edges.
 
 Slower means: by more than the threshold, and so that the middle halves of the rounds do not overlap. What looks slower is
 measured in as many rounds again before that is said. The exit code is then 1.
@@ -28,6 +31,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import common
+from bench_labels import LENGTH, made
 from process import measured
 
 SENTENCES = 2000
@@ -41,6 +45,11 @@ TRAINERS: dict[str, tuple[Any, ...]] = {
     "sbcd": BATCH,
     **dict.fromkeys(("sgd", "adf", "sapo", "perceptron", "mira", "arow", "cw", "lookahead"), ONLINE),
 }
+RULES = {
+    "plain": "U00:%x[0,0]\nU01:%x[-1,0]\nU02:%x[1,0]\nB\n",
+    "rich": "U00:%x[0,0]\nU01:%x[-1,0]\nU02:%x[1,0]\nB\nB01:%x[0,0]\nB02:%x[-1,0]/%x[0,0]\n",
+}
+MADE_TOKENS = 24000  # with 3 labels; fewer with more, so that passes take about as long
 OPENING = """
 import sys
 from time import process_time
@@ -69,8 +78,33 @@ class Side(NamedTuple):
         """The same of `crfkit ARGUMENTS`."""
         return self.run("-m", "crfkit", *arguments)
 
+    def logged(self, algorithm: str, threads: int, template: Path, train: Path) -> list[dict[str, Any]]:
+        """What `learn` writes of each pass."""
+        log = self.folder / "log"
+        options = ("-q", "-a", algorithm, *TRAINERS[algorithm], "--threads", threads, "--log", log)
+        self.crfkit("learn", *options, template, train, self.folder / "learnt")
+        return [json.loads(line) for line in log.read_text().splitlines()]
+
 
 Measurement = Callable[[Side], float]
+
+
+def a_pass(algorithm: str, template: Path, train: Path) -> Measurement:
+    """Of all but the first, which makes tables."""
+    return lambda side: median(record["cpu"] for record in side.logged(algorithm, 1, template, train)[1:])
+
+
+def passes(labels: list[int], folder: Path) -> dict[str, Measurement]:
+    """Of all trainers, with so many labels, with plain and with rich edges."""
+    works = {}
+    for size in labels:
+        train = folder / f"made-{size}.txt"
+        common.write_sentences(train, made(size, max(20, int(MADE_TOKENS / LENGTH * min(1, (22 / size) ** 0.5)))))
+        for edges, rules in RULES.items():
+            template = folder / f"{edges}.template"
+            template.write_text(rules)
+            works.update({f"{size} labels, {edges}: {name}": a_pass(name, template, train) for name in TRAINERS})
+    return works
 
 
 def measurements(corpus: common.Corpus) -> dict[str, Measurement]:
@@ -82,16 +116,8 @@ def measurements(corpus: common.Corpus) -> dict[str, Measurement]:
         for line in text.read_text(encoding="utf-8").splitlines():
             file.write(f"{line} {line.split()[-1]}\n" if line else "\n")
 
-    def logged(side: Side, algorithm: str, *options: Any) -> list[dict[str, Any]]:
-        log = side.folder / "log"
-        side.crfkit("learn", "-q", "-a", algorithm, *options, "--log", log, template, train, side.folder / "learnt")
-        return [json.loads(line) for line in log.read_text().splitlines()]
-
-    def a_pass(algorithm: str) -> Measurement:
-        return lambda side: median(record["cpu"] for record in logged(side, algorithm, *TRAINERS[algorithm], "--threads", 1)[1:])
-
     def two_threads(side: Side) -> float:
-        return median(record["seconds"] for record in logged(side, "lbfgs", *TRAINERS["lbfgs"], "--threads", 2)[1:])
+        return median(record["seconds"] for record in side.logged("lbfgs", 2, template, train)[1:])
 
     def reading(side: Side) -> float:
         log = side.folder / "log"
@@ -118,7 +144,7 @@ def measurements(corpus: common.Corpus) -> dict[str, Measurement]:
         "crfkit --version": lambda side: side.crfkit("--version").processor,
         "learn: reading, writing": reading,
         "learn: lbfgs as it is": whole,
-        **{f"a pass of {name}": a_pass(name) for name in TRAINERS},
+        **{f"a pass of {name}": a_pass(name, template, train) for name in TRAINERS},
         "a pass of lbfgs, 2 threads": two_threads,
         "tag": tag(),
         "tag -v 1": tag("-v", 1),
@@ -191,7 +217,7 @@ def version(given: str, name: str, folder: Path) -> Iterator[Side]:
 def checked(side: Side) -> Side:
     """The same; an error if what it would measure is not there, or another crfkit."""
     try:
-        found = side.run("-c", "import crfkit.loops.kernels; print(crfkit.__file__)").output.decode().strip()
+        found = side.run("-c", "from crfkit.tagging import Tagger; import crfkit; print(crfkit.__file__)").output.decode().strip()
     except subprocess.CalledProcessError:
         raise SystemExit(f"{side.tree}: crfkit has not been compiled there") from None
     if not Path(found).resolve().is_relative_to(side.tree.resolve()):
@@ -222,17 +248,19 @@ def main() -> int:
     parser.add_argument("old", metavar="OLD", help="a folder where crfkit was compiled in place, or a git revision")
     parser.add_argument("new", metavar="NEW", help="the same")
     parser.add_argument("--threshold", type=share, default=0.1, metavar="SHARE", help="slower by more than this counts (default %(default)s)")
+    parser.add_argument("--labels", nargs="+", type=int, metavar="N", help="passes with so many labels")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="measurements whose names begin so")
     parser.set_defaults(sentences=SENTENCES)
     given = parser.parse_args()
     with TemporaryDirectory() as name:
         folder = Path(name)
         corpus = common.the_corpus(folder, given.sentences)
-        works = {what: work for what, work in measurements(corpus).items() if what.startswith(tuple(given.only or [""]))}
+        found = passes(given.labels, folder) if given.labels else measurements(corpus)
+        works = {what: work for what, work in found.items() if what.startswith(tuple(given.only or [""]))}
         if not works:
             parser.error(f"no measurement begins with {' or '.join(given.only)}")
         with version(given.old, "OLD", folder) as old, version(given.new, "NEW", folder) as new:
-            print(f"{common.machine()}\nOLD: {given.old}, NEW: {given.new}; corpus: {corpus.name}, {given.sentences} sentences")
+            print(f"{common.machine()}\nOLD: {given.old}, NEW: {given.new}; corpus: {'made' if given.labels else f'{corpus.name}, {given.sentences} sentences'}")
             pairs = compare(works, old, new, given.rounds, given.threshold)
     rows = []
     for what, pair in pairs.items():
