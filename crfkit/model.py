@@ -16,7 +16,6 @@ from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, overload
 
 from crfkit import modelfile
-from crfkit.weights.history import PADDINGS
 
 from .errors import ModelFileError, OptionError
 from .header import Search, checked, template_of
@@ -58,7 +57,7 @@ class Model:
             self.index: Index = Index(self.template, sections, verify=verify, backward=self.search is not None and self.search.backward)
             tables: list[Any] = [self._numbers(f"layout.{name}", dtype) for name, dtype in LAYOUT_ARRAYS.items()]
             tables.append(self._history())
-            self.layout: Layout = Layout.from_sections(
+            self.layout: Layout = Layout(
                 len(header["labels"]),
                 header["has_tau"],
                 header["hot"],
@@ -206,6 +205,7 @@ class Model:
 
 # In a dump: what stands for no attribute, and for no previous label. An attribute or a label of that name gets a backslash.
 ANY_ATTRIBUTE, NO_LABEL = "*", "#"
+PADDINGS = ("_B-1", "_B-2")  # one place and two places before the sentence
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
@@ -221,14 +221,21 @@ def _earlier(label: str | int | None) -> str:
     return NO_LABEL if label is None else "\\" + label if label in PADDINGS else _escaped(label).replace(" ", "\\s")
 
 
-def build(layout: Layout, weights: array.array, builder: Any, header: dict[str, Any]) -> Model:
+def build(layout: Layout, weights: array.array, features: Any, header: dict[str, Any]) -> Model:
     """The model of trained weights: features of weight zero, and what only they needed, are left out."""
     from crfkit.features.packing import pack
 
     layout, weights, u_new, b_new = layout.pruned(weights)
-    sections: dict[str, Buffer] = dict(pack(builder, u_new, b_new))
-    sections.update((f"layout.{name}", values) for name, values in layout.arrays().items())
-    sections["weights"] = weights
+    model = assembled(layout, weights, pack(features, u_new, b_new), header, verify=False)
+    model.verified = True  # it was just made
+    return model
+
+
+def assembled(
+    layout: Layout, weights: array.array, index: Mapping[str, Buffer], header: dict[str, Any], name: str = "model", verify: bool = True
+) -> Model:
+    """The model of these parts; `header` says what they do not tell."""
+    sections = {**index, **{f"layout.{part}": values for part, values in layout.arrays().items()}, "weights": weights}
     attributes, bigram_attributes = layout.n_attributes
     header = dict(
         header,
@@ -239,7 +246,7 @@ def build(layout: Layout, weights: array.array, builder: Any, header: dict[str, 
         has_tau=layout.has_tau,
         hot=layout.hot,
     )
-    return Model(header, sections)
+    return Model(header, sections, name, verify)
 
 
 def load(path_or_bytes: Any, verify: bool = True) -> Model:

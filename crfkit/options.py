@@ -460,3 +460,22 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
         raise OptionError("--batch-size needs --threads 1: threads make an update from every sequence")
     if run.threads > 1 and algorithm == "sgd" and options.l1:
         raise OptionError("sgd with --l1 needs --threads 1")
+
+
+def check_stream(options: Any, run: Run) -> None:
+    """OptionError for what needs all data at once, where they are trained on as they come."""
+    held = "a stream that is read once (adf, --passes 1) is not held in memory: give a file instead of it, or leave out"
+    for name, used in (
+        ("--min-freq", run.min_freq > 1),
+        ("--select", run.select is not None),
+        ("--features all", run.features == "all"),
+        ("--dev", run.dev is not None),
+        ("--init", run.init is not None),
+        ("--threads", run.threads > 1),
+        ("--batch-size", options.batch_size > 1),
+        ("--crf-loss", options.crf_loss),
+        ("--checkpoint", run.checkpoint is not None),
+        ("--max-memory", run.max_memory is not None),
+    ):
+        if used:
+            raise OptionError(f"{held} {name}")

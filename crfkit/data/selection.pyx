@@ -11,13 +11,13 @@ are judged in the same way, by the label of the token where they stand.
 
 import array
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from .dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve, empty_buffer
 from crfkit.loops.structs cimport DatasetC
 
 cdef enum:
@@ -42,9 +42,9 @@ cdef double information(const double* with_label, const double* of_label, int64_
     return found / total if total > 0 else 0
 
 
-cdef void count_group(const DatasetC* c, bint bigram, int64_t first, int64_t n, int64_t L, double* count,
+cdef void count_group(const DatasetC* c, bint bigram, const int32_t* place, int64_t first, int64_t n, int64_t L, double* count,
                       int64_t* last) noexcept nogil:
-    """count[a - first][label] of the attributes first .. first + n; last: one number for each of these."""
+    """count[place - first][label] of the attributes with the places first .. first + n; last: one number for each of these."""
     cdef:
         const int64_t* ptr = c.b_ptr if bigram else c.u_ptr
         const int32_t* ids = c.b_id if bigram else c.u_id
@@ -56,44 +56,48 @@ cdef void count_group(const DatasetC* c, bint bigram, int64_t first, int64_t n, 
         weight = c.seq_weight[s] if c.seq_weight != NULL else 1.0
         for t in range(c.seq_ptr[s], c.seq_ptr[s + 1]):
             for u in range(ptr[t], ptr[t + 1]):
-                k = ids[u] - first
+                k = place[ids[u]] - first
                 if 0 <= k < n and last[k] != t:     # a token that has it twice counts once
                     last[k] = t
                     count[k * L + c.label[t]] += weight
 
 
-def mutual_information(Dataset data not None, bint bigram=False):
-    """Of each attribute with the label: an array of double."""
+def mutual_information(Dataset data not None, bint bigram=False, const uint8_t[::1] rules=None):
+    """Of each attribute with the label: an array of double. Those whose rule is 0 are left out."""
     cdef:
         DatasetC* c = &data.c
-        int64_t n = data.n_b if bigram else data.n_u, L = max(1, len(data.labels)), group = min(max(1, CELLS // L), n)
-        int64_t first = 0, k, s, t, size
+        int64_t n = data.n_b if bigram else data.n_u, L = max(1, len(data.labels)), kept = 0, group, first, a = 0, k, s, t
         double total = 0, weight
         double* of_label
-        BufferC counts, lasts
-    found = array.array("d", bytes(8 * n))
+        BufferC counts = empty_buffer(), lasts = empty_buffer()
+    if rules is not None and rules.shape[0] != n:
+        raise ValueError(f"rules for {rules.shape[0]} attributes, expected {n}")
+    found, places = array.array("d", [0.0]) * n, array.array("i", [-1]) * n
     cdef double[::1] score = found
-    if n == 0:
+    cdef int32_t[::1] place = places
+    for k in range(n):
+        if rules is None or rules[k]:
+            place[k] = <int32_t>kept
+            kept += 1
+    if kept == 0:
         return found
-    memset(&counts, 0, sizeof(BufferC))
-    memset(&lasts, 0, sizeof(BufferC))
+    group = min(max(1, CELLS // L), kept)
     try:
         buffer_reserve(&counts, (group + 1) * L, sizeof(double))
         buffer_reserve(&lasts, group, sizeof(int64_t))
         of_label = <double*>counts.data
-        with nogil:
-            memset(of_label, 0, L * sizeof(double))
-            for s in range(c.n_seq):
-                weight = c.seq_weight[s] if c.seq_weight != NULL else 1.0
-                for t in range(c.seq_ptr[s], c.seq_ptr[s + 1]):
-                    of_label[c.label[t]] += weight
-                    total += weight
-            while first < n:
-                size = min(group, n - first)
-                count_group(c, bigram, first, size, L, of_label + L, <int64_t*>lasts.data)
-                for k in range(size):
-                    score[first + k] = information(of_label + (k + 1) * L, of_label, L, total)
-                first += size
+        memset(of_label, 0, L * sizeof(double))
+        for s in range(c.n_seq):
+            weight = c.seq_weight[s] if c.seq_weight != NULL else 1.0
+            for t in range(c.seq_ptr[s], c.seq_ptr[s + 1]):
+                of_label[c.label[t]] += weight
+                total += weight
+        for first in range(0, kept, group):
+            count_group(c, bigram, &place[0], first, min(group, kept - first), L, of_label + L, <int64_t*>lasts.data)
+            while a < n and place[a] < first + group:
+                if place[a] >= 0:
+                    score[a] = information(of_label + (place[a] - first + 1) * L, of_label, L, total)
+                a += 1
     finally:
         buffer_free(&counts)
         buffer_free(&lasts)
@@ -105,34 +109,31 @@ cdef int by_falling_value(const void* a, const void* b) noexcept nogil:
     return (x < y) - (x > y)
 
 
-def keep_best(u_score, b_score, int64_t n):
-    """New ids of unigram and of bigram attributes that keep the n of the highest scores in both together, in the
-    order of the old ids; of equal scores the first ones. -1 for the others."""
+def keep_best(scores, rules, int64_t n):
+    """Set the rules to 0 of all attributes but the n of the highest scores: of those of the first kind and of those of the second
+    one together, and of equal scores the first ones. What has the rule 0 already does not count."""
     cdef:
-        int64_t total = len(u_score) + len(b_score), left, k
-        double least
-        double[::1] ranked
+        int64_t left = 0, total = 0, k
+        double least = 0
         const double[::1] score
-        int32_t[::1] new
-        int32_t kept
-    n = max(0, min(n, total))
-    together = array.array("d", u_score) + array.array("d", b_score)
-    new_ids = []
-    least, left = 0, 0
-    if n:
-        ranked = together
+        uint8_t[::1] rule
+    together = array.array("d", [0.0]) * sum(map(len, scores))
+    cdef double[::1] ranked = together
+    for score, rule in zip(scores, rules, strict=True):
+        for k in range(score.shape[0]):
+            if rule[k]:
+                ranked[total] = score[k]
+                total += 1
+    if n >= total:
+        return
+    if n > 0:
         qsort(&ranked[0], total, sizeof(double), by_falling_value)
         least = ranked[n - 1]
         for k in range(n):
             left += ranked[k] == least      # so many of those at the limit
-    for scores in (u_score, b_score):
-        ids = array.array("i", bytes(4 * len(scores)))
-        score, new, kept = scores, ids, 0
+    for score, rule in zip(scores, rules):
         for k in range(score.shape[0]):
-            new[k] = -1
-            if n and (score[k] > least or (score[k] == least and left > 0)):
-                left -= score[k] == least
-                new[k] = kept
-                kept += 1
-        new_ids.append(ids)
-    return tuple(new_ids)
+            if n <= 0 or score[k] < least or (score[k] == least and left <= 0):
+                rule[k] = 0
+            elif rule[k] and score[k] == least:
+                left -= 1

@@ -19,6 +19,5 @@ cdef class IndexBuilder(Features):
     cdef int add_weight(self, float weight) except -1 nogil
     cdef int add_sequence(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil
     cdef int complete(self, Dataset data, list labels) except -1
-    cdef frequent(self, bint bigram, int64_t min_freq)
     cdef spread(self, bint bigram, int64_t of_items, of_slot)
-    cdef int replace_ids(self, bint bigram, const int32_t[::1] new_id) except -1
+    cdef int replace_ids(self, bint bigram, const int32_t* new_id) except -1

@@ -1,28 +1,29 @@
 """Reading a corpus: from parsed blocks to attribute numbers, in one pass.
 
-Afterwards: `finish` sorts the labels and drops rare attributes, `renumber` orders attributes as the layout of
-the weights wants them, `pack` writes the tables that an Index reads.
+Afterwards: `finish` sorts the labels, `rules` says what each attribute goes with, and `renumber` drops attributes and orders
+the others, as the layout of the weights wants them.
 """
 
 import array
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, Rows, rows_label
 from crfkit.data.dataset cimport Dataset
 from .tables cimport Features, NodeC
 from .walk cimport Workspace, learn_tokens
-from .reach cimport REACH_EDGE
+from .reach cimport REACH_EDGE, RULE_ALL, RULE_DROPPED, RULE_OBSERVED
 from crfkit.memory cimport BufferC, arena_reserve, buffer_free
 from .strings cimport StringTable
 from .cells cimport View
 
 from crfkit.errors import DataError
-from .packing import pack
 from .plan import Plan
 
 cdef enum:
     MOST_LABELS = 0xFFFF
+
+RULES = {"observed": RULE_OBSERVED, "all": RULE_ALL}
 
 
 cdef class IndexBuilder(Features):
@@ -119,9 +120,8 @@ cdef class IndexBuilder(Features):
         self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None)
         return data
 
-    def finish(self, int64_t min_freq=1):
-        """Close the corpus: labels in bytewise order, attributes with fewer occurrences than `min_freq` or
-        their line's own threshold dropped. Returns the Dataset; its attributes are numbered as first seen."""
+    def finish(self):
+        """Close the corpus: labels in bytewise order. Returns the Dataset; its attributes are numbered as first seen."""
         cdef Dataset data = self.dataset
         cdef uint16_t* label = <uint16_t*>data.label.data
         cdef int64_t t
@@ -137,30 +137,11 @@ cdef class IndexBuilder(Features):
         for t in range(data.c.n_tok):
             label[t] = <uint16_t>rank[label[t]]
         self.complete(data, [names[old].decode() for old in order])
-        if min_freq > 1 or any(slot.min_freqs != {None} for slot in self.all_slots()):
-            self.renumber(self.frequent(False, min_freq), self.frequent(True, min_freq))
         return data
 
     def all_slots(self):
         """All slots of the plan, and what stands for lines without macros."""
         return [*(slot for node in self.plan.nodes for slot in node.slots), *self.plan.constants]
-
-    cdef frequent(self, bint bigram, int64_t min_freq):
-        """New ids that leave out the attributes below their thresholds, in the order of the old ones."""
-        cdef int64_t i, n = self.space[bigram].n
-        cdef int32_t kept = 0
-        counts = self.dataset.b_counts() if bigram else self.dataset.u_counts()
-        cdef const int64_t[::1] count = counts
-        cdef const int64_t[::1] threshold = self.spread(
-            bigram, -min_freq, lambda slot: max(-min_freq if f is None else -f for f in slot.min_freqs))
-        new_ids = array.array("i", bytes(4 * n))
-        cdef int32_t[::1] new_id = new_ids
-        for i in range(n):
-            new_id[i] = -1
-            if count[i] >= -threshold[i]:
-                new_id[i] = kept
-                kept += 1
-        return new_ids
 
     cdef spread(self, bint bigram, int64_t of_items, of_slot):
         """For each attribute the largest of the numbers that `of_slot` gives the slots which make it, and
@@ -185,10 +166,29 @@ cdef class IndexBuilder(Features):
                 most[a] = max(most[a], <int64_t>of_slot(slot))
         return values
 
-    def rules(self, bint bigram=False):
-        """Of each attribute, as its lines say which features it has: 0 observed, 1 the default, 2 all; the
-        most generous where several lines make it. An array of int64."""
-        return self.spread(bigram, 1, lambda slot: max({"observed": 0, None: 1, "all": 2}[r] for r in slot.rules))
+    def rules(self, bint bigram=False, int usual=RULE_OBSERVED, int64_t min_freq=1):
+        """What each attribute goes with, as its lines say, or as is `usual` (features/reach.pxd); nothing if it occurs less than
+        `min_freq` times, or than its lines say. The most generous line counts. A bytearray."""
+        cdef int64_t i
+        slots = self.all_slots()
+        found = bytearray([usual]) * self.space[bigram].n
+        cdef uint8_t[::1] rule = found
+        cdef const int64_t[::1] least, count
+        if any(slot.rules != {None} for slot in slots):
+            least = self.spread(bigram, usual, lambda slot: max(RULES.get(name, usual) for name in slot.rules))
+            for i in range(rule.shape[0]):
+                rule[i] = <uint8_t>least[i]
+        if min_freq > 1 or any(slot.min_freqs != {None} for slot in slots):
+            least = self.spread(bigram, -min_freq, lambda slot: max(-min_freq if f is None else -f for f in slot.min_freqs))
+            count = self.dataset.b_counts() if bigram else self.dataset.u_counts()
+            for i in range(rule.shape[0]):
+                if count[i] < -least[i]:
+                    rule[i] = RULE_DROPPED
+        return found
+
+    def plain_rule(self, int usual=RULE_OBSERVED):
+        """What plain label pairs go with, as `rules` says it of attributes."""
+        return max((RULES.get(rule, usual) for rule in self.plan.plain_rules), default=RULE_DROPPED)
 
     def reaches(self):
         """Of each bigram attribute, which labels before its own it looks at (history.pxd); None where all are B
@@ -207,23 +207,16 @@ cdef class IndexBuilder(Features):
         made_by = self.spread(False, -1, lambda slot: number_of.get(id(slot), -1))
         return made_by, [numbers.get(within.get(place), -1) for place in numbers]
 
-    @property
-    def has_rules(self):
-        """Whether any line says which features it has."""
-        return any(slot.rules != {None} for slot in self.all_slots())
-
     def renumber(self, const int32_t[::1] u_new not None, const int32_t[::1] b_new not None):
         """Give each attribute its final id, or -1 to drop it, in the data and in the tables."""
         self.dataset.renumber(u_new, b_new)
-        self.replace_ids(False, u_new)
-        self.replace_ids(True, b_new)
+        if u_new.shape[0]:
+            self.replace_ids(False, &u_new[0])
+        if b_new.shape[0]:
+            self.replace_ids(True, &b_new[0])
         self.space[0].n, self.space[1].n = self.dataset.n_u, self.dataset.n_b
 
-    def pack(self, u_new=None, b_new=None):
-        """The sections of an Index (see packing.pyx), of all attributes or of those that get a new id."""
-        return pack(self, u_new, b_new)
-
-    cdef int replace_ids(self, bint bigram, const int32_t[::1] new_id) except -1:
+    cdef int replace_ids(self, bint bigram, const int32_t* new_id) except -1:
         cdef int64_t i
         cdef int32_t k, slot
         cdef int32_t* attr

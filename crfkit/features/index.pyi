@@ -1,6 +1,4 @@
-from array import array
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from typing_extensions import Buffer
 
@@ -18,8 +16,3 @@ class Index(Features):
     def attributes(self, bigram: bool = False) -> Iterator[bytes]: ...
     def find(self, string: bytes, bigram: bool = False) -> int: ...
     def names(self, bigram: bool = False) -> Names: ...
-    def repack(
-        self,
-        u_new: array[int] | memoryview[int] | None = None,
-        b_new: array[int] | memoryview[int] | None = None,
-    ) -> dict[str, memoryview[Any]]: ...

@@ -13,7 +13,6 @@ from .cells cimport VIEW_EQUAL, VIEW_TEXT, View
 
 from crfkit.errors import ModelFileError
 from .names import Names, find_attribute
-from .packing import pack
 from .plan import Plan
 from .verifying import verify_index
 
@@ -67,10 +66,6 @@ cdef class Index(Features):
         if bigram not in self.named:
             self.named[bigram] = Names(self, bigram)
         return self.named[bigram]
-
-    def repack(self, u_new=None, b_new=None):
-        """The sections of an index with the attributes that get a new id (int32 arrays, -1 drops one)."""
-        return pack(self, u_new, b_new)
 
     cdef bytes_of(self, str name, int64_t item, int64_t n=-1):
         """The bytes of a section: items of this size, n of them if that is known."""

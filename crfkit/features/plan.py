@@ -116,12 +116,12 @@ class Plan:
         self.constants: list[Slot] = []
         self.uses: list[Use] = []
         self.patterns: Patterns | None = None  # of a model of Wapiti, in the place of all this
-        self.has_plain_bigram = False
+        self.plain_rules: set[str | None] = set()  # of the line that asks for plain label pairs, as in a Slot
         self.padding = 0  # the furthest that any macro looks beyond a sentence
         self._roots: dict[tuple[int, int], Node] = {}
         self._view_numbers: dict[View, int] = {}
         if template is None:  # data that name their attributes themselves
-            self.has_plain_bigram = True
+            self.plain_rules = {None}
         elif template.dialect == WAPITI:
             self.columns = sorted(template.columns)
             self.patterns = Patterns([line.text for line in template.lines])
@@ -143,8 +143,8 @@ class Plan:
     def _add(self, line: Line, bigram: bool) -> None:
         edge = bigram and not line.reach
         if not line.macros:
-            if edge and not self.has_plain_bigram:
-                self.has_plain_bigram = True  # the label-pair weights themselves: no attribute
+            if edge and not self.plain_rules:
+                self.plain_rules = {line.rule}  # the label-pair weights themselves: no attribute
                 return
             slot = Slot(line.literals, bigram, {line.rule}, {line.min_freq}, line.reach, by_string=True)
             self.uses.append(Use(-1, 0, len(self.constants), bigram, edge))

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import ModelFileError, UnsupportedError
-from crfkit.model import Model
-from crfkit.version import __version__
+from crfkit.model import Model, assembled
 
 if TYPE_CHECKING:
     from crfkit.features.strings import StringTable
@@ -71,26 +70,17 @@ def model_of(parts: Parts, name: str = "model") -> Model:
     from .cells import cells
 
     u, b = parts.unigrams, parts.bigrams
-    layout = Layout.from_sections(len(parts.labels), parts.pairs is not None, 0, u.ptr, u.label, b.ptr, b.previous, b.label)
+    layout = Layout(len(parts.labels), parts.pairs is not None, 0, u.ptr, u.label, b.ptr, b.previous, b.label)
     layout, weights, *kept = layout.pruned(cells(u.weight, parts.pairs, len(parts.labels), b.weight))
     sections: dict[str, Any] = pack(IndexBuilder(parts.template, crfsuite=parts.template is None))
-    attributes, bigram_attributes = layout.n_attributes
-    sections["plan"] = array.array("q", [*memoryview(sections["plan"]).cast("B").cast("q")[:3], attributes, bigram_attributes])
+    sections["plan"] = array.array("q", [*memoryview(sections["plan"]).cast("B").cast("q")[:3], *layout.n_attributes])
     for place, names, new in (("literal.u", u.names, kept[0]), ("literal.b", b.names, kept[1])):
         sections.update(_literals(place, names, new))
-    sections.update((f"layout.{name}", values) for name, values in layout.arrays().items())
-    sections["weights"] = weights
     header = {
         "algorithm": parts.program,
-        "attributes": attributes,
-        "bigram_attributes": bigram_attributes,
         "column_names": None,
         "columns": parts.columns,
-        "crfkit": __version__,
-        "features": layout.n_features,
         "format": "crfsuite" if parts.template is None else "columns",
-        "has_tau": layout.has_tau,
-        "hot": layout.hot,
         "label_column": None,
         "labels": parts.labels,
         "options": parts.options,
@@ -98,7 +88,7 @@ def model_of(parts: Parts, name: str = "model") -> Model:
     }
     if parts.template is not None:
         header.update(by_string=True, dialect=parts.template.dialect)
-    return Model(header, sections, name)
+    return assembled(layout, weights, sections, header, name)
 
 
 def _literals(place: str, names: StringTable, new: array.array[int]) -> Mapping[str, Any]:

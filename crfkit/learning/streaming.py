@@ -25,19 +25,11 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError, FileError, OptionError
 from crfkit.template.parsing import Template
-from crfkit.text.sources import label_column, parsed_blocks
 
-from .corpus import (
-    Corpus,
-    fitted,
-    id_warning,
-    plain_bigram,
-    refuse_bare_labels,
-    refuse_history,
-    refuse_labels,
-)
+from .corpus import Corpus
 from .divergence import Divergence, value_warning
 from .log import PassLog
+from .reader import Reader
 
 if TYPE_CHECKING:
     from crfkit.options import Run
@@ -67,66 +59,28 @@ def is_wanted(train: Any, algorithm: str, options: Any) -> bool:
     return algorithm == "adf" and options.passes == 1 and is_stream(train)
 
 
-def check(options: Any, run: Run) -> None:
-    """OptionError for what needs all data at once."""
-    held = "a stream that is read once (adf, --passes 1) is not held in memory: give a file instead of it, or leave out"
-    for flag, used in (
-        ("--min-freq", run.min_freq > 1),
-        ("--select", run.select is not None),
-        ("--features all", run.features == "all"),
-        ("--dev", run.dev is not None),
-        ("--init", run.init is not None),
-        ("--threads", run.threads > 1),
-        ("--batch-size", options.batch_size > 1),
-        ("--crf-loss", options.crf_loss),
-        ("--checkpoint", run.checkpoint is not None),
-        ("--max-memory", run.max_memory is not None),
-    ):
-        if used:
-            raise OptionError(f"{held} {flag}")
-
-
 class Stream:
     """The state of training between two windows."""
 
-    def __init__(self, options: Any, run: Run):
-        self.options, self.run = options, run
-        self.builder: Any = None
+    def __init__(self, options: Any, reader: Reader):
+        self.options, self.reader = options, reader
         self.growing: Any = None
-        self.template: Template | None = None
-        self.columns: Any = None
         self.labels: list[str] = []
-        self.tokens = self.attributes = 0
         self.loss, self.largest_value = 0.0, 1.0
 
-    def windows(self, train: Any, template: Template | None, progress: Progress) -> Iterator[Any]:
+    def windows(self) -> Iterator[Any]:
         """The data of one window after the other."""
-        from crfkit.features.builder import IndexBuilder
-
         size, held = self.options.window or WINDOW, 0
-        for rows, columns in parsed_blocks(train, self.run.format, self.run.label, comments=self.run.comments, warn=progress.warn):
-            self.columns = columns
-            if not rows.n_tokens:
-                continue
-            if self.builder is None:
-                self.template = fitted(template, self.columns, self.run)
-                progress.warn(id_warning(self.template, self.columns.names) if self.run.format == "conllu" else None)
-                _check_rules(self.template)
-                self.builder = IndexBuilder(self.template, crfsuite=self.run.format == "crfsuite")
-            first = 0
-            while taken := self.builder.add(rows, first, size - held):
+        for rows in self.reader.blocks():
+            first, builder = 0, self.reader.builder
+            while taken := builder.add(rows, first, size - held):
                 first += taken
                 held += taken
                 if held == size:
                     held = 0
-                    yield self.builder.drain()
-            self.tokens += rows.n_tokens
-            self.attributes += rows.n_attributes
-            progress.reading(rows.n_tokens, len(rows))
-        if self.builder is None:
-            raise DataError("no tokens to learn from")
+                    yield builder.drain()
         if held:
-            yield self.builder.drain()
+            yield self.reader.builder.drain()
 
     def learn(self, data: Any) -> None:
         """From one window."""
@@ -135,7 +89,7 @@ class Stream:
 
         if self.growing is None:
             self.options = replace(self.options, rate=self.options.rate or usual_rate(data))
-            self.growing = Growing(self.options, self.template is None or plain_bigram(self.template) is not None)
+            self.growing = Growing(self.options, self.reader.builder.plain_rule() > 0)
         self.labels, self.largest_value = data.labels, max(self.largest_value, data.largest_value)
         layout, weights, rates = self.growing.borrow(data)
         trainer = Adf(data, layout, self.options, initial=weights, rates=rates, sequences=self.growing.sequences)
@@ -144,18 +98,11 @@ class Stream:
 
     def result(self) -> tuple[Corpus, Any]:
         """The corpus that nobody has held, and the weights of its features."""
-        if len(self.labels) < 2:
-            raise DataError(f"only one label, {self.labels[0]!r}: there is nothing to learn", self.columns.path)
-        refuse_bare_labels(self.run, self.attributes, self.columns.path)
-        dataset = self.builder.finish()
-        refuse_labels(dataset.labels, self.columns.path)
+        dataset = self.reader.finish()
         layout, weights = self.growing.finish(self.labels, dataset.labels)
         if not layout.n_features:
-            raise DataError("the template gives no feature", self.columns.path)
-        summary = {"sequences": self.growing.sequences, "tokens": self.tokens}
-        column = label_column(self.run.label, self.columns, self.run.format)
-        corpus = Corpus(dataset, self.builder, layout, self.template, self.columns.n_cols, self.columns.names, column, False, summary)
-        return corpus, weights
+            raise DataError("the template gives no feature", self.reader.columns.path)
+        return Corpus.of(self.reader, dataset, layout, self.growing.sequences), weights
 
 
 def _check_rules(template: Template | None) -> None:
@@ -171,9 +118,9 @@ def train_stream(
     """One pass; the corpus without its data, and the weights."""
     from crfkit.trainers.base import summarise
 
-    refuse_history(template)
-    stream, started = Stream(options, run), time.perf_counter()
-    for data in stream.windows(train, template, progress):
+    _check_rules(template)
+    stream, started = Stream(options, Reader(train, template, run, progress)), time.perf_counter()
+    for data in stream.windows():
         stream.learn(data)
         stop.arm()
         if stop.requested():
@@ -193,5 +140,5 @@ def train_stream(
     progress.report(record)
     progress.end(None, stop.requested())
     progress.warn(value_warning(stream.largest_value))
-    Divergence(options, stream.tokens, len(stream.labels)).finish(weights, stream.loss, None, progress)
+    Divergence(options, stream.reader.tokens, len(stream.labels)).finish(weights, stream.loss, None, progress)
     return corpus, weights

@@ -18,7 +18,7 @@ from crfkit.errors import OptionError
 from crfkit.foreign import load
 from crfkit.model import Model, build
 from crfkit.modelfile import check_writable
-from crfkit.options import Run
+from crfkit.options import Run, check_stream
 from crfkit.parallel import available_cpus
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
@@ -51,7 +51,7 @@ class Training:
         self.run = run
         self.streams = streaming.is_wanted(self.train, algorithm, options)
         if self.streams:
-            streaming.check(options, run)
+            check_stream(options, run)
         self.checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
 
     def models(self) -> Iterator[Model]:
@@ -86,19 +86,10 @@ class Training:
     def _header(self, corpus: Corpus, l1: float | None) -> dict[str, Any]:
         """What the model file says of itself. Nothing that differs between runs with the same result."""
         options = self.options if l1 is None else replace(self.options, l1=l1)
-        dialect = None if corpus.template is None else corpus.template.dialect
         return {
-            **({} if dialect is None else {"dialect": dialect}),
+            **corpus.header,
             "algorithm": self.algorithm,
-            "columns": corpus.n_columns,
-            "column_names": None if corpus.column_names is None else list(corpus.column_names),
-            "format": self.run.format,
-            "label_column": corpus.label_column,
-            "labels": corpus.dataset.labels,
             "options": {**asdict(options), **{name: getattr(self.run, name) for name in _IN_HEADER}},
-            "sequences": corpus.summary["sequences"],
-            "template": None if corpus.template is None else corpus.template.text,
-            "tokens": corpus.summary["tokens"],
         }
 
 

@@ -19,7 +19,7 @@ from libc.string cimport memcpy
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.tuples cimport GramTableC, grams_intern, grams_reserve
-from .layout cimport Layout, layout_cell, layout_rich_cell
+from .layout cimport Layout, is_hot, layout_cell, layout_rich_cell, padded
 from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, empty_buffer
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport DatasetC, LayoutC
@@ -205,7 +205,7 @@ cdef class Growing(Arena):
         self.tau.catch_up(0, windows, self.window, self.alpha)
         return 0
 
-    cdef int32_t dense_first(self, int64_t P) except -1:
+    cdef int32_t dense_first(self, int32_t P) except -1:
         """Put the attributes first that shall have dense rows; how many they are."""
         cdef int64_t k, at = 0, n
         cdef int32_t hot = 0
@@ -215,7 +215,7 @@ cdef class Growing(Arena):
         for dense in range(1, -1, -1):
             for k in range(self.u.n_borrowed):
                 n = self.u.attribute[self.u.borrowed[k]].n
-                if dense == (n > 1 and 6 * n >= P):
+                if dense == is_hot(n, P):
                     (<int32_t*>order.data)[at] = self.u.borrowed[k]
                     hot += dense
                     at += 1
@@ -233,21 +233,20 @@ cdef class Growing(Arena):
             Family family
             uint32_t key
         if dense and self.u.n_borrowed:
-            hot = self.dense_first((labels + 7) // 8 * 8)
+            hot = self.dense_first(padded(labels))
         for family in (self.u, self.b):
             for k in range(family.n_borrowed):
                 family.attribute[family.borrowed[k]].place = <int32_t>k
         u_ptr, u_key = self.u.lists(False, rank)
         b_ptr, b_key = self.b.lists(True, rank)
-        pairs = array.array("Q")
+        layout = Layout(labels, self.has_tau, hot, u_ptr, halves(u_key, 0), b_ptr, halves(b_key, 16), halves(b_key, 0))
+        pairs = bytearray(<int64_t>labels * layout.c.P)
         f = self.tau.attribute[0].first
         while f >= 0:
             key = self.tau.feature[f].key
-            pairs.append((<int64_t>rank[key >> 16] << 16) | rank[key & 0xFFFF])
+            pairs[<int64_t>rank[key >> 16] * layout.c.P + rank[key & 0xFFFF]] = 1
             f = self.tau.feature[f].next
-        layout = Layout.of_features(
-            labels, self.has_tau, hot, u_ptr, halves(u_key, 0), b_ptr, halves(b_key, 16), halves(b_key, 0), pairs
-        )
+        layout.tell_absent(pairs)
         weights = array.array("f", bytes(4 * layout.c.n_cells))
         w = weights if layout.c.n_cells else None
         self.exchange(&layout.c, &w[0] if layout.c.n_cells else NULL, &rank[0], True)

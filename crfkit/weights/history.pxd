@@ -1,4 +1,4 @@
-"""Features that look at two labels before their own.
+"""Features that look at labels before their own, and the numbers that stand for what they look at.
 
 A bigram attribute has features (before, previous, label): `previous` is the label of the token before, `before` that
 of the one before it; either may be ANY. What lies before the sentence has labels of its own, L for _B-1 and L+1 for
@@ -7,16 +7,15 @@ _B-2. The reach of an attribute says which it looks at (features/reach.pxd).
 Features stand in the rows of LayoutC's b_ptr in the order of their keys; without b_prev2 every `before` is ANY.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 
-from crfkit.features.reach cimport REACH_BEFORE, REACH_BOTH, REACH_EDGE, REACH_LAST
-from crfkit.memory cimport BufferC
-from .observed cimport SeenPairs
+from crfkit.features.reach cimport REACH_BEFORE, REACH_EDGE, REACH_LAST, REACH_NONE
 from crfkit.loops.structs cimport DatasetC, LayoutC
 
 cdef enum:
     ANY = 0xFFFF
     MOST_HISTORY_LABELS = 0xFFFD    # three numbers of 16 bits are taken
+    NO_FEATURE = -1                 # B lines have none at the first token
 
 
 cdef inline int64_t key_of(int64_t before, int64_t previous, int64_t label) noexcept nogil:
@@ -55,10 +54,40 @@ cdef inline int64_t layout_history_cell(const LayoutC* layout, int32_t b, int32_
     return layout.rich0 + f if f < layout.b_ptr[b + 1] and history_key(layout, f) == key else -1
 
 
-cdef int64_t n_all_history(int64_t L, int reach) noexcept nogil
-cdef int64_t all_history(int64_t L, int reach, int64_t k) noexcept nogil
+cdef inline int64_t n_all_history(int64_t L, int reach) noexcept nogil:
+    """How many features an attribute has that goes with everything."""
+    if reach == REACH_NONE:
+        return L
+    if reach == REACH_EDGE:
+        return L * L
+    if reach == REACH_LAST:
+        return (L + 1) * L
+    if reach == REACH_BEFORE:
+        return (L + 2) * L
+    return (L * L + L + 1) * L
 
 
-cdef class SeenHistory(SeenPairs):
-    cdef BufferC keys       # int64: the keys of the features of an attribute, from start[a] on
-    cdef int collect_history(self, int32_t n, const DatasetC* data, int32_t labels, const uint8_t* reach) except -1 nogil
+cdef inline int64_t all_history(int64_t L, int reach, int64_t k) noexcept nogil:
+    """The key of the k-th of them, in their order."""
+    if reach == REACH_NONE:
+        return key_of(ANY, ANY, k)
+    cdef int64_t label = k % L, context = k // L
+    if reach == REACH_EDGE or reach == REACH_LAST:
+        return key_of(ANY, context, label)
+    if reach == REACH_BEFORE:
+        return key_of(context, ANY, label)
+    # two labels; the padding and a label, at the second token; two paddings, at the first
+    if context < L * L + L:
+        return key_of(context // L, context % L, label)
+    return key_of(L + 1, L, label)
+
+
+cdef inline int64_t seen_at(const DatasetC* data, int64_t first, int64_t t, int64_t L, int reach) noexcept nogil:
+    """The key of the feature that a token of the sequence that begins at `first` is an example of."""
+    if reach == REACH_NONE:
+        return key_of(ANY, ANY, data.label[t])
+    if reach == REACH_EDGE and t == first:
+        return NO_FEATURE
+    cdef int64_t previous = data.label[t - 1] if t > first else L
+    cdef int64_t before = data.label[t - 2] if t > first + 1 else L + first + 1 - t
+    return key_of(before if reach & REACH_BEFORE else ANY, ANY if reach == REACH_BEFORE else previous, data.label[t])

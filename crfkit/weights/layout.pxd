@@ -1,9 +1,8 @@
 """Which features exist, and where their weights stand."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t
 
-from crfkit.data.dataset cimport Dataset
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from crfkit.loops.structs cimport DatasetC, LayoutC, SentenceC
 
 cdef void layout_clear_absent(const LayoutC* layout, double* cells) noexcept nogil
@@ -11,16 +10,30 @@ cdef bint rich_row_fits(const LayoutC* layout, int32_t b) noexcept nogil
 cdef bint layout_fits(const LayoutC* layout, const SentenceC* sent) noexcept nogil
 
 
-cdef class Layout:
+cdef class Layout(Arena):
     cdef LayoutC c
     cdef readonly int64_t n_features        # weights that may differ from zero
-    cdef BufferC u_ptr, u_label, u_exists, b_ptr, b_prev, b_label, tau_mask, b_prev2
+    cdef dict sections                      # the arrays
+    cdef object pairs                       # the mask of label pairs
+    cdef BufferC u_exists
     cdef bint unverified                    # from a file, and only its ends were checked
-    cdef object sections                    # buffers of a model file that the arrays lie in, or None
-    cdef build_rich(self, Dataset data, const uint8_t[::1] b_all, const int32_t[::1] b_min, b_reach)
-    cdef int place(self) except -1
-    cdef int place_parts(self) noexcept
+    cdef int tell_absent(self, pairs) except -1
     cdef int verify(self) except -1
+
+
+cdef inline int32_t padded(int32_t labels) noexcept nogil:
+    """Cells of a row of so many labels: whole vectors."""
+    return (labels + 7) // 8 * 8
+
+
+cdef inline bint is_hot(int64_t n, int32_t P) noexcept nogil:
+    """Whether an attribute with so many features gets a dense row. That pays from about a sixth of the labels on: fewer would be
+    mostly zeros to read."""
+    return n >= least_hot(P)
+
+
+cdef inline int64_t least_hot(int32_t P) noexcept nogil:
+    return max(2, (P + 5) // 6)
 
 
 cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) noexcept nogil:

@@ -1,5 +1,5 @@
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from typing_extensions import Buffer
@@ -10,32 +10,8 @@ MAX_LABELS: int
 
 class Layout:
     n_features: int
-    @staticmethod
-    def build(
-        data: Dataset,
-        labels: int,
-        has_tau: bool,
-        u_all: Buffer,
-        u_min: Buffer,
-        b_all: Buffer,
-        b_min: Buffer,
-        tau_all: int,
-        b_reach: Buffer | None = None,
-    ) -> tuple[Layout, array[int], array[int]]: ...
-    @staticmethod
-    def of_features(
-        labels: int,
-        has_tau: bool,
-        hot: int,
-        u_ptr: Buffer,
-        u_label: Buffer,
-        b_ptr: Buffer,
-        b_prev: Buffer,
-        b_label: Buffer,
-        pairs: Iterable[int],
-    ) -> Layout: ...
-    @staticmethod
-    def from_sections(
+    def __init__(
+        self,
         labels: int,
         has_tau: bool,
         hot: int,
@@ -47,7 +23,11 @@ class Layout:
         b_prev2: Buffer | None = None,
         *,
         verify: bool = True,
-    ) -> Layout: ...
+    ) -> None: ...
+    @staticmethod
+    def build(
+        data: Dataset, labels: int, plain: int, u_rules: Buffer, b_rules: Buffer, b_reach: Buffer | None = None
+    ) -> tuple[Layout, array[int], array[int]]: ...
     @property
     def labels(self) -> int: ...
     @property
@@ -58,7 +38,7 @@ class Layout:
     def hot(self) -> int: ...
     @property
     def has_tau(self) -> bool: ...
-    def arrays(self) -> dict[str, array[Any]]: ...
+    def arrays(self) -> dict[str, memoryview[Any]]: ...
     def pruned(self, w: Buffer) -> tuple[Layout, array[float], array[int], array[int]]: ...
     def cell(self, attribute: int, label: int) -> int: ...
     def rich_cell(self, attribute: int, previous: int, label: int) -> int: ...

@@ -1,18 +1,36 @@
-"""What each attribute was seen with; see seen.pyx."""
+"""What each attribute was seen with; see observed.pyx."""
 
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from crfkit.memory cimport BufferC
-from crfkit.loops.structs cimport DatasetC
+from crfkit.data.dataset cimport Dataset
+from crfkit.memory cimport Arena, BufferC
+
+cdef struct SeenC:      # of an attribute
+    int64_t last        # the key of its feature met last
+    int32_t n           # its features; -1: those observed are not asked for
+    int32_t count       # how often it occurs; beyond MOST_COUNT that does not matter
+
+cdef packed struct FoundC:      # a feature, in the order in which they are met
+    int64_t key
+    int32_t a           # its attribute
+
+cdef struct TokenC:
+    int64_t key         # of the feature that it is an example of (history.pxd), or NO_FEATURE
+    int64_t t
 
 
-cdef class SeenPairs:
-    cdef BufferC start      # int64 [n] where the values of an attribute begin
-    cdef BufferC value      # uint32: labels, or pairs of labels as previous << 16 | label
-    cdef BufferC n_seen     # int32 [n] how many there are
-    cdef BufferC count      # int64 [n] how often the attribute occurs
-    cdef BufferC marks      # int32 [labels] or [labels][labels]: the attribute it was last seen with, plus 1
-    cdef int32_t n
+cdef class Observed(Arena):
+    cdef Dataset data
+    cdef bint bigram
+    cdef int64_t labels, n, n_found
+    cdef object rules, reaches      # bytes
+    cdef const uint8_t* rule        # [n] of features/reach.pxd
+    cdef const uint8_t* reach       # [n]; NULL: the same for all
+    cdef SeenC* seen
+    cdef BufferC seen_buffer, found, tokens, spare, begins
 
-    cdef int collect(self, int32_t n, const DatasetC* data, int32_t labels, bint edges) except -1 nogil
-    cdef order(self, const int32_t[::1] kept, const uint8_t[::1] first)
+    cdef int reach_of(self, int64_t a) noexcept nogil
+    cdef int sort_tokens(self, int reach) except -1 nogil
+    cdef int collect(self, int reach) except -1 nogil
+    cdef tuple number(self, int64_t dense)
+    cdef tuple features(self, new_ids, int64_t kept)

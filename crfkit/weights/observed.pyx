@@ -1,138 +1,206 @@
-"""For each attribute of a data set the labels, or pairs of labels, it was seen with: sorted, each once.
+"""Which features the attributes of a data set have: the labels each was seen with, or those and the labels before.
 
-The occurrences are brought together by a counting sort over attributes; then each attribute's labels are marked
-in a table of all labels, and only what was marked is sorted.
+One sort serves all of them. Tokens are sorted by what a feature looks at there. Whoever follows them in this order meets the
+features of each attribute in ascending order, and the one met last tells whether the next one is new.
 """
 
-from libc.stdint cimport int64_t, uint16_t, uint32_t
-from libc.stdlib cimport qsort
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memset
 
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.data.dataset cimport Dataset
+from crfkit.features.reach cimport REACH_EDGE, REACH_NONE, RULE_ALL, RULE_OBSERVED
+from crfkit.memory cimport arena_reserve, buffer_free, buffer_swap
+from .history cimport NO_FEATURE, all_history, n_all_history, seen_at
 
-import array as arrays
+from crfkit.errors import DataError
+
+import array
 
 cdef enum:
-    MOST_MARKS = 1 << 24        # a table of more pairs costs more than it saves
-
-cdef uint32_t NO_EDGE = 0xFFFFFFFF      # the first position has none
-
-
-cdef int by_value(const void* a, const void* b) noexcept nogil:
-    cdef uint32_t x = (<const uint32_t*>a)[0], y = (<const uint32_t*>b)[0]
-    return (x > y) - (x < y)
+    DIGITS = 1 << 16        # values of sixteen bits: tokens are sorted by these
+    MOST_COUNT = 65535      # attributes that are more frequent keep their order
 
 
-cdef class SeenPairs:
-    """The result, in arrays."""
+cdef class Observed(Arena):
+    """Of the unigram attributes, or of the bigram ones, with what `rules` say of each (features/reach.pxd). `reaches`
+    says which labels before its own a bigram attribute looks at; None: B lines."""
 
-    def __dealloc__(self):
-        buffer_free(&self.start)
-        buffer_free(&self.value)
-        buffer_free(&self.count)
-        buffer_free(&self.n_seen)
-        buffer_free(&self.marks)
+    def __cinit__(self, Dataset data not None, int64_t labels, bint bigram, rules, reaches=None):
+        cdef const uint8_t[::1] given = rules
+        cdef int64_t a, n
+        cdef int reach
+        self.data, self.labels, self.bigram, self.rules, self.reaches = data, labels, bigram, rules, reaches
+        self.n = data.n_b if bigram else data.n_u
+        if given.shape[0] != self.n or (reaches is not None and len(reaches) != self.n):
+            raise ValueError(f"rules for {given.shape[0]} attributes, expected {self.n}")
+        arena_reserve(self, &self.seen_buffer, self.n, sizeof(SeenC))
+        self.seen = <SeenC*>self.seen_buffer.data
+        if self.n:
+            self.rule = &given[0]
+            if reaches is not None:
+                given = reaches
+                self.reach = &given[0]
+        with nogil:
+            for a in range(self.n):
+                self.seen[a] = SeenC(NO_FEATURE, 0 if self.rule[a] == RULE_OBSERVED else -1, 0)
+            for reach in range(REACH_NONE + 1):
+                for a in range(self.n):
+                    if self.reach_of(a) == reach:
+                        self.collect(reach)
+                        break
+        buffer_free(&self.tokens)
+        buffer_free(&self.spare)
+        for a in range(self.n):
+            if self.seen[a].n < 0:
+                n = n_all_history(labels, self.reach_of(a)) if self.rule[a] == RULE_ALL and self.seen[a].count else 0
+                if n > 0x7FFFFFFF:
+                    raise DataError(f"{labels} labels are too many for features with all of them and those before")
+                self.seen[a].n = <int32_t>n
 
-    cdef int collect(self, int32_t n, const DatasetC* data, int32_t labels, bint edges) except -1 nogil:
-        """Look at the unigram attributes 0 .. n-1 of a data set with so many labels, or at the bigram ones."""
+    cdef int reach_of(self, int64_t a) noexcept nogil:
+        if self.reach != NULL:
+            return self.reach[a]
+        return REACH_EDGE if self.bigram else REACH_NONE
+
+    cdef int sort_tokens(self, int reach) except -1 nogil:
+        """List the tokens in the order of what features of this reach look at there."""
         cdef:
-            const int64_t* ptr = data.b_ptr if edges else data.u_ptr
-            const int32_t* ids = data.b_id if edges else data.u_id
-            int64_t s, t, u, at, first
-            int64_t* start
-            int64_t* count
-            int32_t* seen
-            uint32_t* value
-            uint32_t v
-            int32_t a
-            int32_t* mark
-            int64_t place, kept
-            int64_t n_marks = <int64_t>labels * labels if edges else labels
-            bint marked = n_marks <= MOST_MARKS
-        self.n = n
-        if marked:
-            buffer_reserve(&self.marks, n_marks, sizeof(int32_t))
-            mark = <int32_t*>self.marks.data
-            memset(mark, 0, n_marks * sizeof(int32_t))
-        buffer_reserve(&self.start, n + 1, sizeof(int64_t))
-        buffer_reserve(&self.count, n + 1, sizeof(int64_t))
-        buffer_reserve(&self.n_seen, n + 1, sizeof(int32_t))
-        start, count, seen = <int64_t*>self.start.data, <int64_t*>self.count.data, <int32_t*>self.n_seen.data
-        memset(count, 0, (n + 1) * sizeof(int64_t))
-        if ptr == NULL:
-            memset(seen, 0, (n + 1) * sizeof(int32_t))
-            return 0
-        for u in range(ptr[data.n_tok]):
-            count[ids[u]] += 1
-        at = 0
-        for a in range(n):
-            start[a] = at
-            at += count[a]
-            count[a] = 0
-        buffer_reserve(&self.value, at, sizeof(uint32_t))
-        value = <uint32_t*>self.value.data
-        for s in range(data.n_seq):
-            for t in range(data.seq_ptr[s], data.seq_ptr[s + 1]):
-                if edges and t == data.seq_ptr[s]:
-                    v = NO_EDGE
-                elif edges:
-                    v = (<uint32_t>data.label[t - 1] << 16) | data.label[t]
-                else:
-                    v = data.label[t]
-                for u in range(ptr[t], ptr[t + 1]):
-                    a = ids[u]
-                    value[start[a] + count[a]] = v
-                    count[a] += 1
-        for a in range(n):
-            first = start[a]
-            kept = 0
-            for u in range(first, first + count[a]):
-                v = value[u]
-                if v == NO_EDGE:
-                    continue
-                if marked:
-                    place = <int64_t>(v >> 16) * labels + (v & 0xFFFF)
-                    if mark[place] == a + 1:
-                        continue
-                    mark[place] = a + 1
-                value[first + kept] = v
-                kept += 1
-            if kept > 1:
-                qsort(value + first, kept, sizeof(uint32_t), by_value)
-            seen[a] = 0
-            for u in range(first, first + kept):
-                if u == first or value[u] != value[u - 1]:
-                    value[first + seen[a]] = value[u]
-                    seen[a] += 1
+            const int64_t* sequence = self.data.c.seq_ptr
+            int64_t n = self.data.c.n_tok, s, t, k, at, size
+            int64_t* begin
+            TokenC* token
+            TokenC* sorted
+            int shift, digit
+        arena_reserve(self, &self.tokens, n, sizeof(TokenC))
+        arena_reserve(self, &self.spare, n, sizeof(TokenC))
+        arena_reserve(self, &self.begins, DIGITS, sizeof(int64_t))
+        token, begin = <TokenC*>self.tokens.data, <int64_t*>self.begins.data
+        for s in range(self.data.c.n_seq):
+            for t in range(sequence[s], sequence[s + 1]):
+                token[t].key, token[t].t = seen_at(&self.data.c, sequence[s], t, self.labels, reach), t
+        for shift in range(0, 48, 16):
+            token, sorted = <TokenC*>self.tokens.data, <TokenC*>self.spare.data
+            memset(begin, 0, DIGITS * sizeof(int64_t))
+            for k in range(n):
+                begin[token[k].key >> shift & (DIGITS - 1)] += 1
+            if n == 0 or begin[token[0].key >> shift & (DIGITS - 1)] == n:
+                continue        # they are all the same here
+            at = 0
+            for digit in range(DIGITS):
+                size = begin[digit]
+                begin[digit] = at
+                at += size
+            for k in range(n):
+                digit = token[k].key >> shift & (DIGITS - 1)
+                sorted[begin[digit]] = token[k]
+                begin[digit] += 1
+            buffer_swap(&self.tokens, &self.spare)
         return 0
 
-    cdef order(self, const int32_t[::1] kept, const uint8_t[::1] first):
-        """New ids (array of int32, -1 for the dropped): flagged attributes first, then by falling count."""
+    cdef int collect(self, int reach) except -1 nogil:
+        """Count the attributes with this reach, and list the features observed of those that have such."""
         cdef:
-            int64_t[:, ::1] bucket
-            int32_t[::1] new
-            const int64_t* count = <const int64_t*>self.count.data
-            int64_t c, at, n
-            int32_t a
-            int group
-            int64_t top = 65535
-        new_ids = arrays.array("i", bytes(4 * self.n))
-        new = new_ids if self.n else None
-        sizes = arrays.array("q", bytes(8 * 2 * (top + 1)))
-        bucket = memoryview(sizes).cast("B").cast("q", (2, top + 1))
+            const int64_t* row = self.data.c.b_ptr if self.bigram else self.data.c.u_ptr
+            const int32_t* id = self.data.c.b_id if self.bigram else self.data.c.u_id
+            const TokenC* token
+            FoundC* found
+            SeenC* seen
+            int64_t k, t, u, key, n = self.n_found
+        if row == NULL:
+            return 0
+        self.sort_tokens(reach)
+        token = <const TokenC*>self.tokens.data
+        for k in range(self.data.c.n_tok):
+            key, t = token[k].key, token[k].t
+            arena_reserve(self, &self.found, n + row[t + 1] - row[t], sizeof(FoundC))
+            found = <FoundC*>self.found.data
+            for u in range(row[t], row[t + 1]):
+                if self.reach != NULL and self.reach[id[u]] != reach:
+                    continue
+                seen = &self.seen[id[u]]
+                seen.count += seen.count < MOST_COUNT
+                if key != seen.last and seen.n >= 0 and key != NO_FEATURE:
+                    seen.last = key
+                    seen.n += 1
+                    found[n] = FoundC(key, id[u])
+                    n += 1
+        self.n_found = n
+        return 0
+
+    cdef tuple number(self, int64_t dense):
+        """New ids of the attributes: those with at least `dense` features first, then by falling count; -1 for those without
+        any. With it how many have one, and how many come first."""
+        cdef:
+            int64_t* begin
+            int64_t a, at = 0, size, first = 0
+            int64_t place
+            SeenC* seen
+        ids = array.array("i", [-1]) * self.n
+        cdef int32_t[::1] new = ids
+        arena_reserve(self, &self.begins, 2 * (MOST_COUNT + 1), sizeof(int64_t))
+        begin = <int64_t*>self.begins.data
+        memset(begin, 0, 2 * (MOST_COUNT + 1) * sizeof(int64_t))
         for a in range(self.n):
-            if kept[a] > 0:
-                bucket[0 if first[a] else 1, min(count[a], top)] += 1
-        at = 0
-        for group in range(2):
-            for c in range(top, -1, -1):
-                n = bucket[group, c]
-                bucket[group, c] = at
-                at += n
+            seen = &self.seen[a]
+            if seen.n:
+                begin[(seen.n < dense) * (MOST_COUNT + 1) + MOST_COUNT - seen.count] += 1
+                first += seen.n >= dense
+        for place in range(2 * (MOST_COUNT + 1)):
+            size = begin[place]
+            begin[place] = at
+            at += size
         for a in range(self.n):
-            new[a] = -1
-            if kept[a] > 0:
-                group, c = 0 if first[a] else 1, min(count[a], top)
-                new[a] = <int32_t>bucket[group, c]
-                bucket[group, c] += 1
-        return new_ids
+            seen = &self.seen[a]
+            if seen.n:
+                place = (seen.n < dense) * (MOST_COUNT + 1) + MOST_COUNT - seen.count
+                new[a] = <int32_t>begin[place]
+                begin[place] += 1
+        return ids, at, first
+
+    cdef tuple features(self, new_ids, int64_t kept):
+        """The features under the new ids: where those of each attribute begin, and of each the label before the last one, the
+        last one and its own. None where no feature of this kind looks."""
+        cdef:
+            const int32_t[::1] new = new_ids
+            const FoundC* found = <const FoundC*>self.found.data
+            int64_t a, k
+            uint16_t* before = NULL
+            uint16_t* previous = NULL
+            uint16_t* label
+        starts = array.array("q", [0]) * (kept + 1)
+        cdef int64_t[::1] ptr = starts
+        for a in range(self.n):
+            if new[a] >= 0:
+                ptr[new[a] + 1] = self.seen[a].n
+        for a in range(kept):
+            ptr[a + 1] += ptr[a]
+        labels = array.array("H", [0]) * ptr[kept]
+        befores, previouses = labels[:] if self.reaches is not None else None, labels[:] if self.bigram else None
+        label, previous, before = start_of(labels), start_of(previouses), start_of(befores)
+        # from here on `last` is where the next feature goes
+        for a in range(self.n):
+            if new[a] >= 0:
+                self.seen[a].last = ptr[new[a]]
+                for k in range(self.seen[a].n if self.rule[a] == RULE_ALL else 0):
+                    put(ptr[new[a]] + k, all_history(self.labels, self.reach_of(a), k), before, previous, label)
+        for k in range(self.n_found):
+            put(self.seen[found[k].a].last, found[k].key, before, previous, label)
+            self.seen[found[k].a].last += 1
+        return starts, befores, previouses, labels
+
+
+cdef inline void put(int64_t at, int64_t key, uint16_t* before, uint16_t* previous, uint16_t* label) noexcept nogil:
+    """Write what a feature looks at to its place."""
+    label[at] = <uint16_t>(key & 0xFFFF)
+    if previous != NULL:
+        previous[at] = <uint16_t>(key >> 16 & 0xFFFF)
+    if before != NULL:
+        before[at] = <uint16_t>(key >> 32)
+
+
+cdef uint16_t* start_of(values) except? NULL:
+    """Where an array stands, which is not to grow; NULL for None."""
+    if values is None:
+        return NULL
+    cdef uint16_t[::1] items = values
+    return &items[0] if items.shape[0] else NULL

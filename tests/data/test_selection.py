@@ -56,13 +56,23 @@ def test_many_labels_and_attributes_are_counted_in_groups():
     assert list(scores) == pytest.approx([expected] * n_u, rel=1e-9)
 
 
-scores = st.lists(st.integers(0, 5).map(float), max_size=12)
+scores = st.lists(st.tuples(st.integers(0, 5).map(float), st.integers(0, 2)), max_size=12)
 
 
 @given(scores, scores, st.integers(0, 30))
 def test_the_best_are_kept_and_of_equal_ones_the_first(u, b, n):
-    new = keep_best(array.array("d", u), array.array("d", b), n)
-    ranked = sorted([(-score, 0, k) for k, score in enumerate(u)] + [(-score, 1, k) for k, score in enumerate(b)])[:n]
-    for kind, ids in enumerate(new):
-        kept = sorted(k for _, of, k in ranked if of == kind)
-        assert list(ids) == [kept.index(k) if k in kept else -1 for k in range(len(ids))]
+    rules = tuple(bytearray(rule for _, rule in kind) for kind in (u, b))
+    keep_best(tuple(array.array("d", [score for score, _ in kind]) for kind in (u, b)), rules, n)
+    ranked = sorted((-score, number, k) for number, kind in enumerate((u, b)) for k, (score, rule) in enumerate(kind) if rule)[:n]
+    for number, kind in enumerate((u, b)):
+        assert list(rules[number]) == [rule if (-score, number, k) in ranked else 0 for k, (score, rule) in enumerate(kind)]
+
+
+def test_what_is_dropped_is_not_judged():
+    samples = [Sample([s % 2], [[(s % 2, 1.0), (2, 1.0)]], [[]]) for s in range(8)]
+    built = Built(Corpus(samples, 2, 3))
+    scores, left = mutual_information(built.dataset), mutual_information(built.dataset, rules=b"\0\1\2")
+    assert scores[0] == pytest.approx(log(2)) or scores[1] == pytest.approx(log(2))
+    assert list(left) == [0.0, *scores[1:]]
+    with pytest.raises(ValueError, match="rules for 1 attributes, expected 3"):
+        mutual_information(built.dataset, rules=b"\1")

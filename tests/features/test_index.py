@@ -16,6 +16,7 @@ from crfkit.errors import DataError, ModelFileError
 from crfkit.features.builder import IndexBuilder
 from crfkit.features.extractor import Extractor
 from crfkit.features.index import Index
+from crfkit.features.packing import pack
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 from crfkit.text.reading import Source
@@ -72,11 +73,24 @@ def blocks(sentences, form="columns"):
         yield rows
 
 
-def built(template, sentences, **options):
+def built(template, sentences):
     builder = IndexBuilder(template)
     for rows in blocks(sentences):
         builder.add(rows)
-    return builder, builder.finish(**options)
+    return builder, builder.finish()
+
+
+def frequent(template, sentences, min_freq):
+    """The same without the attributes that occur too rarely."""
+    builder, data = built(template, sentences)
+    new = []
+    for bigram in (False, True):
+        rules = builder.rules(bigram, min_freq=min_freq)
+        assert set(rules) <= {0, 1}
+        numbers = iter(range(len(rules)))
+        new.append(array.array("i", [next(numbers) if rule else -1 for rule in rules]))
+    builder.renumber(*new)
+    return builder, data
 
 
 def features(template, sentence):
@@ -149,7 +163,7 @@ def test_same_features_as_the_template(text, training, other):
         assert len(set(of_id.values())) == len(of_id) == (data.n_b if bigram else data.n_u)
         assert list(of_id) == sorted(of_id)  # numbered as they occur
     counts = known(template, training)
-    index = Index(template, builder.pack())
+    index = Index(template, pack(builder))
     check(index, template, training + other, [set(c) for c in counts])
     assert extracted(builder, training + other) == extracted(index, training + other)  # nobody has to pack it to tag
 
@@ -157,39 +171,39 @@ def test_same_features_as_the_template(text, training, other):
 @given(templates, sentences, sentences, st.integers(2, 3))
 def test_rare_attributes_are_dropped(text, training, other, min_freq):
     template = Template.parse(text)
-    builder, data = built(template, training, min_freq=min_freq)
+    builder, data = frequent(template, training, min_freq)
     keep = [{s for s, n in c.items() if n >= min_freq} for c in known(template, training)]
     assert (data.n_u, data.n_b) == (len(keep[0]), len(keep[1]))
-    check(Index(template, builder.pack()), template, training + other, keep)
+    check(Index(template, pack(builder)), template, training + other, keep)
 
 
 @given(templates, sentences, sentences, st.randoms(use_true_random=False))
 def test_renumbering_dropping_and_packing_again(text, training, other, rng):
     template = Template.parse(text)
     builder, data = built(template, training)
-    index = Index(template, builder.pack())
+    index = Index(template, pack(builder))
     before = [rows_of(data, "u"), rows_of(data, "b")]
     names = [list(index.attributes(bigram)) for bigram in (False, True)]
     new = [shuffled(len(known), rng) for known in names]
     kept = [{s for s, i in zip(*pair, strict=True) if i >= 0} for pair in zip(names, new, strict=True)]
 
-    again = Index(template, index.repack(*new))
+    again = Index(template, pack(index, *new))
     check(again, template, training + other, kept)
-    check(Index(template, builder.pack(*new)), template, training + other, kept)
+    check(Index(template, pack(builder, *new)), template, training + other, kept)
 
     builder.renumber(*new)
     for bigram, kind in enumerate("ub"):
         for old, ids in zip(before[bigram], rows_of(data, kind), strict=True):
             assert ids == sorted(new[bigram][i] for i in old if new[bigram][i] >= 0)
     assert (data.n_u, data.n_b) == tuple(map(len, kept))
-    index = Index(template, builder.pack())
+    index = Index(template, pack(builder))
     check(index, template, training + other, kept)
     assert extracted(builder, training + other) == extracted(index, training + other)
 
     new = [shuffled(len(known), rng) for known in kept]
     names = [list(again.attributes(bigram)) for bigram in (False, True)]
     kept = [{s for s, i in zip(*pair, strict=True) if i >= 0} for pair in zip(names, new, strict=True)]
-    check(Index(template, again.repack(*new)), template, training + other, kept)
+    check(Index(template, pack(again, *new)), template, training + other, kept)
 
 
 def shuffled(n, rng):
@@ -210,7 +224,7 @@ def sentence(text):
 def test_lines_that_differ_only_in_place_share_features():
     template = Template.parse("U:%x[-1,0]\nU:%x[0,0]\nU:%x[1,0]")
     builder, data = built(template, [sentence("a,a,b")])
-    a, end = (Index(template, builder.pack()).find(name) for name in (b"U:a", b"U:_B+1"))
+    a, end = (Index(template, pack(builder)).find(name) for name in (b"U:a", b"U:_B+1"))
     assert rows_of(data, "u")[1].count(a) == 2
     assert end >= 0 and data.n_u == 4
 
@@ -218,7 +232,7 @@ def test_lines_that_differ_only_in_place_share_features():
 def test_a_string_is_found_however_it_is_split():
     template = Template.parse("U0:%x[0,0]/%x[1,0]")
     builder, _ = built(template, [sentence("a/b,c")])
-    index = Index(template, builder.pack())
+    index = Index(template, pack(builder))
     wanted = index.find(b"U0:a/b/c")
     assert wanted >= 0
     assert extracted(index, [sentence("a,b/c")])[0] == ([wanted], [])
@@ -230,7 +244,7 @@ def test_lines_whose_beginnings_collide():
     builder, data = built(template, [[["5", ":5", "L"]]])
     assert data.n_u == 1
     assert rows_of(data, "u") == [[0, 0, 0]]
-    index = Index(template, builder.pack())
+    index = Index(template, pack(builder))
     assert extracted(index, [[["x", ":5", "L"]]]) == [([0, 0], [])]
 
 
@@ -238,7 +252,7 @@ def test_no_bigram_attributes_at_the_first_token():
     template = Template.parse("B\nB0:%x[0,0]\nB1")
     builder, data = built(template, [sentence("a,b"), sentence("c")])
     assert rows_of(data, "b") == [[], [0, 1], []]
-    assert list(Index(template, builder.pack()).attributes(True)) == [b"B0:b", b"B1"]
+    assert list(Index(template, pack(builder)).attributes(True)) == [b"B0:b", b"B1"]
 
 
 @pytest.mark.parametrize(
@@ -251,8 +265,8 @@ def test_no_bigram_attributes_at_the_first_token():
 )
 def test_thresholds_of_single_lines(lines, min_freq, kept):
     template = Template.parse(lines)
-    builder, _ = built(template, [sentence("a,a,b")], min_freq=min_freq)
-    assert set(Index(template, builder.pack()).attributes()) == kept
+    builder, _ = frequent(template, [sentence("a,a,b")], min_freq)
+    assert set(Index(template, pack(builder)).attributes()) == kept
 
 
 def test_rules_of_single_lines():
@@ -260,11 +274,18 @@ def test_rules_of_single_lines():
         "U0:%x[0,0] @all\nU1:%x[0,0] @observed\nU2:%x[0,0]\nU3:%x[0,0] @observed\nU3:%x[1,0] @all"
     )
     builder, _ = built(template, [sentence("a")])
-    names = Index(template, builder.pack()).attributes()
-    assert dict(zip(names, builder.rules(), strict=True)) == {
-        b"U0:a": 2, b"U1:a": 0, b"U2:a": 1, b"U3:a": 2, b"U3:_B+1": 2,
-    }  # fmt: skip
-    assert builder.has_rules
+    names = Index(template, pack(builder)).attributes()
+    usual = dict(zip(names, builder.rules(), strict=True))
+    assert usual == {b"U0:a": 2, b"U1:a": 1, b"U2:a": 1, b"U3:a": 2, b"U3:_B+1": 2}
+    assert dict(zip(usual, builder.rules(usual=2), strict=True)) == {**usual, b"U2:a": 2}
+    assert set(builder.rules(min_freq=2)) == {0}
+
+
+@pytest.mark.parametrize(("lines", "rules"), [("U", (0, 0)), ("B", (1, 2)), ("B @all", (2, 2)), ("B @observed", (1, 1)), ("B0\nB @all\nB", (1, 2))])
+def test_rules_of_plain_label_pairs(lines, rules):
+    """The first line without macros is that of label pairs."""
+    builder = IndexBuilder(Template.parse(lines))
+    assert (builder.plain_rule(), builder.plain_rule(2)) == rules
 
 
 def test_labels_come_in_bytewise_order():
@@ -287,7 +308,7 @@ def test_what_is_dropped_takes_no_room():
     builder, data = built(template, [[[f"w{rng.randrange(500)}", "L"] for _ in range(3000)]])
     new = array.array("i", [-1]) * data.n_u
     new[0] = 0
-    whole, small = (sum(memoryview(s).nbytes for s in builder.pack(*ids).values()) for ids in ((), (new, [])))
+    whole, small = (sum(memoryview(s).nbytes for s in pack(builder, *ids).values()) for ids in ((), (new, [])))
     assert small < 2000 < whole
 
 
@@ -295,7 +316,7 @@ def test_equal_input_gives_equal_bytes():
     template = Template.parse("U0:%x[0,0]\nU1:%x[0,0]/%N[1,0]\nB%S[0,1]")
     rng = random.Random(1)
     corpus = [[[rng.choice(CELLS), rng.choice(CELLS), "L"] for _ in range(9)] for _ in range(30)]
-    one, two = (built(template, corpus)[0].pack() for _ in range(2))
+    one, two = (pack(built(template, corpus)[0]) for _ in range(2))
     assert {name: bytes(part) for name, part in one.items()} == {
         name: bytes(part) for name, part in two.items()
     }
@@ -305,7 +326,7 @@ def test_data_without_a_column_of_the_template():
     template = Template.parse("U:%x[0,2]")
     with pytest.raises(DataError, match="column 2, but the data have 2"):
         built(template, [[["a", "L"]]])
-    index = Index(template, built(template, [[["a", "b", "c", "L"]]])[0].pack())
+    index = Index(template, pack(built(template, [[["a", "b", "c", "L"]]])[0]))
     with pytest.raises(DataError, match="column 2, but the data have 2"):
         extracted(index, [[["a", "b"]]])
 
@@ -340,7 +361,7 @@ def test_attributes_that_the_data_name():
     assert list(data.arrays()["u_val"]) == [2, 1, 0.5, -1, 1, 1]
     assert list(data.arrays()["seq_weight"]) == [1, 3]
     assert "b_ptr" not in data.arrays()
-    index = Index(None, builder.pack())
+    index = Index(None, pack(builder))
     assert list(index.attributes()) == [b"a", b"b", b"a:b"]
     (found,) = (Extractor(index).attributes_of(rows) for rows in blocks([["X\tc\tb:7\ta"]], "crfsuite"))
     assert found == [([0, 1], [])]
@@ -375,7 +396,7 @@ TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%x[-1,0]/%x[0,0]/%x[1,0]\nU3:%N[
 def packed():
     rng = random.Random(2)
     corpus = [[[rng.choice(CELLS), rng.choice(CELLS), "L"] for _ in range(6)] for _ in range(8)]
-    sections = built(Template.parse(TEMPLATE), corpus)[0].pack()
+    sections = pack(built(Template.parse(TEMPLATE), corpus)[0])
     return {name: (memoryview(part).format, bytes(part)) for name, part in sections.items()}, corpus
 
 

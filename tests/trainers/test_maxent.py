@@ -48,8 +48,7 @@ def learned(name, x, y, passes, **chosen):
         range(ITEMS + 1), range(0, ITEMS * ATTRIBUTES + 1, ATTRIBUTES), list(range(ATTRIBUTES)) * ITEMS, x.ravel(),
         label=y, n_u=ATTRIBUTES, labels="abc",
     )  # fmt: skip
-    every = np.ones(ATTRIBUTES, np.int32)
-    layout, new, _ = Layout.build(dataset, CLASSES, True, bytes([1]) * ATTRIBUTES, every, b"", np.zeros(0, np.int32), True)
+    layout, new, _ = Layout.build(dataset, CLASSES, 2, bytes([2]) * ATTRIBUTES, b"")
     dataset.renumber(new)
     trainer = trainer_class(name)(dataset, layout, options.make(name, chosen))
     for _ in range(passes):

@@ -140,12 +140,9 @@ class Built:
         self.layout, self.u_new, self.b_new = Layout.build(
             self.dataset,
             corpus.n_labels,
-            corpus.has_tau,
-            bytes(a in corpus.u_all for a in range(corpus.n_u)),
-            array.array("i", [corpus.u_min.get(a, 1) for a in range(corpus.n_u)]),
-            bytes(b in corpus.b_all for b in range(corpus.n_b)),
-            array.array("i", [corpus.b_min.get(b, 1) for b in range(corpus.n_b)]),
-            corpus.tau_all,
+            corpus.has_tau + (corpus.has_tau and corpus.tau_all),
+            _rules(corpus.n_u, u_items, corpus.u_all, corpus.u_min),
+            _rules(corpus.n_b, b_items, corpus.b_all, corpus.b_min),
             None if corpus.reach is None else bytes(corpus.reach),
         )
         self.dataset.renumber(self.u_new, self.b_new)
@@ -174,6 +171,12 @@ class Built:
         others = set(range(len(cells))) - set(self.cells.values())
         assert not any(cells[k] for k in others)
         return {feature: cells[cell] for feature, cell in self.cells.items()}
+
+
+def _rules(n: int, items: list[tuple[int, float]], every: set[int], least: dict[int, int]) -> bytes:
+    """What each attribute goes with: 0 nothing, 1 what it was seen with, 2 everything."""
+    counts = Counter(a for a, _ in items)
+    return bytes(0 if counts[a] < least.get(a, 1) else 1 + (a in every) for a in range(n))
 
 
 def _unless_ones(values: list[float]) -> list[float] | None:

@@ -88,7 +88,15 @@ def test_dropped_attributes_are_those_too_rare_or_never_seen(corpus):
 
 def test_too_many_labels_are_refused():
     with pytest.raises(DataError, match="65536 labels"):
-        Layout.build(Built(Corpus([Sample([0], [[]], [[]])], 1, 0)).dataset, 65536, True, b"", array.array("i"), b"", array.array("i"), False)
+        Layout.build(Built(Corpus([Sample([0], [[]], [[]])], 1, 0)).dataset, 65536, 1, b"", b"")
+
+
+def test_numbers_of_another_corpus_are_refused():
+    data = Built(Corpus([Sample([1], [[(0, 1.0)]], [[]])], 2, 1)).dataset
+    with pytest.raises(ValueError, match="rules for 2 attributes, expected 1"):
+        Layout.build(data, 2, 1, b"\1\1", b"")
+    with pytest.raises(ValueError, match="label 1 of 1"):
+        Layout.build(data, 1, 1, b"\1", b"")
 
 
 # --- weights of zero ----------------------------------------------------------------------------------------------
@@ -124,7 +132,7 @@ def test_pruning_keeps_exactly_the_features_with_a_weight(corpus, data):
 
 
 def opened(arrays, n_labels, has_tau, hot, verify=True):
-    return Layout.from_sections(n_labels, has_tau, hot, *(memoryview(arrays[name]) for name in ARRAYS), verify=verify)
+    return Layout(n_labels, has_tau, hot, *(memoryview(arrays[name]) for name in ARRAYS), verify=verify)
 
 
 @given(corpora(), st.booleans(), st.data())
@@ -171,7 +179,8 @@ def sound(arrays, n_labels, hot):
 @given(corpora(), st.data())
 def test_damaged_arrays_are_refused(corpus, data):
     built = Built(corpus)
-    arrays, hot = built.layout.arrays(), built.layout.hot
+    arrays = {name: array.array(values.format, values) for name, values in built.layout.arrays().items()}
+    hot = built.layout.hot
     for _ in range(data.draw(st.integers(1, 2))):
         name = data.draw(st.sampled_from([*ARRAYS, "hot"]))
         if name == "hot":

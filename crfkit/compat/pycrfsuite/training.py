@@ -108,10 +108,7 @@ class Training:
 
         made = options.make(self.trainer, self.options)
         trainer = make_trainer(self.trainer, corpus, made, run)
-        header = {
-            "algorithm": self.trainer, "columns": corpus.n_columns, "column_names": None, "format": "crfsuite", "label_column": None,
-            "labels": corpus.dataset.labels, "options": {}, "sequences": corpus.dataset.n_sequences, "template": None, "tokens": corpus.dataset.n_tokens,
-        }  # fmt: skip
+        header = {**corpus.header, "algorithm": self.trainer, "options": {}}
         begun = time.perf_counter()
         for _ in trainer.prepare(lambda: False):
             pass

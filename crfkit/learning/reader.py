@@ -1,0 +1,107 @@
+"""Training data as they are read: the template fitted to their columns, attributes numbered in the order they come in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from crfkit.errors import DataError, TemplateError
+from crfkit.template.parsing import Template
+from crfkit.text.sources import label_column, parsed_blocks
+
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from crfkit.options import Run
+    from crfkit.text.rows import Rows
+
+
+class Reader:
+    """Data that are read once. `direction` is that of a trainer that can use labels given before; with "backward" those
+    behind the token are the ones given before."""
+
+    def __init__(self, train: Any, template: Template | None, run: Run, progress: Progress | None = None, direction: str | None = None):
+        self.train, self.template, self.run, self.backward = train, template, run, direction == "backward"
+        self.progress = progress or Progress.silent()
+        self.columns: Any = None
+        self.builder: Any = None
+        self.tokens = 0
+        if direction is None and template is not None and template.history_line is not None:
+            line = template.history_line
+            what = "T lines see" if line.kinds == "T" else "%y macros see"
+            raise TemplateError(f"{what} labels given before, which only the trainer lookahead can use", template.path or "template", line.number)
+
+    def blocks(self) -> Iterator[Rows]:
+        """The rows of one block after the other; whoever takes them gives them to the builder."""
+        attributes: Counter[str | None] = Counter()
+        run = self.run
+        for rows, columns in parsed_blocks(self.train, run.format, run.label, comments=run.comments, warn=self.progress.warn):
+            self.columns = columns
+            if not rows.n_tokens:
+                continue
+            if self.builder is None:
+                self._begin()
+            yield rows
+            self.tokens += rows.n_tokens
+            attributes[rows.where(0)[0]] += rows.n_attributes
+            self.progress.reading(rows.n_tokens, len(rows))
+        if self.builder is None:
+            raise DataError("no tokens to learn from")
+        for path, found in attributes.items():
+            if run.format == "crfsuite" and not found:
+                raise DataError("no line has an attribute: expected a label, a tab, and attributes with tabs between", path)
+
+    def _begin(self) -> None:
+        """Fit the template to the columns of the first block."""
+        from crfkit.features.builder import IndexBuilder
+
+        if self.template is not None:
+            self.template = self._fitted(self.template)
+            self.progress.warn(_id_warning(self.template, self.columns.names) if self.run.format == "conllu" else None)
+        self.builder = IndexBuilder(self.template, crfsuite=self.run.format == "crfsuite", backward=self.backward)
+
+    def _fitted(self, template: Template) -> Template:
+        """The template with column names resolved, checked against the columns of the data."""
+        columns = self.columns
+        if columns.names is not None:
+            template = template.resolve({name: number for number, name in enumerate(columns.names)})
+        label = label_column(self.run.label, columns, self.run.format)
+        if label is None and columns.n_cols < 2:
+            raise DataError(f"found {columns.n_cols} column, expected at least two: features, and the label last", columns.path, columns.line)
+        template.check(columns.n_cols - (label is None), columns.names)
+        if label is not None and label in template.columns:
+            raise TemplateError(f"the template uses column {label}, which holds the label", template.path)
+        return template
+
+    def finish(self) -> Any:
+        """The data set of all that the builder holds, with labels that a model can have."""
+        dataset, path = self.builder.finish(), self.columns.path
+        for label in dataset.labels:
+            if set(label) & set("\t\r\n\0"):
+                raise DataError(f"the label {label!r} holds a tab or a line end", path)
+        if len(dataset.labels) < 2:
+            raise DataError(f"only one label, {dataset.labels[0]!r}: there is nothing to learn", path)
+        return dataset
+
+    def header(self) -> dict[str, Any]:
+        """What a model says of the data that it was learned from."""
+        names = self.columns.names
+        return {
+            "columns": self.columns.n_cols,
+            "column_names": None if names is None else list(names),
+            "format": self.run.format,
+            "label_column": label_column(self.run.label, self.columns, self.run.format),
+            "template": None if self.template is None else self.template.text,
+            "tokens": self.tokens,
+            **({} if self.template is None or self.template.dialect is None else {"dialect": self.template.dialect}),
+        }
+
+
+def _id_warning(template: Template, names: Sequence[str]) -> str | None:
+    """What to say, if anything, of a template that uses column 0 of CoNLL-U, which is not the word as in most other files."""
+    for line in template.lines if names[0] == "id" else ():
+        for macro in line.macros:
+            if macro.kind != "y" and macro.column == 0 and macro.column_name is None:
+                return f"{template.path or 'template'}:{line.number}: {macro.text} is the number of a token in CoNLL-U; words are in column 1, or form"
+    return None

@@ -1,5 +1,0 @@
-from .observed import SeenPairs
-
-PADDINGS: tuple[str, str]
-
-class SeenHistory(SeenPairs): ...
