@@ -115,7 +115,7 @@ def parts_of(model: Model) -> Parts:
 
     layout, weights, *new = model.layout.pruned(model.weights)
     of_u, pairs, of_b = doubles(layout, weights)
-    arrays = layout.arrays()
+    arrays = {name: array.array(values.format, values) for name, values in layout.arrays().items()}
     names = []
     for bigram, numbers in enumerate(new):
         names.append(StringTable())
