@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from functools import cached_property
 from math import exp
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar, overload, runtime_checkable
 
 from crfkit.decode.decoder import Decoder, Scratch, gold_labels
 from crfkit.decode.printing import Printer
@@ -106,7 +106,7 @@ class Tagger:
             from crfkit.decode.constraints import constraints_of
 
             self.constraints = constraints_of(limits, header["labels"])
-        self._needs = max(index.plan.columns, default=-1) + 1
+        self._needs = max(index.plan.columns, default=-1) + 1  # that rows have
         search = Search.of(header) or Search(-1, False)
         decoder = Decoder(
             index, layout, weights, header["labels"],
@@ -303,8 +303,8 @@ class Tagger:
         except IndexError:
             scratch = scratch_of(self)
         try:
-            if not scratch.read(rows, self._needs):
-                self._key(scratch.n_columns, None)
+            if not scratch.read(rows):
+                refuse_columns(self, scratch.n_columns)
             if allowed is not None:
                 scratch.restrict(self._mask(allowed, scratch.length))
             return question(scratch)
@@ -364,8 +364,7 @@ class Tagger:
         if own is not None and names is not None:
             return self._reordered(own, names, layout)
         if n_columns < self._needs and n_columns:
-            where = (None, None) if layout is None else (layout.path, layout.line)
-            raise DataError(f"found {n_columns} column{'s' * (n_columns != 1)}, expected {self._needs} or more: {self._reader(n_columns)}", *where)
+            refuse_columns(self, n_columns, *(() if layout is None else (layout.path, layout.line)))
         return None
 
     def _reader(self, n_columns: int) -> str:
@@ -426,7 +425,12 @@ def _again(cls: type[Tagger], model: Any, constraints: Constraints | None) -> Ta
 
 def scratch_of(tagger: Tagger, key: tuple[int, ...] | None = None) -> Scratch:
     """A new scratch, for who asks several questions about one sentence. It serves one thread at a time."""
-    return Scratch(tagger._decoders[key], tagger._header["format"])
+    return Scratch(tagger._decoders[key], tagger._header["format"], tagger._needs)
+
+
+def refuse_columns(tagger: Tagger, found: int, *where: Any) -> NoReturn:
+    """DataError for rows with so few columns that the model cannot be used on them."""
+    raise DataError(f"found {found} column{'s' * (found != 1)}, expected {tagger._needs} or more: {tagger._reader(found)}", *where)
 
 
 def _by_marginals(scratch: Scratch) -> list[str]:

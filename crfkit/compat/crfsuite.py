@@ -5,17 +5,24 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timezone
-from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from crfkit.cli.common import HELP_FLAGS as HELP
 from crfkit.cli.common import errors_as_lines
-from crfkit.errors import DataError, FileError, OptionError
+from crfkit.decode.decoder import gold_labels
+from crfkit.errors import FileError, OptionError
+from crfkit.text.items import append_sequence
+from crfkit.text.sources import parsed_blocks
 from crfkit.version import __version__
+
+if TYPE_CHECKING:
+    from crfkit.text.rows import Rows
+
+    from .pycrfsuite import Tagger
 
 
 class Group(click.Group):
@@ -107,78 +114,25 @@ def _read_groups(trainer: Any, data: tuple[str, ...], split: int, log: TextIO) -
     print(f"CRFSuite's learn, by crfkit {__version__}\n", file=log)
     print(f"Start time of the training: {datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}\n", file=log)
     print("Reading the data set(s)", file=log)
-    begun, read = time.perf_counter(), []
+    begun, dice, names = time.perf_counter(), random.Random(0), set()
+    n_sequences = n_items = 0
     for group, name in enumerate(data):
         print(f"[{group + 1}] {name}", file=log)
-        read += [(group, items, labels) for items, labels in _sequences(name)]
-    if split:
-        random.Random(0).shuffle(read)
-        read = [(number % split, items, labels) for number, (_, items, labels) in enumerate(read)]
-    for group, items, labels in read:
-        trainer.append(items, labels, group)
-    print(f"Number of instances: {len(read)}\nSeconds required: {time.perf_counter() - begun:.3f}\n", file=log)
-    items = sum(len(labels) for _, _, labels in read)
-    names = {label for _, _, labels in read for label in labels}
-    print(f"Statistics the data set(s)\nNumber of data sets (groups): {split or len(data)}\nNumber of instances: {len(read)}\n"
-          f"Number of items: {items}\nNumber of labels: {len(names)}\n", file=log)  # fmt: skip
+        for rows in _parsed(name):
+            for place, labels in enumerate(gold_labels(rows)):
+                append_sequence(trainer.rows_of(dice.randrange(split) if split else group), rows, place)
+                names.update(labels)
+                n_items += len(labels)
+            n_sequences += len(rows)
+    print(f"Number of instances: {n_sequences}\nSeconds required: {time.perf_counter() - begun:.3f}\n", file=log)
+    print(f"Statistics the data set(s)\nNumber of data sets (groups): {split or len(data)}\nNumber of instances: {n_sequences}\n"
+          f"Number of items: {n_items}\nNumber of labels: {len(names)}\n", file=log)  # fmt: skip
     return split or len(data)
 
 
-def _sequences(name: str) -> Iterator[tuple[Any, list[str]]]:
-    """The sequences of a file in CRFsuite's format: items and labels."""
-    from .pycrfsuite import ItemSequence
-
-    items: list[list[tuple[str, float]]] = []
-    labels: list[str] = []
-    for number, line in enumerate(_lines(name), 1):
-        if not line:
-            if labels:
-                yield ItemSequence.of(items), labels
-                items, labels = [], []
-            continue
-        label, *fields = line.split("\t")
-        if label.startswith("@"):  # the weight of the instance and the like
-            continue
-        labels.append(_unescaped(label))
-        items.append([_attribute(field, name, number) for field in fields if field])
-    if labels:
-        yield ItemSequence.of(items), labels
-
-
-def _lines(name: str) -> Iterable[str]:
-    try:
-        text = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        return (line.rstrip("\r") for line in text.decode().split("\n"))
-    except OSError as error:
-        raise FileError(f"{name}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise DataError("not UTF-8", name, error.object[: error.start].count(b"\n") + 1) from None
-
-
-def _attribute(field: str, name: str, number: int) -> tuple[str, float]:
-    """`name`, or `name:value`; a colon of the name has a backslash before it, and a backslash another."""
-    if "\\" not in field:
-        text, _, value = field.partition(":")
-    else:
-        text, value, place = "", "", 0
-        while place < len(field):
-            if field[place] == "\\" and place + 1 < len(field):
-                text += field[place + 1]
-                place += 2
-                continue
-            if field[place] == ":":
-                value = field[place + 1 :]
-                break
-            text += field[place]
-            place += 1
-    try:
-        return text, float(value) if value else 1.0
-    except ValueError:
-        raise DataError(f"the value of {text!r}: expected a number, found {value!r}", name, number) from None
-
-
-def _unescaped(label: str) -> str:
-    return _attribute(label, "", 0)[0] if "\\" in label else label
+def _parsed(name: str) -> Iterator[Rows]:
+    """The sequences of a file in CRFsuite's format, block by block."""
+    return (rows for rows, _ in parsed_blocks(name, "crfsuite", None))
 
 
 @cli.command(context_settings=HELP)
@@ -203,8 +157,7 @@ def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bo
     except ValueError as error:
         raise FileError(str(error)) from None
     names, begun, pairs = tagger.labels(), time.perf_counter(), []
-    for items, gold in _sequences(data):
-        found = tagger.tag(items)
+    for gold, found in _tagged(tagger, data):
         if test:
             pairs.append((gold, found))
         if quiet:
@@ -226,6 +179,14 @@ def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bo
         for line in performance(names, pairs):
             sys.stdout.write(line)
         print(f"Elapsed time: {seconds:f} [sec] ({len(pairs) / seconds:.1f} [instance/sec])")
+
+
+def _tagged(tagger: Tagger, data: str) -> Iterator[tuple[list[str], list[str]]]:
+    """The labels of each sequence in the data, and the model's; the tagger answers further questions on it meanwhile."""
+    for rows in _parsed(data):
+        for place, gold in enumerate(gold_labels(rows)):
+            tagger.take(rows, place)
+            yield gold, tagger.tag()
 
 
 @cli.command(context_settings=HELP)

@@ -54,7 +54,9 @@ cdef class Scratch:
     cdef BufferC labels                 # uint16 of the tokens of a block
     cdef BufferC flags                  # uint8 [L]
     cdef double path_score              # of the labels found last
-    cdef Rows own                       # the sentence that was read
+    cdef str form                       # of sentences from Python
+    cdef int32_t columns                # that their rows have at least
+    cdef Rows own                       # the one that was read, or None
     cdef Rows source                    # the rows of the sentence looked at, and
     cdef int64_t taken                  # which of them it is
     cdef bint expected                  # its marginals are known

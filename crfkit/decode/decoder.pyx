@@ -113,10 +113,10 @@ cdef class Scratch:
     the model; then ask. What forward and backward give is kept for further questions.
     """
 
-    def __init__(self, Decoder decoder not None, str form="columns"):
+    def __init__(self, Decoder decoder not None, str form="columns", int32_t columns=0):
         if self.decoder is not None:
             raise TypeError("a Scratch is set up once")
-        self.own = Rows(form)
+        self.form, self.columns, self.own = form, columns, Rows(form)
         self.extractor, self.lattice, self.search = Extractor(decoder.index, decoder.columns), Lattice(decoder.layout.c.L), NBest()
         lattice_load_weights(&self.lattice.c, &decoder.layout.c, decoder.w, 1.0)
         if not all_numbers(self.lattice.c.shared.score, decoder.layout.c.L, &self.lattice.c):
@@ -338,16 +338,22 @@ cdef class Scratch:
         return [self.as_text(labels + (rows.c.seq_ptr[s] - rows.c.seq_ptr[first]),
                              rows.c.seq_ptr[s + 1] - rows.c.seq_ptr[s]) for s in range(first, last)]
 
-    def read(self, sentence, int32_t columns=0):
-        """Score a sentence given as a list of rows, or of items. False if its rows have fewer columns than that."""
+    def read(self, sentence):
+        """Score a sentence given as a list of rows, or of items. False if its rows have fewer columns than are needed."""
+        cdef Rows rows = self.own
+        self.own = None  # a generator may ask for another sentence meanwhile
+        if rows is None:
+            rows = Rows(self.form)
         self.source, self.lattice.c.T = None, 0
-        if self.own.c.form == FORM_CRFSUITE:
-            fill_sentence(self.own, sentence)
+        if rows.c.form == FORM_CRFSUITE:
+            fill_sentence(rows, sentence)
         else:
-            self.own.fill((sentence,))
-            if self.own.c.n_tok and self.own.c.n_cols < columns:
-                return False
-        self.look_at(self.own, 0)
+            rows.fill((sentence,))
+        self.own = rows
+        if rows.c.n_tok and rows.c.n_cols < self.columns:
+            self.lattice.c.T = 0
+            return False
+        self.look_at(rows, 0)
         return True
 
     def take(self, Rows rows not None, int64_t sentence):
@@ -386,7 +392,7 @@ cdef class Scratch:
     @property
     def n_columns(self):
         """Columns of the sentence that was read last."""
-        return self.own.c.n_cols
+        return 0 if self.own is None else self.own.c.n_cols
 
     def best_labels(self, bint posterior=False):
         """The labels of the sentence, by the best path or by marginals."""

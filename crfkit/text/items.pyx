@@ -18,11 +18,12 @@ from cpython.list cimport PyList_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
 
-from .rows cimport FORM_CRFSUITE, Rows
+from .rows cimport FORM_CRFSUITE, Rows, RowsC, rows_attr, rows_label
 from .scanning cimport copy_bytes, utf8_fault
 
 from collections.abc import Mapping, Set
 
+from crfkit.errors import DataError
 from crfkit.options import shown
 
 from .faults import misfit, no_sentence
@@ -35,10 +36,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     DEEPEST = 50                        # mappings in mappings
-    LABEL = 63                          # ?, for items without labels
 
 cdef double LARGEST = 3.4028234663852886e38     # that single precision has
-cdef frozenset FORBIDDEN = frozenset("\t\n\r\0")
 
 
 cdef struct PlaceC:                     # for messages, counted from 1
@@ -74,6 +73,55 @@ cdef int fill_sentence(Rows rows, sentence) except -1:
     return 0
 
 
+def read_sentence(sentence):
+    """Rows of one sentence, and the values of all its attributes in double precision."""
+    cdef Rows rows = Rows("crfsuite")
+    rows.exact = []
+    fill_sentence(rows, sentence)
+    values, rows.exact = rows.exact, None
+    return rows, values
+
+
+def append_sequence(Rows rows not None, Rows source not None, int64_t s, labels=None):
+    """Append a copy of sequence s of other rows, with its own labels or with these, one (str or bytes) for each token."""
+    cdef PlaceC place
+    cdef const RowsC* c = &source.c
+    cdef int64_t t, a, first, last
+    cdef int32_t n
+    cdef const char* text
+    if rows.c.form != FORM_CRFSUITE or c.form != FORM_CRFSUITE or rows is source:
+        raise ValueError("only the form of CRFsuite has attributes")
+    if not 0 <= s < c.n_seq:
+        raise IndexError(f"sequence {s} of {c.n_seq}")
+    first, last = c.seq_ptr[s], c.seq_ptr[s + 1]
+    place.sentence, place.token = rows.c.n_seq + 1, 0
+    if labels is not None:
+        labels = [label_of(label, &place) for label in labels]
+        if len(labels) != last - first:
+            raise DataError(f"found {len(labels)} labels, expected {last - first}: one for each item")
+    rows.c.n_cols, rows.lead = 1, rows.n_arena
+    for t in range(first, last):
+        if labels is None:
+            text = rows_label(c, t, &n)
+        else:
+            text, n = <bytes>labels[t - first], <int32_t>len(<bytes>labels[t - first])
+        begin_token(rows)
+        put(rows, text, n)
+        rows.c.cell_len[rows.c.n_tok] = n
+        for a in range(c.attr_ptr[t], c.attr_ptr[t + 1]):
+            text = rows_attr(c, a, &n)
+            if rows.c.n_attr == rows.cap_attr:
+                rows.grow_attributes()
+            rows.c.attr_start[rows.c.n_attr], rows.c.attr_len[rows.c.n_attr] = rows.n_arena, n
+            rows.c.attr_value[rows.c.n_attr] = c.attr_value[a]
+            rows.c.n_attr += 1
+            put(rows, text, n)
+        end_token(rows)
+    rows.last_end, rows.weight = rows.n_arena, c.seq_weight[s]
+    rows.end_sequence()
+    finish(rows)
+
+
 cdef int start(Rows rows) except -1:
     if rows.c.form != FORM_CRFSUITE:
         raise ValueError("only the form of CRFsuite has attributes")
@@ -102,33 +150,52 @@ cdef int add_sentence(Rows rows, sentence, bint labelled, PlaceC* place) except 
 
 
 cdef int add_token(Rows rows, item, bint labelled, const PlaceC* place) except -1:
-    cdef int64_t t = rows.c.n_tok
-    if t >= rows.cap_tok or t + 1 > rows.cap_cell:
-        rows.grow_tokens()
-    rows.c.line_start[t] = rows.c.cell_start[t] = rows.n_arena
+    cdef bytes label = b"?"             # for items without labels
     if labelled:
-        item, label = pair_of(item, place)
-        copy_text(rows, label, place)
-    else:
-        rows.grow_arena(1)
-        rows.c.arena[rows.n_arena] = LABEL
-        rows.n_arena += 1
-    rows.c.cell_len[t] = <int32_t>(rows.n_arena - rows.c.cell_start[t])
+        if not isinstance(item, (list, tuple)) or len(item) != 2 or not isinstance(item[1], str):
+            raise fault(place, shown(item), "a pair (attributes, label)")
+        item, label = item[0], label_of(item[1], place)
+    begin_token(rows)
+    put(rows, label, len(label))
+    rows.c.cell_len[rows.c.n_tok] = <int32_t>len(label)
     add_item(rows, item, place)
-    rows.c.line_end[t] = rows.n_arena
-    rows.c.attr_ptr[t + 1] = rows.c.n_attr
-    rows.c.n_tok += 1
+    end_token(rows)
     return 0
 
 
-cdef tuple pair_of(row, const PlaceC* place):
-    """An item and its label."""
-    if not isinstance(row, (list, tuple)) or len(row) != 2 or not isinstance(row[1], str):
-        raise fault(place, shown(row), "a pair (attributes, label)")
-    item, label = row
-    if not label or label[0] == "@" or FORBIDDEN & set(label):
-        raise fault(place, shown(label), "a label: a str with something in it, without tabs and line ends, that does not begin with '@'")
-    return item, label
+cdef inline int begin_token(Rows rows) except -1:
+    if rows.c.n_tok >= rows.cap_tok or rows.c.n_tok + 1 > rows.cap_cell:
+        rows.grow_tokens()
+    rows.c.line_start[rows.c.n_tok] = rows.c.cell_start[rows.c.n_tok] = rows.n_arena
+    return 0
+
+
+cdef inline void end_token(Rows rows) noexcept:
+    rows.c.line_end[rows.c.n_tok] = rows.n_arena
+    rows.c.attr_ptr[rows.c.n_tok + 1] = rows.c.n_attr
+    rows.c.n_tok += 1
+
+
+cdef bytes label_of(label, const PlaceC* place):
+    """A label as bytes, which can stand at the beginning of a line."""
+    cdef bytes text
+    cdef char c
+    if not isinstance(label, (str, bytes)):
+        raise TypeError(f"expected a label as str or bytes, {type(label).__name__} found")
+    try:
+        text = label.encode() if isinstance(label, str) else label
+    except UnicodeEncodeError:
+        raise fault(place, shown(label), "characters that UTF-8 has") from None
+    if utf8_fault(<const unsigned char*><const char*>text, len(text)) >= 0:
+        raise fault(place, shown(text), "bytes that are UTF-8")
+    for c in text:
+        if c == b"\t" or c == b"\n" or c == b"\r" or c == 0:
+            break
+    else:
+        if text and not text.startswith(b"@"):
+            return text
+    wanted = "a label: a str with something in it, without tabs and line ends, that does not begin with '@'"
+    raise fault(place, shown(text.decode()), wanted)
 
 
 cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
@@ -252,6 +319,11 @@ cdef inline int copy_text(Rows rows, text, const PlaceC* place) except -1:
         s, n = <const char*>PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)
     else:
         s = utf8_of(text, &n, place)
+    return put(rows, s, n)
+
+
+cdef inline int put(Rows rows, const char* s, int64_t n) except -1:
+    """Append bytes to the arena."""
     if n > rows.cap_arena - rows.n_arena:
         rows.grow_arena(n)
     copy_bytes(rows.c.arena + rows.n_arena, s, n)

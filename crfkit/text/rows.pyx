@@ -171,7 +171,7 @@ cdef class Rows:
 
     cdef int grow_tokens(self) except -1 nogil:
         """Room for more tokens, each of n_cols cells."""
-        cdef int64_t n = max(self.cap_tok, <int64_t> 512)
+        cdef int64_t n = max(self.cap_tok, <int64_t> 16)
         if self.c.n_tok >= self.cap_tok:
             n = 2 * n
             grow(<void**> &self.c.line_start, n, sizeof(int64_t))
@@ -185,7 +185,7 @@ cdef class Rows:
         return 0
 
     cdef int grow_sequences(self) except -1 nogil:
-        cdef int64_t n = max(2 * self.cap_seq, <int64_t> 64)
+        cdef int64_t n = max(2 * self.cap_seq, <int64_t> 8)
         grow(<void**> &self.c.seq_ptr, n + 1, sizeof(int64_t))
         grow(<void**> &self.c.seq_start, n, sizeof(int64_t))
         grow(<void**> &self.c.seq_end, n, sizeof(int64_t))
@@ -339,7 +339,7 @@ cdef class Rows:
         return 0
 
     cdef int grow_attributes(self) except -1 nogil:
-        cdef int64_t n = max(2 * self.cap_attr, <int64_t> 4096)
+        cdef int64_t n = max(2 * self.cap_attr, <int64_t> 128)
         grow(<void**> &self.c.attr_start, n, sizeof(int64_t))
         grow(<void**> &self.c.attr_len, n, sizeof(int32_t))
         grow(<void**> &self.c.attr_value, n, sizeof(float))

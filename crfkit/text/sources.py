@@ -34,9 +34,14 @@ def is_rows(train: Any) -> bool:
 def parsed_blocks(
     data: Any, form: str, label: str | None, last: str | None = None, comments: bool = False, warn: Callable[[str | None], Any] | None = None
 ) -> Iterable[tuple[Any, Any]]:
-    """Rows of every block of the data, with the layout of its columns. The Rows are the same object each time. `last` is
+    """Rows of every block of the data, with the layout of its columns. The Rows are the same object each time, unless Rows
+    were given. `last` is
     what stands in the last column where `label` does not say which is that of the labels; data with names may have it
     elsewhere. comments: lines of a file before a sentence that begin with '#' are no rows. warn: told in the end whether such lines should have been."""
+    if isinstance(data, list) and data and isinstance(data[0], Rows):
+        for rows in data:
+            yield rows, Layout(rows.n_columns)
+        return
     if is_rows(data):
         rows = Rows(form, LAST)
         if form == "crfsuite":

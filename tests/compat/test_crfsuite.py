@@ -74,8 +74,8 @@ def test_cross_validation_and_log_file(tmp_path):
         (("tag", "-m", "absent"), "absent: cannot be read: No such file"),
         (("tag", "-m", "train"), "Invalid model file 'train'"),
         (("dump", "train"), "train: Invalid model file"),
-        (("learn", "bad"), "bad:2: the value of 'w': expected a number, found 'x'"),
-        (("learn", "latin"), "latin:2: not UTF-8"),
+        (("learn", "bad"), "bad:2: 'x' is not a finite number: expected attribute:value"),
+        (("learn", "latin"), "latin:2: byte 3 of the line (0xE9) is not UTF-8"),
     ],
 )
 def test_errors(tmp_path, arguments, message):

@@ -1,14 +1,11 @@
-"""What python-crfsuite takes for the attributes of an item, as names with values."""
+"""What python-crfsuite takes for a sequence of items."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from numbers import Real
+from collections.abc import Iterable
 from typing import Any
 
-from crfkit.errors import DataError
-
-Attributes = list[tuple[str, float]]
+from crfkit.text.items import read_sentence
 
 
 class ItemSequence:
@@ -22,66 +19,21 @@ class ItemSequence:
         mapping           the same again, with "name:" before each name
     """
 
-    __slots__ = ("_items",)
+    __slots__ = ("_values", "rows")
 
     def __init__(self, pyseq: Iterable[Any] | ItemSequence):
         if isinstance(pyseq, ItemSequence):
-            self._items: list[Attributes] = pyseq._items
-            return
-        if not isinstance(pyseq, Iterable):
-            raise DataError(f"found {pyseq!r}, expected a sequence of items")
-        self._items = [_attributes(item, number) for number, item in enumerate(pyseq)]
-
-    @classmethod
-    def of(cls, items: list[Attributes]) -> ItemSequence:
-        """Items that are names with values already."""
-        self = cls.__new__(cls)
-        self._items = items
-        return self
+            self.rows, self._values = pyseq.rows, pyseq._values
+        else:
+            self.rows, self._values = read_sentence(pyseq)
 
     def items(self) -> list[dict[str, float]]:
         """The attributes of each item, as a mapping from names to values."""
-        return [dict(attributes) for attributes in self._items]
-
-    def attributes(self) -> list[Attributes]:
-        """The same as lists, in the order in which they were given."""
-        return self._items
+        values = iter(self._values)
+        return [{name.decode(): next(values) for name, _ in token} for token in self.rows.attributes()[0]]
 
     def __len__(self) -> int:
-        return len(self._items)
+        return self.rows.n_tokens
 
     def __repr__(self) -> str:
         return f"<ItemSequence of size {len(self)}>"
-
-
-def _attributes(item: Any, number: int) -> Attributes:
-    try:
-        if isinstance(item, Mapping):
-            return list(_named(item, ""))
-        return [(_text(name), 1.0) for name in item]
-    except TypeError as error:
-        raise DataError(f"item {number}: {error}") from None
-
-
-def _text(name: Any) -> str:
-    if isinstance(name, str):
-        return name
-    if isinstance(name, bytes):
-        return name.decode()
-    raise TypeError(f"found {name!r}, expected the name of an attribute")
-
-
-def _named(values: Mapping[Any, Any], prefix: str) -> Iterator[tuple[str, float]]:
-    for key, value in values.items():
-        name = prefix + _text(key)
-        if isinstance(value, Real):
-            yield name, float(value)
-        elif isinstance(value, (str, bytes)):
-            yield f"{name}:{_text(value)}", 1.0
-        elif isinstance(value, Mapping):
-            yield from _named(value, name + ":")
-        elif isinstance(value, (list, tuple, set, frozenset)):
-            for text in dict.fromkeys(value):
-                yield f"{name}:{_text(text)}", 1.0
-        else:
-            raise TypeError(f"found {value!r} as the value of {name!r}, expected a number, a text, a list, a set or a mapping")

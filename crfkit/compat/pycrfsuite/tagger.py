@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from crfkit.errors import CrfkitError, DataError
+from crfkit.errors import CrfkitError
 
 from .items import ItemSequence
 
 if TYPE_CHECKING:
-    import numpy
-
+    from crfkit.decode.decoder import Scratch
     from crfkit.tagging import Tagger as OwnTagger
+    from crfkit.text.rows import Rows
 
 
 class ParsedDump:
@@ -41,9 +43,10 @@ class Tagger:
 
     def __init__(self) -> None:
         self._tagger: OwnTagger | None = None
+        self._scratch: Scratch | None = None
+        self._lock = threading.RLock()  # of the scratch
         self._source: str | bytes = ""
-        self._numbers: dict[str, int] = {}
-        self._forget()
+        self._numbers: dict[str | bytes, int] = {}
 
     def open(self, name: str | os.PathLike[str]) -> contextlib.closing[Tagger]:
         """Open a model file; the result closes it again at the end of a `with` block."""
@@ -61,83 +64,104 @@ class Tagger:
     def _open(self, source: str | bytes, fault: str) -> contextlib.closing[Tagger]:
         from crfkit.foreign import load
         from crfkit.tagging import Tagger as OwnTagger
+        from crfkit.tagging import scratch_of
 
         self.close()
         try:
-            self._tagger = OwnTagger(load(source))
+            tagger = OwnTagger(load(source))
         except CrfkitError as error:
             raise ValueError(f"{fault}: {error}") from error
         self._source = source
-        self._numbers = {label: number for number, label in enumerate(self._tagger.labels)}
+        self._numbers = {name: number for number, label in enumerate(tagger.labels) for name in (label, label.encode())}
+        self._tagger, self._scratch = tagger, scratch_of(tagger)
         return contextlib.closing(self)
 
     def close(self) -> None:
         """Close the model."""
-        self._tagger = None
-        self._forget()
-
-    def _forget(self) -> None:
-        self._items: list[Any] = []
-        self._marginals: numpy.ndarray | None = None
+        self._tagger = self._scratch = None
 
     def labels(self) -> list[str]:
         """The labels of the model."""
-        return list(self._opened.labels)
-
-    @property
-    def _opened(self) -> OwnTagger:
         if self._tagger is None:
-            raise ValueError("The tagger is not opened")
-        return self._tagger
+            raise _closed()
+        return self._tagger.labels
+
+    def take(self, rows: Rows, place: int) -> None:
+        """The same with a sequence of rows that have been parsed."""
+        if self._scratch is None:
+            raise _closed()
+        with self._lock:
+            self._scratch.take(rows, place)
 
     def set(self, xseq: Iterable[Any] | ItemSequence) -> None:
         """Take a sequence for later calls of `tag`, `probability` and `marginal`."""
-        self._opened  # noqa: B018 - refuses where there is no model
-        self._items, self._marginals = _items(xseq), None
+        scratch = self._scratch
+        if scratch is None:
+            raise _closed()
+        with self._lock:
+            if isinstance(xseq, ItemSequence):
+                scratch.take(xseq.rows, 0)
+            elif not scratch.read(xseq):
+                self._refuse_columns(scratch.n_columns)
+
+    def _refuse_columns(self, found: int) -> None:
+        from crfkit.tagging import refuse_columns
+
+        if self._tagger is not None:
+            refuse_columns(self._tagger, found)
 
     def tag(self, xseq: Iterable[Any] | ItemSequence | None = None) -> list[str]:
         """The best labels of a sequence, or of the one taken before."""
-        if xseq is not None:
-            self.set(xseq)
-        tagger = self._opened
-        return tagger.tag(self._items) if len(self._items) else []
+        scratch = self._scratch
+        if scratch is None:
+            raise _closed()
+        with self._lock:
+            if xseq is not None:
+                self.set(xseq)
+            return scratch.best_labels()
 
-    def probability(self, yseq: Sequence[str]) -> float:
+    def probability(self, yseq: Iterable[str | bytes]) -> float:
         """How probable these labels are for the sequence taken before."""
-        tagger, labels = self._opened, [_label(y) for y in yseq]
-        if len(labels) != len(self._items):
-            raise ValueError(f"The numbers of items and labels differ: |x| = {len(self._items)}, |y| = {len(labels)}")
-        for label in labels:
-            self._number(label)
-        return tagger.probability(self._items, labels) if labels else 1.0
+        score, log_z = self.score(yseq)
+        return math.exp(score - log_z)
 
-    def score(self, yseq: Sequence[str]) -> tuple[float, float]:
+    def score(self, yseq: Iterable[str | bytes]) -> tuple[float, float]:
         """The score of these labels, and the logarithm of what the scores of all labels add up to as exponents: more than
         python-crfsuite offers."""
-        log_z = self._opened.log_z(self._items)
-        return self._opened.log_probability(self._items, list(yseq)) + log_z, log_z
+        scratch, labels = self._having_probabilities("probability"), list(yseq)
+        with self._lock:
+            if len(labels) != scratch.length:
+                raise ValueError(f"The numbers of items and labels differ: |x| = {scratch.length}, |y| = {len(labels)}")
+            return scratch.score_of([self._number(label) for label in labels]), scratch.log_z()
 
-    def marginal(self, y: str, pos: int) -> float:
+    def marginal(self, y: str | bytes, pos: int) -> float:
         """How probable a label is at a position of the sequence taken before. All marginals are computed at the first call."""
-        table, number = self._table(), self._number(_label(y))
-        if not 0 <= pos < len(self._items):
-            raise ValueError(f"The position, {pos} is out of range of {len(self._items)}")
-        return float(table[pos, number])
+        scratch, number = self._having_probabilities("marginal"), self._number(y)
+        with self._lock:
+            try:
+                return scratch.marginal(pos, number)
+            except IndexError:
+                raise ValueError(f"The position, {pos} is out of range of {scratch.length}") from None
 
     def marginals(self) -> list[dict[str, float]]:
         """How probable each label is at each position of the sequence taken before: more than python-crfsuite offers."""
-        return [dict(zip(self._numbers, row, strict=True)) for row in self._table().tolist()]
+        scratch = self._having_probabilities("marginals")
+        with self._lock:
+            return scratch.marginals()
 
-    def _table(self) -> numpy.ndarray:
-        tagger = self._opened
-        if self._marginals is None:
-            self._marginals = tagger.marginals(self._items)
-        return self._marginals
+    def _having_probabilities(self, wanted: str) -> Scratch:
+        if self._tagger is None or self._scratch is None:
+            raise _closed()
+        if not self._tagger.has_probabilities:
+            self._tagger.need_probabilities(wanted)
+        return self._scratch
 
-    def _number(self, label: str) -> int:
-        if label not in self._numbers:
-            raise RuntimeError(f"Failed to convert into label identifier: {label}")
-        return self._numbers[label]
+    def _number(self, label: str | bytes) -> int:
+        try:
+            return self._numbers[label]
+        except KeyError:
+            shown = label.decode(errors="replace") if isinstance(label, bytes) else label
+            raise RuntimeError(f"Failed to convert into label identifier: {shown}") from None
 
     def dump(self, filename: str | os.PathLike[str] | None = None) -> None:
         """Write the model as text, in CRFsuite's layout, to a file or to standard output."""
@@ -178,17 +202,5 @@ class Tagger:
         return foreign.dump(self._source) or foreign.dump(foreign.model_bytes(foreign.read(self._source), "crfsuite"))  # type: ignore[return-value]
 
 
-def _items(xseq: Iterable[Any] | ItemSequence) -> list[Any]:
-    """The items as crfkit takes them, which is nearly always as they are; what can be read only once is read."""
-    if isinstance(xseq, ItemSequence):
-        return xseq.attributes()
-    if not isinstance(xseq, Iterable):
-        raise DataError(f"found {xseq!r}, expected a sequence of items")
-    return [item if isinstance(item, _AS_IT_IS) else list(item) if isinstance(item, Iterable) else item for item in xseq]
-
-
-_AS_IT_IS = (dict, list, tuple, set, frozenset)
-
-
-def _label(y: str | bytes) -> str:
-    return y.decode() if isinstance(y, bytes) else y
+def _closed() -> ValueError:
+    return ValueError("The tagger is not opened")

@@ -7,6 +7,9 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from crfkit.text.items import append_sequence, fill_items
+from crfkit.text.rows import Rows
+
 from ._logparser import TrainLogParser
 from .items import ItemSequence
 from .parameters import ALIASES, LINESEARCHES, PARAMETERS, Parameter
@@ -20,11 +23,12 @@ class BaseTrainer:
     verbose = True
     _algorithm = "lbfgs"
     _values: dict[str, Any]
-    _sequences: list[tuple[ItemSequence, list[str], int]]
+    _groups: dict[int, Rows]  # the sequences of each group
+    _spare: list[Rows]  # where a sequence is read into
 
     def __new__(cls, *_: Any, **__: Any) -> BaseTrainer:
         self = super().__new__(cls)
-        self._values, self._sequences = {}, []
+        self._values, self._groups, self._spare = {}, {}, []
         return self
 
     def __init__(self, algorithm: str | None = None, params: Mapping[str, Any] | None = None, verbose: bool = True):
@@ -36,14 +40,31 @@ class BaseTrainer:
 
     def append(self, xseq: Iterable[Any] | ItemSequence, yseq: Iterable[str], group: int = 0) -> None:
         """Add a sequence and its labels. One group may be held out when training."""
-        items, labels = ItemSequence(xseq), [_label(y) for y in yseq]
-        if len(items) != len(labels):
-            raise ValueError(f"The numbers of items and labels differ: |x| = {len(items)}, |y| = {len(labels)}")
-        self._sequences.append((items, labels, int(group)))
+        if isinstance(xseq, ItemSequence):
+            self._append(xseq.rows, yseq, group)
+            return
+        try:
+            rows = self._spare.pop()
+        except IndexError:
+            rows = Rows("crfsuite")
+        fill_items(rows, (xseq,))
+        self._append(rows, yseq, group)
+        self._spare = [rows]
+
+    def _append(self, rows: Rows, yseq: Iterable[str], group: int) -> None:
+        labels = list(yseq)
+        if rows.n_tokens != len(labels):
+            raise ValueError(f"The numbers of items and labels differ: |x| = {rows.n_tokens}, |y| = {len(labels)}")
+        if labels:
+            append_sequence(self.rows_of(group), rows, 0, labels)
+
+    def rows_of(self, group: int) -> Rows:
+        """The sequences of a group: append to them those that have been parsed."""
+        return self._groups.setdefault(int(group), Rows("crfsuite"))
 
     def clear(self) -> None:
         """Forget all sequences."""
-        self._sequences.clear()
+        self._groups = {}
 
     def select(self, algorithm: str, type: str = "crf1d") -> None:
         """Choose an algorithm (lbfgs, l2sgd, ap, pa, arow); parameters are at their defaults again."""
@@ -96,8 +117,8 @@ class BaseTrainer:
                 failed.append(text)
 
         self._before_train()
-        kept = [(items, labels) for items, labels, group in self._sequences if holdout < 0 or group != holdout]
-        held = [(items, labels) for items, labels, group in self._sequences if 0 <= holdout == group]
+        kept = [rows for group, rows in self._groups.items() if holdout < 0 or group != holdout]
+        held = [rows for group, rows in self._groups.items() if 0 <= holdout == group]
         if holdout >= 0:
             say(f"Holdout group: {holdout + 1}\n")
             say("\n")
@@ -165,14 +186,6 @@ class Trainer(BaseTrainer):
     def on_end(self, log: str) -> None:
         """The model is stored."""
         print(log, end="")
-
-
-def _label(y: Any) -> str:
-    if isinstance(y, bytes):
-        return y.decode()
-    if not isinstance(y, str):
-        raise TypeError(f"expected a label as str or bytes, {type(y).__name__} found")
-    return y
 
 
 def _converted(name: str, parameter: Parameter, value: Any) -> Any:

@@ -6,11 +6,10 @@ import array
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .items import ItemSequence
-
-Sequences = list[tuple[ItemSequence, list[str]]]
+if TYPE_CHECKING:
+    from crfkit.text.rows import Rows
 
 _TITLES = {
     "lbfgs": "L-BFGS optimization",
@@ -44,25 +43,22 @@ def options_of(algorithm: str, values: dict[str, Any]) -> tuple[str, dict[str, A
 class Training:
     """One run; `say` takes the log, piece by piece."""
 
-    def __init__(self, algorithm: str, values: dict[str, Any], sequences: Sequences, held: Sequences, say: Callable[[str], None]):
-        self.algorithm, self.values, self.say = algorithm, values, say
-        self.sequences = [(items, labels) for items, labels in sequences if labels]
-        self.held = [(items, labels) for items, labels in held if labels]
+    def __init__(self, algorithm: str, values: dict[str, Any], kept: list[Rows], held: list[Rows], say: Callable[[str], None]):
+        self.algorithm, self.values, self.say, self.kept, self.held = algorithm, values, say, kept, held
         self.trainer, self.options = options_of(algorithm, values)
         self.limit = self.options.get("passes") or self.options["max_iter"]
 
     def run(self, path: str) -> None:
         """Train, and write the model to the file `path` unless that is empty."""
+        from crfkit.decode.decoder import gold_labels
         from crfkit.learning.corpus import read_corpus
         from crfkit.options import Run
 
         begun = time.perf_counter()
         every = self.values["feature.possible_states"] or self.values["feature.possible_transitions"]
         run = Run(format="crfsuite", features="all" if every else "observed", min_freq=max(1, math.ceil(self.values["feature.minfreq"])))
-        labels = list(dict.fromkeys(label for _, labels in self.sequences for label in labels))
-        corpus = None
-        if len(labels) > 1:
-            corpus = read_corpus([list(zip(items.attributes(), labels, strict=True)) for items, labels in self.sequences], None, run)
+        labels = list(dict.fromkeys(label for rows in self.kept for labels in gold_labels(rows) for label in labels))
+        corpus = read_corpus(self.kept, None, run) if len(labels) > 1 else None
         self._features(0 if corpus is None else corpus.layout.n_features, time.perf_counter() - begun)
         self._head()
         parts, known = self._without_a_choice(labels) if corpus is None else self._learned(corpus, run)
@@ -164,8 +160,7 @@ class Training:
         """How well the sequences held out are labelled."""
         from crfkit.tagging import Tagger
 
-        found = Tagger.of_parts(header, corpus.builder, corpus.layout, weights).tag_many([items.attributes() for items, _ in self.held])
-        gold = [labels for _, labels in self.held]
+        gold, found = Tagger.of_parts(header, corpus.builder, corpus.layout, weights).tag_with_gold(self.held)
         for line in performance(header["labels"], list(zip(gold, found, strict=True))):
             self.say(line)
 
