@@ -2,6 +2,7 @@
 
 import random
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pycrfsuite
 import pytest
@@ -80,6 +81,49 @@ def test_the_answers_of_the_peer_on_its_model(model):
         for place in range(len(items)):
             for label in ours.labels():
                 assert ours.marginal(label, place) == pytest.approx(theirs.marginal(label, place), abs=1e-5)
+
+
+def test_sequences_that_ask_the_tagger_themselves(model):
+    """A generator may use the tagger that reads it; each gets the answers of its own sequence."""
+    tagger = compat.Tagger()
+    tagger.open(model)
+    sequences = [items for items, _ in sentences(8, seed=4)]
+    alone = [tagger.tag(items) for items in sequences]
+
+    def nested(items, other):
+        for item in items:
+            assert tagger.tag(other) == alone[1]
+            yield item
+
+    assert tagger.tag(nested(sequences[0], sequences[1])) == alone[0]
+    trainer = compat.Trainer(verbose=False)
+    trainer.append((trainer.append([["b"]], ["B"]) or item for item in (["a"], ["c"])), ["A", "C"])
+    assert sorted(map(len, trainer.rows_of(0).attributes())) == [1, 1, 2]
+
+
+def test_one_tagger_and_many_threads(model):
+    tagger = compat.Tagger()
+    tagger.open(model)
+    sequences = [items * 50 for items, _ in sentences(16, seed=5)]
+    alone = [tagger.tag(items) for items in sequences]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(tagger.tag, sequences * 3)) == alone * 3
+
+
+def test_answers_in_any_order(model):
+    tagger = compat.Tagger()
+    tagger.open(model)
+    items, labels = next(iter(sentences(1, seed=6)))
+    sequence = compat.ItemSequence(items)
+    tagger.set(sequence)
+    expected = tagger.marginals()
+    assert tagger.tag(items) == tagger.tag(sequence) == tagger.tag()
+    before = tagger.probability(labels)
+    assert tagger.tag() and tagger.marginals() == expected and tagger.probability([label.encode() for label in labels]) == before
+    assert tagger.marginal(b"A", 0) == expected[0]["A"]
+    for bad in ([5], [["x"], [5]], 5):
+        with pytest.raises(ValueError, match="expected"):
+            tagger.set(bad)
 
 
 def test_dump_and_info_are_those_of_the_peer(model, tmp_path, capsys):
@@ -257,6 +301,16 @@ def test_a_log_that_nobody_can_hear(tmp_path):
         trainer.train(tmp_path / "m")
     assert len(caught) == 1 and "deaf" in str(caught[0].message)
     assert (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(("items", "labels"), [([["a"], [5]], ["A", "B"]), ([["a"]], ["A\tB"]), ([["a"]], [""]), ([["a"]], [b"\xff"]), ([["a"]], ["\ud800"])])
+def test_what_cannot_be_appended_leaves_nothing_behind(items, labels):
+    trainer = compat.Trainer(verbose=False)
+    trainer.append([["x"]], ["X"])
+    with pytest.raises(ValueError, match="expected"):
+        trainer.append(items, labels)
+    trainer.append([{"y": 0.5}], [b"Y"], group=0)
+    assert trainer.rows_of(0).attributes() == [[[(b"x", 1.0)]], [[(b"y", 0.5)]]] and trainer.rows_of(0).sentences() == [[[b"X"]], [[b"Y"]]]
 
 
 def test_nothing_to_learn(tmp_path):

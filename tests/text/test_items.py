@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import crfkit
 from crfkit.errors import DataError
-from crfkit.text.items import fill_items
+from crfkit.text.items import append_sequence, fill_items, read_sentence
 from crfkit.text.rows import Rows
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6)
@@ -60,6 +60,40 @@ def test_sentences_in_several_blocks_are_numbered_through():
     rows = [[(["a"], "X")]] * 600
     with pytest.raises(DataError, match="sentence 601, token 1: "):
         crfkit.learn([*rows, [(3, "X")]], format="crfsuite")
+
+
+@given(st.lists(st.lists(items, max_size=3), max_size=4), st.data())
+def test_sequences_are_copied_with_their_labels_or_new_ones(sentences, data):
+    source, copy = Rows("crfsuite"), Rows("crfsuite")
+    fill_items(source, [[(item, "XY"[k % 2]) for k, item in enumerate(sentence)] for sentence in sentences], labelled=True)
+    order = data.draw(st.lists(st.sampled_from(range(len(sentences))), max_size=5)) if sentences else []
+    relabelled = data.draw(st.booleans())
+    for place in order:
+        append_sequence(copy, source, place, ["Z"] * len(sentences[place]) if relabelled else None)
+    assert copy.attributes() == [source.attributes()[place] for place in order]
+    labels = source.sentences()
+    assert copy.sentences() == [[[b"Z"]] * len(labels[place]) if relabelled else labels[place] for place in order]
+
+
+def test_what_is_no_copy():
+    rows, other = Rows("crfsuite"), Rows("crfsuite")
+    fill_items(rows, [[["a"]]])
+    for bad in (-1, 1):
+        with pytest.raises(IndexError):
+            append_sequence(other, rows, bad)
+    for source, target in ((rows, rows), (Rows(), other), (rows, Rows())):
+        with pytest.raises(ValueError, match="only the form of CRFsuite"):
+            append_sequence(target, source, 0)
+    with pytest.raises(DataError, match="found 2 labels, expected 1"):
+        append_sequence(other, rows, 0, ["A", "B"])
+    with pytest.raises(TypeError, match="found"):
+        append_sequence(other, rows, 0, [3])
+    assert len(other) == 0
+
+
+def test_values_in_double_precision():
+    rows, values = read_sentence([{"a": 0.1, "b": "x"}, ["c", ("d", 1 / 3)]])
+    assert values == [0.1, 1.0, 1.0, 1 / 3] and rows.n_tokens == 2
 
 
 deep: dict = {}

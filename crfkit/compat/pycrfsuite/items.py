@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from crfkit.text.items import read_sentence
+from crfkit.text.rows import Rows
 
 
 class ItemSequence:
@@ -22,10 +23,9 @@ class ItemSequence:
     __slots__ = ("_values", "rows")
 
     def __init__(self, pyseq: Iterable[Any] | ItemSequence):
-        if isinstance(pyseq, ItemSequence):
-            self.rows, self._values = pyseq.rows, pyseq._values
-        else:
-            self.rows, self._values = read_sentence(pyseq)
+        self.rows: Rows
+        self._values: list[float]
+        self.rows, self._values = (pyseq.rows, pyseq._values) if isinstance(pyseq, ItemSequence) else read_sentence(pyseq)
 
     def items(self) -> list[dict[str, float]]:
         """The attributes of each item, as a mapping from names to values."""
