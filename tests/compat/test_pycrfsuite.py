@@ -1,8 +1,13 @@
 """crfkit.compat.pycrfsuite beside python-crfsuite itself: the same calls, the same answers."""
 
 import random
+<<<<<<< HEAD
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+=======
+import subprocess
+import sys
+>>>>>>> 12b74aa (compat: what message() raises ends training, as in python-crfsuite 0.9.12; programs may import both libraries under their old names)
 
 import pycrfsuite
 import pytest
@@ -289,18 +294,42 @@ def test_events_of_a_run(tmp_path, capsys):
     ]  # fmt: skip
 
 
-def test_a_log_that_nobody_can_hear(tmp_path):
-    class Bad(compat.Trainer):
+@BOTH
+def test_a_log_that_nobody_can_hear(library, tmp_path):
+    class Bad(library.Trainer):
         def message(self, message):
-            raise RuntimeError("deaf")
+            raise LookupError("deaf")
 
     trainer = Bad()
     trainer.append([["a"], ["b"]], ["A", "B"])
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        trainer.train(tmp_path / "m")
-    assert len(caught) == 1 and "deaf" in str(caught[0].message)
-    assert (tmp_path / "m").exists()
+    with pytest.raises(LookupError, match="deaf"):
+        trainer.train(str(tmp_path / "m"))
+
+
+@BOTH
+def test_algorithms_in_capitals(library):
+    assert library.Trainer("L2SGD", verbose=False).params() == library.Trainer("l2sgd", verbose=False).params()
+
+
+ALIASED = """
+import sys
+import crfkit.compat.pycrfsuite, crfkit.compat.sklearn_crfsuite
+sys.modules["pycrfsuite"], sys.modules["sklearn_crfsuite"] = crfkit.compat.pycrfsuite, crfkit.compat.sklearn_crfsuite
+import pycrfsuite
+from pycrfsuite._dumpparser import ParsedDump
+from pycrfsuite._logparser import TrainLogParser
+from pycrfsuite._pycrfsuite import BaseTrainer, CRFSuiteError, ItemSequence, Tagger, Trainer
+from sklearn_crfsuite import CRF
+from sklearn_crfsuite.estimator import CRF as Same
+assert Trainer is pycrfsuite.Trainer and CRFSuiteError is pycrfsuite.CRFSuiteError
+crf = CRF().fit([[["a"], ["b"]]], [["A", "B"]])
+assert isinstance(crf.tagger_.info(), ParsedDump)
+"""
+
+
+def test_programs_may_import_it_under_the_old_names():
+    done = subprocess.run([sys.executable, "-W", "error", "-c", ALIASED], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(("items", "labels"), [([["a"], [5]], ["A", "B"]), ([["a"]], ["A\tB"]), ([["a"]], [""]), ([["a"]], [b"\xff"]), ([["a"]], ["\ud800"])])

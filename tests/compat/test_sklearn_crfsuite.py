@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +55,49 @@ def test_models_in_files_and_in_pickles(tmp_path):
     kept = pickle.loads(pickle.dumps(CRF().fit([ITEMS], [LABELS])))
     (tmp_path / "m.crfsuite").unlink()
     assert kept.score([ITEMS], [LABELS]) == 1
+
+
+def test_the_file_of_a_model(tmp_path):
+    crf = CRF()
+    assert crf.modelfile.name is None and crf.tagger is None
+    crf.fit([ITEMS], [LABELS])
+    path = crf.modelfile.name
+    assert path == crf.modelfile.name
+    assert CRF(model_filename=path).predict([ITEMS]) == crf.predict([ITEMS])
+    copied = pickle.loads(pickle.dumps(crf))
+    assert copied.modelfile.name != path and Path(copied.modelfile.name).read_bytes() == Path(path).read_bytes()
+    crf.fit([ITEMS], [LABELS])
+    assert not Path(path).exists()  # it went with the old model
+    assert CRF(model_filename=str(tmp_path / "m")).fit([ITEMS], [LABELS]).modelfile.name == str(tmp_path / "m")
+
+
+def test_pickles_that_are_damaged():
+    state = CRF().fit([ITEMS], [LABELS]).__getstate__()
+    for bad in (b"", b"lCRF", state["_model"][:-30]):
+        with pytest.raises(ValueError, match="Invalid model"):
+            CRF().__setstate__({**state, "_model": bad})
+
+
+def test_parameters_are_those_of_the_peer():
+    peer = pytest.importorskip("sklearn_crfsuite")
+    assert CRF().get_params() == peer.CRF().get_params()
+    for params in ({}, {"algorithm": "pa", "c": 0.5}, {"c1": 0.1, "verbose": True}):
+        assert repr(CRF(**params)) == repr(peer.CRF(**params))
+    with pytest.raises(ValueError, match="'nothing'"):
+        CRF().set_params(nothing=1)
+
+
+def test_answers_are_those_of_the_peer():
+    peer = pytest.importorskip("sklearn_crfsuite")
+    params = {"c2": 0.3, "all_possible_transitions": True, "all_possible_states": True, "epsilon": 1e-7, "delta": 1e-9}
+    ours, theirs = CRF(**params).fit([ITEMS], [LABELS]), peer.CRF(**params).fit([ITEMS], [LABELS])
+    assert ours.predict([ITEMS]) == [list(labels) for labels in theirs.predict([ITEMS])]
+    assert set(ours.classes_) == set(theirs.classes_) and set(ours.attributes_) == set(theirs.attributes_)
+    for name in ("state_features_", "transition_features_"):
+        assert getattr(ours, name) == pytest.approx(getattr(theirs, name), abs=1e-3)
+    for chances, wanted in zip(ours.predict_marginals_single(ITEMS), theirs.predict_marginals_single(ITEMS), strict=True):
+        assert chances == pytest.approx(wanted, abs=1e-3)
+    assert ours.score([ITEMS, ITEMS], [LABELS, LABELS]) == theirs.score([ITEMS, ITEMS], [LABELS, LABELS])
 
 
 def test_a_line_an_iteration(capsys):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -68,7 +67,7 @@ class BaseTrainer:
 
     def select(self, algorithm: str, type: str = "crf1d") -> None:
         """Choose an algorithm (lbfgs, l2sgd, ap, pa, arow); parameters are at their defaults again."""
-        name = ALIASES.get(algorithm, algorithm)
+        name = ALIASES.get(algorithm.lower(), algorithm.lower())
         if name not in PARAMETERS or type != "crf1d":
             raise ValueError(f"Bad arguments: algorithm={algorithm!r}, type={type!r}")
         self._algorithm, self._values = name, {}
@@ -106,23 +105,13 @@ class BaseTrainer:
     def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
         """Train on all sequences, or on all but those of the group `holdout`, which are scored after each iteration; write
         the model to a file, or nowhere if its name is empty."""
-        failed: list[str] = []
-
-        def say(text: str) -> None:
-            try:
-                self.message(text)
-            except Exception as error:
-                if not failed:
-                    warnings.warn(f"message() raised {type(error).__name__}: {error}; training goes on", RuntimeWarning, stacklevel=2)
-                failed.append(text)
-
         self._before_train()
         kept = [rows for group, rows in self._groups.items() if holdout < 0 or group != holdout]
         held = [rows for group, rows in self._groups.items() if 0 <= holdout == group]
         if holdout >= 0:
-            say(f"Holdout group: {holdout + 1}\n")
-            say("\n")
-        Training(self._algorithm, self.get_params(), kept, held, say).run(os.fspath(model))
+            self.message(f"Holdout group: {holdout + 1}\n")
+            self.message("\n")
+        Training(self._algorithm, self.get_params(), kept, held, self.message).run(os.fspath(model))
 
     def _before_train(self) -> None:
         """What a subclass does first."""

@@ -1,0 +1,5 @@
+"""Where python-crfsuite has its ParsedDump."""
+
+from crfkit.compat.pycrfsuite.tagger import ParsedDump
+
+__all__ = ["ParsedDump"]
