@@ -20,6 +20,7 @@ from crfkit import modelfile
 from .errors import ModelFileError, OptionError
 from .header import Search, checked, template_of
 from .options import WITHOUT_PROBABILITIES
+from .replacing import replacing
 from .tagging import Tagger
 from .values import exactly, plain
 from .version import __version__
@@ -165,7 +166,7 @@ class Model:
         if file is None:
             return "".join(lines)
         if not hasattr(file, "write"):
-            with modelfile.replacing(file) as output:
+            with replacing(file) as output:
                 output.writelines(line.encode() for line in lines)
         else:
             try:

@@ -16,16 +16,15 @@ import json
 import math
 import mmap
 import os
-import re
 import stat
 import struct
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .errors import FileError, ModelFileError, OptionError
-from .values import shown
+from .errors import FileError, ModelFileError
+from .replacing import reason_of, replacing
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -93,9 +92,7 @@ class ModelFile:
     close.
     """
 
-    def __init__(
-        self, name: str, header: dict[str, Any], sections: dict[str, Section], payload: memoryview, size: int
-    ):
+    def __init__(self, name: str, header: dict[str, Any], sections: dict[str, Section], payload: memoryview, size: int):
         self.name = name
         self.header = header
         self.sections = sections
@@ -171,7 +168,7 @@ def write(path: Any, header: dict[str, Any], sections: Mapping[str, Buffer]) -> 
         except ValueError as error:  # it is closed
             raise FileError(f"{name}: cannot be written: {error}") from None
         except OSError as error:
-            raise FileError(f"{name}: cannot be written: {_reason(error)}") from error
+            raise FileError(f"{name}: cannot be written: {reason_of(error)}") from error
     else:
         with replacing(path) as file:
             file.writelines(parts)
@@ -181,25 +178,6 @@ def write(path: Any, header: dict[str, Any], sections: Mapping[str, Buffer]) -> 
 def dumps(header: dict[str, Any], sections: Mapping[str, Buffer]) -> bytes:
     """The bytes that write would put into a file."""
     return b"".join(_encode(header, sections))
-
-
-def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise FileError unless a model can be written to this path: to be called before hours of training.
-
-    What killed processes left behind in that folder is removed.
-    """
-    target = _target(path)
-    if not _is_device(target):
-        _remove_leftovers(os.path.dirname(target))
-        with suppress(_OnlyATest), replacing(path):
-            raise _OnlyATest
-
-
-class _OnlyATest(Exception):
-    """Ends the writing of a file that is not to be."""
-
-
-# Writing
 
 
 def _encode(header: dict[str, Any], sections: Mapping[str, Buffer]) -> list[bytes | memoryview]:
@@ -219,16 +197,7 @@ def _encode(header: dict[str, Any], sections: Mapping[str, Buffer]) -> list[byte
         body = view.cast("B") if view.nbytes else b""
         gap = -end % ALIGNMENT
         payload += [bytes(gap), body]
-        table.append(
-            {
-                "name": name,
-                "dtype": dtype,
-                "shape": view.shape,
-                "offset": end + gap,
-                "length": len(body),
-                "checksum": xxh3_64_hexdigest(body),
-            }
-        )
+        table.append(Section(name, dtype, view.shape or (), end + gap, len(body), xxh3_64_hexdigest(body))._asdict())
         end += gap + len(body)
     text = _canonical({"metadata": header, "sections": table})
     if len(text) > MAX_HEADER:
@@ -247,136 +216,6 @@ def _canonical(document: Any) -> bytes:
     return text.encode()
 
 
-def _target(path: str | bytes | os.PathLike[Any]) -> str:
-    """The path to write to, behind symbolic links; FileError says what is in the way."""
-    if not isinstance(path, (str, bytes, os.PathLike)):
-        raise OptionError(f"found {shown(path)}, expected a path or an open file")
-    name = os.fsdecode(path)
-    if "\0" in name:
-        raise FileError(f"{name!r}: not a file name")
-    if not os.path.basename(name) or os.path.isdir(name):
-        raise FileError(f"{name or 'model path'}: names a folder; give the name of a file to write")
-    if _is_device(name):
-        return name
-    try:
-        target = os.path.realpath(name)
-    except OSError as error:  # the current folder is gone
-        raise FileError(f"{name}: cannot be written: {_reason(error)}") from error
-    folder = os.path.dirname(target)
-    try:
-        os.stat(os.path.join(folder, ""))  # the separator at the end makes a file in its place an error
-    except OSError as error:
-        raise FileError(f"{name}: no usable folder {folder}: {_reason(error)}; create it first") from error
-    try:
-        os.lstat(target)
-    except FileNotFoundError:
-        return target
-    except OSError as error:
-        raise FileError(f"{name}: cannot be written: {_reason(error)}") from error
-    if os.path.islink(target):
-        raise FileError(f"{name}: a symbolic link that leads to itself")
-    if not os.access(target, os.W_OK):
-        raise FileError(f"{name}: is write-protected; choose another name or change its permissions")
-    return target
-
-
-def _is_device(path: str) -> bool:
-    """Whether this is /dev/null, a pipe or the like: written to directly, never replaced by a file."""
-    return os.path.exists(path) and not os.path.isfile(path)
-
-
-def _temporary(target: str) -> str:
-    """A name nobody else has, in the folder of the target so that it can be renamed."""
-    return os.path.join(os.path.dirname(target), f".crfkit-{os.urandom(8).hex()}.tmp")
-
-
-@contextmanager
-def replacing(path: str | bytes | os.PathLike[Any]) -> Iterator[BinaryIO]:
-    """A file to write that takes the place of `path` when all is written; until then, and on any failure, what was
-    there stays. A device is written to directly. FileError if it cannot be created or written."""
-    target = _target(path)
-    try:
-        if _is_device(target):
-            with open(target, "wb") as file:
-                yield file
-        else:
-            yield from _replacing(path, target)
-    except (FileError, BrokenPipeError):  # a pipe without a reader is not a fault
-        raise
-    except OSError as error:
-        raise FileError(f"{os.fsdecode(path)}: cannot be written: {_reason(error)}") from error
-
-
-def _locked(file: BinaryIO) -> bool:
-    """Whether this process now holds the lock of a file, for as long as it is open; True where there are no locks."""
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except (ImportError, OSError):
-        pass
-    return True
-
-
-def _remove_leftovers(folder: str) -> None:
-    """Remove temporary files that nobody writes any more: who does holds their lock."""
-    with suppress(ImportError, OSError):
-        import fcntl
-
-        for entry in os.scandir(folder):
-            if re.fullmatch(r"\.crfkit-[0-9a-f]{16}\.tmp", entry.name) and entry.is_file(follow_symlinks=False):
-                with suppress(OSError), open(entry.path, "rb") as file:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    os.unlink(entry.path)
-
-
-def _created(target: str) -> tuple[str, BinaryIO]:
-    """A new temporary file and its name. Before it was locked someone may have taken it for a leftover."""
-    while True:
-        temporary = _temporary(target)
-        file = open(temporary, "xb")  # noqa: SIM115 (the caller closes it)
-        if _locked(file) and os.path.lexists(temporary):
-            return temporary, file
-        file.close()
-
-
-def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[BinaryIO]:
-    try:
-        temporary, file = _created(target)
-    except OSError as error:
-        raise FileError(
-            f"{os.fsdecode(path)}: cannot create a file in {os.path.dirname(target)}: {_reason(error)};"
-            " choose another place or change its permissions"
-        ) from error
-    try:
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:  # Ctrl-C too must leave nothing behind
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-    # The new file is whole and in its place; a folder that cannot be synchronised (Windows, some network
-    # file systems) only means that a power cut in the next seconds brings the old one back.
-    with suppress(OSError):
-        folder = os.open(os.path.dirname(target), os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
-
-
-# Reading
-
-
 def _map(path: str) -> memoryview:
     """The bytes of a file."""
     try:
@@ -391,7 +230,7 @@ def _map(path: str) -> memoryview:
     except IsADirectoryError:
         raise FileError(f"{path}: is a folder, not a model file") from None
     except OSError as error:
-        raise FileError(f"{path}: cannot be read: {_reason(error)}") from error
+        raise FileError(f"{path}: cannot be read: {reason_of(error)}") from error
     except ValueError as error:  # a zero byte in the path
         raise FileError(f"{path!r}: not a file name") from error
 
@@ -416,9 +255,7 @@ def _parse(data: memoryview) -> tuple[int, dict[str, Any], dict[str, Section]]:
         raise ModelFileError(f"damaged: truncated to {len(data)} bytes")
     _, version, length, checksum = PREFIX.unpack_from(data)
     if version > VERSION:
-        raise ModelFileError(
-            f"has format version {version}, this crfkit reads up to version {VERSION}; upgrade crfkit"
-        )
+        raise ModelFileError(f"has format version {version}, this crfkit reads up to version {VERSION}; upgrade crfkit")
     if version < 1:
         raise ModelFileError(f"damaged: there is no format version {version}")
     if length > MAX_HEADER:
@@ -524,17 +361,11 @@ def _parse_table(table: list[Any], payload: memoryview) -> dict[str, Section]:
         if offset % ALIGNMENT:
             raise ModelFileError(f"{where}: its offset {offset} is not a multiple of {ALIGNMENT}")
         if offset < end:
-            raise ModelFileError(
-                f"{where}: it starts at {offset}, inside the section before, which ends at {end}"
-            )
+            raise ModelFileError(f"{where}: it starts at {offset}, inside the section before, which ends at {end}")
         if offset - end >= ALIGNMENT:
-            raise ModelFileError(
-                f"{where}: it starts at {offset}, {offset - end} bytes after the section before"
-            )
+            raise ModelFileError(f"{where}: it starts at {offset}, {offset - end} bytes after the section before")
         if length > len(payload) - offset:
-            raise ModelFileError(
-                f"{where}: truncated: it ends at {offset + length}, the data at {len(payload)}"
-            )
+            raise ModelFileError(f"{where}: truncated: it ends at {offset + length}, the data at {len(payload)}")
         _check_zeros(payload[end:offset], f"what precedes section {name!r}")
         sections[name] = Section(name, dtype, tuple(shape), offset, length, checksum)
         end = offset + length

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import crfkit
-from crfkit import modelfile
+from crfkit import modelfile, replacing
 from crfkit.errors import FileError, OptionError
 
 
@@ -84,7 +84,7 @@ except errors.FileError as error:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
 def test_devices_are_written_to_and_not_replaced():
-    modelfile.check_writable("/dev/null")
+    replacing.check_writable("/dev/null")
     modelfile.write("/dev/null", {}, {"w": b"abc"})
     with pytest.raises(FileError, match="/dev/full: cannot be written: No space left on device"):
         modelfile.write("/dev/full", {}, {"w": b"abc"})
@@ -115,7 +115,7 @@ def test_killed_while_writing(model):
         which = read.header["model"]
         assert which in ("old", "new")
         assert set(bytes(read.section("w", "uint8"))) == set(which.encode())
-    modelfile.check_writable(model)
+    replacing.check_writable(model)
     modelfile.write(model, {"model": "last"}, {})  # whatever was left behind is in nobody's way
     assert modelfile.read(model).header == {"model": "last"}
 
@@ -152,7 +152,7 @@ def test_symbolic_links_are_kept(tmp_path):
     real, link = tmp_path / "models" / "real", tmp_path / "link"
     link.symlink_to(os.path.join("models", "real"))
     for which in "first", "second":  # the link dangles before the first
-        modelfile.check_writable(link)
+        replacing.check_writable(link)
         modelfile.write(link, {"model": which}, {})
         assert link.is_symlink()
         assert_only(real, which)
@@ -191,7 +191,7 @@ def unwritable_places(folder):
     ]
 
 
-@pytest.mark.parametrize("function", [modelfile.check_writable, lambda path: modelfile.write(path, {}, {})])
+@pytest.mark.parametrize("function", [replacing.check_writable, lambda path: modelfile.write(path, {}, {})])
 def test_places_that_cannot_be_written(model, function):
     for path, message in unwritable_places(model.parent):
         with pytest.raises(FileError) as caught:
@@ -202,8 +202,8 @@ def test_places_that_cannot_be_written(model, function):
 
 
 def test_check_writable_leaves_no_trace(model):
-    modelfile.check_writable(model)
-    modelfile.check_writable(model.parent / "other")
+    replacing.check_writable(model)
+    replacing.check_writable(model.parent / "other")
     assert_only(model, "old")
 
 
@@ -214,9 +214,9 @@ def test_write_protection_is_respected(model):
         if os.access(model, os.W_OK):
             pytest.skip("the superuser may write anywhere")
         with pytest.raises(FileError, match="is write-protected"):
-            modelfile.check_writable(model)
+            replacing.check_writable(model)
         with pytest.raises(FileError, match=r"cannot create a file in .*: Permission denied; choose another"):
-            modelfile.check_writable(model.parent / "other")
+            replacing.check_writable(model.parent / "other")
     finally:
         model.parent.chmod(0o755)
 
@@ -227,10 +227,10 @@ def test_leftovers_of_killed_processes_are_removed(model):
     stale, strange = folder / ".crfkit-0123456789abcdef.tmp", folder / ".crfkit-mine.tmp"
     stale.write_bytes(b"half a model")
     strange.write_bytes(b"something else")
-    with modelfile.replacing(folder / "new") as file:
+    with replacing.replacing(folder / "new") as file:
         file.write(b"being written")
         (writing,) = (entry for entry in folder.glob(".crfkit-*.tmp") if entry not in (stale, strange))
-        modelfile.check_writable(model)
+        replacing.check_writable(model)
         assert sorted(folder.glob(".crfkit-*.tmp")) == sorted([writing, strange])
     assert (folder / "new").read_bytes() == b"being written"
     strange.unlink()
@@ -238,16 +238,16 @@ def test_leftovers_of_killed_processes_are_removed(model):
 
 def test_a_new_file_that_was_taken_for_a_leftover(model, monkeypatch):
     """Between its creation and its lock: then another one is made."""
-    locked, removed = modelfile._locked, []
+    locked, removed = replacing._locked, []
 
     def late(file):
         if not removed:
             removed.append(file.name)
-            modelfile._remove_leftovers(str(model.parent))
+            replacing._remove_leftovers(str(model.parent))
             assert not os.path.exists(file.name)
         return locked(file)
 
-    monkeypatch.setattr(modelfile, "_locked", late)
+    monkeypatch.setattr(replacing, "_locked", late)
     modelfile.write(model, {"model": "new"}, {})
     assert removed
     assert_only(model, "new")

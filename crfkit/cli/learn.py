@@ -15,8 +15,8 @@ from crfkit import options as declarations
 from crfkit.errors import OptionError
 from crfkit.learning.progress import Progress, StopRequest
 from crfkit.learning.training import Training
-from crfkit.modelfile import check_writable
 from crfkit.options import Declared
+from crfkit.replacing import check_writable
 from crfkit.values import flag
 
 from .common import HELP_FLAGS, debug_option, refuse_overwriting, write_output

@@ -13,8 +13,8 @@ import click
 from crfkit import load
 from crfkit.decode.printing import Printer
 from crfkit.errors import OptionError
-from crfkit.modelfile import replacing
 from crfkit.options import MOST_THREADS
+from crfkit.replacing import replacing
 from crfkit.text.reading import Block, Source
 
 from .common import HELP_FLAGS, debug_option, note, refuse_overwriting, standard_output, write_all

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from crfkit import model, modelfile
 from crfkit.errors import FileError, ModelFileError, OptionError, UnsupportedError
+from crfkit.replacing import replacing
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -149,7 +150,7 @@ def convert(
         data = model_bytes(_with_template(read(source), template), to) if data is None else data
     except UnsupportedError as error:
         raise UnsupportedError(f"{os.fspath(source)}: {error}") from None
-    with modelfile.replacing(target) as file:
+    with replacing(target) as file:
         file.write(data)
     return len(data)
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit import modelfile
 from crfkit.errors import FileError, ModelFileError, OptionError
 from crfkit.options import Run
+from crfkit.replacing import check_writable
 from crfkit.values import flag, interval
 from crfkit.version import __version__
 
@@ -81,7 +82,7 @@ class Checkpoint:
         own.update(comments=run.comments, features=run.features, min_freq=run.min_freq, patience=run.patience, seed=run.seed, select=run.select)
         self.identity: dict[str, Any] = {"crfkit": __version__, "algorithm": algorithm, "options": own}
         self.file = self._opened(run.resume)
-        modelfile.check_writable(self.path)
+        check_writable(self.path)
 
     def _opened(self, resume: bool) -> modelfile.ModelFile | None:
         """The file to resume from, or None if there is none."""

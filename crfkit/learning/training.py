@@ -17,9 +17,9 @@ from typing import Any
 from crfkit.errors import OptionError
 from crfkit.foreign import load
 from crfkit.model import Model, build
-from crfkit.modelfile import check_writable
 from crfkit.options import Run, check_stream
 from crfkit.parallel import available_cpus
+from crfkit.replacing import check_writable
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 from crfkit.text.reading import open_file

@@ -14,9 +14,9 @@ from crfkit.foreign.crfpp import line_of
 from crfkit.foreign.parts import parts_of
 from crfkit.learning.progress import StopRequest
 from crfkit.learning.training import Training
-from crfkit.modelfile import check_writable, replacing
 from crfkit.options import MOST_THREADS
 from crfkit.parallel import threads_of
+from crfkit.replacing import check_writable, replacing
 from crfkit.template import dialects
 
 from .common import Command, version_option

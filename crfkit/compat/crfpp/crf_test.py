@@ -15,7 +15,7 @@ from crfkit.cli.common import HELP_FLAGS, refuse_overwriting, standard_output, w
 from crfkit.cli.tag import BLOCK_SIZE
 from crfkit.decode.printing import Printer
 from crfkit.errors import OptionError
-from crfkit.modelfile import replacing
+from crfkit.replacing import replacing
 from crfkit.tagging import Tagger
 from crfkit.text.reading import Source
 

@@ -180,7 +180,7 @@ class Training:
     def _store(self, parts: Any, known: tuple[int, int], path: str) -> None:
         """Write the model, and say so."""
         from crfkit.foreign import model_bytes
-        from crfkit.modelfile import replacing
+        from crfkit.replacing import replacing
 
         begun = time.perf_counter()
         if path:

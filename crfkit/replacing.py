@@ -1,0 +1,156 @@
+"""Files that take the place of others: whole or not at all, whatever happens while they are written."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO
+
+from .errors import FileError, OptionError
+from .values import shown
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise FileError unless a model can be written to this path: to be called before hours of training.
+
+    What killed processes left behind in that folder is removed.
+    """
+    target = _target(path)
+    if not _is_device(target):
+        _remove_leftovers(os.path.dirname(target))
+        with suppress(_OnlyATest), replacing(path):
+            raise _OnlyATest
+
+
+class _OnlyATest(Exception):
+    """Ends the writing of a file that is not to be."""
+
+
+def _target(path: str | bytes | os.PathLike[Any]) -> str:
+    """The path to write to, behind symbolic links; FileError says what is in the way."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise OptionError(f"found {shown(path)}, expected a path or an open file")
+    name = os.fsdecode(path)
+    if "\0" in name:
+        raise FileError(f"{name!r}: not a file name")
+    if not os.path.basename(name) or os.path.isdir(name):
+        raise FileError(f"{name or 'model path'}: names a folder; give the name of a file to write")
+    if _is_device(name):
+        return name
+    try:
+        target = os.path.realpath(name)
+    except OSError as error:  # the current folder is gone
+        raise FileError(f"{name}: cannot be written: {reason_of(error)}") from error
+    folder = os.path.dirname(target)
+    try:
+        os.stat(os.path.join(folder, ""))  # the separator at the end makes a file in its place an error
+    except OSError as error:
+        raise FileError(f"{name}: no usable folder {folder}: {reason_of(error)}; create it first") from error
+    try:
+        os.lstat(target)
+    except FileNotFoundError:
+        return target
+    except OSError as error:
+        raise FileError(f"{name}: cannot be written: {reason_of(error)}") from error
+    if os.path.islink(target):
+        raise FileError(f"{name}: a symbolic link that leads to itself")
+    if not os.access(target, os.W_OK):
+        raise FileError(f"{name}: is write-protected; choose another name or change its permissions")
+    return target
+
+
+def _is_device(path: str) -> bool:
+    """Whether this is /dev/null, a pipe or the like: written to directly, never replaced by a file."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def _temporary(target: str) -> str:
+    """A name nobody else has, in the folder of the target so that it can be renamed."""
+    return os.path.join(os.path.dirname(target), f".crfkit-{os.urandom(8).hex()}.tmp")
+
+
+@contextmanager
+def replacing(path: str | bytes | os.PathLike[Any]) -> Iterator[BinaryIO]:
+    """A file to write that takes the place of `path` when all is written; until then, and on any failure, what was
+    there stays. A device is written to directly. FileError if it cannot be created or written."""
+    target = _target(path)
+    try:
+        if _is_device(target):
+            with open(target, "wb") as file:
+                yield file
+        else:
+            yield from _replacing(path, target)
+    except (FileError, BrokenPipeError):  # a pipe without a reader is not a fault
+        raise
+    except OSError as error:
+        raise FileError(f"{os.fsdecode(path)}: cannot be written: {reason_of(error)}") from error
+
+
+def _locked(file: BinaryIO) -> bool:
+    """Whether this process now holds the lock of a file, for as long as it is open; True where there are no locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        pass
+    return True
+
+
+def _remove_leftovers(folder: str) -> None:
+    """Remove temporary files that nobody writes any more: who does holds their lock."""
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        for entry in os.scandir(folder):
+            if re.fullmatch(r"\.crfkit-[0-9a-f]{16}\.tmp", entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError), open(entry.path, "rb") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(entry.path)
+
+
+def _created(target: str) -> tuple[str, BinaryIO]:
+    """A new temporary file and its name. Before it was locked someone may have taken it for a leftover."""
+    while True:
+        temporary = _temporary(target)
+        file = open(temporary, "xb")  # noqa: SIM115 (the caller closes it)
+        if _locked(file) and os.path.lexists(temporary):
+            return temporary, file
+        file.close()
+
+
+def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[BinaryIO]:
+    try:
+        temporary, file = _created(target)
+    except OSError as error:
+        raise FileError(
+            f"{os.fsdecode(path)}: cannot create a file in {os.path.dirname(target)}: {reason_of(error)};"
+            " choose another place or change its permissions"
+        ) from error
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:  # Ctrl-C too must leave nothing behind
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    # The new file is whole and in its place; a folder that cannot be synchronised (Windows, some network
+    # file systems) only means that a power cut in the next seconds brings the old one back.
+    with suppress(OSError):
+        folder = os.open(os.path.dirname(target), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def reason_of(error: OSError) -> str:
+    """Why the system refused, in its words."""
+    return error.strerror or str(error)
