@@ -10,7 +10,7 @@ import inspect
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from .errors import OptionError
 from .values import Expected, flag, interval, selected, shown, size
@@ -135,16 +135,8 @@ def _average(default: bool) -> Any:
     return option(default, "Average the weights over all steps; --no-average keeps the last ones.")
 
 
-class _Trainer:
-    bytes_per_attribute: ClassVar[int] = 0
-
-    def bytes_per_cell(self, threads: int) -> int:
-        """Memory that training takes for a weight, at its peak."""
-        raise TypeError(f"{type(self).__name__} does not say what a weight takes")
-
-
 @dataclass(frozen=True)
-class _Batch(_Trainer):
+class _Batch:
     """When trainers stop that know the objective."""
 
     max_iter: int = option(1000, "Iterations at most.", low=1)
@@ -160,9 +152,6 @@ class _QuasiNewton(_Batch):
     l2: float = _l2(1.0)
     memory: int = option(4, "Steps that the quasi-Newton method remembers.", low=1, high=64)
     train_accuracy: bool = _train_accuracy()
-
-    def bytes_per_cell(self, threads: int) -> int:
-        return 2 * 4 + 2 * self.memory * 4 + threads * 8  # before and after a step, the history, gradients
 
 
 @dataclass(frozen=True)
@@ -183,9 +172,6 @@ class Owlqn(_QuasiNewton):
     l2: float = _l2(0.0)
     path: tuple[float, ...] | None = _path()
 
-    def bytes_per_cell(self, threads: int) -> int:
-        return super().bytes_per_cell(threads) + 8  # the pseudo-gradient
-
 
 @dataclass(frozen=True)
 class Sbcd(_Batch):
@@ -200,12 +186,9 @@ class Sbcd(_Batch):
         choices=("auto", "sparse", "dense"),
     )  # fmt: skip
 
-    def bytes_per_cell(self, threads: int) -> int:
-        return 3 * 4 + 8 + 1 + 4  # now, before and after the blocks of a pass; counts; a copy for the model
-
 
 @dataclass(frozen=True)
-class Sgd(_Trainer):
+class Sgd:
     """Stochastic gradient descent on a CRF's likelihood: good weights after a few passes."""
 
     l1: float = _l1(0.0)
@@ -216,15 +199,10 @@ class Sgd(_Trainer):
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
 
-    def bytes_per_cell(self, threads: int) -> int:
-        return 14 + 8 * (self.l1 > 0) + 4 * (self.batch_size > 1)  # copies for the rate and the model; its penalty; changes
-
 
 @dataclass(frozen=True)
-class Adf(_Trainer):
+class Adf:
     """Stochastic gradient descent with rates that fall faster for frequent features: few passes, even one."""
-
-    bytes_per_attribute: ClassVar[int] = 32
 
     l2: float = _l2(1.0)
     passes: int = _passes(20)
@@ -238,12 +216,9 @@ class Adf(_Trainer):
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
 
-    def bytes_per_cell(self, threads: int) -> int:
-        return 14 + 4 * (self.batch_size > 1)  # copies for the model; its change within a batch
-
 
 @dataclass(frozen=True)
-class Sapo(_Trainer):
+class Sapo:
     """Search-based probabilistic online learning: SGD with the n best paths in place of all paths."""
 
     l2: float = _l2(1.0)
@@ -257,24 +232,18 @@ class Sapo(_Trainer):
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
 
-    def bytes_per_cell(self, threads: int) -> int:
-        return 14 + 4 * (self.batch_size > 1)  # copies for the rate and the model; its change within a batch
-
 
 @dataclass(frozen=True)
-class Perceptron(_Trainer):
+class Perceptron:
     """The averaged structured perceptron: fast to train, no probabilities."""
 
     passes: int = _passes(20)
     average: bool = _average(True)
     batch_size: int = _batch_size()
 
-    def bytes_per_cell(self, threads: int) -> int:
-        return 2 * 4 + 8 * self.average + 4 * (self.batch_size > 1)  # and a copy; its average; its change within a batch
-
 
 @dataclass(frozen=True)
-class Mira(_Trainer):
+class Mira:
     """MIRA: the smallest change that gives the true labels a margin over the best others; no probabilities."""
 
     passes: int = _passes(20)
@@ -287,36 +256,27 @@ class Mira(_Trainer):
     )  # fmt: skip
     train_accuracy: bool = _train_accuracy()
 
-    def bytes_per_cell(self, threads: int) -> int:
-        return 2 * 4 + 8 * self.average  # and a copy; its average
-
 
 @dataclass(frozen=True)
-class Arow(_Trainer):
+class Arow:
     """AROW: each weight has a variance, and what is known well moves little; no probabilities."""
 
     passes: int = _passes(20)
     regularization: float = option(1000.0, "r: the larger, the less a single sequence changes weights and variances.", above=0.0)
     average: bool = _average(True)
 
-    def bytes_per_cell(self, threads: int) -> int:
-        return 3 * 4 + 8 * self.average  # and a copy; its variance; its average
-
 
 @dataclass(frozen=True)
-class Cw(_Trainer):
+class Cw:
     """Confidence-weighted learning: each weight has a variance; every sequence must be right with confidence."""
 
     passes: int = _passes(10)
     confidence: float = option(0.52, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
     average: bool = _average(True)
 
-    def bytes_per_cell(self, threads: int) -> int:
-        return 3 * 4 + 8 * self.average  # and a copy; its variance; its average
-
 
 @dataclass(frozen=True)
-class Lookahead(_Trainer):
+class Lookahead:
     """History-based tagging that looks some labels ahead before it decides: label trigrams, no probabilities."""
 
     passes: int = _passes(20)
@@ -324,9 +284,6 @@ class Lookahead(_Trainer):
     margin: float = option(30.0, "How much better than all others the correct label has to be.", low=0.0)
     direction: str = option("forward", "Label from left to right (forward) or from right to left (backward).", choices=("forward", "backward"))
     average: bool = _average(True)
-
-    def bytes_per_cell(self, threads: int) -> int:
-        return 2 * 4 + 8 * self.average  # and a copy; its average
 
 
 TRAINERS: dict[str, type] = {

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from crfkit import options
 from crfkit.errors import OptionError, in_python
+from crfkit.trainers import trainer_class
 from crfkit.values import flag
 
 FIELDS = [(name, item) for name, cls in options.TRAINERS.items() for item in fields(cls)]
@@ -199,8 +200,11 @@ def test_paths(path):
 
 
 def test_memory_grows_with_threads_and_history():
-    lbfgs = options.Lbfgs
-    assert lbfgs().bytes_per_cell(4) == lbfgs().bytes_per_cell(1) + 3 * 8
-    assert lbfgs(memory=10).bytes_per_cell(1) > lbfgs(memory=5).bytes_per_cell(1)
-    assert options.Perceptron().bytes_per_cell(1) > options.Perceptron(average=False).bytes_per_cell(1)
+    def needed(name, threads=1, **given):
+        return trainer_class(name).bytes_per_cell(options.make(name, given), threads)
+
+    assert needed("lbfgs", 4) == needed("lbfgs") + 3 * 8
+    assert needed("lbfgs", memory=10) > needed("lbfgs", memory=5)
+    assert needed("perceptron") > needed("perceptron", average=False)
+    assert needed("sgd", batch_size=2, l1=1.0) == needed("sgd") + 4 + 8
     assert set(options.WITHOUT_PROBABILITIES) <= set(options.TRAINERS)

@@ -6,16 +6,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crfkit import options as trainer_options
 from crfkit.errors import TrainingError
 from crfkit.options import Run
+from crfkit.trainers import trainer_class
 from crfkit.values import size
 
 if TYPE_CHECKING:
     from .corpus import Corpus
 
 DOUBLE = 8
-WEIGHT = 4
 TOKENS, SEQUENCES = 2048, 16  # what a thread takes at once, of batch trainers and others: with fewer there are fewer threads
 INDEX = 32  # bytes for each attribute when the model is made, about: its tables and its string
 
@@ -45,7 +44,7 @@ def lattice_bytes(corpus: Corpus) -> int:
     return DOUBLE * width * (6 * longest + matrices * width)
 
 
-def expected_memory(corpus: Corpus, options: Any, threads: int, taggers: int = 0) -> int:
+def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, taggers: int = 0) -> int:
     """Bytes at the peak of training with so many threads, and of so many that tag development data: what is in use
     now, and what the trainer keeps for each cell of the layout. 0 where the system does not tell what is in use."""
     now, peak = in_use()
@@ -53,21 +52,8 @@ def expected_memory(corpus: Corpus, options: Any, threads: int, taggers: int = 0
         return 0
     batch = hasattr(options, "max_iter")
     threads = min(threads, 1 + (corpus.dataset.n_tokens // TOKENS if batch else corpus.dataset.n_sequences // SEQUENCES))
-    own = corpus.layout.n_cells * options.bytes_per_cell(threads)
-    own += sum(corpus.layout.n_attributes) * (INDEX + options.bytes_per_attribute)
-    if isinstance(options, trainer_options.Lbfgs):
-        from crfkit.trainers.batch.lbfgs import warm_up_bytes
-
-        # It has weights of its own; no other vector is in use before it is over.
-        own = max(own, corpus.layout.n_cells * 2 * WEIGHT + warm_up_bytes(corpus.dataset, corpus.layout, options))
-    if isinstance(options, (trainer_options.Lbfgs, trainer_options.Owlqn)):
-        from crfkit.trainers.batch.visits import bytes_of_visits
-
-        own += bytes_of_visits(corpus.dataset, corpus.layout, threads)
-    if isinstance(options, trainer_options.Sbcd):
-        from crfkit.trainers.batch.sbcd import bytes_of_data
-
-        own += bytes_of_data(corpus.dataset, corpus.layout)
+    own = trainer_class(algorithm).expected_bytes(corpus.dataset, corpus.layout, options, threads)
+    own += sum(corpus.layout.n_attributes) * INDEX
     return max(peak, now + own + (threads + taggers) * lattice_bytes(corpus))
 
 

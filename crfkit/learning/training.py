@@ -63,7 +63,7 @@ class Training:
         options, run, progress = self.options, self.run, self.progress
         corpus = read_corpus(self.train, self.template, run, progress, getattr(options, "direction", None))
         taggers = 0 if run.dev is None else threads(run)
-        expected = expected_memory(corpus, options, at_work(self.algorithm, run), taggers)
+        expected = expected_memory(corpus, self.algorithm, options, at_work(self.algorithm, run), taggers)
         progress.summary({**corpus.summary, "memory": expected})
         progress.warn(value_warning(corpus.dataset.largest_value))
         check_memory(expected, options, run)

@@ -133,6 +133,16 @@ cdef class Trainer:
             if layout.c.n_cells:
                 memcpy(self.w, &start[0], layout.c.n_cells * sizeof(weight_t))
 
+    @classmethod
+    def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
+        """Memory of a trainer at its peak, about, without the scratch of its threads."""
+        return layout.c.n_cells * cls.bytes_per_cell(options, threads)
+
+    @staticmethod
+    def bytes_per_cell(options, int threads) -> int:
+        """How much of that each weight takes: itself and a copy, and with batches its change within one."""
+        return 2 * sizeof(weight_t) + sizeof(weight_t) * (getattr(options, "batch_size", 1) > 1)
+
     def prepare(self, should_stop=None):
         """What is to be done before the first pass, if anything: yields {"loss": ...} after each part of it."""
         return ()

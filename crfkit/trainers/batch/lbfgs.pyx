@@ -19,6 +19,7 @@ from .quasinewton cimport QuasiNewton
 
 from crfkit.errors import TrainingError
 from .dual import dual_bytes
+from .visits import bytes_of_visits
 
 cdef enum:
     MAX_TRIALS = 60
@@ -34,13 +35,19 @@ def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int
     if not options.warm_up or not options.l2:
         return 0
     needed = dual_bytes(data, layout)
-    return needed if needed <= 8 * layout.n_cells * options.bytes_per_cell(1) else 0
+    return needed if needed <= 8 * layout.n_cells * QuasiNewton.bytes_per_cell(options, 1) else 0
 
 
 cdef class Lbfgs(QuasiNewton):
     """Options: l2, memory, epsilon, delta, period, warm_up (crfkit.options.Lbfgs)."""
     cdef object seed
     cdef bint cold
+
+    @classmethod
+    def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
+        # The warm-up has weights of its own; no other vector is in use before it is over.
+        warm = layout.c.n_cells * 2 * 4 + warm_up_bytes(data, layout, options)
+        return max(warm, layout.c.n_cells * cls.bytes_per_cell(options, threads)) + bytes_of_visits(data, layout, threads)
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, seed=0, **others):
         QuasiNewton.__init__(self, data, layout, options, initial, **others)

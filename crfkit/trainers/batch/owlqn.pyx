@@ -35,6 +35,10 @@ cdef class Owlqn(QuasiNewton):
     cdef BufferC pseudo
     cdef double l1
 
+    @staticmethod
+    def bytes_per_cell(options, int threads) -> int:
+        return QuasiNewton.bytes_per_cell(options, threads) + 8      # the pseudo-gradient
+
     def __init__(self, Dataset data, Layout layout, options, **unused):
         QuasiNewton.__init__(self, data, layout, options, **unused)
         arena_reserve(self, &self.pseudo, self.n + 8, sizeof(double))

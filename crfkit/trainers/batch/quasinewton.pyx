@@ -27,6 +27,7 @@ from .objective cimport Objective, in_halves
 from collections import deque
 
 from crfkit.errors import TrainingError
+from .visits import bytes_of_visits
 
 cdef enum:
     PARTS = 16          # vectors are cut into so many parts, whatever the number of threads
@@ -157,6 +158,14 @@ cdef class QuasiNewton(Trainer):
     takes (`restrict_direction`). Options: l2, memory, epsilon, delta, period."""
 
     threaded = True
+
+    @classmethod
+    def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
+        return layout.c.n_cells * cls.bytes_per_cell(options, threads) + bytes_of_visits(data, layout, threads)
+
+    @staticmethod
+    def bytes_per_cell(options, int threads) -> int:
+        return 2 * 4 + 2 * options.memory * 4 + threads * 8      # before and after a step, the history, gradients
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, int threads=1, **unused):
         self.n = layout.c.n_cells

@@ -117,6 +117,14 @@ cdef class Sbcd(Trainer):
         double largest                  # absolute value of the attribute
         double farthest                 # change of a score
 
+    @classmethod
+    def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
+        return layout.c.n_cells * cls.bytes_per_cell(options, threads) + bytes_of_data(data, layout)
+
+    @staticmethod
+    def bytes_per_cell(options, int threads) -> int:
+        return 3 * 4 + 8 + 1 + 4      # now, before and after the blocks of a pass; counts; a copy for the model
+
     def __init__(self, Dataset data, Layout layout, options, initial=None, **unused):
         cdef int64_t matrix = <int64_t>layout.c.L * layout.c.P, most, a
         self.chains = Chains(data, layout, Edges(data, layout, options.recursions))

@@ -84,6 +84,14 @@ cdef class Adf(OnlineTrainer):
 
     lock_free = True
 
+    @classmethod
+    def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
+        return layout.c.n_cells * cls.bytes_per_cell(options, threads) + 32 * (<int64_t>layout.c.A + layout.c.B)      # rates
+
+    @staticmethod
+    def bytes_per_cell(options, int threads) -> int:
+        return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for the model
+
     def __init__(self, Dataset data, Layout layout, options, leader=None, rates=None, sequences=None, **unused):
         """`rates`: those to start with, of each row; `sequences`: of which the data are the last ones, all of them one
         window."""

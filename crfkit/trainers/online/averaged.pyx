@@ -17,6 +17,10 @@ cdef class AveragedTrainer(OnlineTrainer):
     """Options: average. A subclass has a `step` that adds to `u`, if there is one, whatever it adds to `w`, times
     what `instants` says."""
 
+    @staticmethod
+    def bytes_per_cell(options, int threads) -> int:
+        return OnlineTrainer.bytes_per_cell(options, threads) + 8 * options.average      # the average
+
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         if options.average:
             arena_reserve(self, &self.late, layout.c.n_cells + 1, sizeof(double))

@@ -35,6 +35,10 @@ cdef double LEAST = 1e-30       # a variance of zero would stay so for ever
 cdef class ConfidenceTrainer(AveragedTrainer):
     """Options: average. A subclass has `lacking` and `solve`."""
 
+    @staticmethod
+    def bytes_per_cell(options, int threads) -> int:
+        return AveragedTrainer.bytes_per_cell(options, threads) + 4      # its variance
+
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         cdef int64_t k
         self.search, self.differences = NBest(), Differences()

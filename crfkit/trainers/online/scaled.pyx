@@ -32,6 +32,10 @@ cdef class ScaledTrainer(OnlineTrainer):
 
     lock_free = True
 
+    @staticmethod
+    def bytes_per_cell(options, int threads) -> int:
+        return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for the rate and the model
+
     def __init__(self, Dataset data, Layout layout, options, leader=None, **unused):
         self.scale, self.age = 1, 0
         self.penalty = options.l2 / self.updates_a_pass()

@@ -34,6 +34,10 @@ cdef class Sgd(ScaledTrainer):
     cdef double due             # u
     cdef double l1              # l1 / updates a pass
 
+    @staticmethod
+    def bytes_per_cell(options, int threads) -> int:
+        return ScaledTrainer.bytes_per_cell(options, threads) + 8 * (options.l1 > 0)      # its penalty
+
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         self.l1, self.due = options.l1 / self.updates_a_pass(), 0
         if self.l1 > 0:
