@@ -1,13 +1,9 @@
 """crfkit.compat.pycrfsuite beside python-crfsuite itself: the same calls, the same answers."""
 
 import random
-<<<<<<< HEAD
-import warnings
-from concurrent.futures import ThreadPoolExecutor
-=======
 import subprocess
 import sys
->>>>>>> 12b74aa (compat: what message() raises ends training, as in python-crfsuite 0.9.12; programs may import both libraries under their old names)
+from concurrent.futures import ThreadPoolExecutor
 
 import pycrfsuite
 import pytest
