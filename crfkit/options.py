@@ -119,10 +119,7 @@ def _train_accuracy() -> Any:
 
 
 def _rate() -> Any:
-    return option(
-        None, "First learning rate. When not given, it is chosen on a sample of the data; with adf it is 0.05, or less where "
-        "tokens have more than 64 attributes.", above=0.0, kind=float,
-    )  # fmt: skip
+    return option(None, "First learning rate. When not given, some are tried on a sample of the data.", above=0.0, kind=float)
 
 
 def _decay() -> Any:

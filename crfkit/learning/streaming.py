@@ -84,15 +84,18 @@ class Stream:
 
     def learn(self, data: Any) -> None:
         """From one window."""
-        from crfkit.trainers.online.adf import Adf, usual_rate
+        from crfkit.trainers.online.adf import Adf
         from crfkit.weights.growing import Growing
 
         if self.growing is None:
-            self.options = replace(self.options, rate=self.options.rate or usual_rate(data))
             self.growing = Growing(self.options, self.reader.builder.plain_rule() > 0)
         self.labels, self.largest_value = data.labels, max(self.largest_value, data.largest_value)
         layout, weights, rates = self.growing.borrow(data)
+        if self.options.rate is None:  # the first window, all of whose rows are new
+            rates = None
         trainer = Adf(data, layout, self.options, initial=weights, rates=rates, sequences=self.growing.sequences)
+        self.options = replace(self.options, rate=trainer.rate0)
+        self.growing.rate = trainer.rate0
         self.loss += trainer.run_window()
         self.growing.give_back(layout, trainer.weights(), trainer.rates())
 

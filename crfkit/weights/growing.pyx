@@ -139,7 +139,8 @@ cdef class Growing(Arena):
 
     cdef Family u, b, tau
     cdef BufferC window_buffer
-    cdef double l2, rate, alpha
+    cdef double l2, alpha
+    cdef public double rate     # of attributes that are met for the first time
     cdef int32_t window             # windows that are over
     cdef readonly int64_t sequences
     cdef bint has_tau
@@ -147,7 +148,7 @@ cdef class Growing(Arena):
 
     def __init__(self, options, bint has_tau):
         self.u, self.b, self.tau = Family(), Family(), Family()
-        self.l2, self.rate, self.alpha = options.l2, options.rate, options.alpha
+        self.l2, self.rate, self.alpha = options.l2, options.rate or 0, options.alpha
         self.has_tau = has_tau
         self.tau.extend(1, self.rate, 0)
 

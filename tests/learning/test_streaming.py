@@ -140,7 +140,7 @@ def test_windows_across_blocks_of_the_input(tmp_path):
 
     log = tmp_path / "log"
     models = [
-        crfkit.learn(source, rules, "adf", passes=1, window=7, log=log)
+        crfkit.learn(source, rules, "adf", passes=1, window=7, rate=0.05, log=log)
         for source in (io.BytesIO(text_of(found)), Slowly(text_of(found)))
     ]
     assert models[0].to_bytes() == models[1].to_bytes()
@@ -160,10 +160,18 @@ def test_a_stream_makes_as_good_a_model_as_a_file():
     assert figures[1] > figures[0] - 0.02 and figures[0] > 0.85
 
 
+def test_the_first_window_finds_the_rate_of_all():
+    """A power of two, with which windows after the first, and their new attributes, go on."""
+    text, rules = text_of(sentences("chunking", limit=60)), template("chunking")
+    models = [crfkit.learn(io.BytesIO(text), rules, "adf", passes=1, window=25, **given) for given in ({}, *({"rate": 2.0**k} for k in range(-9, 4)))]
+    found, *others = [named_weights(model) for model in models]
+    assert sum(found == other for other in others) == 1
+
+
 def test_attributes_with_values():
     """In CRFsuite's form, single items."""
     with open(ROOT / "data/reals.train.txt", "rb") as stream:
-        model = crfkit.learn(stream, format="crfsuite", algorithm="adf", passes=1, window=20)
+        model = crfkit.learn(stream, format="crfsuite", algorithm="adf", passes=1, window=20, rate=0.05)
     gold, predicted = Tagger(model).tag_with_gold(ROOT / "data/reals.test.txt")
     assert sum(a == b for a, b in zip(gold, predicted, strict=True)) / len(gold) > 0.7
 

@@ -148,10 +148,3 @@ def test_single_items_with_real_values():
     gold, predicted = Tagger(model).tag_with_gold(ROOT / "data/reals.test.txt")
     right = sum(a == b for a, b in zip(gold, predicted, strict=True))
     assert right / len(gold) > 0.75  # 0.49 are of the most frequent class
-
-
-@pytest.mark.parametrize(("attributes", "expected"), [(0, 0.05), (3, 0.05), (64, 0.05), (320, 0.01)])
-def test_the_usual_rate_is_for_usual_tokens(attributes, expected):
-    tokens = [[(a, 7.0) for a in range(attributes)]] * 2
-    built = Built(Corpus([Sample([0, 1], tokens, [[], []])] * 3, 2, attributes))
-    assert Trainer(built.dataset, built.layout, options.Adf()).rate0 == pytest.approx(expected)

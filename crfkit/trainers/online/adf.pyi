@@ -1,13 +1,10 @@
 from typing import Any
 
 from crfkit.data.dataset import Dataset
-from crfkit.trainers.base import OnlineTrainer
+from crfkit.trainers.online.calibrated import CalibratedTrainer
 from crfkit.weights.layout import Layout
 
-def usual_rate(data: Dataset) -> float: ...
-
-class Adf(OnlineTrainer):
-    rate0: float
+class Adf(CalibratedTrainer):
     def __init__(self, data: Dataset, layout: Layout, options: Any, leader: Any = None, rates: Any = None, sequences: int | None = None, **unused: Any) -> None: ...
     def run_window(self) -> float: ...
     def rates(self) -> tuple[list[float], list[float], float]: ...

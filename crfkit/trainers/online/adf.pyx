@@ -2,7 +2,7 @@
 
     w_k <- w_k + rate_k * (observed - expected - l2 / |S| * w_k)
 
-All rates start at c (--rate, or see `usual_rate`). At the end of every window of q = |S|/10 samples (or --window), rate_k *= alpha - u (alpha - beta)
+All rates start at c (--rate, or what calibrated.pyx finds). At the end of every window of q = |S|/10 samples (or --window), rate_k *= alpha - u (alpha - beta)
 with u the part of the window's samples in which the feature was used: what is frequent settles early.
 
 A feature is used in a sample when its attribute occurs there, with whatever label and however often. So count and
@@ -36,6 +36,7 @@ from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
 from crfkit.loops.atomic cimport crfkit_prefetch, crfkit_spin_lock, crfkit_spin_unlock
 from crfkit.trainers.base cimport OnlineTrainer, take, vector
+from .calibrated cimport CalibratedTrainer
 
 from crfkit.errors import ImpossibleError
 
@@ -44,9 +45,6 @@ cdef enum:
     LOCKS = 1024            # rows share them
     AHEAD = 16              # rows are asked for so many attributes before they are needed
     TOGETHER = 64           # windows that are closed together at most
-
-cdef double USUAL = 0.05    # first rate
-cdef double MANY = 64       # attributes a token, from which on it is less
 
 cdef struct IdleC:      # what n windows do to a row that occurs in none of them
     double rate         # is multiplied by that
@@ -60,14 +58,7 @@ cdef struct RowC:
     int32_t count       # samples of that window in which it occurred
 
 
-def usual_rate(Dataset data):
-    """The first rate when none is given: 0.05, or less where tokens have more than 64 attributes, as documents do. Each of them moves
-    the score of its token at every step, and together they should not carry it far beyond its aim. (Their values do not
-    count here: one that is large, such as an age in years, would leave nothing for the others.)"""
-    return min(USUAL, USUAL * MANY * data.c.n_tok / max(1, data.c.u_ptr[data.c.n_tok]))
-
-
-cdef class Adf(OnlineTrainer):
+cdef class Adf(CalibratedTrainer):
     """Options: l2, rate, alpha, beta, batch_size (crfkit.options.Adf). The loss is the negative log-likelihood met on
     the way."""
     cdef BufferC row_buffer, lock_buffer, stamp_buffer, u_values, b_values
@@ -78,8 +69,7 @@ cdef class Adf(OnlineTrainer):
     cdef IdleC[TOGETHER + 1] idle
     cdef LayoutC without_tau    # the layout, but for the plain label pairs
     cdef double penalty, alpha, beta
-    cdef readonly double rate0
-    cdef int64_t q
+    cdef int64_t given_window, q    # updates after which rates fall: an option, and what is in force
     cdef int32_t window
 
     lock_free = True
@@ -93,14 +83,13 @@ cdef class Adf(OnlineTrainer):
         return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for the model
 
     def __init__(self, Dataset data, Layout layout, options, leader=None, rates=None, sequences=None, **unused):
-        """`rates`: those to start with, of each row; `sequences`: of which the data are the last ones, all of them one
-        window."""
+        """`sequences`: of which the data are the last ones, all of them one window; `rates`: those to start with, of each
+        row, where these are not all the first rate."""
         cdef int64_t k, n = <int64_t>layout.c.A + layout.c.B + 1
         self.penalty = options.l2 / self.updates_a_pass()
-        self.rate0 = leader.rate0 if leader is not None else options.rate or usual_rate(data)
         self.alpha, self.beta = options.alpha, options.beta
+        self.given_window = options.window or 0
         self.sum_idle_windows()
-        self.q = max(1, options.window // self.batch if options.window else self.updates_a_pass() // WINDOWS_A_PASS)
         self.without_tau = layout.c
         self.without_tau.has_tau = 0
         if leader is not None or self.batch > 1:
@@ -108,7 +97,8 @@ cdef class Adf(OnlineTrainer):
             self.stamps = <int32_t*>self.stamp_buffer.data
             memset(self.stamps, 0, n * sizeof(int32_t))
         if leader is not None:
-            self.rows, self.locks = (<Adf>leader).rows, (<Adf>leader).locks
+            self.rows, self.locks, self.q = (<Adf>leader).rows, (<Adf>leader).locks, (<Adf>leader).q
+            self.find_rate(options, leader)
             return
         if self.threads > 1:
             arena_reserve(self, &self.lock_buffer, LOCKS, sizeof(int32_t))
@@ -116,13 +106,27 @@ cdef class Adf(OnlineTrainer):
             memset(self.locks, 0, LOCKS * sizeof(int32_t))
         arena_reserve(self, &self.row_buffer, n, sizeof(RowC))
         self.rows = <RowC*>self.row_buffer.data
-        for k in range(n):
-            self.rows[k].rate, self.rows[k].scale = self.rate0, 1
-            self.rows[k].step = self.rows[k].window = self.rows[k].count = 0
         if sequences is not None:
-            self.penalty, self.q = options.l2 / sequences, self.updates_a_pass()
+            self.penalty = options.l2 / sequences
+        self.find_rate(options, None)
+        self.begin_trial(self.rate0, self.updates_a_pass())
+        if sequences is not None:
+            self.q = self.updates_a_pass()
+        if rates is not None:
             for k in range(n):
                 self.rows[k].rate = rates[k]
+
+    cdef int begin_trial(self, double rate, int64_t updates) except -1:
+        cdef int64_t k
+        self.q = max(1, self.given_window // self.batch if self.given_window else updates // WINDOWS_A_PASS)
+        for k in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
+            self.rows[k].rate, self.rows[k].scale = rate, 1
+            self.rows[k].step = self.rows[k].window = self.rows[k].count = 0
+        return 0
+
+    cdef double end_trial(self) noexcept:
+        self.carry_scales_out(self.w)
+        return 1
 
     def run_window(self) -> float:
         """One update for each sequence, in their order; the loss met on the way."""
@@ -347,13 +351,13 @@ cdef class Adf(OnlineTrainer):
 
     def state(self):
         cdef int64_t n = <int64_t>self.layout.c.A + self.layout.c.B + 1
-        state = OnlineTrainer.state(self)
+        state = CalibratedTrainer.state(self)
         state["rows"] = vector(self, "B", self.rows, n * sizeof(RowC))
         return state
 
     def restore(self, dict state):
         cdef int64_t r, n = <int64_t>self.layout.c.A + self.layout.c.B + 1
-        OnlineTrainer.restore(self, state)
+        CalibratedTrainer.restore(self, state)
         take(state, "rows", "B", self.rows, n * sizeof(RowC))
         for r in range(n):
             if not 0 <= self.rows[r].window <= self.steps // self.q or not 0 <= self.rows[r].step <= self.steps:
@@ -364,12 +368,16 @@ cdef class Adf(OnlineTrainer):
         cells = OnlineTrainer.weights(self)
         cdef float[::1] view = cells if len(cells) else None
         cdef weight_t* w = &view[0] if len(cells) else NULL
+        with nogil:
+            self.carry_scales_out(w)
+        return cells
+
+    cdef void carry_scales_out(self, weight_t* w) noexcept nogil:
+        """On weights that are those of the rows, which stay as they are."""
         cdef int64_t r
         cdef RowC row
         self.window = <int32_t>(self.steps // self.q)
-        with nogil:
-            for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
-                row = self.rows[r]
-                self.catch_up(&row)
-                self.multiply(r, row.scale, w)
-        return cells
+        for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
+            row = self.rows[r]
+            self.catch_up(&row)
+            self.multiply(r, row.scale, w)

@@ -6,27 +6,18 @@ thirty passes that the last sentences show in the weights. With mini-batches |S|
 updates a pass, and the gradients of a batch are added up: a batch of all data makes gradient steps on the objective.
 """
 
-from libc.stdint cimport int32_t, int64_t
-from libc.math cimport INFINITY
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
-from crfkit.rng cimport RngC, rng_below, rng_seed, rng_shuffle
 from crfkit.loops.structs cimport weight_t
 from crfkit.trainers.base cimport OnlineTrainer
-
-from crfkit.errors import TrainingError
-
-cdef enum:
-    SAMPLES = 1000          # sequences on which the first rate is chosen
-    ROUNDS = 3              # over those of them that a rate is tried on, and one in which it falls
-    ENOUGH = 1000           # tokens to judge it by
+from .calibrated cimport CalibratedTrainer
 
 cdef double SMALLEST = 1e-4     # scale; below, v would grow beyond what single precision resolves
 
 
-cdef class ScaledTrainer(OnlineTrainer):
+cdef class ScaledTrainer(CalibratedTrainer):
     """Options: l2, rate, decay, batch_size. A subclass has `step`, which calls `gain` once it has made use of the
     scores."""
 
@@ -40,7 +31,7 @@ cdef class ScaledTrainer(OnlineTrainer):
         self.scale, self.age = 1, 0
         self.penalty = options.l2 / self.updates_a_pass()
         self.decay = options.decay
-        self.rate0 = leader.rate0 if leader is not None else options.rate or self.calibrate()
+        self.find_rate(options, leader)
         self.rate = self.rate0
 
     cdef int begin_update(self) except -1 nogil:
@@ -115,102 +106,24 @@ cdef class ScaledTrainer(OnlineTrainer):
         return 0
 
     def state(self):
-        state = OnlineTrainer.state(self)
-        state.update(scale=self.scale, age=self.age, rate0=self.rate0)
+        state = CalibratedTrainer.state(self)
+        state.update(scale=self.scale, age=self.age)
         return state
 
     def restore(self, dict state):
-        OnlineTrainer.restore(self, state)
-        self.scale, self.age, self.rate0 = state["scale"], state["age"], state["rate0"]
+        CalibratedTrainer.restore(self, state)
+        self.scale, self.age = state["scale"], state["age"]
 
-    cdef double calibrate(self) except -1:
-        """The rate with the lowest loss, among powers of two, on sequences of a sample that it was not tried on: on those it
-        was tried on, a rate that learns them by heart has the lowest. Still, that decides where nothing can be foreseen: a
-        single sequence, labels without a pattern, or sequences that the weights to start from know already."""
-        cdef object start = OnlineTrainer.weights(self)
-        cdef double rate = self.search(start, True) or self.search(start, False) or 1e-3
-        self.start_from(start)
-        return rate
+    # ------------------------------------------------------------------------------------------ the first rate
 
-    cdef double search(self, start, bint foreseen) except -1:
-        """A new start is made for each candidate. As in Bottou's sgd, the search goes up from 1/8 while it helps, then
-        down. 0: nothing helps."""
-        cdef:
-            double best = 0, best_loss = self.sample_loss(start, 0, foreseen), rate = 0.125, loss
-            bint up = True
-        while 1e-8 < rate <= 64:
-            try:
-                loss = self.sample_loss(start, rate, foreseen)
-            except TrainingError:
-                loss = INFINITY         # weights without bounds
-            if loss < best_loss:
-                best, best_loss = rate, loss
-            elif up and best <= 0.125:
-                up, rate = False, 0.125         # less may be better still
-            elif best > 0:
-                break
-            rate = rate * 2 if up else rate / 2
-        return best
-
-    cdef int start_from(self, start) except -1:
-        """The weights as they were, an array."""
-        cdef const float[::1] cells = start
-        if cells.shape[0]:
-            memcpy(self.w, &cells[0], cells.shape[0] * sizeof(float))
-        self.scale, self.age, self.steps, self.pairs_known = 1, 0, 0, False
+    cdef int begin_trial(self, double rate, int64_t updates) except -1:
+        self.rate0 = self.rate = rate
+        self.scale, self.age = 1, 0
         return 0
 
-    cdef double sample_loss(self, start, double rate, bint foreseen) except? -1:
-        """The mean loss after learning from a sample at this rate. Foreseen: that of one quarter after some rounds over the
-        others and one in which the rate falls to zero, as that of a run does: noise that a high rate leaves in the weights
-        goes away again, and should not count against it. Where a quarter has few tokens, others take their turn. Not
-        foreseen: that of the sample itself after one round."""
-        cdef:
-            int64_t n = min(self.data.c.n_seq, SAMPLES), quarter, first, last, k, judged = 0, tokens = 0
-            int32_t[2 * SAMPLES] sample
-            double loss = 0
-        self.draw(sample, n)
-        if not foreseen:
-            self.start_from(start)
-            self.round_over(sample, n, rate, False)
-            self.settle()
-            return self.nll(self.w, self.scale, sample, n) / n
-        for quarter in range(4):
-            first, last = n * quarter // 4, n * (quarter + 1) // 4
-            self.start_from(start)
-            for k in range(ROUNDS):
-                self.round_over(sample + last, n - last + first, rate, False)
-            self.round_over(sample + last, n - last + first, rate, True)
-            self.settle()
-            loss += self.nll(self.w, self.scale, sample + first, last - first)
-            judged += last - first
-            for k in range(first, last):
-                tokens += self.data.c.seq_ptr[sample[k] + 1] - self.data.c.seq_ptr[sample[k]]
-            if tokens >= ENOUGH:
-                break
-        return loss / judged
+    cdef void fall_to(self, double rate) noexcept:
+        self.rate0 = self.rate = rate
 
-    cdef void draw(self, int32_t* sample, int64_t n) noexcept:
-        """n sequences from all parts of the data, twice: what follows some of them is all the others. By chance, as every
-        second one of documents whose classes take turns would show but one class; the same chance each time."""
-        cdef:
-            RngC rng
-            int64_t k, first, total = self.data.c.n_seq
-        rng_seed(&rng, 0)
-        for k in range(n):
-            first = total * k // n
-            sample[k] = <int32_t>(first + rng_below(&rng, total * (k + 1) // n - first))
-        rng_shuffle(&rng, sample, n)
-        memcpy(sample + n, sample, n * sizeof(int32_t))
-
-    cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1:
-        """One round over some sequences, at this rate all along or from there down. The decay of passes plays no role here."""
-        cdef:
-            int64_t k = 0, size
-            double own = 0
-        while k < n and rate > 0:
-            size = min(self.batch, n - k)
-            self.rate0 = self.rate = rate * (n - k) / n if falling else rate
-            self.update(which + k, size, &own)
-            k += size
-        return 0
+    cdef double end_trial(self) noexcept:
+        self.settle()
+        return self.scale

@@ -110,8 +110,8 @@ cdef class Sgd(ScaledTrainer):
             for k in range(self.layout.c.n_cells):
                 self.received[k] *= scale
 
-    cdef int start_from(self, start) except -1:
-        ScaledTrainer.start_from(self, start)
+    cdef int begin_trial(self, double rate, int64_t updates) except -1:
+        ScaledTrainer.begin_trial(self, rate, updates)
         self.due = 0
         if self.l1 > 0:
             memset(self.received, 0, self.layout.c.n_cells * sizeof(double))

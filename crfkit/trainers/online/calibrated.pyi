@@ -1,0 +1,4 @@
+from crfkit.trainers.base import OnlineTrainer
+
+class CalibratedTrainer(OnlineTrainer):
+    rate0: float

@@ -1,0 +1,95 @@
+"""The first rate where none is given: that which slow twins say is good, for each trainer that looks for one."""
+
+import random
+
+import pytest
+from trainers.samples import ROOT, read
+from trainers.twins import Built, Corpus, Sample, likelihood
+from trainers.twins_online import Adf, Sgd
+
+import crfkit
+from crfkit import options
+from crfkit.tagging import Tagger
+from crfkit.trainers.online import adf, sgd
+
+TRAINERS = {
+    "sgd": (lambda data, layout, own: sgd.Sgd(data, layout, options.Sgd(**own)), lambda *of: Sgd(*of)),
+    "adf": (lambda data, layout, own: adf.Adf(data, layout, options.Adf(**own)), lambda *of: Adf(*of, 0.995, 0.6)),
+}
+each_trainer = pytest.mark.parametrize("name", TRAINERS)
+
+
+def chosen_rate(name, samples, n_attributes):
+    corpus = Corpus(samples, 2, n_attributes, u_all=set(range(n_attributes)), tau_all=True)
+    built = Built(corpus)
+    trainer = TRAINERS[name][0](built.dataset, built.layout, {})
+    assert not any(trainer.weights())
+    return corpus, trainer.rate0
+
+
+def loss_after(name, corpus, rate, samples, passes=1):
+    """Of the twin on these samples, once it has learned from the corpus."""
+    twin = TRAINERS[name][1](corpus, dict.fromkeys(corpus.features(), 0.0), 1.0, rate)
+    for _ in range(passes):
+        twin.run_pass(range(len(corpus.samples)))
+    return sum(likelihood(twin.weights, s, corpus.n_labels)[0] for s in samples)
+
+
+@each_trainer
+@pytest.mark.parametrize("scale", [0.1, 1.0, 20.0, 1000.0])
+def test_without_others_the_sequence_itself_decides(name, scale):
+    """Better than twice and half of it, whatever the magnitude of the values, also where the usual rates overflow."""
+    values = [(0, 1, 0), (1, 2, 1), (0, 3, 1), (1, 1, 0), (0, 1, 1)]
+    items = [item for _, v, _ in values for item in ([(0, v * scale)], [(1, scale)])]
+    sample = Sample([label for i, _, j in values for label in (i, j)], items, [[] for _ in items])
+    corpus, rate = chosen_rate(name, [sample], 2)
+    chosen = loss_after(name, corpus, rate, [sample])
+    assert chosen < loss_after(name, corpus, 0, [sample])
+    assert chosen <= min(loss_after(name, corpus, rate * factor, [sample]) for factor in (0.5, 2)) + 1e-6
+
+
+def test_nothing_is_learned_by_heart():
+    """Two attributes tell of the label, three times out of four; with twenty of a hundred others any sequence is known again."""
+    chance = random.Random(0)
+
+    def sample(s):
+        label = s % 2 if chance.random() < 0.75 else 1 - s % 2
+        return Sample([label], [[(s % 2, 1.0), *((a, 1.0) for a in chance.sample(range(2, 102), 20))]], [[]])
+
+    corpus, rate = chosen_rate("sgd", [sample(s) for s in range(100)], 102)
+    new = [sample(s) for s in range(300)]
+    known, foreseen = ({factor: loss_after("sgd", corpus, rate * factor, side, 4) for factor in (1 / 8, 1, 8)} for side in (corpus.samples, new))
+    assert known[8] < known[1]
+    assert foreseen[1] < min(foreseen[8], foreseen[1 / 8])
+
+
+@pytest.mark.parametrize("batch", [1, 8])
+@each_trainer
+def test_it_is_not_too_careful(name, batch):
+    """Attributes that occur everywhere make for much noise at first. It goes away as the rate falls, so it is no reason for a rate
+    that does not get anywhere in thirty passes."""
+    corpus = read("segmentation", sentences=200)
+    optimum = corpus.optimum(l2=1.0)
+    start = corpus.objective(1.0).at(corpus.zeros())[0]
+    trainer = TRAINERS[name][0](corpus.dataset, corpus.layout, {"l2": 1.0, "batch_size": batch})
+    for _ in range(30):
+        trainer.run_pass()
+    assert corpus.objective(1.0).at(corpus.doubles(trainer.weights()))[0] < optimum + {"sgd": 0.02, "adf": 0.12}[name] * (start - optimum)
+
+
+@pytest.mark.parametrize(("algorithm", "documents"), [("sgd", 40), ("sapo", 40), *((name, n) for name in ("sgd", "adf", "sapo") for n in (80, 200))])
+def test_few_documents_with_values_of_different_magnitudes(algorithm, documents, tmp_path):
+    """At rates that are good in the end losses go up and down at first."""
+    text = (ROOT / "data/reals.train.txt").read_text().split("\n\n")
+    train = tmp_path / "train"
+    train.write_text("\n\n".join(text[:documents]) + "\n\n")
+    model = crfkit.learn(train, format="crfsuite", algorithm=algorithm)
+    gold, predicted = Tagger(model).tag_with_gold(ROOT / "data/reals.test.txt")
+    assert sum(map(list.__eq__, gold, predicted)) > 0.75 * len(gold)
+
+
+@each_trainer
+def test_it_is_chosen_on_all_classes_where_they_take_turns(name):
+    """Every second document would show but one, and that is learned the better the higher the rate."""
+    samples = [Sample([s % 2], [[(s % 2 if s * 619 % 1000 < 700 else 1 - s % 2, 3.0), (2 + s % 7, 1.0)]], [[]]) for s in range(2000)]
+    assert chosen_rate(name, samples, 9)[1] < 0.25
