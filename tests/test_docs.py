@@ -65,11 +65,12 @@ def workshop(tmp_path, monkeypatch):
     """A folder with the shipped corpora and templates, and a `crfkit` on the path that is the one under test."""
     for folder in ("data", "templates"):
         shutil.copytree(ROOT / folder, tmp_path / "work" / folder)
-    program = tmp_path / "bin" / "crfkit"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m crfkit "$@"\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, module, function in re.findall(r'^(crfkit[\w-]*) = "([\w.]+):(\w+)"$', text_of("pyproject.toml"), re.M):
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "import {module} as it; it.{function}()" "$@"\n')
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path / "work"
 

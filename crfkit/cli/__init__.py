@@ -1,4 +1,4 @@
-"""The command line: `crfkit learn | tag | eval | dump | convert`.
+"""The command line: `crfkit learn | tag | eval | dump | convert | compat`.
 
 A command lives in its own module and is imported only when it is called, so that `crfkit eval` does not
 wait for the trainers. The one-line helps stand here for the same reason.
@@ -22,6 +22,7 @@ COMMANDS = {
     "eval": "Score predicted labels against gold labels.",
     "dump": "Show a model as text.",
     "convert": "Make one kind of model of another.",
+    "compat": "Print aliases: the commands of CRF++, CRFsuite and Wapiti.",
 }
 
 
