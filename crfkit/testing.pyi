@@ -1,9 +1,10 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from typing_extensions import Buffer
 
 from crfkit.decode.nbest import NBest
 from crfkit.lattice.lattice import Lattice
+from crfkit.text.rows import Rows
 from crfkit.trainers.batch.edges import Edges
 
 Scores = Sequence[Sequence[float]]
@@ -28,3 +29,5 @@ class OpenLattice(Lattice):
 class OpenSearch(NBest):
     def nbest(self, lattice: OpenLattice, n: int, ratio: float = 0.0) -> list[tuple[float, list[int]]]: ...
     def beam(self, lattice: OpenLattice, n: int, width: int = 50, ratio: float = 0.0) -> list[tuple[float, list[int]]]: ...
+
+def tagged(rows: Rows, labels: Iterable[bytes], separator: bytes | None = None) -> bytes: ...

@@ -1,7 +1,7 @@
 """Doors for tests: parts that no program drives from Python. Nothing else imports this."""
 
 from libc.math cimport INFINITY, isnan
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uintptr_t
 from libc.string cimport memset
 
 from crfkit.decode.nbest cimport NBest, search_beam, search_nbest
@@ -12,7 +12,12 @@ from crfkit.lattice.lattice cimport (
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, LatticeC, PairC
 from crfkit.memory cimport BufferC, arena_reserve
+from crfkit.text.output cimport Output
+from crfkit.text.rows cimport Rows
+from crfkit.text.writing cimport write_tagged
 from crfkit.trainers.batch.edges cimport Edges
+
+from array import array
 
 from crfkit.errors import ImpossibleError
 
@@ -281,3 +286,22 @@ cdef class OpenSearch(NBest):
         with nogil:
             search_beam(self, &lattice.c, n, width, ratio, 1.0)
         return self.results()
+
+
+def tagged(Rows rows not None, labels, separator=None) -> bytes:
+    """The rows' text with the label (bytes) of each token at the end of its line, after the separator (bytes; the line's own if
+    None)."""
+    cdef Output out = Output()
+    given = list(labels)
+    names = list(dict.fromkeys(given))      # keeps the bytes that the pointers point into
+    ids = {own: k for k, own in enumerate(names)}
+    cdef bytes between = separator or b""
+    cdef const char* text = between
+    if len(given) != rows.c.n_tok or len(names) > 65536:
+        raise ValueError(f"{len(given)} labels, {len(names)} of them different, for {rows.c.n_tok} tokens")
+    cdef uint16_t[::1] label = array("H", [ids[own] for own in given] or [0])
+    cdef uintptr_t[::1] name = array("L", [<uintptr_t><const char*><bytes>own for own in names] or [0])
+    cdef int32_t[::1] name_len = array("i", [len(own) for own in names] or [0])
+    write_tagged(&rows.c, 0, rows.c.n_seq, &label[0], <const char**>&name[0], &name_len[0],
+                 text if separator is not None else <const char*>NULL, <int32_t>len(between), &out.c)
+    return out.getvalue()

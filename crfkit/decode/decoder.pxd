@@ -8,7 +8,7 @@ from crfkit.features.tables cimport Features
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.weights.layout cimport Layout
 from .lookahead cimport LookaheadSearch
-from crfkit.memory cimport BufferC
+from crfkit.memory cimport Arena, BufferC
 from .nbest cimport NBest
 from crfkit.features.strings cimport StringTable
 from crfkit.loops.structs cimport weight_t
@@ -20,7 +20,7 @@ cdef struct HowC:
     bint partial                # the labels in the rows say which are possible
 
 
-cdef class Decoder:
+cdef class Decoder(Arena):
     cdef readonly Features index
     cdef object columns                 # where those of the index stand in the rows; None: as in training
     cdef readonly Layout layout
@@ -44,7 +44,7 @@ cdef class Decoder:
     cdef int32_t* name_len              # [L]
 
 
-cdef class Scratch:
+cdef class Scratch(Arena):
     cdef readonly Decoder decoder
     cdef Extractor extractor
     cdef Lattice lattice

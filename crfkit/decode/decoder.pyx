@@ -16,7 +16,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport Lattice, lattice_allow, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_fits
 from .lookahead cimport LookaheadSearch
-from crfkit.memory cimport buffer_free, buffer_reserve
+from crfkit.memory cimport arena_reserve
 from .nbest cimport NBest, search_nbest
 from crfkit.features.strings cimport StringTable, StringTableC, string_hash, strings_find
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
@@ -54,13 +54,13 @@ cdef class Decoder:
         if weights.shape[0]:
             self.w = &weights[0]
             if <uintptr_t>self.w % ALIGNMENT:  # from a file they never are
-                buffer_reserve(&self.copy, weights.shape[0], sizeof(weight_t))
+                arena_reserve(self, &self.copy, weights.shape[0], sizeof(weight_t))
                 memcpy(self.copy.data, self.w, weights.shape[0] * sizeof(weight_t))
                 self.w = <const weight_t*>self.copy.data
         self.encoded = [label.encode() for label in self.labels]
         self.label_table = StringTable()
-        buffer_reserve(&self.names, L, sizeof(char*))
-        buffer_reserve(&self.name_lens, L, sizeof(int32_t))
+        arena_reserve(self, &self.names, L, sizeof(char*))
+        arena_reserve(self, &self.name_lens, L, sizeof(int32_t))
         self.name, self.name_len = <const char**>self.names.data, <int32_t*>self.name_lens.data
         for j in range(L):
             self.name[j], self.name_len[j] = <bytes>self.encoded[j], len(self.encoded[j])
@@ -78,11 +78,6 @@ cdef class Decoder:
             self.may_end = <const uint8_t*><const char*>self.ends
             self.constrained, self.constraints = True, constraints
         self.index, self.columns = index, columns
-
-    def __dealloc__(self):
-        buffer_free(&self.names)
-        buffer_free(&self.name_lens)
-        buffer_free(&self.copy)
 
     def with_columns(self, columns):
         """The same decoder for data with the columns of the index in these places."""
@@ -127,13 +122,9 @@ cdef class Scratch:
         if decoder.depth >= 0:
             self.history = LookaheadSearch(decoder.layout, self.lattice, decoder.depth, decoder.index.shared())
             self.history.w = decoder.w
-        buffer_reserve(&self.flags, decoder.layout.c.L, 1)
+        arena_reserve(self, &self.flags, decoder.layout.c.L, 1)
         self.lattice.list_pairs(recursions_of(decoder.recursions))
         self.decoder = decoder
-
-    def __dealloc__(self):
-        buffer_free(&self.labels)
-        buffer_free(&self.flags)
 
     cdef int score(self, Rows rows, int64_t s) except -1 nogil:
         """Node and edge scores of sentence s. With history: those of nodes; labels stand in the order in which they
@@ -318,7 +309,7 @@ cdef class Scratch:
 
     cdef uint16_t* room(self, int64_t n) except NULL nogil:
         """Room for the labels of n tokens."""
-        buffer_reserve(&self.labels, n + 1, sizeof(uint16_t))
+        arena_reserve(self, &self.labels, n + 1, sizeof(uint16_t))
         return <uint16_t*>self.labels.data
 
     cdef list as_text(self, const uint16_t* labels, int64_t n):

@@ -9,9 +9,9 @@ length, and so have the arrays of a search: 36 KB of stack.
 
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+from crfkit.memory cimport arena_reserve
 from .transforms cimport text_char
 
 from .regex_syntax import MAX_PROGRAM as LONGEST
@@ -135,11 +135,11 @@ cdef class Regex:
         program, sets = compile_pattern(pattern)
         self.pattern = pattern
         self.size = len(program)
-        self.program = <InstructionC*> malloc(len(program) * sizeof(InstructionC))
-        self.sets = <SetC*> malloc((len(sets) + 1) * sizeof(SetC))
-        self.ranges = <RangeC*> malloc((sum([len(ranges) for _, ranges, _ in sets]) + 1) * sizeof(RangeC))
-        if self.program == NULL or self.sets == NULL or self.ranges == NULL:
-            raise MemoryError
+        arena_reserve(self, &self.owned[0], len(program), sizeof(InstructionC))
+        arena_reserve(self, &self.owned[1], len(sets), sizeof(SetC))
+        arena_reserve(self, &self.owned[2], sum([len(ranges) for _, ranges, _ in sets]), sizeof(RangeC))
+        self.program, self.sets = <InstructionC*> self.owned[0].data, <SetC*> self.owned[1].data
+        self.ranges = <RangeC*> self.owned[2].data
         for i, (operation, x, y) in enumerate(program):
             self.program[i] = InstructionC(OPERATIONS[operation], x, y)
         for i, (kinds, ranges, negated) in enumerate(sets):
@@ -157,11 +157,6 @@ cdef class Regex:
             for c in range(128):
                 if in_set(s, self.ranges, c):
                     s.ascii[c >> 6] |= <uint64_t> 1 << (c & 63)
-
-    def __dealloc__(self):
-        free(self.program)
-        free(self.sets)
-        free(self.ranges)
 
     cdef int search(self, const char* s, int64_t n, int64_t* start, int64_t* end) noexcept nogil:
         cdef MachineC machine

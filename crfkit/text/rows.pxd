@@ -3,6 +3,8 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memchr
 
+from crfkit.memory cimport Arena, BufferC
+
 
 # How a line is read.
 cdef enum:
@@ -74,8 +76,9 @@ cdef struct FaultC:
     int64_t found, expected
 
 
-cdef class Rows:
+cdef class Rows(Arena):
     cdef RowsC c
+    cdef BufferC[13] owned              # the memory of its arrays
     cdef FaultC fault
     cdef object block                   # keeps the text alive
     cdef object exact                   # list of the values from Python in double precision, where they are wanted, or None
@@ -95,6 +98,7 @@ cdef class Rows:
     cdef int add_name(self, int64_t start, int64_t stop, bint escaped, int64_t* at, int32_t* n) except -1 nogil
     cdef int end_paragraph(self) except -1 nogil
     cdef int end_sequence(self) except -1 nogil
+    cdef int room(self, int place, void** array, int64_t n, int64_t size) except -1 nogil
     cdef int grow_tokens(self) except -1 nogil
     cdef int grow_sequences(self) except -1 nogil
     cdef int grow_attributes(self) except -1 nogil

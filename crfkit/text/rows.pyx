@@ -14,9 +14,9 @@ only where a Python caller waits for it.
 """
 
 from libc.stdint cimport INT32_MAX
-from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp, memcpy
 
+from crfkit.memory cimport arena_reserve
 from .scanning cimport blank_line, find, is_digit, last_blank_line, parse_number, utf8_fault
 
 cdef extern from "Python.h":
@@ -93,14 +93,6 @@ cdef int conllu_id(const char* s, int64_t n) noexcept nogil:
         i += 1
 
 
-cdef int grow(void** array, int64_t n, size_t size) except -1 nogil:
-    cdef void* moved = realloc(array[0], <size_t> n * size)
-    if moved == NULL:
-        raise MemoryError
-    array[0] = moved
-    return 0
-
-
 def last_cut(const unsigned char[::1] text, int64_t start):
     """Offset after the last blank line of a text, or 0. Only lines from the one at start on are looked at."""
     if not 0 <= start < text.shape[0]:
@@ -137,21 +129,6 @@ cdef class Rows:
         self.label = LABEL_NONE if label is None else label
         self.reset()
 
-    def __dealloc__(self):
-        free(self.c.line_start)
-        free(self.c.line_end)
-        free(self.c.cell_start)
-        free(self.c.cell_len)
-        free(self.c.seq_ptr)
-        free(self.c.seq_start)
-        free(self.c.seq_end)
-        free(self.c.attr_ptr)
-        free(self.c.attr_start)
-        free(self.c.attr_len)
-        free(self.c.attr_value)
-        free(self.c.seq_weight)
-        free(self.c.arena)
-
     cdef int reset(self) except -1 nogil:
         """Forget the block before."""
         if self.cap_tok == 0:
@@ -169,27 +146,33 @@ cdef class Rows:
         self.weighted = self.marked[0] = self.marked[1] = False
         return 0
 
+    cdef int room(self, int place, void** array, int64_t n, int64_t size) except -1 nogil:
+        """Room for n items of an array, whose memory is the buffer in this place."""
+        arena_reserve(self, &self.owned[place], n, size)
+        array[0] = self.owned[place].data
+        return 0
+
     cdef int grow_tokens(self) except -1 nogil:
         """Room for more tokens, each of n_cols cells."""
         cdef int64_t n = max(self.cap_tok, <int64_t> 16)
         if self.c.n_tok >= self.cap_tok:
             n = 2 * n
-            grow(<void**> &self.c.line_start, n, sizeof(int64_t))
-            grow(<void**> &self.c.line_end, n, sizeof(int64_t))
-            grow(<void**> &self.c.attr_ptr, n + 1, sizeof(int64_t))
+            self.room(0, <void**> &self.c.line_start, n, sizeof(int64_t))
+            self.room(1, <void**> &self.c.line_end, n, sizeof(int64_t))
+            self.room(2, <void**> &self.c.attr_ptr, n + 1, sizeof(int64_t))
         if n * self.c.n_cols > self.cap_cell:
-            grow(<void**> &self.c.cell_start, n * self.c.n_cols, sizeof(int64_t))
-            grow(<void**> &self.c.cell_len, n * self.c.n_cols, sizeof(int32_t))
+            self.room(3, <void**> &self.c.cell_start, n * self.c.n_cols, sizeof(int64_t))
+            self.room(4, <void**> &self.c.cell_len, n * self.c.n_cols, sizeof(int32_t))
             self.cap_cell = n * self.c.n_cols
         self.cap_tok = n
         return 0
 
     cdef int grow_sequences(self) except -1 nogil:
         cdef int64_t n = max(2 * self.cap_seq, <int64_t> 8)
-        grow(<void**> &self.c.seq_ptr, n + 1, sizeof(int64_t))
-        grow(<void**> &self.c.seq_start, n, sizeof(int64_t))
-        grow(<void**> &self.c.seq_end, n, sizeof(int64_t))
-        grow(<void**> &self.c.seq_weight, n, sizeof(float))
+        self.room(5, <void**> &self.c.seq_ptr, n + 1, sizeof(int64_t))
+        self.room(6, <void**> &self.c.seq_start, n, sizeof(int64_t))
+        self.room(7, <void**> &self.c.seq_end, n, sizeof(int64_t))
+        self.room(8, <void**> &self.c.seq_weight, n, sizeof(float))
         self.cap_seq = n
         return 0
 
@@ -340,9 +323,9 @@ cdef class Rows:
 
     cdef int grow_attributes(self) except -1 nogil:
         cdef int64_t n = max(2 * self.cap_attr, <int64_t> 128)
-        grow(<void**> &self.c.attr_start, n, sizeof(int64_t))
-        grow(<void**> &self.c.attr_len, n, sizeof(int32_t))
-        grow(<void**> &self.c.attr_value, n, sizeof(float))
+        self.room(9, <void**> &self.c.attr_start, n, sizeof(int64_t))
+        self.room(10, <void**> &self.c.attr_len, n, sizeof(int32_t))
+        self.room(11, <void**> &self.c.attr_value, n, sizeof(float))
         self.cap_attr = n
         return 0
 
@@ -368,7 +351,7 @@ cdef class Rows:
     cdef int grow_arena(self, int64_t extra) except -1 nogil:
         cdef int64_t n = max(2 * self.cap_arena, self.n_arena + extra)
         if self.cap_arena - self.n_arena < extra:
-            grow(<void**> &self.c.arena, n, 1)
+            self.room(12, <void**> &self.c.arena, n, 1)
             self.cap_arena = n
         return 0
 

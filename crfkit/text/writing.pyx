@@ -1,10 +1,8 @@
 """Rows written back with labels: every line byte for byte, tokens or not, and one empty line after each
 sequence. Line ends stay as they came."""
 
-from libc.stdlib cimport calloc, free
-
-from .rows cimport FORM_CRFSUITE, Rows, rows_cell, rows_separator
-from .output cimport Output, out_bytes, out_char
+from .rows cimport FORM_CRFSUITE, rows_cell, rows_separator
+from .output cimport out_bytes, out_char
 from .scanning cimport blank_line
 
 
@@ -95,37 +93,3 @@ cdef int write_cells(const RowsC* rows, const uint16_t* labels, const char** nam
             out_char(out, b"\n")
         out_char(out, b"\n")
     return 0
-
-
-def tagged(Rows rows not None, labels, separator=None):
-    """The rows' text with the label (bytes) of each token at the end of its line, after the separator (bytes;
-    the line's own if None)."""
-    cdef Output out = Output()
-    cdef list given = list(labels)
-    cdef list names = list(dict.fromkeys(given))       # keeps the bytes that the pointers point into
-    cdef dict ids = dict(zip(names, range(len(names))))
-    cdef bytes between = separator or b""
-    cdef const char* text = between
-    cdef int64_t k, n = rows.c.n_tok
-    cdef uint16_t* label = NULL
-    cdef const char** name = NULL
-    cdef int32_t* name_len = NULL
-    if len(given) != n or len(names) > 65536:
-        raise ValueError(f"{len(given)} labels, {len(names)} of them different, for {n} tokens")
-    try:
-        label = <uint16_t*> calloc(n + 1, sizeof(uint16_t))
-        name = <const char**> calloc(n + 1, sizeof(char*))
-        name_len = <int32_t*> calloc(n + 1, sizeof(int32_t))
-        if label == NULL or name == NULL or name_len == NULL:
-            raise MemoryError
-        for k in range(len(names)):
-            name[k], name_len[k] = names[k], len(names[k])
-        for k in range(n):
-            label[k] = ids[given[k]]
-        write_tagged(&rows.c, 0, rows.c.n_seq, label, name, name_len,
-                     text if separator is not None else <const char*> NULL, <int32_t> len(between), &out.c)
-    finally:
-        free(label)
-        free(name)
-        free(name_len)
-    return out.getvalue()

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crfkit.errors import DataError, FileError
+from crfkit.testing import tagged
 from crfkit.text.reading import CONLLU, Source
 from crfkit.text.rows import Rows
-from crfkit.text.writing import tagged
 
 TEXT = b"The DT B\ncat NN I\n\nsat VBD O\n\n\r\n \t\nCaf\xc3\xa9 NN B\r\n\r\nend . O\n"
 SENTENCES = [[[b"The", b"DT", b"B"], [b"cat", b"NN", b"I"]], [[b"sat", b"VBD", b"O"]],
