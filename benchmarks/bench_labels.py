@@ -21,6 +21,7 @@ import common
 from crfkit import options
 from crfkit.learning import training as learning
 from crfkit.learning.corpus import Corpus, read_corpus
+from crfkit.learning.reader import Reader
 from crfkit.model import build
 from crfkit.options import Run
 from crfkit.template.parsing import Template
@@ -99,7 +100,7 @@ def tasks(folder: Path, sentences: int | None) -> list[Task]:
 
 def numbered(path: Path, features: str = "all") -> Corpus:
     """A corpus with all features, or those observed."""
-    return read_corpus([path], Template.parse(RULES), Run(features=features))
+    return read_corpus(Reader([path], Template.parse(RULES), Run(features=features)))
 
 
 def trained(numbers: Corpus, name: str, initial: Any = None) -> Any:

@@ -23,6 +23,7 @@ import peers
 from crfkit import options
 from crfkit.learning import training as learning
 from crfkit.learning.corpus import read_corpus
+from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.template.parsing import Template
 
@@ -43,7 +44,7 @@ PEERS = {"lbfgs, 1 thread": "CRFsuite lbfgs", "lbfgs, 2 threads": "CRFsuite lbfg
 
 def read(corpus: common.Corpus, features: str = "observed") -> Any:
     """The training data as numbers."""
-    return read_corpus([corpus.train], Template.load(str(common.TEMPLATE)), Run(features=features))
+    return read_corpus(Reader([corpus.train], Template.load(str(common.TEMPLATE)), Run(features=features)))
 
 
 def own_passes(algorithm: str, numbers: Any, threads: int = 1, **chosen: Any) -> Passes:

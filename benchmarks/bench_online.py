@@ -22,6 +22,7 @@ import common
 from crfkit import options
 from crfkit.learning import training as learning
 from crfkit.learning.corpus import read_corpus
+from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.template.parsing import Template
 
@@ -53,7 +54,7 @@ def main() -> None:
     train, template = default_corpus()
     train, template = given.train or train, given.template or template
     text = template.read_text(encoding="utf-8") + (RICH if given.rich else "")
-    corpus = read_corpus(common.rows_of(train)[: given.sentences], Template.parse(text), Run())
+    corpus = read_corpus(Reader(common.rows_of(train)[: given.sentences], Template.parse(text), Run()))
     print(f"\nPasses of the online trainers\n{common.machine()}")
     print(f"corpus: {train}, {template.name}{' and rich edges' * given.rich}")
     print(", ".join(f"{corpus.summary[name]:,} {name}" for name in ("sequences", "tokens", "labels", "weights")))

@@ -17,6 +17,7 @@ import common
 import peers
 
 from crfkit.learning.corpus import read_corpus
+from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.template.parsing import Template
 from crfkit.text.reading import Source
@@ -47,7 +48,7 @@ def stage(name: str, path: str) -> None:
         for block in Source([path]):
             rows.parse(block)
     elif name != "nothing":
-        read_corpus([path], Template.load(str(common.TEMPLATE)), Run(features=name))
+        read_corpus(Reader([path], Template.load(str(common.TEMPLATE)), Run(features=name)))
     print(perf_counter() - start)
 
 

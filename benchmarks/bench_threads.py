@@ -17,6 +17,7 @@ import common
 from crfkit import options
 from crfkit.learning import training as learning
 from crfkit.learning.corpus import read_corpus
+from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.template.parsing import Template
 from crfkit.trainers.batch.objective import Objective
@@ -35,7 +36,7 @@ def trained(corpus: Any, objective: Objective, name: str, threads: int) -> tuple
 
 def main() -> None:
     with common.arguments(f"Threads without locks: {PASSES} passes", rounds=5) as (data, rounds, _):
-        corpus = read_corpus(common.rows_of(data.train), Template.load(str(common.TEMPLATE)), Run())
+        corpus = read_corpus(Reader(common.rows_of(data.train), Template.load(str(common.TEMPLATE)), Run()))
         objective = Objective(corpus.dataset, corpus.layout, CHOSEN["l2"], 1)
         rows = []
         for name in ("sgd", "adf", "sapo"):

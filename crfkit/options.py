@@ -416,7 +416,7 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
         raise OptionError("sgd with --l1 needs --threads 1")
 
 
-def check_stream(options: Any, run: Run) -> None:
+def check_stream(options: Any, run: Run, template: Any) -> None:
     """OptionError for what needs all data at once, where they are trained on as they come."""
     held = "a stream that is read once (adf, --passes 1) is not held in memory: give a file instead of it, or leave out"
     for name, used in (
@@ -433,3 +433,6 @@ def check_stream(options: Any, run: Run) -> None:
     ):
         if used:
             raise OptionError(f"{held} {name}")
+    for line in template.lines if template is not None else ():
+        if line.rule == "all" or line.min_freq is not None:
+            raise OptionError("@all and @minfreq in a template need all data at once: a stream that is read once has none")

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError
-from crfkit.template.parsing import Template
 
-from .progress import Progress
 from .reader import Reader
 
 if TYPE_CHECKING:
     from crfkit.features.names import Names
     from crfkit.model import Model
-    from crfkit.options import Run
 
 
 @dataclass
@@ -77,15 +74,12 @@ class Corpus:
         return weights
 
 
-def read_corpus(
-    train: Any, template: Template | None, run: Run, progress: Progress | None = None, direction: str | None = None
-) -> Corpus:
+def read_corpus(reader: Reader) -> Corpus:
     """Read all training data, decide which features exist, and number their attributes as the weights lie."""
     from crfkit.features.builder import RULES
     from crfkit.weights.layout import Layout
 
-    started = time.perf_counter()
-    reader = Reader(train, template, run, progress, direction)
+    started, run = time.perf_counter(), reader.run
     for rows in reader.blocks():
         reader.builder.add(rows)
     builder, dataset, usual = reader.builder, reader.finish(), RULES[run.features]

@@ -22,8 +22,9 @@ class Reader:
     behind the token are the ones given before."""
 
     def __init__(self, train: Any, template: Template | None, run: Run, progress: Progress | None = None, direction: str | None = None):
-        self.train, self.template, self.run, self.backward = train, template, run, direction == "backward"
-        self.progress = progress or Progress.silent()
+        self.train, self.run, self.progress = train, run, progress or Progress.silent()
+        self.template = template
+        self.backward = direction == "backward"
         self.columns: Any = None
         self.builder: Any = None
         self.tokens = 0

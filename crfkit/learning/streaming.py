@@ -23,8 +23,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from crfkit.errors import DataError, FileError, OptionError
-from crfkit.template.parsing import Template
+from crfkit.errors import DataError, FileError
 
 from .corpus import Corpus
 from .divergence import Divergence, value_warning
@@ -32,9 +31,8 @@ from .log import PassLog
 from .reader import Reader
 
 if TYPE_CHECKING:
-    from crfkit.options import Run
 
-    from .progress import Progress, StopRequest
+    from .progress import StopRequest
 
 WINDOW = 1000
 
@@ -108,21 +106,12 @@ class Stream:
         return Corpus.of(self.reader, dataset, layout, self.growing.sequences), weights
 
 
-def _check_rules(template: Template | None) -> None:
-    """OptionError for lines of the template that need all data at once."""
-    for line in template.lines if template is not None else ():
-        if line.rule == "all" or line.min_freq is not None:
-            raise OptionError("@all and @minfreq in a template need all data at once: a stream that is read once has none")
-
-
-def train_stream(
-    train: Any, template: Template | None, options: Any, run: Run, progress: Progress, stop: StopRequest
-) -> tuple[Corpus, Any]:
+def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpus, Any]:
     """One pass; the corpus without its data, and the weights."""
     from crfkit.trainers.base import summarise
 
-    _check_rules(template)
-    stream, started = Stream(options, Reader(train, template, run, progress)), time.perf_counter()
+    run, progress = reader.run, reader.progress
+    stream, started = Stream(options, reader), time.perf_counter()
     for data in stream.windows():
         stream.learn(data)
         stop.arm()

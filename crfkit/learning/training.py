@@ -33,6 +33,7 @@ from .divergence import value_warning
 from .memory import check_memory, expected_memory
 from .passes import Passes
 from .progress import Progress, StopRequest
+from .reader import Reader
 
 _IN_HEADER = ("features", "min_freq", "prune", "seed", "select")
 
@@ -51,17 +52,18 @@ class Training:
         self.run = run
         self.streams = streaming.is_wanted(self.train, algorithm, options)
         if self.streams:
-            check_stream(options, run)
+            check_stream(options, run, self.template)
         self.checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
 
     def models(self) -> Iterator[Model]:
         """The models, as they are trained: one, or one for each value of l1 on the path."""
+        reader = Reader(self.train, self.template, self.run, self.progress, getattr(self.options, "direction", None))
         if self.streams:
-            corpus, weights = streaming.train_stream(self.train, self.template, self.options, self.run, self.progress, self.stop)
+            corpus, weights = streaming.train_stream(reader, self.options, self.stop)
             yield self._model(corpus, weights, None)
             return
         options, run, progress = self.options, self.run, self.progress
-        corpus = read_corpus(self.train, self.template, run, progress, getattr(options, "direction", None))
+        corpus = read_corpus(reader)
         taggers = 0 if run.dev is None else threads(run)
         expected = expected_memory(corpus, self.algorithm, options, at_work(self.algorithm, run), taggers)
         progress.summary({**corpus.summary, "memory": expected})

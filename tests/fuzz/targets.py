@@ -23,6 +23,7 @@ from crfkit.evaluation.evaluate import Outputs
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.learn import learn
 from crfkit.learning.progress import StopRequest
+from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
@@ -159,7 +160,7 @@ def columns(data: bytes) -> None:
     """Read training data of every form, and tag the same bytes."""
     form = ("columns", "columns", "conllu")[data[0] % 3 if data else 0]
     parsed = Template.parse("U:%x[0,0]/%x[1,0]\nU:%N[0,0]\nB\n" if form == "columns" else "U:%x[0,form]\nB\n")
-    anything_but_a_crash(lambda: read_corpus(io.BytesIO(data), parsed, Run(format=form, label="upos" if form == "conllu" else None)))
+    anything_but_a_crash(lambda: read_corpus(Reader(io.BytesIO(data), parsed, Run(format=form, label="upos" if form == "conllu" else None))))
     tagger = a_tagger()
     for given in ({}, {"verbose": 1}, {"nbest": 2}, {"partial": True, "probability": True}):
         source = Source(io.BytesIO(data), "columns", block_size=64, allow_empty=True)

@@ -17,6 +17,7 @@ from crfkit.errors import CrfkitError, CrfkitWarning, FileError, ModelFileError,
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.learn import learn
 from crfkit.learning.progress import StopRequest
+from crfkit.learning.reader import Reader
 from crfkit.learning.training import make_trainer
 from crfkit.model import load
 from crfkit.options import Run
@@ -123,7 +124,7 @@ def test_values_and_a_model_to_start_from(algorithm):
 @variants
 def test_a_state_holds_all(algorithm, chosen):
     """A trainer that takes back its own state gives it again; a damaged one is refused."""
-    corpus = read_corpus(sentences("chunking", limit=40), rules(), Run())
+    corpus = read_corpus(Reader(sentences("chunking", limit=40), rules(), Run()))
 
     def trainer():
         return make_trainer(algorithm, corpus, options.make(algorithm, passes(algorithm, 5, **chosen)), Run())

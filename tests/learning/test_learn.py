@@ -13,6 +13,7 @@ from crfkit.errors import CrfkitError, DataError, FileError, ModelFileError, Opt
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.learn import learn
 from crfkit.learning.progress import StopRequest
+from crfkit.learning.reader import Reader
 from crfkit.model import load
 from crfkit.options import Run
 from crfkit.tagging import Tagger
@@ -55,12 +56,12 @@ def test_observed_features_are_those_seen_in_the_data(rules, min_freq):
     model = learn(rows, template(rules), min_freq=min_freq, max_iter=3)
     expected = seen(rows, template(rules).lines, min_freq)
     assert set(named_weights(model)) <= expected
-    corpus = read_corpus(rows, template(rules), Run(min_freq=min_freq))
+    corpus = read_corpus(Reader(rows, template(rules), Run(min_freq=min_freq)))
     assert corpus.layout.n_features == len(expected)
 
 
 def test_all_features_are_every_attribute_with_every_label():
-    corpus = read_corpus(ROWS, TEMPLATE, Run(features="all"))
+    corpus = read_corpus(Reader(ROWS, TEMPLATE, Run(features="all")))
     kinds = seen(ROWS, TEMPLATE.lines)
     attributes = {name for name, i, _ in kinds if i is None}
     pairs = {expand(TEMPLATE.lines[3], s, t) for s in ROWS for t in range(1, len(s))}
@@ -69,12 +70,12 @@ def test_all_features_are_every_attribute_with_every_label():
 
 def test_lines_can_say_otherwise():
     lines = "U0:%x[0,0] @all\nU1:%x[0,1] @minfreq=2\nB @all\nB1:%x[0,1]\n"
-    corpus = read_corpus(ROWS, Template.parse(lines), Run())
+    corpus = read_corpus(Reader(ROWS, Template.parse(lines), Run()))
     words, tags = 4, {"DT": {"B"}, "NN": {"I"}}
     rich = {("NN", "B", "I"), ("JJ", "B", "I"), ("NN", "I", "I")}
     assert corpus.layout.n_features == 2 * words + sum(map(len, tags.values())) + 4 + len(rich)
     observed = "U0:%x[0,0] @observed\nB @observed\n"
-    assert read_corpus(ROWS, Template.parse(observed), Run(features="all")).layout.n_features == 4 + 2
+    assert read_corpus(Reader(ROWS, Template.parse(observed), Run(features="all"))).layout.n_features == 4 + 2
 
 
 def test_data_from_anywhere(tmp_path):

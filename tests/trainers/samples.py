@@ -13,6 +13,7 @@ from trainers.twins import Sample, problem, viterbi
 
 import crfkit.learning.corpus
 import crfkit.learning.learn
+import crfkit.learning.reader
 from crfkit import options
 from crfkit.model import Model
 from crfkit.tagging import Tagger
@@ -76,7 +77,7 @@ class Numbers:
 def read(name: str, sentences: int | None = None, rules: str | None = None) -> Numbers:
     """A shipped corpus, or its beginning, under the template of that name or another one."""
     rows = globals()["sentences"](name, limit=sentences)
-    return Numbers(crfkit.learning.corpus.read_corpus(rows, template(rules or name), options.Run()))
+    return Numbers(crfkit.learning.corpus.read_corpus(crfkit.learning.reader.Reader(rows, template(rules or name), options.Run())))
 
 
 def tag(model: Model, rows: Rows) -> list[str]:

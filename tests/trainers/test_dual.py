@@ -11,6 +11,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, expectations, problem
 
 from crfkit import options
 from crfkit.learning.corpus import read_corpus
+from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.template.parsing import Template
 from crfkit.trainers.batch.dual import DualAscent, dual_bytes
@@ -146,7 +147,7 @@ def test_attributes_that_all_positions_share_do_not_make_it_overshoot():
     long = [list(itertools.chain.from_iterable(rows[k : k + 5])) for k in range(0, len(rows), 5)]
     shared = "".join(f"U{k:02}\n" for k in range(20))
     rules = Template.parse(shared + "U90:%x[0,0]\nU91:%x[1,0]\nU92:%x[-1,0]\nU93:%x[-1,0]/%x[0,0]\nB\n")
-    corpus = Numbers(read_corpus(long, rules, Run()))
+    corpus = Numbers(read_corpus(Reader(long, rules, Run())))
     trainer = DualAscent(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0))
     for _ in range(100):
         trainer.run_pass()

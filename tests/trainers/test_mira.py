@@ -11,6 +11,7 @@ from trainers.twins_margin import Mira, difference, dot, wrong
 
 from crfkit import options
 from crfkit.learning.corpus import read_corpus
+from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.template.parsing import Template
 from crfkit.trainers.online.mira import Mira as Trainer
@@ -156,7 +157,7 @@ def test_weights_that_no_penalty_holds_grow_with_every_pass(cls, own):
     rows = [[list(row) for row in s] for s in sentences("chunking", limit=100)]
     for k, s in enumerate(rows):
         s[k % len(s)][-1] = rows[k - 1][0][-1]
-    corpus = read_corpus(rows, Template.parse("U:%x[0,1]\nU1:%x[-1,1]\nB\n"), Run())
+    corpus = read_corpus(Reader(rows, Template.parse("U:%x[0,1]\nU1:%x[-1,1]\nB\n"), Run()))
     trainer, sizes = cls(corpus.dataset, corpus.layout, own), []
     for _ in range(40):
         assert trainer.run_pass()["loss"] > 100

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crfkit.learning.corpus import read_corpus
+from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.template.parsing import Template
 from crfkit.trainers.batch.nests import Nests
@@ -28,7 +29,7 @@ SENTENCES = [list(zip("abcabd", "xyxyxx", "PQPQPP", strict=True))] * 30
 
 
 def corpus_of(rows, text, **chosen):
-    return read_corpus(rows, Template.parse(text), Run(**chosen))
+    return read_corpus(Reader(rows, Template.parse(text), Run(**chosen)))
 
 
 def plain(corpus):

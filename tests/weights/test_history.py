@@ -19,6 +19,7 @@ import crfkit
 from crfkit import modelfile
 from crfkit.errors import DataError, ModelFileError, TemplateError, UnsupportedError
 from crfkit.learning.corpus import read_corpus
+from crfkit.learning.reader import Reader
 from crfkit.model import Model, load
 from crfkit.options import Run
 from crfkit.tagging import Tagger
@@ -123,7 +124,7 @@ def test_all_features_are_all_that_can_be_seen():
     rows = short(0, 6)
     assert Tagger(model).tag(rows) == Oracle(model).tag(rows)
     train = sentences("chunking", "train")[:60]
-    corpus = read_corpus(train, Template.parse("U:%x[0,0] @observed\nT @all\nU1:%y[-2] @all\nU2:%y[-1] @all"), Run(), direction="forward")
+    corpus = read_corpus(Reader(train, Template.parse("U:%x[0,0] @observed\nT @all\nU1:%y[-2] @all\nU2:%y[-1] @all"), Run(), direction="forward"))
     n = len(corpus.dataset.labels)
     assert corpus.layout.arrays()["b_ptr"][-1] == n * ((n * n + n + 1) + (n + 2) + (n + 1))
 
@@ -131,7 +132,7 @@ def test_all_features_are_all_that_can_be_seen():
 def test_features_are_those_seen_with_paddings_before_the_sentence():
     train = [[["a", "X"], ["b", "Y"], ["a", "X"]], [["b", "Y"]]]
     template = Template.parse("T\nT1:%x[0,0]\nU1:%x[0,0]/%y[-1]\nU2:%y[-2]")
-    corpus = read_corpus(train, template, Run(), direction="forward")
+    corpus = read_corpus(Reader(train, template, Run(), direction="forward"))
     layout, names = corpus.layout, list(corpus.attributes(True))
     x, y, one, two = 0, 1, 2, 3
     expected = {
@@ -149,7 +150,7 @@ def test_features_are_those_seen_with_paddings_before_the_sentence():
 def test_percent_signs_do_not_pass_for_history():
     train = [[["a", "X"], ["b", "Y"], ["b", "X"]]]
     lines = "U1:%y[-1]%%y[-2]\nU1:%y[-1]%y[-2]\nU1:%%y[-1]%y[-2]\nU1:%%y[-1]%%y[-2]"
-    corpus = read_corpus(train, Template.parse(lines), Run(), direction="forward")
+    corpus = read_corpus(Reader(train, Template.parse(lines), Run(), direction="forward"))
     assert sorted(corpus.attributes(True)) == [b"U1:%%y[-1]%y[-2]", b"U1:%y[-1]%%y[-2]", b"U1:%y[-1]%y[-2]"]
     assert list(corpus.attributes(False)) == [b"U1:%y[-1]%y[-2]"]
 
@@ -214,7 +215,7 @@ def test_looking_ahead_helps_where_the_next_token_tells():
 def test_weights_come_back_from_a_model():
     train, template = sentences("chunking", "train")[:60], Template.parse(TEMPLATES["before"])
     model = trained("before")
-    corpus = read_corpus(train, template, Run(), direction="forward")
+    corpus = read_corpus(Reader(train, template, Run(), direction="forward"))
     weights = corpus.weights_of(model)
     names = [list(corpus.attributes(bigram)) for bigram in (False, True)]
     found = {(kind, names[kind != "U"][a].decode() if a >= 0 else None, previous, label, weight)

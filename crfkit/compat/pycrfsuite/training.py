@@ -52,13 +52,14 @@ class Training:
         """Train, and write the model to the file `path` unless that is empty."""
         from crfkit.decode.decoder import gold_labels
         from crfkit.learning.corpus import read_corpus
+        from crfkit.learning.reader import Reader
         from crfkit.options import Run
 
         begun = time.perf_counter()
         every = self.values["feature.possible_states"] or self.values["feature.possible_transitions"]
         run = Run(format="crfsuite", features="all" if every else "observed", min_freq=max(1, math.ceil(self.values["feature.minfreq"])))
         labels = list(dict.fromkeys(label for rows in self.kept for labels in gold_labels(rows) for label in labels))
-        corpus = read_corpus(self.kept, None, run) if len(labels) > 1 else None
+        corpus = read_corpus(Reader(self.kept, None, run)) if len(labels) > 1 else None
         self._features(0 if corpus is None else corpus.layout.n_features, time.perf_counter() - begun)
         self._head()
         parts, known = self._without_a_choice(labels) if corpus is None else self._learned(corpus, run)
