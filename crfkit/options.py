@@ -31,8 +31,8 @@ def option(default: Any, help: str, *, short: str | None = None, metavar: str | 
 class Run:
     """What a training run can be told whatever its trainer."""
 
-    features: str = option("observed", "Give each attribute the labels it was seen with, or all labels.", choices=("observed", "all"))
-    min_freq: int = option(1, "Drop attributes that occur less than N times.", low=1, metavar="N")
+    features: str = option("observed", "Features of an attribute: one for each label it was seen with (observed), or for each label (all).", choices=("observed", "all"))
+    min_freq: int = option(1, "Drop attributes that occur fewer than N times.", low=1, metavar="N")
     select: str | None = option(
         None, "Before training, keep the N attributes of the highest mutual information with the label.", metavar="mi:N", parse=selected,
         words="mi:N, to keep the N attributes that tell most of the label",
@@ -41,32 +41,32 @@ class Run:
         None, "After training, drop weights of a smaller absolute value.", kind=float, above=0, high=1e30, metavar="THRESHOLD"
     )
     format: str = option(
-        "columns", "Of the data: columns of CoNLL files, CoNLL-U, or the attribute lines of CRFsuite, which take no TEMPLATE.", choices=FORMATS,
+        "columns", "Format of the data: CoNLL columns, CoNLL-U, or CRFsuite's attribute lines. The last takes no TEMPLATE.", choices=FORMATS,
     )  # fmt: skip
     comments: bool = option(False, "Lines that begin with # and stand before a sentence are comments, not tokens.")
-    label: str | None = option(None, "Name of the column to predict; when not given, it is the last column.", kind=str, metavar="COLUMN")
+    label: str | None = option(None, "Name of the column to predict. Without it: the last column.", kind=str, metavar="COLUMN")
     dev: Any = option(
-        None, "Score the weights on this file after each pass, and keep the best ones: by F1 where labels mark chunks, by accuracy where "
-        "they do not.", metavar="FILE",
+        None, "Score the weights on this file after each pass, and keep the best ones. The score is F1 where labels mark chunks, else "
+        "accuracy.", metavar="FILE",
     )  # fmt: skip
     patience: int | None = option(None, "With --dev: stop after N passes without a better score.", kind=int, low=1, metavar="N")
-    init: Any = option(None, "Start from the weights of this model, as far as its features exist here.", metavar="MODEL")
-    seed: int = option(0, "Of the random order of the sequences.", low=-(2**63), high=2**63 - 1, words="a whole number of 64 bits")
+    init: Any = option(None, "Start from the weights of this model. Features that do not exist here are ignored.", metavar="MODEL")
+    seed: int = option(0, "Seed of the random order of the sequences.", low=-(2**63), high=2**63 - 1, words="a whole number of 64 bits")
     threads: int = option(
-        0, "Threads; 0: one for each processor, and one for trainers that change the weights after every sequence. With 2 or more sgd, adf and "
-        "sapo do so without locks, and models differ from run to run; all others do not depend on it.", low=0, high=MOST_THREADS, metavar="N",
+        0, "Threads. 0: one for each processor with lbfgs and owlqn, else one. With 2 or more, sgd, adf and sapo change the weights "
+        "without locks: models then differ from run to run. Models of all other trainers do not depend on it.", low=0, high=MOST_THREADS, metavar="N",
     )  # fmt: skip
     log: Any = option(None, "Write one JSON object a pass.", kind=os.PathLike, files=True, metavar="FILE")
     checkpoint: str | None = option(
-        None, "After each pass, write to this file all that is needed to go on from there.", kind=os.PathLike, metavar="FILE"
+        None, "After each pass, write to this file what --resume needs.", kind=os.PathLike, metavar="FILE"
     )
     checkpoint_every: str | int | None = option(
-        None, "With --checkpoint: only after every N passes, or N minutes when N ends in m.", parse=interval, metavar="N",
+        None, "With --checkpoint: write it every N passes, or every N minutes when N ends in m.", parse=interval, metavar="N",
         words="passes as 5 or minutes as 10m",
     )  # fmt: skip
-    resume: bool = option(False, "Go on from --checkpoint, if there is one, to the model of a run that was never interrupted.")
+    resume: bool = option(False, "Go on from --checkpoint, if the file exists. The model is that of a run without interruption.")
     max_memory: str | int | None = option(
-        None, "Give up before training if it would take more memory than this, such as 2G.", parse=size, metavar="SIZE",
+        None, "Refuse to train if it would take more memory than this, such as 2G.", parse=size, metavar="SIZE",
         words="a size such as 800M or 2G",
     )  # fmt: skip
 
@@ -97,8 +97,8 @@ def _l1(default: float) -> Any:
 
 def _path() -> Any:
     return option(
-        None, "Falling values of --l1, such as 10,3,1: each starts from the solution of the one before. A model for each, "
-        "named after MODEL and the value (m.l1-3 for m), or with --dev the best one as MODEL.", low=0.0, kind=tuple, words="falling numbers of at least 0, such as 10,3,1",
+        None, "Falling values of --l1, such as 10,3,1. Each starts from the solution of the value before. Each gives a model, "
+        "named after MODEL and the value (m.l1-3 for m). With --dev only the best model is written, as MODEL.", low=0.0, kind=tuple, words="falling numbers of at least 0, such as 10,3,1",
     )  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def _passes(default: int) -> Any:
 
 
 def _batch_size() -> Any:
-    return option(1, "Sequences an update is made from: their gradients, at the same weights, are added up.", low=1)
+    return option(1, "Sequences in an update. Their gradients, at the same weights, are added up.", low=1)
 
 
 def _crf_loss() -> Any:
@@ -119,12 +119,12 @@ def _train_accuracy() -> Any:
 
 
 def _rate() -> Any:
-    return option(None, "First learning rate. When not given, some are tried on a sample of the data.", above=0.0, kind=float)
+    return option(None, "First learning rate. Without it, several are tried on a sample of the data, and the best one is taken.", above=0.0, kind=float)
 
 
 def _decay() -> Any:
     return option(
-        0.85, "Factor on the rate after each pass; 1: constant, 0: the rate falls as 1/t, at every step.", low=0.0, high=1.0,
+        0.85, "Factor on the rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t.", low=0.0, high=1.0,
     )  # fmt: skip
 
 
@@ -138,7 +138,7 @@ class _Batch:
 
     max_iter: int = option(1000, "Iterations at most.", low=1)
     epsilon: float = option(1e-5, "Stop when the gradient's norm falls below EPSILON times that of the weights.", low=0.0)
-    delta: float = option(1e-5, "Stop when the last PERIOD iterations improved the objective by less than this part of it.", low=0.0)
+    delta: float = option(1e-5, "Stop when the last PERIOD iterations improved the objective by a smaller part of it than this.", low=0.0)
     period: int = option(10, "Iterations that --delta looks back.", low=1)
 
 
@@ -156,7 +156,7 @@ class Lbfgs(_QuasiNewton):
     """Batch quasi-Newton training of a CRF: the reference for accuracy."""
 
     warm_up: int = option(
-        200, "Passes of dual coordinate ascent, at most, before the first iteration: they save many. 0: none. Without --l2 there are none.",
+        200, "Passes of dual coordinate ascent before the first iteration, at most. They save many iterations. 0: none. With --l2 0: none.",
         low=0,
     )  # fmt: skip
 
@@ -177,9 +177,9 @@ class Sbcd(_Batch):
     l1: float = _l1(0.3)
     l2: float = _l2(0.0)
     path: tuple[float, ...] | None = _path()
-    kappa: float = option(2.0, "First stability factor: a block's second derivatives are taken as so many times larger; it adapts.", above=0.0)
+    kappa: float = option(2.0, "First stability factor: second derivatives of a block are multiplied by it. It adapts.", above=0.0)
     recursions: str = option(
-        "auto", "Loops over label pairs: auto, those of active pairs where they are faster; sparse, always; dense, never.",
+        "auto", "Loops over label pairs. sparse: over pairs with a weight; dense: over all pairs; auto: the faster one.",
         choices=("auto", "sparse", "dense"),
     )  # fmt: skip
 
@@ -207,7 +207,7 @@ class Adf:
     alpha: float = option(0.995, "Factor on the rate of a feature after a window without it.", above=0.0, high=1.0)
     beta: float = option(0.6, "Factor on the rate of a feature after a window with it in every sequence.", above=0.0, high=1.0)
     window: int | None = option(
-        None, "Sequences after which rates fall; when not given, a tenth of the data, or 1000 of a stream that is trained on as it comes.",
+        None, "Sequences after which rates fall. Without it: a tenth of the data; 1000 on a stream.",
         low=1, kind=int,
     )  # fmt: skip
     batch_size: int = _batch_size()
@@ -223,7 +223,7 @@ class Sapo:
     nbest: int = option(5, "Candidates, the best paths, to learn from at each step.", low=1, high=1_000_000, short="-n")
     search: str = option("astar", "How candidates are found: astar, exactly; beam, approximately.", choices=("astar", "beam"))
     beam: int = option(50, "Width of --search beam: partial paths kept at each position.", low=1, high=1_000_000)
-    ratio: float = option(0.05, "Leave out candidates less than RATIO times as probable as the best one; 0: keep all.", low=0.0, high=1.0)
+    ratio: float = option(0.05, "Leave out candidates that are less than RATIO times as probable as the best one. 0: keep all.", low=0.0, high=1.0)
     rate: float | None = _rate()
     decay: float = _decay()
     batch_size: int = _batch_size()
@@ -245,7 +245,7 @@ class Mira:
 
     passes: int = _passes(20)
     nbest: int = option(1, "Candidates, the best paths, to learn from at each step.", low=1, high=1000, short="-n")
-    aggressiveness: float = option(1.0, "C: how much of any one path a step may add to the weights or take from them.", above=0.0)
+    aggressiveness: float = option(1.0, "C: how much of one path, at most, a step adds to the weights or takes from them.", above=0.0)
     average: bool = _average(True)
     shrinking: int = option(
         0, "As CRF++ does: take the sequences in the order of the data, let C bound all that one adds in all passes, and leave out those that "
@@ -256,10 +256,10 @@ class Mira:
 
 @dataclass(frozen=True)
 class Arow:
-    """AROW: each weight has a variance, and what is known well moves little; no probabilities."""
+    """AROW: each weight has a variance; certain weights change least. No probabilities."""
 
     passes: int = _passes(20)
-    regularization: float = option(1000.0, "r: the larger, the less a single sequence changes weights and variances.", above=0.0)
+    regularization: float = option(1000.0, "r. The larger it is, the less one sequence changes weights and variances.", above=0.0)
     average: bool = _average(True)
 
 
@@ -278,7 +278,7 @@ class Lookahead:
 
     passes: int = _passes(20)
     depth: int = option(1, "Labels to look ahead before each decision; 0: only at the label itself.", low=0, high=100)
-    margin: float = option(30.0, "How much better than all others the correct label has to be.", low=0.0)
+    margin: float = option(30.0, "By how much the correct label has to score above all others.", low=0.0)
     direction: str = option("forward", "Label from left to right (forward) or from right to left (backward).", choices=("forward", "backward"))
     average: bool = _average(True)
 

@@ -174,7 +174,7 @@ def word_and_label(cells: list[str]) -> list[str]:
 _CONLL2000 = (
     "CoNLL-2000 shared task, standard split (8,936 training and 2,012 test sentences), columns word, part of speech and chunk."
 )
-_NP = _CONLL2000 + " The labels of all chunks but noun phrases are made `O`, which leaves B-NP, I-NP and O, as in the paper."
+_NP = _CONLL2000 + " Chunks other than noun phrases are labelled `O`: the labels are B-NP, I-NP and O, as in the paper."
 _JNLPBA = "JNLPBA (BioNLP 2004) shared task, the public original: 18,546 training and 3,856 test sentences."
 
 NP_RICH = Task(

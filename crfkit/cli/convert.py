@@ -14,7 +14,7 @@ from .common import HELP_FLAGS, debug_option, refuse_overwriting
 @click.argument("source", type=click.Path())
 @click.argument("target", type=click.Path())
 @click.option("--to", type=click.Choice(foreign.FORMATS), default=foreign.CRFKIT, help="The program that TARGET is for.  [default: crfkit]")
-@click.option("--template", type=click.Path(), metavar="FILE", help="The template that made the attributes of a model without one.")
+@click.option("--template", type=click.Path(), metavar="FILE", help="The template that made the attributes, for a model without a template.")
 @debug_option
 @click.pass_context
 def convert_command(ctx: click.Context, source: str, target: str, to: str, template: str | None) -> None:

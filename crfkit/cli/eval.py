@@ -24,11 +24,11 @@ from .common import HELP_FLAGS, debug_option, note, write_output
     type=click.Choice(SCHEME_NAMES),
     default="auto",
     show_default=True,
-    help="How labels mark chunks. auto: iobes or bilou if the gold labels are such, else bio, by conlleval's rules, "
-    "which serve iob1, ioe1 and ioe2 too. none: each token that is not O is a chunk.",
+    help="How labels mark chunks. auto: iobes or bilou if the gold labels are such, else bio. Without --strict, bio counts by "
+    "conlleval's rules, which fit iob1, ioe1 and ioe2 too. none: each token that is not O is a chunk.",
 )
 @click.option(
-    "--strict", is_flag=True, help="Count well-formed chunks only; labels not of the scheme are an error."
+    "--strict", is_flag=True, help="Count well-formed chunks only. A label that the scheme does not have is an error."
 )
 @click.option("--tokens", is_flag=True, help="Report on tokens: accuracy, each label, confusions.")
 @click.option(
@@ -37,19 +37,19 @@ from .common import HELP_FLAGS, debug_option, note, write_output
 @click.option(
     "--lexicon",
     type=click.Path(),
-    help="With --segments: known words, one a line; report the others' recall.",
+    help="With --segments: known words, one a line. The report has the recall of all other words.",
 )
-@click.option("--compare", is_flag=True, help="Test the first file against each other one for significance.")
+@click.option("--compare", is_flag=True, help="Test the first file against each other file for significance.")
 @click.option(
-    "--shuffles", type=click.IntRange(1), default=10000, show_default=True, help="With --compare: how many."
+    "--shuffles", type=click.IntRange(1), default=10000, show_default=True, help="With --compare: the number of shuffles."
 )
-@click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True, help="With --compare.")
+@click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True, help="With --compare: the seed of the shuffles.")
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
     default="columns",
     show_default=True,
-    help="Of the data that were labelled. In CRFsuite's format the gold label is the first column.",
+    help="Format of the labelled data. In CRFsuite's format the gold label is the first column.",
 )
 @click.option("--label", metavar="COLUMN", help="With --format conllu: the name of the column of gold labels.")
 @click.option("--comments", is_flag=True, help="Lines that begin with # and stand before a sentence are comments, not tokens.")

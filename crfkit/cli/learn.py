@@ -79,14 +79,14 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
     crfkit learn -a sgd --passes 20 --dev dev.txt --patience 3 template train1.gz train2.gz model
     crfkit learn --format crfsuite attributes.txt model
 
-    TRAIN has one token a line, columns between tabs or blanks with the label last, and a blank line after each
-    sentence; `.gz` is fine, and `-` is standard input; `-a adf --passes 1` learns from it as it comes and holds
-    no more than a window of it in memory. TEMPLATE says which features a token has, in the language of
+    TRAIN has one token a line and a blank line after each sentence. Columns stand between tabs or blanks, the label is
+    the last one. Files may be compressed (`.gz`). `-` is standard input; `-a adf --passes 1` learns from it as it comes
+    and holds no more than a window of it in memory. TEMPLATE says which features a token has, in the language of
     CRF++ with further macros (docs/templates.md).
 
-    Each trainer has options of its own, named in brackets; one that the chosen trainer does not use is an error.
-    Ctrl-C ends training, saves the model as it stands, and exits with 130. With --checkpoint, --resume then goes on
-    where it was; so it does after a crash.
+    Brackets name the trainers that use an option. An option that the chosen trainer does not use is an error.
+    Ctrl-C ends training, saves the model as it stands, and exits with 130. After Ctrl-C or a crash, --resume goes on
+    from the last --checkpoint.
     """
     chosen = {name: value for name, value in given.items() if value is not None}
     try:

@@ -32,7 +32,7 @@ BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
               help="The N best labellings of each sentence and their probabilities, in the layout of CRF++.")  # fmt: skip
 @click.option("--probability", is_flag=True,
               help="Two more columns: the probability of the label at this token, and that of the sentence's labels.")  # fmt: skip
-@click.option("--posterior", is_flag=True, help="Choose the label with the highest probability at each token, not the best sequence; with --constraints, those labels that may follow each other and have the greatest sum of these.")  # fmt: skip
+@click.option("--posterior", is_flag=True, help="Choose the most probable label of each token, not the most probable sequence. With --constraints: of all allowed sequences, the one with the greatest sum of these probabilities.")  # fmt: skip
 @click.option("--constraints", metavar="SCHEME|FILE",
               help="Forbid impossible sequences of labels: by a scheme (bio, iobes, iob1, ioe1, ioe2, bilou), by that of "
               "the model's labels (auto), or by a file of allowed pairs.")  # fmt: skip
@@ -40,7 +40,7 @@ BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
 @click.option("--comments", is_flag=True, help="Lines that begin with # and stand before a sentence are comments, not tokens. They are written as they came.")
 @click.option("--separator", metavar="TEXT", help="Between the columns that are added.  [default: a tab if the line has one, else a blank]")
 @click.option("--threads", type=click.IntRange(0, MOST_THREADS), default=0, metavar="N",
-              help="Threads; 0: one for each processor. The output does not depend on it.  [default: 0]")  # fmt: skip
+              help="Threads. 0: one for each processor. The output does not depend on it.  [default: 0]")  # fmt: skip
 @click.option("--unbuffered", is_flag=True, help="Write each sentence as soon as it has been read, as is done on a terminal.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar and no warnings.")
 @debug_option
@@ -61,8 +61,8 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     A file of pairs for --constraints allows on each line one label to follow another: `B-NP I-NP`. `<start> B-NP` and
     `I-NP <end>` say which labels may begin and end a sentence; any may if there are no such lines.
 
-    With --partial, CRFsuite's format has the possible labels where labels stand, CoNLL-U in the column that the model
-    predicts, where `_` says nothing either.
+    With --partial, the possible labels stand where labels stand: in CRFsuite's format in the first column, in CoNLL-U in
+    the column that the model predicts. `_` in CoNLL-U means any label.
     """
     inputs = list(files) or ["-"]
     _check_options(ctx, model, inputs, output, options)
