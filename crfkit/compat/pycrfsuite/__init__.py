@@ -9,7 +9,7 @@
     tagger.open("weather.crfsuite")
     tagger.tag([["walk"]])
 
-Models are files of CRFsuite's format, written and read. What differs is listed in docs/migration/python-crfsuite.md.
+Models are files of CRFsuite's format, written and read. What differs is listed in docs/python-crfsuite.md.
 """
 
 from crfkit.errors import CrfkitError as CRFSuiteError
