@@ -382,6 +382,13 @@ def test_a_makefile_with_two_variables_changed():
     assert Path("score").read_text() == f"{right}/{sum(map(len, SENTENCES[:9]))}\n"
 
 
+def test_who_stops_reading_gets_the_model_all_the_same():
+    program = f'"{sys.executable}" -c "from crfkit.compat.crfpp.crf_learn import main; main()" template train model | true'
+    done = subprocess.run(["sh", "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert crfkit.load("model").labels == ["B-A", "I-A", "O"]
+
+
 def test_aliases():
     printed = CliRunner().invoke(crfkit.cli.cli, ["compat"]).stdout
     assert printed == "".join(f"alias {name}={door}\n" for name, door in DOORS.items())

@@ -33,6 +33,8 @@ VARIANTS = [
     ("adf", {"batch_size": 4}),
     ("mira", {"nbest": 3}),
     ("mira", {"average": False}),
+    ("mira", {"shrinking": 2, "aggressiveness": 0.5}),
+    ("owlqn", {"train_accuracy": True}),
     ("owlqn", {"l1": 0.5}),
     ("perceptron", {"average": False}),
     ("sapo", {"nbest": 2}),

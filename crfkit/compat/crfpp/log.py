@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
 from crfkit.cli.common import note
@@ -68,4 +69,5 @@ class Log(Progress):
         self.begun = time.process_time()
 
     def _say(self, text: str) -> None:
-        print(text, end="", flush=True)
+        with suppress(OSError):  # nobody reads it: no reason to lose a model
+            print(text, end="", flush=True)
