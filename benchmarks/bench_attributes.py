@@ -1,14 +1,16 @@
-"""Attributes given from Python, beside python-crfsuite on the same objects: appending to the training data, and tagging.
+"""Attributes given from Python, beside python-crfsuite on the same objects and models: appending to the training data,
+tagging whole and short sequences, marginals of all labels.
 
     python benchmarks/bench_attributes.py [--rounds N] [--sentences N]
 
 Each token has about 16 attributes of itself and its neighbours, as a mapping (`{"w": "the", "cap": True}`) and as a list
-of names (`["w:the", "cap"]`). One thread, one run, every figure in turn; both sides tag by a model of the same features.
-A ratio above 1 says how many times as fast crfkit is.
+of names (`["w:the", "cap"]`). One thread, one run, every figure in turn. `pycrfsuite` is crfkit.compat.pycrfsuite, called as
+python-crfsuite is; `crfkit` is crfkit.Tagger with the same model. A ratio says how many times as fast they are.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -16,10 +18,10 @@ import common
 import peers
 
 import crfkit
-from crfkit.features.builder import IndexBuilder
-from crfkit.text.sources import parsed_blocks
+from crfkit.compat import pycrfsuite as compat
 
 Sentences = list[list[Any]]
+SHORT = (1, 3, 10)
 
 
 def mapping(rows: list[list[str]], t: int) -> dict[str, Any]:
@@ -43,58 +45,83 @@ def names(item: dict[str, Any]) -> list[str]:
     return [name if value in (True, 1.0) else f"{name}:{value}" for name, value in item.items() if value is not False]
 
 
-def peer_works(forms: dict[str, tuple[Sentences, Sentences]], labels: list[list[str]], corpus: common.Corpus) -> dict[str, Callable[[], float]]:
-    import pycrfsuite
+def appending(library: Any, data: Sentences, labels: list[list[str]]) -> Any:
+    """A trainer with all sequences."""
+    trainer = library.Trainer(verbose=False)
+    for items, gold in zip(data, labels, strict=True):
+        trainer.append(items, gold)
+    return trainer
 
+
+def marginals_one_by_one(tagger: Any, sentences: Sentences) -> None:
+    """All there are, each by a call, which is the only way that python-crfsuite has."""
+    labels = tagger.labels()
+    for items in sentences:
+        tagger.set(items)
+        for t in range(len(items)):
+            for label in labels:
+                tagger.marginal(label, t)
+
+
+def marginals_at_once(tagger: compat.Tagger, sentences: Sentences) -> None:
+    for items in sentences:
+        tagger.set(items)
+        tagger.marginals()
+
+
+def cut(sentences: Sentences, size: int) -> Sentences:
+    """The same tokens in sequences of that many."""
+    return [items[t : t + size] for items in sentences for t in range(0, len(items), size)]
+
+
+def each(ask: Callable[[Any], Any], sentences: Sentences) -> Callable[[], float]:
+    return common.clock(lambda: [None for items in sentences if ask(items) is None])
+
+
+def works_of(form: str, train: Sentences, test: Sentences, labels: list[list[str]], path: str) -> dict[tuple[str, str], Callable[[], float]]:
+    """What is measured, by who does it and what it is."""
+    libraries: dict[str, Any] = {"pycrfsuite": compat}
+    if peers.crfsuite():
+        import pycrfsuite
+
+        libraries["peer"] = pycrfsuite
+    trainer = appending(compat, train, labels)
+    trainer.set("max_iterations", 5)
+    trainer.train(path)
     works = {}
-    for form, (train, test) in forms.items():
-        trainer, path = pycrfsuite.Trainer(verbose=False), str(corpus.folder / f"peer-{form}")
-        trainer.set_params({"max_iterations": 5})
-
-        def append(trainer: Any = trainer, train: Sentences = train) -> None:
-            trainer.clear()
-            for items, gold in zip(train, labels, strict=True):
-                trainer.append(items, gold)
-
-        append()
-        trainer.train(path)
-        tagger = pycrfsuite.Tagger()
+    own, few = crfkit.load(path), test[:200]
+    for who, library in libraries.items():
+        tagger = library.Tagger()
         tagger.open(path)
-        works[f"append, {form}"] = common.clock(append)
-        works[f"tag, {form}"] = common.clock(lambda tagger=tagger, test=test: [tagger.tag(items) for items in test])
+        works[who, f"append, {form}"] = common.clock(lambda library=library: appending(library, train, labels))
+        works[who, f"tag, {form}"] = each(tagger.tag, test)
+        for size in SHORT:
+            works[who, f"tag {size} at a time, {form}"] = each(tagger.tag, cut(test, size))
+        ask = marginals_at_once if who == "pycrfsuite" else marginals_one_by_one
+        works[who, f"marginals, {form}"] = common.clock(lambda ask=ask, tagger=tagger: ask(tagger, few))
+    works["crfkit", f"tag, {form}"] = each(own.tag, test)
+    works["crfkit", f"tag_many, {form}"] = common.clock(lambda: own.tag_many(test, threads=1))
+    for size in SHORT:
+        works["crfkit", f"tag {size} at a time, {form}"] = each(own.tag, cut(test, size))
+    works["crfkit", f"marginals, {form}"] = each(own.marginals, few)
     return works
 
 
-def own_works(forms: dict[str, tuple[Sentences, Sentences]], labels: list[list[str]]) -> dict[str, Callable[[], float]]:
-    works = {}
-    for form, (train, test) in forms.items():
-        data = [list(zip(items, gold, strict=True)) for items, gold in zip(train, labels, strict=True)]
-
-        def append(data: Any = data) -> None:
-            builder = IndexBuilder(None, crfsuite=True)
-            for rows, _ in parsed_blocks(data, "crfsuite", None):
-                builder.add(rows)
-
-        tagger = crfkit.Tagger(crfkit.learn(data, format="crfsuite", max_iter=5, warm_up=0))
-        works[f"append, {form}"] = common.clock(append)
-        works[f"tag, {form}"] = common.clock(lambda tagger=tagger, test=test: tagger.tag_many(test, threads=1))
-        works[f"tag one by one, {form}"] = common.clock(lambda tagger=tagger, test=test: [tagger.tag(items) for items in test])
-    return works
-
-
-def measure(corpus: common.Corpus, rounds: int) -> tuple[dict[str, float], dict[str, int], float]:
+def measure(corpus: common.Corpus, rounds: int) -> tuple[dict[tuple[str, str], float], dict[str, int], float]:
     """Medians of everything, tokens of each kind of work, attributes of a token."""
     train, test = common.rows_of(corpus.train), corpus.test_rows
     as_mappings = [[[mapping(rows, t) for t in range(len(rows))] for rows in part] for part in (train, test)]
     as_lists = [[[names(item) for item in items] for items in part] for part in as_mappings]
-    forms = {"mappings": (as_mappings[0], as_mappings[1]), "lists": (as_lists[0], as_lists[1])}
     labels = [[row[-1] for row in rows] for rows in train]
-    works = {("crfkit", name): work for name, work in own_works(forms, labels).items()}
-    if peers.crfsuite():
-        works |= {("peer", name): work for name, work in peer_works(forms, labels, corpus).items()}
+    works = {}
+    for form, (of_train, of_test) in {"mappings": as_mappings, "lists": as_lists}.items():
+        works.update(works_of(form, of_train, of_test, labels, str(corpus.folder / form)))
+    gc.freeze()  # the data, which are no garbage
     medians = common.in_turn({" ".join(key): work for key, work in works.items()}, rounds)
-    counts = {"append": sum(map(len, train)), "tag": sum(map(len, test))}
-    return medians, counts, sum(len(item) for items in as_mappings[1] for item in items) / counts["tag"]
+    gc.unfreeze()
+    counts = {"append": sum(map(len, train)), "tag": sum(map(len, test)), "tag_many": sum(map(len, test)), "marginals": sum(map(len, test[:200]))}
+    size = sum(len(item) for items in as_mappings[1] for item in items) / counts["tag"]
+    return {key: medians[" ".join(key)] for key in works}, counts, size
 
 
 def main() -> None:
@@ -102,13 +129,12 @@ def main() -> None:
         medians, counts, size = measure(corpus, rounds)
         print(f"{size:.1f} attributes a token in mappings")
         rows = []
-        for name, took in medians.items():
-            who, what = name.split(" ", 1)
-            if who != "crfkit":
+        for (who, what), took in medians.items():
+            if who == "peer":
                 continue
-            peer = medians.get("peer " + what.replace(" one by one", ""))
-            n = counts[what.split(",")[0].split()[0]]
-            rows.append((what, common.per_second(n, took), common.per_second(n, peer) if peer else "", f"{peer / took:.1f}" if peer else ""))
+            peer = medians.get(("peer", what.replace("_many", "")))
+            n = counts[what.replace(",", " ").split()[0]]
+            rows.append((f"{who}: {what}", common.per_second(n, took), common.per_second(n, peer) if peer else "", f"{peer / took:.1f}" if peer and took else ""))
         common.table(("what", "crfkit tokens/s", "python-crfsuite tokens/s", "ratio"), rows)
 
 

@@ -19,6 +19,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import bench_attributes
 import bench_labels
 import bench_learn
 import bench_open
@@ -120,6 +121,17 @@ def tagging(bench: Bench) -> Iterable[Row]:
     yield at_most("crfkit tag of one sentence, from start to end", start, 0.25)
 
 
+def attributes(bench: Bench) -> Iterable[Row]:
+    """Given from Python, as dicts and as lists."""
+    medians, counts, _ = bench_attributes.measure(bench.corpus, bench.rounds)
+    for (who, what), took in medians.items():
+        work = what.replace(",", " ").split()[0]
+        peer, n = medians.get(("peer", what.replace("_many", ""))), counts[work]
+        if who != "peer":
+            target = 5 if work == "marginals" else 3
+            yield rate(f"{who}: {what}: tokens", n / took, "python-crfsuite", n / peer if peer else None, target)
+
+
 def opening(bench: Bench) -> Iterable[Row]:
     """Until a model can be used."""
     found = bench_open.measure(bench.corpus, 7 * bench.rounds)
@@ -171,6 +183,7 @@ GROUPS: dict[str, Callable[[Bench], Iterable[Row]]] = {
     "objective": objective,
     "reading": reading,
     "tagging": tagging,
+    "attributes": attributes,
     "opening": opening,
     "labels": labels,
     "scaling": scaling,
