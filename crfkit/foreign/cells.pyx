@@ -52,3 +52,16 @@ def doubles(Layout layout not None, const float[::1] cell not None):
     for f in range(c.b_ptr[c.B]):
         b[f] = cell[c.rich0 + f]
     return of_u, of_pairs if c.has_tau else None, of_b
+
+
+def kept(const int32_t[::1] new not None):
+    """Of new numbers, -1 for what is left out: the places of the others, and their numbers."""
+    cdef int64_t i, n = 0
+    places, numbers = (array.array("i", bytes(4 * new.shape[0])) for _ in range(2))
+    cdef int32_t[::1] place = places if len(places) else None
+    cdef int32_t[::1] number = numbers if len(places) else None
+    for i in range(new.shape[0]):
+        if new[i] >= 0:
+            place[n], number[n] = <int32_t>i, new[i]
+            n += 1
+    return places[:n], numbers[:n]

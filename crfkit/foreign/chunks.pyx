@@ -9,10 +9,12 @@ Every number is little-endian and has 32 bits; offsets inside a table of strings
 
 import array
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcpy
 
 from crfkit.features.strings cimport StringTable, strings_get
+from crfkit.features.strings cimport string_hash as name_hash
+from crfkit.loops.atomic cimport crfkit_prefetch
 
 from crfkit.errors import ModelFileError
 
@@ -22,6 +24,7 @@ cdef enum:
     RECORDS = 24 + 8 * 256      # where the first record of a table of strings stands
     BYTE_ORDER = 0x62445371
     FEATURE = 20
+    AHEAD = 16                  # names whose places in the table are asked for before they are needed
 
 
 cdef inline uint32_t number(const uint8_t* at) noexcept nogil:
@@ -55,6 +58,7 @@ cdef const uint8_t* chunk(const uint8_t[::1] data, int64_t offset, bytes magic, 
 def read_strings(const uint8_t[::1] data not None, int64_t offset, int64_t n, str what not None):
     """The n strings of a CQDB table, in the order of their ids."""
     cdef int64_t size, i, k, by_id, at, length
+    cdef uint64_t hash
     cdef const uint8_t* start = chunk(data, offset, b"CQDB", RECORDS, &size)
     cdef StringTable table = StringTable()
     if number(start + 12) != BYTE_ORDER:
@@ -62,7 +66,15 @@ def read_strings(const uint8_t[::1] data not None, int64_t offset, int64_t n, st
     k, by_id = number(start + 16), number(start + 20)
     if k < n or n > (size - CQDB_HEADER) // 4 or by_id > size - 4 * n:
         raise ModelFileError(f"damaged: a table of {k} strings, there should be {n} {what}s")
+    table.reserve_slots(n)
     for i in range(n):
+        if i + AHEAD < n:
+            at = number(start + by_id + 4 * (i + AHEAD))
+            if RECORDS <= at <= size - 8:
+                length = number(start + at + 4)
+                if 1 <= length <= size - 8 - at:
+                    hash = name_hash(<const char*>start + at + 8, length - 1)
+                    crfkit_prefetch(&table.c.slot[hash & table.c.mask])
         at = number(start + by_id + 4 * i)
         if at < RECORDS or at > size - 8:
             raise ModelFileError(f"damaged: {what} {i} has no name")
@@ -102,8 +114,10 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
         if total > list_size // 4:  # lists that share their bytes could fill the memory
             raise ModelFileError(f"damaged: the lists of the chunk {magic.decode()} overlap")
     labels, weights = array.array("H", bytes(2 * total)), array.array("d", bytes(8 * total))
-    cdef uint16_t[::1] label_of = labels if total else None
-    cdef double[::1] weight_of = weights if total else None
+    cdef uint16_t[::1] label_view = labels if total else None
+    cdef double[::1] weight_view = weights if total else None
+    cdef uint16_t* label_of = &label_view[0] if total else NULL
+    cdef double* weight_of = &weight_view[0] if total else NULL
     total = begin = 0
     for i in range(n):
         at = number(lists + 12 + 4 * i)
@@ -121,7 +135,7 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
     return starts, labels[:total], weights[:total]
 
 
-cdef int64_t insert(uint16_t[::1] labels, double[::1] weights, int64_t first, int64_t end, uint16_t label, double weight) noexcept:
+cdef inline int64_t insert(uint16_t* labels, double* weights, int64_t first, int64_t end, uint16_t label, double weight) noexcept:
     """Put a feature into the row from first to end; 1 if the row is longer now."""
     cdef int64_t at = end
     while at > first and labels[at - 1] > label:

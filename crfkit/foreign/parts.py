@@ -65,6 +65,7 @@ def model_of(parts: Parts, name: str = "model") -> Model:
     """The same model for crfkit's tagger. Features whose weight is zero in single precision are left out."""
     from crfkit.features.builder import IndexBuilder
     from crfkit.features.packing import pack
+    from crfkit.trainers.base import all_finite
     from crfkit.weights.layout import Layout
 
     from .cells import cells
@@ -88,14 +89,21 @@ def model_of(parts: Parts, name: str = "model") -> Model:
     }
     if parts.template is not None:
         header.update(by_string=True, dialect=parts.template.dialect)
-    return assembled(layout, weights, sections, header, name)
+    if not all_finite(weights):
+        raise ModelFileError(f"{name}: a weight is not a finite number")
+    model = assembled(layout, weights, sections, header, name, verify=False)
+    model.verified = True  # it was just made
+    return model
 
 
 def _literals(place: str, names: StringTable, new: array.array[int]) -> Mapping[str, Any]:
     """The sections of attributes that are known by their strings; `new` has their numbers, -1 for those left out."""
-    if -1 in new:
-        chosen = array.array("i", [old for old, number in enumerate(new) if number >= 0])
-        names, new = names.select(chosen), array.array("i", [number for number in new if number >= 0])
+    from .cells import kept
+
+    if names:
+        chosen, new = kept(new)
+        if len(chosen) < len(names):
+            names = names.select(chosen)
     slots, offsets, strings = names.pack()
     return {
         f"{place}.slots": memoryview(slots).cast("I"),
