@@ -209,7 +209,7 @@ def test_features_that_share_their_weights():
     """Each has its own: else a small file would ask for much memory."""
     head = "version: 100\ncost-factor: 1\nmaxid: 9\nxsize: 1\n\nA\nB\nC\n\nU:%x[0,0]\n\n"
     text = head + "".join(f"0 U:{k}\n" for k in range(10, 60)) + "\n" + "0.5\n" * 9
-    with pytest.raises(ModelFileError, match="damaged: the features have 150 weights, the file 9$"):
+    with pytest.raises(ModelFileError, match=r"damaged: the features have 150 weights, the file 9$"):
         foreign.load(text.encode())
 
 
