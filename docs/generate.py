@@ -108,7 +108,7 @@ best.save("ner.model")                             # for `crfkit tag` and crfkit
 """
 
 ORDER = ("learn", "learn_path", "load", "evaluate", "CRF", "Tagger", "Model", "Template", "Scores")
-INNER = {"resolve", "check", "columns", "column_names", "macros", "has_plain_bigram", "has_rich_bigram", "history_line", "of_parts", "text", "need_probabilities", "tag_with_gold", "dump_lines", "has_probabilities_of"}
+INNER = {"resolve", "check", "columns", "column_names", "macros", "history_line", "of_parts", "text", "need_probabilities", "tag_with_gold", "dump_lines", "has_probabilities_of"}
 
 
 def signature(name: str, value: Any) -> str:

@@ -191,7 +191,7 @@ cdef class IndexBuilder(Features):
         return max((RULES.get(rule, usual) for rule in self.plan.plain_rules), default=RULE_DROPPED)
 
     def reaches(self):
-        """Of each bigram attribute, which labels before its own it looks at (history.pxd); None where all are B
+        """Of each bigram attribute, which labels before its own it looks at (reach.pxd); None where all are B
         lines. Bytes."""
         if not any(slot.reach for slot in self.all_slots()):
             return None

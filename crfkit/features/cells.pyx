@@ -37,10 +37,6 @@ cdef class View(Arena):
             self.form = VIEW_TEXT
             self.strings = StringTable()
 
-    def find(self, bytes string not None):
-        """The number of a value, or -1."""
-        return self.strings.find(string)
-
     cdef int64_t transform(self, const char* s, int64_t n, BufferC* out, const char** result) except -2 nogil:
         """Point result at the value of a cell and return its length; -1: no value. `out` is room for it."""
         cdef int64_t start, end

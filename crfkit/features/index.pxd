@@ -8,7 +8,6 @@ from .tables cimport Features
 cdef class Index(Features):
     cdef readonly object sections
     cdef list mapped                # their buffers
-    cdef dict named                 # Names of each kind, once asked for
 
     cdef bytes_of(self, str name, int64_t item, int64_t n=*)
     cdef const char* data(self, str name, int64_t item, int64_t n=*) except? NULL

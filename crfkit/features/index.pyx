@@ -12,7 +12,7 @@ from .strings cimport StringTable
 from .cells cimport VIEW_EQUAL, VIEW_TEXT, View
 
 from crfkit.errors import ModelFileError
-from .names import Names, find_attribute
+from .names import Names
 from .plan import Plan
 from .verifying import verify_index
 
@@ -28,7 +28,7 @@ cdef class Index(Features):
             raise TypeError("an Index is set up once")
         cdef const int64_t[::1] counts
         self.backward = backward
-        self.plan, self.sections, self.mapped, self.named = Plan(template), sections, [], {}
+        self.plan, self.sections, self.mapped = Plan(template), sections, []
         counts = self.bytes_of("plan", 8).cast("q")
         expected = [len(self.plan.columns), len(self.plan.views), len(self.plan.nodes)]
         if counts.shape[0] != 5 or list(counts[:3]) != expected:
@@ -49,23 +49,9 @@ cdef class Index(Features):
             verify_index(self)
         self.pad()
 
-    def attribute(self, int64_t a, bint bigram=False):
-        """The string of an attribute."""
-        return self.names(bigram)[a]
-
     def attributes(self, bint bigram=False):
         """The strings of all attributes of a kind, in the order of their ids."""
-        return iter(self.names(bigram))
-
-    def find(self, bytes string not None, bint bigram=False):
-        """The attribute with this string, or -1."""
-        return find_attribute(self, string, bigram)
-
-    def names(self, bint bigram=False):
-        """The strings of all attributes of a kind as a sequence; made when first asked for."""
-        if bigram not in self.named:
-            self.named[bigram] = Names(self, bigram)
-        return self.named[bigram]
+        return iter(Names(self, bigram))
 
     cdef bytes_of(self, str name, int64_t item, int64_t n=-1):
         """The bytes of a section: items of this size, n of them if that is known."""

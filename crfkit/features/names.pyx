@@ -1,16 +1,14 @@
 """The strings of attributes: what an index never needs for tagging, and people do.
 
-A string comes from any gram that has the attribute in its row, or from the table of strings. The way back
-takes a string apart at the literals of each slot; where that is ambiguous, the string is in the table.
+A string comes from any gram that has the attribute in its row, or from the table of strings.
 """
 
 import array
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from .tables cimport Features, NodeC, find_literal
-from .tuples cimport packed_find, packed_home
+from .tables cimport Features, NodeC
 from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
 from .strings cimport strings_get
 
@@ -81,42 +79,3 @@ cdef class Names:
     def __iter__(self):
         for a in range(len(self.grams)):
             yield self[a]
-
-
-def find_attribute(Features index not None, bytes string not None, bint bigram):
-    """The attribute of a packed index that has this string, or -1."""
-    cdef const char* s = string
-    cdef int32_t a = find_literal(&index.space[bigram], s, len(string))
-    if a >= 0:
-        return a
-    for planned in index.plan.nodes:
-        for number, slot in enumerate(planned.slots):
-            if slot.bigram == bigram and not slot.by_string:
-                values = slot.split(string)
-                if values is not None:
-                    a = find_values(index, planned.index, number, values)
-                    if a >= 0:
-                        return a
-    return -1
-
-
-cdef int32_t find_values(Features index, int32_t i, int32_t slot, list values) except -2:
-    """The attribute of the gram with these values, or -1."""
-    cdef const NodeC* node = &index.node[i]
-    cdef const NodeC* part
-    cdef int32_t k, value, a
-    cdef int64_t g = -1
-    for k in range(node.arity):
-        part = &index.node[node.path[k]]
-        value = index.views[part.view].find(values[k])
-        if value < 0:
-            return -1
-        if k == 0:
-            g = value
-        else:
-            g = packed_find(part.key, part.n, part.stride, <int32_t>g, value,
-                            packed_home(<uint32_t>g, <uint32_t>value, part.n))
-        if g < 0 or not index.exists(part, g):
-            return -1
-    a = node.row[g * node.stride + slot]
-    return a if a < index.space[node.slot[slot].bigram].n else -1

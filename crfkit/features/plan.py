@@ -58,23 +58,8 @@ class Slot:
     bigram: bool
     rules: set[str | None]  # of the lines that make it, None where a line leaves it to the options
     min_freqs: set[int | None]
-    reach: int = 0  # which labels before its own a bigram looks at: see history.pxd
+    reach: int = 0  # which labels before its own a bigram looks at: see reach.pxd
     by_string: bool = False
-
-    def split(self, string: bytes) -> list[bytes] | None:
-        """The cells that a string was made of, or None if the literals are not there. The first place where a
-        literal fits is the right one for cells without separators."""
-        head, *inner, tail = self.literals
-        if not string.startswith(head) or not string.endswith(tail) or len(string) < len(head) + len(tail):
-            return None
-        rest = string[len(head) : len(string) - len(tail)]
-        cells = []
-        for literal in inner:
-            cell, found, rest = rest.partition(literal)
-            if not found:
-                return None
-            cells.append(cell)
-        return [*cells, rest]
 
 
 class Node:

@@ -204,16 +204,6 @@ class Template:
         return tuple(macro for line in self.lines for macro in line.macros)
 
     @property
-    def has_plain_bigram(self) -> bool:
-        """Whether a line without macros asks for weights of label pairs."""
-        return any("B" in line.kinds and not line.macros for line in self.lines)
-
-    @property
-    def has_rich_bigram(self) -> bool:
-        """Whether a line joins pairs of labels with what its macros see."""
-        return any("B" in line.kinds and line.macros for line in self.lines)
-
-    @property
     def history_line(self) -> Line | None:
         """The first line that sees earlier labels (T, %y), which only the lookahead trainer can use."""
         return next((line for line in self.lines if line.reach), None)

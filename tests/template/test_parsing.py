@@ -38,7 +38,6 @@ def test_lines():
     assert [(m.kind, m.row, m.column) for m in template.macros] == [("x", -2, 0), ("x", -1, 0), ("x", 0, 1)]
     assert template.path == "some.txt"
     assert template.columns == {0, 1}
-    assert template.has_plain_bigram and not template.has_rich_bigram
 
 
 @pytest.mark.parametrize(("first", "kinds"), [("U", "U"), ("u", "U"), ("B", "B"), ("b", "B"), ("*", "UB")])
@@ -46,14 +45,6 @@ def test_kinds_of_lines(first, kinds):
     line = only_line(first + "01:%x[0,0]")
     assert line.kinds == kinds
     assert expand(line, [["a"]], 0) == first + "01:a"
-
-
-def test_bigram_lines():
-    assert Template.parse("*").has_plain_bigram
-    rich = Template.parse("U:%x[0,0]\nB:%x[0,0]")
-    assert rich.has_rich_bigram and not rich.has_plain_bigram
-    assert Template.parse("*:%x[0,0]").has_rich_bigram
-    assert not Template.parse("U:%x[0,0]\nU").has_plain_bigram
 
 
 @pytest.mark.parametrize(
