@@ -74,8 +74,9 @@ class Corpus:
         return weights
 
 
-def read_corpus(reader: Reader) -> Corpus:
-    """Read all training data, decide which features exist, and number their attributes as the weights lie."""
+def read_corpus(reader: Reader, pairs: str | None = None) -> Corpus:
+    """Read all training data, decide which features exist, and number their attributes as the weights lie. `pairs` says
+    which plain label pairs are features, where it is not --features."""
     from crfkit.features.builder import RULES
     from crfkit.weights.layout import Layout
 
@@ -86,7 +87,7 @@ def read_corpus(reader: Reader) -> Corpus:
     rules = builder.rules(False, usual, run.min_freq), builder.rules(True, usual, run.min_freq)
     if run.n_selected is not None:
         _select(dataset, rules, run.n_selected)
-    layout, *new = Layout.build(dataset, len(dataset.labels), builder.plain_rule(usual), *rules, builder.reaches())
+    layout, *new = Layout.build(dataset, len(dataset.labels), builder.plain_rule(RULES[pairs or run.features]), *rules, builder.reaches())
     if not layout.n_features:
         raise DataError("no feature is left: lower --min-freq", reader.columns.path)
     builder.renumber(*new)

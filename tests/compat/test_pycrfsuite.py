@@ -1,6 +1,7 @@
 """crfkit.compat.pycrfsuite beside python-crfsuite itself: the same calls, the same answers."""
 
 import random
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -223,7 +224,8 @@ def test_parameters_that_do_not_exist(library):
         trainer.append([["a"]], [1])
 
 
-@pytest.mark.parametrize("params", [{}, {"c2": 0.1}, {"c1": 0.2, "c2": 0.01}, {"feature.possible_states": True, "feature.possible_transitions": True}], ids=str)
+@pytest.mark.parametrize("params", [{}, {"c2": 0.1}, {"c1": 0.2, "c2": 0.01}, {"feature.possible_states": True, "feature.possible_transitions": True},
+                                    {"feature.possible_states": True}, {"feature.possible_transitions": True}], ids=str)  # fmt: skip
 def test_lbfgs_reaches_the_objective_of_the_peer(tmp_path, params):
     ours, theirs = (trained(library, tmp_path / library.__name__, delta=1e-9, epsilon=1e-6, **params) for library in (compat, pycrfsuite))
     mine, yours = ours.logparser, theirs.logparser
@@ -271,6 +273,22 @@ def test_the_log_is_read_by_the_parser_of_the_peer(tmp_path):
                 name: (score.match, score.model, score.ref, score.precision, score.recall, score.f1) for name, score in yours["scores"].items()
             }
         assert ours.last_iteration["scores"]["O"].ref > 0 and 0 < ours.last_iteration["item_accuracy"] <= 1
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_head_of_the_log_is_that_of_the_peer(tmp_path, algorithm):
+    class Peer(pycrfsuite.BaseTrainer):
+        message = Listening.message
+
+    heads = []
+    for trainer in (Listening(algorithm), Peer(algorithm)):
+        for items, labels in sentences():
+            trainer.append(items, labels)
+        trainer.set("max_iterations", 1)
+        trainer.train(str(tmp_path / "m"))
+        head = "".join(trainer.messages).partition("***** ")[0].partition("Calibrating")[0]
+        heads.append(re.sub(r"required: [0-9.]+", "", head))
+    assert heads[0] == heads[1]
 
 
 def test_events_of_a_run(tmp_path, capsys):

@@ -18,7 +18,8 @@ _TITLES = {
     "passive-aggressive": "Passive Aggressive",
     "arow": "Adaptive Regularization of Weights (AROW)",
 }
-# Names that the log gives to parameters.
+# Those that stand at the head of the log in another order than among the parameters, and their names there.
+_FIRST = ("c1", "c2", "num_memories")
 _LOGGED = {"period": {"lbfgs": "stop"}, "max_linesearch": {"lbfgs": "linesearch.max_iterations"}}
 
 
@@ -56,10 +57,10 @@ class Training:
         from crfkit.options import Run
 
         begun = time.perf_counter()
-        every = self.values["feature.possible_states"] or self.values["feature.possible_transitions"]
-        run = Run(format="crfsuite", features="all" if every else "observed", min_freq=max(1, math.ceil(self.values["feature.minfreq"])))
+        states, pairs = ("all" if self.values[f"feature.possible_{what}"] else "observed" for what in ("states", "transitions"))
+        run = Run(format="crfsuite", features=states, min_freq=max(1, math.ceil(self.values["feature.minfreq"])))
         labels = list(dict.fromkeys(label for rows in self.kept for labels in gold_labels(rows) for label in labels))
-        corpus = read_corpus(Reader(self.kept, None, run)) if len(labels) > 1 else None
+        corpus = read_corpus(Reader(self.kept, None, run), pairs) if len(labels) > 1 else None
         self._features(0 if corpus is None else corpus.layout.n_features, time.perf_counter() - begun)
         self._head()
         parts, known = self._without_a_choice(labels) if corpus is None else self._learned(corpus, run)
@@ -81,7 +82,7 @@ class Training:
 
     def _head(self) -> None:
         self.say(f"{_TITLES[self.algorithm]}\n")
-        for name, value in self.values.items():
+        for name, value in sorted(self.values.items(), key=lambda item: _FIRST.index(item[0]) if item[0] in _FIRST else len(_FIRST)):
             if name.startswith(("feature.", "calibration.")):
                 continue
             name = _LOGGED.get(name, {}).get(self.algorithm, name)
@@ -110,7 +111,7 @@ class Training:
         for _ in trainer.prepare(lambda: False):
             pass
         if self.algorithm == "l2sgd":
-            self._calibration(trainer)
+            self._calibration()
         reason: str | None = None
         losses: list[float] = []
         for number in range(1, self.limit + 1):
@@ -126,7 +127,7 @@ class Training:
         known = (corpus.layout.n_features, sum(corpus.layout.n_attributes))
         return parts_of(build(corpus.layout, trainer.weights(), corpus.builder, header)), known
 
-    def _calibration(self, trainer: Any) -> None:
+    def _calibration(self) -> None:
         self.say("Calibrating the learning rate (eta)\n")
         self.say("crfkit chooses it by passes over a sample\n")
         self.say("\n")
