@@ -10,10 +10,10 @@ from __future__ import annotations
 import array
 import heapq
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
-from typing import IO, TYPE_CHECKING, Any, overload
+from typing import IO, TYPE_CHECKING, Any, TypeVar, overload
 
 from crfkit import modelfile
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from crfkit.features.index import Index
     from crfkit.weights.layout import Layout
 
+T = TypeVar("T")
+
 # The label before that of a feature, or the two before it.
 Previous = str | tuple[str | int | None, str | int | None] | None
 
@@ -43,6 +45,8 @@ _OWN = {"name", "sections", "verified", "template", "search", "index", "layout",
 
 class Model:
     """A model, read-only. `learn` makes one, `load` opens one."""
+
+    rest: array.array | None = None  # what single precision leaves over of the weights of another program's model
 
     def __init__(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str = "model", verify: bool = True):
         from crfkit.features.index import Index
@@ -142,10 +146,17 @@ class Model:
         labels of the token before the last one and of the last one. There None is any label; -1 and -2 stand one place and two
         places before the sentence.
         """
+        return self._features(self._attribute_names)
+
+    def features_in_bytes(self) -> Iterator[tuple[bytes | None, Previous, str, float]]:
+        """The same with attributes as they are: not all that another program's patterns make is UTF-8."""
+        return self._features(tuple(list(self.index.attributes(bigram)) for bigram in (False, True)))
+
+    def _features(self, attributes: Sequence[Sequence[T]]) -> Iterator[tuple[T | None, Previous, str, float]]:
         names = self._header["labels"]
         history = [*names, -1, -2, None]  # None for 65535, which comes as -1
         for kind, attribute, previous, label, weight in self.layout.features(self.weights):
-            text = None if kind == "T" else self._attribute_names[kind != "U"][attribute]
+            text = None if kind == "T" else attributes[kind != "U"][attribute]
             if kind == "H":
                 yield text, (history[previous[0]], history[previous[1]]), names[label], weight
             else:

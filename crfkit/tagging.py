@@ -15,7 +15,6 @@ from math import exp
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar, overload, runtime_checkable
 
 from crfkit.decode.decoder import Decoder, Scratch, gold_labels
-from crfkit.decode.printing import Printer
 from crfkit.text.items import fill_items
 from crfkit.text.rows import Rows
 
@@ -58,6 +57,12 @@ SENTENCES_AT_ONCE = 64
 _OWN = {"model", "constraints", "_header", "_needs", "_decoders", "_scratches", "_template"}
 
 
+class Prints(Protocol[T_co]):
+    """What makes something of a labelled block: crfkit.decode.printing.Printer makes bytes."""
+
+    def text(self, x: Scratch, rows: Rows, /) -> T_co: ...
+
+
 @runtime_checkable
 class Trained(Protocol):
     """What a tagger needs of a model."""
@@ -87,7 +92,8 @@ class Tagger:
         if not isinstance(trained, Trained):
             raise OptionError(f"model: found {shown(model)}, expected a Model; crfkit.load opens a file and gives a Tagger")
         self.model: Any = trained
-        self._set_up(trained.header, trained.index, trained.layout, trained.weights, trained.verified, constraints)
+        rest = getattr(trained, "rest", None)
+        self._set_up(trained.header, trained.index, trained.layout, trained.weights, trained.verified, constraints, rest)
 
     @classmethod
     def of_parts(cls, header: Mapping[str, Any], index: Features, layout: Layout, weights: Any) -> Tagger:
@@ -98,7 +104,7 @@ class Tagger:
         return self
 
     def _set_up(
-        self, header: dict[str, Any], index: Features, layout: Layout, weights: Any, verified: bool, limits: Source | None
+        self, header: dict[str, Any], index: Features, layout: Layout, weights: Any, verified: bool, limits: Source | None, rest: Any = None
     ) -> None:
         self._header = header
         self.constraints: Constraints | None = None
@@ -110,7 +116,7 @@ class Tagger:
         search = Search.of(header) or Search(-1, False)
         decoder = Decoder(
             index, layout, weights, header["labels"],
-            verified=verified, constraints=self.constraints, depth=search.depth, backward=search.backward,
+            verified=verified, constraints=self.constraints, depth=search.depth, backward=search.backward, rest=rest,
         )  # fmt: skip
         self._scratches: dict[tuple[int, ...] | None, list[Scratch]] = {None: []}
         self._decoders: dict[tuple[int, ...] | None, Decoder] = {None: decoder}
@@ -249,13 +255,13 @@ class Tagger:
         return gold, predicted
 
     def text(
-        self, blocks: Iterable[Block], printer: Printer, *, partial: bool = False, threads: int = 0
-    ) -> Iterator[bytes]:
+        self, blocks: Iterable[Block], printer: Prints[R], *, partial: bool = False, threads: int = 0
+    ) -> Iterator[R]:
         """Blocks of the model's format, labelled; in order, and the same for any number of threads."""
         form = self._header["format"]
         label = self._header["label_column"] if partial and form == "conllu" else None
 
-        def work(block: Block) -> bytes:
+        def work(block: Block) -> R:
             rows = Rows(form, label)
             rows.parse(block)
             with self._scratch(self._key(block.layout.n_cols - (partial and form == "columns"), block.layout)) as scratch:

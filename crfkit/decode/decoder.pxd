@@ -30,6 +30,8 @@ cdef class Decoder(Arena):
     cdef object owner                   # of the weights
     cdef const weight_t* w              # its numbers, or copy if those are not aligned
     cdef BufferC copy
+    cdef object rest_owner              # of the weights' rest, or None
+    cdef const weight_t* rest           # what single precision left over of them, or NULL
     cdef bint verified, constrained
     cdef int32_t depth                  # of the search with history, or -1
     cdef str recursions                 # which loops its paths and marginals are made by
@@ -48,6 +50,7 @@ cdef class Scratch(Arena):
     cdef readonly Decoder decoder
     cdef Extractor extractor
     cdef Lattice lattice
+    cdef Lattice rest                   # scores of the weights' rest, or None
     cdef NBest search
     cdef LookaheadSearch history              # or None
     cdef Lattice voting                 # marginals as scores, where transitions are constrained

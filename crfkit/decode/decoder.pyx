@@ -13,7 +13,7 @@ from libc.string cimport memchr, memcpy, memset
 from crfkit.text.items cimport fill_sentence
 from crfkit.text.rows cimport FORM_CONLLU, FORM_CRFSUITE, Rows, rows_label
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport Lattice, lattice_allow, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
+from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_allow, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_fits
 from .lookahead cimport LookaheadSearch
 from crfkit.memory cimport arena_reserve
@@ -33,11 +33,13 @@ cdef class Decoder:
     `depth` and `backward` are those of a model with history (lookahead.pyx); depth -1: the labels are found together.
     With verified=False the features of each sentence are checked before they are scored. `constraints` has the
     bytes transitions[L*L], starts[L] and ends[L], 1 for what is allowed (crfkit.constraints). `recursions` is "sparse" or
-    "dense" to have one kind of loops (lattice.pyx) whatever it costs: paths are the same, marginals but for rounding.
+    "dense" to have one kind of loops (lattice.pyx) whatever it costs: paths are the same, marginals but for rounding. `rest` is what single precision left over of weights that
+    were doubles.
     """
 
     def __init__(self, Features index not None, Layout layout not None, const float[::1] weights not None, labels, *,
-                 bint verified=True, constraints=None, int32_t depth=-1, bint backward=False, str recursions="auto", columns=None):
+                 bint verified=True, constraints=None, int32_t depth=-1, bint backward=False, str recursions="auto", columns=None,
+                 const float[::1] rest=None):
         cdef int32_t j, L = layout.c.L
         if self.index is not None:
             raise TypeError("a Decoder is set up once")
@@ -50,7 +52,11 @@ cdef class Decoder:
             raise ValueError("features with history, and no way to search with them")
         self.layout, self.owner, self.verified = layout, weights, verified
         self.depth, self.backward = depth, backward
-        self.recursions = recursions if depth < 0 else "dense"
+        self.recursions = recursions if depth < 0 and rest is None else "dense"
+        if rest is not None and rest.shape[0]:
+            if rest.shape[0] != weights.shape[0]:
+                raise ValueError("a rest of other weights")
+            self.rest_owner, self.rest = rest, &rest[0]
         if weights.shape[0]:
             self.w = &weights[0]
             if <uintptr_t>self.w % ALIGNMENT:  # from a file they never are
@@ -83,7 +89,7 @@ cdef class Decoder:
         """The same decoder for data with the columns of the index in these places."""
         return Decoder(self.index, self.layout, self.owner, self.labels, verified=self.verified,
                        constraints=self.constraints, depth=self.depth, backward=self.backward,
-                       recursions=self.recursions, columns=columns)
+                       recursions=self.recursions, columns=columns, rest=self.rest_owner)
 
     def label_ids(self, labels):
         """The numbers of labels; DataError for one that the model does not have."""
@@ -116,6 +122,10 @@ cdef class Scratch:
         lattice_load_weights(&self.lattice.c, &decoder.layout.c, decoder.w, 1.0)
         if not all_numbers(self.lattice.c.shared.score, decoder.layout.c.L, &self.lattice.c):
             raise ModelFileError("the model is damaged: the weight of a pair of labels is not a finite number")
+        if decoder.rest != NULL:
+            self.rest = Lattice(decoder.layout.c.L)
+            lattice_load_weights(&self.rest.c, &decoder.layout.c, decoder.rest, 1.0)
+            lattice_add_weights(&self.lattice.c, &self.rest.c)
         if decoder.constrained:
             lattice_forbid(&self.lattice.c, decoder.may_follow)
             self.voting = _votes(decoder)
@@ -142,6 +152,10 @@ cdef class Scratch:
             sent = &nodes
         self.lattice.reserve(&self.decoder.layout.c, sent)
         K.score(&self.decoder.layout.c, self.decoder.w, 1.0, sent, &self.lattice.c)
+        if self.rest is not None:
+            self.rest.reserve(&self.decoder.layout.c, sent)
+            K.score(&self.decoder.layout.c, self.decoder.rest, 1.0, sent, &self.rest.c)
+            lattice_add_scores(&self.lattice.c, &self.rest.c)
         if not self.decoder.verified:
             self.check_scores()
         if self.decoder.constrained:

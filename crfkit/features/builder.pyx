@@ -24,6 +24,7 @@ cdef enum:
     MOST_LABELS = 0xFFFF
 
 RULES = {"observed": RULE_OBSERVED, "all": RULE_ALL}
+DROPPED = RULE_DROPPED
 
 
 cdef class IndexBuilder(Features):
@@ -121,7 +122,7 @@ cdef class IndexBuilder(Features):
         return data
 
     def finish(self):
-        """Close the corpus: labels in bytewise order. Returns the Dataset; its attributes are numbered as first seen."""
+        """Close the corpus: labels in bytewise order, or as first seen with patterns of Wapiti. Returns the Dataset; its attributes are numbered as first seen."""
         cdef Dataset data = self.dataset
         cdef uint16_t* label = <uint16_t*>data.label.data
         cdef int64_t t
@@ -129,7 +130,9 @@ cdef class IndexBuilder(Features):
             raise TypeError("the corpus is finished")
         self.finished = True
         names = list(self.label_table)
-        order = sorted(range(len(names)), key=names.__getitem__)
+        order = list(range(len(names)))
+        if self.patterns is None:
+            order.sort(key=names.__getitem__)
         cdef int32_t[::1] rank = array.array("i", bytes(4 * len(names)) or [0])
         cdef int32_t position, old
         for position, old in enumerate(order):
@@ -215,6 +218,19 @@ cdef class IndexBuilder(Features):
         if b_new.shape[0]:
             self.replace_ids(True, &b_new[0])
         self.space[0].n, self.space[1].n = self.dataset.n_u, self.dataset.n_b
+
+    def observations(self):
+        """All strings that patterns of Wapiti made, as first seen. Some have no attribute."""
+        cdef const int64_t* before = <const int64_t*>self.unigrams_before.data
+        cdef int64_t i, done = 0
+        unigrams, bigrams = (list(table) for table in self.literals)
+        found = {}
+        for i, name in enumerate(bigrams):
+            found.update(dict.fromkeys(unigrams[done:before[i]]))
+            done = before[i]
+            found[name] = None
+        found.update(dict.fromkeys(unigrams[done:]))
+        return list(found)
 
     cdef int replace_ids(self, bint bigram, const int32_t* new_id) except -1:
         cdef int64_t i

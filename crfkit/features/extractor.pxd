@@ -5,7 +5,6 @@ from libc.stdint cimport int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.structs cimport SentenceC
 from crfkit.memory cimport Arena, BufferC
-from crfkit.template.patterns cimport Patterns
 from crfkit.text.rows cimport RowsC
 from .tables cimport Features
 from .walk cimport Workspace
@@ -16,7 +15,6 @@ cdef class Extractor(Arena):
     cdef SentenceC sentence             # valid until the next extraction
     cdef Workspace workspace
     cdef Dataset found                  # one sentence
-    cdef Patterns patterns              # of a model of Wapiti: they make the attributes, in the place of the walk
     cdef BufferC columns                # int32: their numbers in the rows, where they are others than in training
 
     # Fill `sentence` (without labels) from the tokens first .. last-1 of a block.

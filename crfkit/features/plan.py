@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from crfkit.template.dialects import WAPITI
+from crfkit.template.dialects import MAXENT, WAPITI
 from crfkit.template.macros import Line, Macro
 from crfkit.template.parsing import Template
 from crfkit.template.patterns import Patterns
@@ -107,9 +107,10 @@ class Plan:
         self._view_numbers: dict[View, int] = {}
         if template is None:  # data that name their attributes themselves
             self.plain_rules = {None}
-        elif template.dialect == WAPITI:
+        elif template.dialect in (WAPITI, MAXENT):
             self.columns = sorted(template.columns)
-            self.patterns = Patterns([line.text for line in template.lines])
+            self.patterns = Patterns([line.text for line in template.lines], template.dialect == MAXENT)
+            self.plain_rules = {None} if self.patterns.has_plain else set()
         else:
             self.columns = sorted(template.columns)
             self._add_lines(template)

@@ -5,6 +5,7 @@ from libc.string cimport memcpy
 
 from .tuples cimport GramTableC
 from crfkit.memory cimport Arena, BufferC, buffer_reserve
+from crfkit.template.patterns cimport Patterns
 from .strings cimport StringTable, StringTableC, string_hash, strings_find
 from .cells cimport View
 
@@ -63,6 +64,8 @@ cdef inline int append_text(BufferC* line, int64_t* n, const char* s, int64_t si
 
 cdef class Features(Arena):
     cdef readonly object plan
+    cdef Patterns patterns          # of Wapiti, in the place of all nodes; or None
+    cdef BufferC unigrams_before    # int64: of each bigram string that patterns made, how many unigram ones there were
     cdef readonly list columns      # of StringTable, in the order of plan.columns
     cdef readonly list views        # of View
     cdef readonly list literals     # two StringTables: unigram, bigram

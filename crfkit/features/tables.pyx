@@ -36,7 +36,8 @@ cdef class Features(Arena):
         cdef View view
         self.n_columns, self.n_views = len(plan.columns), len(plan.views)
         self.n_uses, self.n_constants, self.padding = len(plan.uses), len(plan.constants), plan.padding
-        self.has_bigrams = any(use.bigram for use in plan.uses)
+        self.patterns = plan.patterns
+        self.has_bigrams = any(use.bigram for use in plan.uses) or plan.patterns is not None
         memset(self.separator, 0, sizeof(self.separator))
         for byte in plan.separators:
             self.separator[<uint8_t>byte] = 1

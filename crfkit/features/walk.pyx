@@ -18,6 +18,7 @@ from libc.string cimport memcmp, memcpy, memset
 from crfkit.data.dataset cimport Dataset, sort_ids
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.memory cimport Arena, arena_reserve
+from crfkit.template.patterns cimport BIGRAM, UNIGRAM
 from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, rows_attr, rows_cell
 from .cells cimport FLAGGED, NONE, UNKNOWN, VIEW_CELL, VIEW_TEXT, View, has_separator
 from .strings cimport StringTable, StringTableC, string_hash, strings_find, strings_get
@@ -62,6 +63,9 @@ cdef int find_tokens(Features f, Workspace s, const RowsC* rows, int64_t first, 
 cdef inline int walk(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t last, Dataset out,
                      Aim aim) except -1 nogil:
     cdef int32_t v
+    if f.patterns is not None:
+        follow_patterns(f, s, rows, first, last - first, out, aim)
+        return 0
     prepare(f, s, rows, last - first)
     number_cells(f, s, rows, first, aim)
     if Aim is Learning:
@@ -331,6 +335,65 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
             b_ptr[k + 1] = n_b
     out.c.n_tok += T
     return 0
+
+
+cdef inline int follow_patterns(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t T, Dataset out,
+                                Aim aim) except -1 nogil:
+    """Append the attributes of each token: the strings that Wapiti's patterns make there."""
+    cdef int64_t t, n, u_start, b_start, n_u, n_b, n_tok = out.c.n_tok
+    cdef int32_t i, a, patterns = f.patterns.n
+    cdef const int32_t* kind = <const int32_t*>f.patterns.kinds.data
+    if T and f.patterns.last_column >= rows.n_cols:
+        raise DataError(f"the patterns use column {f.patterns.last_column}, but the data have {rows.n_cols}")
+    if T > 0x7FFFFFF0:
+        raise OverflowError("a sequence of more than two thousand million tokens")
+    s.T = <int32_t>T
+    arena_reserve(out, &out.u_ptr, n_tok + T + 1, sizeof(int64_t))
+    arena_reserve(out, &out.b_ptr, n_tok + T + 1, sizeof(int64_t))
+    cdef int64_t* u_ptr = <int64_t*>out.u_ptr.data + n_tok
+    cdef int64_t* b_ptr = <int64_t*>out.b_ptr.data + n_tok
+    n_u, n_b = u_ptr[0], b_ptr[0]
+    arena_reserve(out, &out.u_id, n_u + T * patterns, sizeof(int32_t))
+    arena_reserve(out, &out.b_id, n_b + T * patterns, sizeof(int32_t))
+    cdef int32_t* u_id = <int32_t*>out.u_id.data
+    cdef int32_t* b_id = <int32_t*>out.b_id.data
+    for t in range(T):
+        u_start, b_start = n_u, n_b
+        for i in range(patterns):
+            n = f.patterns.expand(i, rows, first, T, t, &s.line)
+            if kind[i] & UNIGRAM:
+                a = literal(f, s.line.data, n, False, aim)
+                if a >= 0:
+                    u_id[n_u] = a
+                    n_u += 1
+            if kind[i] & BIGRAM and (Aim is Learning or t):
+                if Aim is Learning:
+                    a = bigram_string(f, s.line.data, n, i == f.patterns.plain)
+                else:
+                    a = literal(f, s.line.data, n, True, aim)
+                if a >= 0 and t:  # no edge leads into the first token
+                    b_id[n_b] = a
+                    n_b += 1
+        if Aim is Finding:
+            sort_ids(u_id + u_start, NULL, n_u - u_start)
+            sort_ids(b_id + b_start, NULL, n_b - b_start)
+        u_ptr[t + 1], b_ptr[t + 1] = n_u, n_b
+    out.c.n_tok += T
+    return 0
+
+
+cdef int32_t bigram_string(Features f, const char* s, int64_t n, bint plain) except -2 nogil:
+    """The attribute of pairs that has this string; -1 for the plain pairs, which have a matrix of their own."""
+    cdef SpaceC* space = &f.space[1]
+    cdef int64_t known = space.literal.n
+    cdef int32_t i = (<StringTable>f.literal_table[1]).intern(s, n)
+    if i == known:
+        arena_reserve(f, &f.unigrams_before, known + 1, sizeof(int64_t))
+        (<int64_t*>f.unigrams_before.data)[i] = f.space[0].literal.n
+        arena_reserve(f, &f.literal_attr[1], known + 1, sizeof(int32_t))
+        space.literal_attr = <const int32_t*>f.literal_attr[1].data
+        (<int32_t*>f.literal_attr[1].data)[i] = -1 if plain else new_number(f, True)
+    return space.literal_attr[i]
 
 
 cdef inline bint all_ones(const float* value, int64_t first, int64_t last) noexcept nogil:

@@ -7,9 +7,21 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.loops.structs cimport LayoutC
 from crfkit.weights.layout cimport Layout, feature_cell
 
+cdef float LEAST = 1e-45  # the least number above zero
 
-def cells(const double[::1] u_weight not None, const double[::1] pairs, int64_t labels, const double[::1] b_weight not None):
-    """The cells of a layout without dense rows: unigram features, label pairs (None: there are none), bigram features."""
+
+cdef inline float single(double weight, bint rest) noexcept:
+    """A weight in single precision, or the rest of it."""
+    cdef float most = <float>weight, least
+    if not rest or most == 0:
+        return most
+    least = <float>(weight - most)
+    return least if least != 0 else LEAST
+
+
+def cells(const double[::1] u_weight not None, const double[::1] pairs, int64_t labels, const double[::1] b_weight not None, bint rest=False):
+    """The cells of a layout without dense rows: unigram features, label pairs (None: there are none), bigram features.
+    `rest`: what single precision leaves over of the weights, never zero where they are not."""
     cdef:
         int64_t i, j, padded = (labels + 7) // 8 * 8
         int64_t tau0 = (u_weight.shape[0] + 15) // 16 * 16
@@ -19,13 +31,13 @@ def cells(const double[::1] u_weight not None, const double[::1] pairs, int64_t 
     found = array.array("f", bytes(4 * (rich0 + b_weight.shape[0])))
     cdef float[::1] cell = found if len(found) else None
     for i in range(u_weight.shape[0]):
-        cell[i] = <float>u_weight[i]
+        cell[i] = single(u_weight[i], rest)
     if pairs is not None:
         for i in range(labels):
             for j in range(labels):
-                cell[tau0 + i * padded + j] = <float>pairs[i * labels + j]
+                cell[tau0 + i * padded + j] = single(pairs[i * labels + j], rest)
     for i in range(b_weight.shape[0]):
-        cell[rich0 + i] = <float>b_weight[i]
+        cell[rich0 + i] = single(b_weight[i], rest)
     return found
 
 

@@ -152,7 +152,7 @@ def taken_apart(parts: Parts) -> Taken:
 
     if parts.template is None:
         raise UnsupportedError("a CRF++ model needs a template: give the one that made the attributes with --template")
-    if parts.template.dialect == dialects.WAPITI:
+    if parts.template.dialect in (dialects.WAPITI, dialects.MAXENT):
         parts = translated(parts, dialects.CRFPP)
     assert parts.template is not None
     lines = sorted(map(line_of, parts.template.lines), key=lambda line: line[:1] == b"B")

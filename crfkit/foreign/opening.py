@@ -103,8 +103,9 @@ def _named(name: str) -> Iterator[None]:
         raise ModelFileError(f"{name}: {error}") from None
 
 
-def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True) -> Model:
-    """Open a model file, or the bytes of one, of crfkit or of another program; `verify` is for crfkit's own."""
+def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, exact: bool = False) -> Model:
+    """Open a model file, or the bytes of one, of crfkit or of another program; `verify` is for crfkit's own, `exact` for
+    models of others: scores are then those of their weights in double precision."""
     from .parts import model_of
 
     opened = _opened(path_or_bytes)
@@ -113,7 +114,7 @@ def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True) ->
     name, data, form = opened
     with _named(name):
         found = form.read(data)
-    return model_of(found, name)
+    return model_of(found, name, exact)
 
 
 def dump(path_or_bytes: Any) -> Iterator[str] | None:

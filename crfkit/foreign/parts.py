@@ -61,8 +61,9 @@ def decoded(labels: StringTable) -> list[str]:
         raise ModelFileError(f"the label {error.object!r} is not UTF-8, the only encoding that crfkit knows") from None
 
 
-def model_of(parts: Parts, name: str = "model") -> Model:
-    """The same model for crfkit's tagger. Features whose weight is zero in single precision are left out."""
+def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
+    """The same model for crfkit's tagger. Features whose weight is zero in single precision are left out. `exact`: it keeps
+    what single precision leaves over of the weights, so that scores are those of doubles."""
     from crfkit.features.builder import IndexBuilder
     from crfkit.features.packing import pack
     from crfkit.trainers.base import all_finite
@@ -72,6 +73,7 @@ def model_of(parts: Parts, name: str = "model") -> Model:
 
     u, b = parts.unigrams, parts.bigrams
     layout = Layout(len(parts.labels), parts.pairs is not None, 0, u.ptr, u.label, b.ptr, b.previous, b.label)
+    rest = layout.pruned(cells(u.weight, parts.pairs, len(parts.labels), b.weight, rest=True))[1] if exact else None
     layout, weights, *kept = layout.pruned(cells(u.weight, parts.pairs, len(parts.labels), b.weight))
     sections: dict[str, Any] = pack(IndexBuilder(parts.template, crfsuite=parts.template is None))
     sections["plan"] = array.array("q", [*memoryview(sections["plan"]).cast("B").cast("q")[:3], *layout.n_attributes])
@@ -93,6 +95,7 @@ def model_of(parts: Parts, name: str = "model") -> Model:
         raise ModelFileError(f"{name}: a weight is not a finite number")
     model = assembled(layout, weights, sections, header, name, verify=False)
     model.verified = True  # it was just made
+    model.rest = rest
     return model
 
 

@@ -22,13 +22,13 @@ FARTHEST = 4  # tokens away: beyond that Wapiti has one name for all
 
 # First letters for single labels, for pairs, for both; the names of cells beyond the sentence.
 _LETTERS = {dialects.WAPITI: (b"u", b"b", b"*"), dialects.CRFPP: (b"U", b"B", None)}
-_PADDINGS = {dialects.WAPITI: b"_x", dialects.CRFPP: b"_B"}
+_PADDINGS = {dialects.WAPITI: b"_x", dialects.MAXENT: b"_x", dialects.CRFPP: b"_B"}
 
 
 def translated(parts: Parts, to: str) -> Parts:
     """The same model with a template in another language, dialects.WAPITI or CRFPP."""
     assert parts.template is not None
-    if parts.template.dialect == to:
+    if parts.template.dialect == to or (parts.template.dialect == dialects.MAXENT and to == dialects.WAPITI):
         return parts
     for line in parts.template.lines:
         _check(line, to)

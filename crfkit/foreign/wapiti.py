@@ -1,7 +1,7 @@
 """Wapiti's model files, which are text.
 
-    #mdl#2#weights          2: a CRF; 0: maxent, 1: memm. Files of old versions do not say.
-    #rdr#patterns/columns/0 and the patterns
+    #mdl#2#weights          2: a CRF; 0: maxent, a CRF without pairs of labels; 1: memm. Files of old versions do not say.
+    #rdr#patterns/columns/0 and the patterns; 1 in the place of 0: every line is a sequence (--me)
     #qrk#labels             and the labels
     #qrk#observations       and these: u... has a weight for each label, b... for each pair of labels, *... both
     number=weight           of the weights other than zero
@@ -19,12 +19,15 @@ from operator import itemgetter
 
 from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
 from crfkit.template import dialects
+from crfkit.template.patterns import plain_pattern
+from crfkit.text.reading import open_file
 
 from .parts import Parts, Rows
 from .translating import translated
 
 NAME = "wapiti"
-CRF, KINDS = 2, ("maxent", "memm", "crf")
+MAXENT, MEMM, CRF = 0, 1, 2
+LINE_BY_LINE = "line_by_line"  # an option of parts: every line is a sequence
 
 _MODEL = re.compile(rb"#mdl#(?:([0-9])#)?([0-9]{1,18})\n")
 _READER = re.compile(rb"#rdr#([0-9]{1,9})/([0-9]{1,9})(?:/([0-9]))?\n")
@@ -71,23 +74,26 @@ class _Text:
         return ModelFileError(f"{line}: damaged: expected {expected}, found {found!r}")
 
 
-def read(data: memoryview) -> Parts:
-    """Take a model apart, in which nothing is trusted."""
+def read(data: memoryview, lines: bool = False) -> Parts:
+    """Take a model apart, in which nothing is trusted. `lines`: it may be one for sequences of one line (--me)."""
     text = _Text(bytes(data))
     kind, n_weights = text.take(_MODEL, "#mdl#, the kind of model and the number of weights").groups()
     kind = CRF if kind is None else int(kind)
-    if kind != CRF:
-        name = KINDS[kind] if kind < len(KINDS) else str(kind)
-        raise ModelFileError(f"a {name} model of Wapiti, of which crfkit reads only CRFs: train it with --type crf")
+    if kind == MEMM:
+        raise ModelFileError("a memm model of Wapiti, whose steps are normalised one by one, as those of no CRF: train it with --type crf")
+    if kind not in (MAXENT, CRF):
+        raise ModelFileError(f"damaged: a model of the kind {kind}")
     n_patterns, columns, auto = text.take(_READER, "#rdr# and the numbers of patterns and columns").groups()
-    if int(auto or 0):
-        raise ModelFileError("a model of Wapiti for features without prefixes, of which crfkit reads only CRFs: train it with patterns")
+    line_by_line = bool(int(auto or 0))
+    if line_by_line and (int(n_patterns) or not lines):
+        what = "with patterns, which crfkit does not read" if int(n_patterns) else "that name their features: label them with `crfkit-wapiti label`"
+        raise ModelFileError(f"a model of Wapiti for single lines (--me) {what}")
     patterns = text.strings(int(n_patterns))
     labels = text.strings(int(text.take(_STRINGS, "#qrk# and the number of labels")[1]))
     names = text.strings(int(text.take(_STRINGS, "#qrk# and the number of observations")[1]))
     weights = _weights(text, int(n_weights))
     try:
-        decoded, lines = [label.decode() for label in labels], "".join(line.decode() + "\n" for line in patterns)
+        decoded, pattern_lines = [label.decode() for label in labels], "".join(line.decode() + "\n" for line in patterns)
     except UnicodeDecodeError as error:
         raise ModelFileError(f"{error.object!r} is not UTF-8, the only encoding that crfkit knows") from None
     if not labels or not all(labels) or len(set(labels)) < len(labels):
@@ -96,17 +102,29 @@ def read(data: memoryview) -> Parts:
         raise ModelFileError(f"{len(labels)} labels, 1 to 65535 are possible")
     template = None
     if patterns:
-        if any("\n" in line or "\0" in line for line in lines[:-1].split("\n")) or len(lines.split("\n")) != len(patterns) + 1:
+        if any("\n" in line or "\0" in line for line in pattern_lines[:-1].split("\n")) or len(pattern_lines.split("\n")) != len(patterns) + 1:
             raise ModelFileError("damaged: a line end in a pattern")
         try:
-            template = dialects.parse(lines, dialects.WAPITI)
+            template = dialects.parse(pattern_lines, dialects.WAPITI if kind == CRF else dialects.MAXENT)
         except TemplateError as error:
             raise ModelFileError(f"its patterns cannot be read: {error}") from None
-    parts = Parts("wapiti", decoded, Rows.empty(), Rows.empty(), None, template, int(columns) + 2)
-    _share_out(parts, names, weights, _plain(patterns))
+    parts = Parts("wapiti", decoded, Rows.empty(), Rows.empty(), None, template, int(columns) + 2, {LINE_BY_LINE: True} if line_by_line else {})
+    _share_out(parts, names, weights, _plain(patterns) if kind == CRF else None, kind == CRF)
     if template is None and len(parts.bigrams.names):
         raise ModelFileError("a model of Wapiti without patterns whose data name pairs of labels (b, *), which crfkit's data cannot")
     return parts
+
+
+def read_file(path: str) -> Parts:
+    """The model of a file, which may be one for single lines; ModelFileError says what is wrong with it."""
+    with open_file(path) as file:
+        data = file.read()
+    try:
+        if not recognises(data):
+            raise ModelFileError("expected a model of Wapiti, which begins with #mdl#")
+        return read(memoryview(data), lines=True)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
 
 
 def _weights(text: _Text, n: int) -> list[tuple[int, float]]:
@@ -124,13 +142,13 @@ def _weights(text: _Text, n: int) -> list[tuple[int, float]]:
 
 
 def _plain(patterns: list[bytes]) -> bytes | None:
-    """The pattern of plain pairs of labels: the only one of b and * that always says the same."""
-    constant = [line for line in patterns if line[:1] in (b"b", b"*") and b"%" not in line]
-    return constant[0] if len(constant) == 1 else None
+    """The pattern of plain pairs of labels."""
+    plain = plain_pattern([line.decode() for line in patterns])
+    return None if plain is None else plain.encode()
 
 
-def _share_out(parts: Parts, names: list[bytes], weights: list[tuple[int, float]], plain: bytes | None) -> None:
-    """Give the observations their weights."""
+def _share_out(parts: Parts, names: list[bytes], weights: list[tuple[int, float]], plain: bytes | None, crf: bool) -> None:
+    """Give the observations their weights; those of pairs of labels mean nothing where the model is no CRF."""
     n, at, next_weight = len(parts.labels), 0, 0
     for number, name in enumerate(names):
         if name[:1] not in (b"u", b"b", b"*") or b"\n" in name:
@@ -143,7 +161,9 @@ def _share_out(parts: Parts, names: list[bytes], weights: list[tuple[int, float]
             while next_weight < len(weights) and weights[next_weight][0] < at + size:
                 next_weight += 1
             mine = weights[first:next_weight]
-            if bigram and name == plain:
+            if bigram and not crf:
+                pass
+            elif bigram and name == plain:
                 parts.pairs = array.array("d", bytes(8 * size))
                 for place, weight in mine:
                     parts.pairs[place - at] = weight
@@ -163,57 +183,73 @@ def _share_out(parts: Parts, names: list[bytes], weights: list[tuple[int, float]
         raise ModelFileError(f"damaged: weight {weights[next_weight][0]} of {at}")
 
 
-def _observations(parts: Parts) -> Iterator[tuple[bytes, bool, list[tuple[int, int, float]]]]:
+def plain_name(parts: Parts) -> bytes | None:
+    """The observation whose weights of pairs of labels are `parts.pairs`."""
+    if parts.template is None or parts.template.dialect == dialects.MAXENT:
+        return None
+    return _plain([line.text.encode() for line in parts.template.lines])
+
+
+Features = list[tuple[int, int, float]]
+
+
+def observations(parts: Parts) -> Iterator[tuple[bytes, bool, Features]]:
     """Of each observation, in the order of the file: its name, whether of pairs of labels, and (previous, label, weight)."""
-    found: dict[tuple[bytes, bool], list[tuple[int, int, float]]] = {}
+    found: dict[tuple[bytes, bool], Features] = {}
     n = len(parts.labels)
     for bigram, row in enumerate((parts.unigrams, parts.bigrams)):
         for number, name in enumerate(row.names):
             span = range(row.ptr[number], row.ptr[number + 1])
             found[name, bool(bigram)] = [(row.previous[at] if bigram else 0, row.label[at], row.weight[at]) for at in span]
-    if parts.template is not None:
-        plain = _plain([line.text.encode() for line in parts.template.lines])
-        if plain is not None:
-            pairs = parts.pairs or ()
-            found[plain, True] = [(*divmod(place, n), weight) for place, weight in enumerate(pairs)]
-    order = sorted({name for name, _ in found}, key=lambda name: (parts.places.get(name, len(parts.places)), name))
-    for name in order:
+    plain = plain_name(parts)
+    if plain is not None and parts.pairs is not None:
+        found[plain, True] = [(*divmod(place, n), weight) for place, weight in enumerate(parts.pairs)]
+    names = {name for name, _ in found} | parts.places.keys()
+    for name in sorted(names, key=lambda name: (parts.places.get(name, len(parts.places)), name)):
         for bigram in (False, True):
             if name[:1] != (b"u" if bigram else b"b"):  # one of * takes the room of both
                 yield name, bigram, found.get((name, bigram), [])
 
 
-def dump(data: memoryview) -> Iterator[str]:
-    """The model as `wapiti dump` prints it: a blank line behind each observation that has a weight."""
-    parts = read(data)
-    for name, same in groupby(_observations(parts), key=itemgetter(0)):
+def dump(data: memoryview, precision: int = 5, every: bool = False) -> Iterator[str]:
+    """The model as `wapiti dump` prints it: a blank line behind each observation that has a weight. `every`: zeros too."""
+    parts = read(data, lines=True)
+    n = len(parts.labels)
+    for name, same in groupby(observations(parts), key=itemgetter(0)):
         text = name.decode(errors="surrogateescape")
-        lines = [
-            f"{text}\t{parts.labels[previous] if bigram else '#'}\t{parts.labels[label]}\t{weight:.5f}\n"
-            for _, bigram, features in same
-            for previous, label, weight in features
-            if weight
-        ]
+        lines = []
+        for _, bigram, features in same:
+            if every:
+                weights = {(previous, label): weight for previous, label, weight in features}
+                features = [(previous, label, weights.get((previous, label), 0.0)) for previous in range(n if bigram else 1) for label in range(n)]
+            lines += [
+                f"{text}\t{parts.labels[previous] if bigram else '#'}\t{parts.labels[label]}\t{weight:.{precision}f}\n"
+                for previous, label, weight in features
+                if weight or every
+            ]
         if lines:
             yield "".join(lines) + "\n"
 
 
 def write(parts: Parts) -> bytes:
     """The bytes of a model file."""
-    if parts.template is None:
+    patterns: list[bytes] = []
+    if parts.template is not None:
+        parts = translated(parts, dialects.WAPITI)
+        assert parts.template is not None
+        patterns = [line.text.encode() for line in parts.template.lines]
+    elif LINE_BY_LINE not in parts.options:
         raise UnsupportedError("a Wapiti model needs patterns: give the template that made the attributes with --template")
-    parts = translated(parts, dialects.WAPITI)
-    assert parts.template is not None
-    patterns = [line.text.encode() for line in parts.template.lines]
+    kind = MAXENT if parts.template is not None and parts.template.dialect == dialects.MAXENT else CRF
     if parts.pairs is not None and any(parts.pairs) and _plain(patterns) is None:
         raise UnsupportedError("the model has weights of pairs of labels, but its template not one line for them, B or b without macros")
     names: dict[bytes, None] = {}
     lines, at, n = [], 0, len(parts.labels)
-    for name, bigram, features in _observations(parts):
+    for name, bigram, features in observations(parts):
         names[name] = None
         lines += [b"%d=%s\n" % (at + previous * n + label, weight_text(weight)) for previous, label, weight in features if weight]
         at += n * n if bigram else n
-    head = b"#mdl#2#%d\n#rdr#%d/%d/0\n" % (len(lines), len(patterns), parts.columns - 2) + _strings(patterns)
+    head = b"#mdl#%d#%d\n#rdr#%d/%d/%d\n" % (kind, len(lines), len(patterns), max(parts.columns - 2, 0), LINE_BY_LINE in parts.options) + _strings(patterns)
     return b"".join([head, _counted([label.encode() for label in parts.labels]), _counted(list(names)), *lines])
 
 

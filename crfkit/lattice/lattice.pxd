@@ -21,6 +21,8 @@ cdef Recursions recursions_of(str name) except *
 cdef int64_t most_pairs(int64_t L, Recursions recursions) noexcept nogil
 
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil
+cdef void lattice_add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogil
+cdef void lattice_add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil
 cdef int lattice_expect(LatticeC* lat) except -1 nogil
 cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noexcept nogil
 cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil

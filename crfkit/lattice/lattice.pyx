@@ -5,7 +5,7 @@ sequence without any possible path), what needs no speed, and what decides which
 pairs, or a list of those with a weight. Paths are the same with either, to the last bit.
 """
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, exp
 from libc.string cimport memset
 
 from crfkit.loops.kernels cimport K
@@ -42,6 +42,31 @@ cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weigh
     else:
         K.load_tau(layout, w, scale, lat)
         K.exp_tau(lat)
+
+
+cdef void lattice_add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogil:
+    """After load_weights: add the shared scores of other weights. Steps are matrices."""
+    cdef int64_t k
+    for k in range(<int64_t>lat.L * lat.P):
+        if k % lat.P < lat.L:
+            lat.shared.score[k] += rest.shared.score[k]
+    K.exp_tau(lat)
+
+
+cdef void lattice_add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil:
+    """After score: add those that other, very small weights give the same sentence. Steps are matrices; they have the shared
+    scores of both already."""
+    cdef int64_t k, t, j
+    cdef double more
+    for t in range(lat.T):
+        for j in range(lat.L):
+            lat.score[t * lat.P + j] += rest.score[t * lat.P + j]
+    for t in range(lat.n_own):
+        for k in range(<int64_t>lat.L * lat.P):
+            if k % lat.P < lat.L:
+                more = rest.own[t].score[k] - rest.shared.score[k]
+                lat.own[t].score[k] += more
+                lat.own[t].E[k] *= exp(more)
 
 
 cdef int lattice_expect(LatticeC* lat) except -1 nogil:

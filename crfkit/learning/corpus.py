@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import array
 import time
+from collections.abc import Container
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crfkit.errors import DataError
 
@@ -57,7 +58,7 @@ class Corpus:
         ]
         weights = array.array("f", bytes(4 * self.layout.n_cells))
         history: dict[str | int | None, int] = {**own_labels, -1: len(own_labels), -2: len(own_labels) + 1, None: -1}
-        for attribute, previous, label, weight in model.features():
+        for attribute, previous, label, weight in model.features_in_bytes():
             seen = previous if isinstance(previous, tuple) else (previous,)
             if label not in own_labels or not all(name in history for name in seen):
                 continue
@@ -65,26 +66,52 @@ class Corpus:
             if attribute is None:
                 cell = self.layout.pair_cell(*before, j)
             elif previous is None:
-                cell = self.layout.cell(own_attributes[0].get(attribute.encode(), -1), j)
+                cell = self.layout.cell(own_attributes[0].get(attribute, -1), j)
             else:
                 place = self.layout.rich_cell if len(before) == 1 else self.layout.history_cell
-                cell = place(own_attributes[1].get(attribute.encode(), -1), *before, j)
+                cell = place(own_attributes[1].get(attribute, -1), *before, j)
             if cell >= 0:
                 weights[cell] = weight
         return weights
 
 
-def read_corpus(reader: Reader, pairs: str | None = None) -> Corpus:
+class Known(NamedTuple):
+    """What an older model has."""
+
+    labels: list[str]
+    attributes: Container[bytes]
+
+
+def _keep(builder: Any, rules: tuple[bytearray, bytearray], known: Known, path: str | None) -> None:
+    """Drop the attributes that the older model does not have; DataError for a label that it does not have."""
+    from crfkit.features.builder import DROPPED
+    from crfkit.features.names import Names
+
+    for label in list(builder.label_table)[len(known.labels) :]:
+        raise DataError(f"the older model has no label {label.decode()!r}, and can learn no new ones", path)
+    for bigram, of_kind in enumerate(rules):
+        for number, name in enumerate(Names(builder, bool(bigram))):
+            if name not in known.attributes:
+                of_kind[number] = DROPPED
+
+
+def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = None) -> Corpus:
     """Read all training data, decide which features exist, and number their attributes as the weights lie. `pairs` says
-    which plain label pairs are features, where it is not --features."""
+    which plain label pairs are features, where it is not --features. `known`: there are no other labels and attributes than
+    these."""
     from crfkit.features.builder import RULES
     from crfkit.weights.layout import Layout
 
     started, run = time.perf_counter(), reader.run
     for rows in reader.blocks():
+        if known is not None and not reader.builder.label_table:
+            for label in known.labels:
+                reader.builder.label_table.intern_bytes(label.encode())
         reader.builder.add(rows)
     builder, dataset, usual = reader.builder, reader.finish(), RULES[run.features]
     rules = builder.rules(False, usual, run.min_freq), builder.rules(True, usual, run.min_freq)
+    if known is not None:
+        _keep(builder, rules, known, reader.columns.path)
     if run.n_selected is not None:
         _select(dataset, rules, run.n_selected)
     layout, *new = Layout.build(dataset, len(dataset.labels), builder.plain_rule(RULES[pairs or run.features]), *rules, builder.reaches())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.errors import DataError, FileError
 from crfkit.evaluation.schemes import marks_chunks
 from crfkit.text.reading import open_file
-from crfkit.text.sources import is_rows, listed
+from crfkit.text.sources import is_rows, listed, parsed_blocks
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -54,15 +54,23 @@ class DevSet:
         for entry in self.data:
             yield entry.getvalue() if isinstance(entry, _Held) else json.dumps(entry, default=_listed).encode()
 
+    def size(self) -> int:
+        """How many sequences these are."""
+        self._rewind()
+        return sum(len(rows) for rows, _ in parsed_blocks(self.data, self.header["format"], None))
+
+    def _rewind(self) -> None:
+        for entry in self.data:
+            if isinstance(entry, _Held):
+                entry.seek(0)
+
     def scores(self, weights: array.array) -> dict[str, float]:
         """Scores of the weights, and under "score" the one to go by: the F-measure where labels form chunks, the accuracy
         where they do not."""
         from crfkit.evaluation.evaluate import evaluate
         from crfkit.tagging import Tagger
 
-        for entry in self.data:
-            if isinstance(entry, _Held):
-                entry.seek(0)
+        self._rewind()
         tagger = Tagger.of_parts(self.header, self.corpus.builder, self.corpus.layout, weights)
         gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads, comments=self.comments)
         scores = evaluate(gold, predicted, self.scheme)

@@ -17,6 +17,7 @@ from .parsing import Template, read_text
 
 CRFPP = "crf++"
 WAPITI = "wapiti"
+MAXENT = "wapiti-maxent"  # the same patterns, in a model that knows no pairs of labels
 
 _CELL = re.compile(r"%x\[(-?[0-9]{0,2}),([0-9]{0,6})\]")  # no digits are a zero
 
@@ -40,6 +41,11 @@ def _integer(digits: str) -> int:
     return int(digits) if digits.strip("-") else 0
 
 
+def _maxent_line(text: str, number: int) -> Line:
+    line = _wapiti_line(text, number)
+    return replace(line, kinds=line.kinds.replace("B", ""))
+
+
 def _wapiti_line(text: str, number: int) -> Line:
     from .patterns import KINDS, parse
 
@@ -56,7 +62,7 @@ def _wapiti_line(text: str, number: int) -> Line:
     return Line(number, text, kinds, tuple(literal.encode() for literal in literals), tuple(macros))
 
 
-_PARSERS: Mapping[str, Callable[[str, int], Line]] = {CRFPP: _crfpp_line, WAPITI: _wapiti_line}
+_PARSERS: Mapping[str, Callable[[str, int], Line]] = {CRFPP: _crfpp_line, WAPITI: _wapiti_line, MAXENT: _maxent_line}
 
 
 def parse(text: str, dialect: str) -> Template:

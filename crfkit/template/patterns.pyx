@@ -51,6 +51,12 @@ def parse(str text not None, int64_t number):
     return items
 
 
+def plain_pattern(texts):
+    """The pattern of plain pairs of labels: the only one of b and * that always says the same; or None."""
+    constant = [text for text in texts if text[:1] in ("b", "*") and "%" not in text]
+    return constant[0] if len(constant) == 1 else None
+
+
 cdef c_integer(str digits):
     """A number as C reads it: octal behind a zero, hexadecimal behind 0x."""
     bare = digits.lstrip("+-").lower()
@@ -165,15 +171,18 @@ cdef int64_t search(const char* regex, const char* s, int64_t n, int64_t* length
 
 
 cdef class Patterns(Arena):
-    """The patterns of a model, ready for use. `texts` are its lines; TemplateError says what is wrong with which."""
+    """The patterns of a model, ready for use. `texts` are its lines; TemplateError says what is wrong with which. `single`:
+    no pattern looks at pairs of labels, whatever its first letter."""
 
-    def __init__(self, list texts not None):
+    def __init__(self, list texts not None, bint single=False):
         cdef ItemC* item
         cdef int32_t i
         cdef bytes piece
         if self.texts is not None:
             raise TypeError("Patterns are set up once")
         self.texts, self.held, self.last_column, self.n = texts, [], -1, <int32_t>len(texts)
+        plain = None if single else plain_pattern(texts)
+        self.plain = -1 if plain is None else <int32_t>texts.index(plain)
         parsed = [parse(text, number) for number, text in enumerate(texts, 1)]
         arena_reserve(self, &self.items, sum(map(len, parsed)) + 1, sizeof(ItemC))
         arena_reserve(self, &self.starts, self.n + 1, sizeof(int32_t))
@@ -181,7 +190,7 @@ cdef class Patterns(Arena):
         item = <ItemC*>self.items.data
         (<int32_t*>self.starts.data)[0] = 0
         for i, items in enumerate(parsed):
-            (<int32_t*>self.kinds.data)[i] = KINDS[texts[i][0]]
+            (<int32_t*>self.kinds.data)[i] = KINDS[texts[i][0]] & (UNIGRAM if single else UNIGRAM | BIGRAM)
             for found in items:
                 kind, absolute, row, column, regex = ("l", False, 0, 0, found) if isinstance(found, str) else found
                 piece = (regex or "").encode()
@@ -193,9 +202,9 @@ cdef class Patterns(Arena):
             (<int32_t*>self.starts.data)[i + 1] = <int32_t>(item - <ItemC*>self.items.data)
 
     @property
-    def has_bigrams(self):
-        """Whether a pattern looks at pairs of labels."""
-        return any("b*".find(text[0]) >= 0 for text in self.texts)
+    def has_plain(self):
+        """Whether a pattern asks for plain pairs of labels."""
+        return self.plain >= 0
 
     cdef int64_t expand(self, int32_t pattern, const RowsC* rows, int64_t first, int64_t T, int64_t t, BufferC* line) except -1 nogil:
         """Write what a pattern says at a token to `line`; return the length."""

@@ -85,11 +85,21 @@ def test_whatever_the_algorithm(algo):
         assert ours.tag([row[:2] for row in rows]) == label(rows)
 
 
-@pytest.mark.parametrize(("kind", "name"), [("maxent", "maxent"), ("memm", "memm")])
-def test_other_kinds_are_refused(kind, name):
-    model, _ = trained(["u:%x[0,0]"], sentences(5, 5), type=kind)
-    with pytest.raises(ModelFileError, match=f"^model in memory: a {name} model of Wapiti, of which crfkit reads only CRFs"):
+def test_memm_is_refused():
+    model, _ = trained(["u:%x[0,0]"], sentences(5, 5), type="memm")
+    with pytest.raises(ModelFileError, match=r"^model in memory: a memm model of Wapiti, whose steps are normalised one by one"):
         foreign.load(model)
+
+
+def test_maxent_is_a_crf_without_pairs():
+    model, label = trained(["u:%x[0,0]", "*1:%x[0,1]", "b2:%x[0,0]", "b"], sentences(5, 30), type="maxent")
+    assert model.startswith(b"#mdl#0#")
+    ours = crfkit.load(model)
+    for rows in sentences(6, 40):
+        assert ours.tag([row[:2] for row in rows]) == label(rows)
+    assert write(foreign.read(model)) == model
+    foreign.convert("model", "text", "crfpp-text")
+    assert crfkit.load("text").model.template.text == "U:%x[0,0]\nU1:%x[0,1]\n"
 
 
 @peers
@@ -301,7 +311,7 @@ def test_changed_lines(data):
         (b"21=", b"99=", "damaged: weight 99 of 22"),
         (b"0=0x1p+0", b"0=one", "damaged: expected number=weight, found '0=one'"),
         (b"#mdl#2#9", b"#mdl#2#8", "25: damaged: expected the end of the file"),
-        (b"/1/0", b"/1/1", "features without prefixes, of which crfkit reads only CRFs"),
+        (b"/1/0", b"/1/1", "a model of Wapiti for single lines"),
         (b"2:BB", b"1:O", "the labels are not different names"),
         (b"6:u0:the", b"6:x0:the", "begins with none of u, b and"),
         (b"6:u0:a/b", b"6:u0:the", "a second observation b'u0:the'"),

@@ -1,0 +1,15 @@
+"""Wapiti's command line: `crfkit-wapiti train | label | dump | update`, with its options, its log and its output.
+
+algorithms     its algorithms and options, as crfkit's trainers have them
+training       train                                  progress: what it says meanwhile, and when it stops
+labelling      label                                  layout: what that prints
+editing        update, and --compact                  data: what it reads
+commands       the options
+"""
+
+
+def main() -> None:
+    """The program crfkit-wapiti."""
+    from .commands import cli
+
+    cli(prog_name="crfkit-wapiti")

@@ -1,0 +1,44 @@
+"""Wapiti's algorithms and their options, as crfkit's trainers have them: the same objective, the same penalties."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crfkit.errors import OptionError
+
+ALGORITHMS = ("l-bfgs", "sgd-l1", "bcd", "rprop", "rprop+", "rprop-")
+TYPES = ("maxent", "memm", "crf")
+UNLIMITED = 2**31 - 1
+
+# Options that change how Wapiti works, and not what it finds; crfkit decides by itself.
+WITHOUT_EFFECT = ("jobsize", "sparse", "maxls", "stpmin", "stpmax", "stpinc", "stpdec", "cutoff")
+
+
+def trainer_of(given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """crfkit's trainer for the options of `wapiti train`, and its own options."""
+    algorithm, limit = given["algo"], given["maxiter"] or UNLIMITED
+    if algorithm not in ALGORITHMS:
+        raise OptionError(f"--algo: expected one of {', '.join(ALGORITHMS)}, found {algorithm!r}")
+    if given["clip"]:
+        raise OptionError("--clip is not one of crfkit's ways: shrink the model with `update -c` and train it again without --clip")
+    l1, l2 = given["rho1"], given["rho2"]
+    if algorithm == "sgd-l1":
+        return "sgd", {"l1": l1, "l2": 0.0, "passes": limit, "rate": given["eta0"], "decay": given["alpha"]}
+    batch = {"max_iter": limit, "delta": 0.0, "l2": l2}  # whether the objective still falls is for --objwin
+    if algorithm == "bcd":
+        return "sbcd", {**batch, "l1": l1, "kappa": given["kappa"]}
+    batch["memory"] = min(max(given["histsz"], 1), 64)
+    return ("owlqn", {**batch, "l1": l1}) if l1 else ("lbfgs", batch)
+
+
+def note_of(given: dict[str, Any], chosen: set[str]) -> str | None:
+    """What to say, in one line, where crfkit's way is another one; `chosen` are the options that were given."""
+    parts = []
+    if given["algo"].startswith("rprop"):
+        parts.append(f"{given['algo']} is crfkit's {trainer_of(given)[0]}, another way to the same optimum")
+    if given["algo"] == "sgd-l1" and "rho2" in chosen and given["rho2"]:
+        parts.append("sgd-l1 has no l2 penalty: --rho2 is ignored, as in Wapiti")
+    idle = sorted(f"--{name}" for name in chosen.intersection(WITHOUT_EFFECT))
+    if idle:
+        parts.append(f"{', '.join(idle)}: crfkit decides by itself")
+    return "; ".join(parts) or None

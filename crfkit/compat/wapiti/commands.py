@@ -1,0 +1,241 @@
+"""The options of `crfkit-wapiti`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from crfkit import foreign
+from crfkit.cli.common import HELP_FLAGS as HELP
+from crfkit.cli.common import errors_as_lines, note, refuse_overwriting, standard_output, write_all
+from crfkit.errors import FileError, OptionError
+from crfkit.options import MOST_THREADS
+from crfkit.replacing import check_writable, replacing
+from crfkit.version import __version__
+
+from .algorithms import ALGORITHMS, TYPES, note_of
+
+MODES = ("train", "label", "dump", "update")
+
+
+class Group(click.Group):
+    """Commands that may be shortened, and whose errors are one line."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        found = [mode for mode in MODES if cmd_name and mode.startswith(cmd_name)]
+        return super().get_command(ctx, found[0] if len(found) == 1 else cmd_name)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with errors_as_lines(ctx):
+            return super().invoke(ctx)
+
+
+@click.group(cls=Group, context_settings=HELP)
+@click.version_option(__version__, prog_name="crfkit-wapiti", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Wapiti's modes, with crfkit behind them; models are Wapiti's files. INPUT and OUTPUT are standard input and output where
+    they are not given. The first letter of a mode will do."""
+
+
+def say(text: str) -> None:
+    """A line of the log."""
+    click.echo(text, err=True)
+
+
+def _list(_ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """`list` in the place of a name prints the names."""
+    if value == "list":
+        names, what = (ALGORITHMS, "training algorithms") if param.name == "algo" else (TYPES, "types of models")
+        say(f"Available {what}:\n" + "\n".join(f"\t{name}" for name in names))
+        raise click.exceptions.Exit(0)
+    return value
+
+
+def _written(output: str, data: bytes) -> None:
+    if output == "-":
+        with standard_output() as stream:
+            write_all(stream, data)
+    else:
+        with replacing(output) as file:
+            file.write(data)
+
+
+def _read(path: str) -> bytes:
+    try:
+        if path != "-":
+            return Path(path).read_bytes()
+        if sys.stdin is None:
+            raise FileError("standard input is closed")
+        return sys.stdin.buffer.read()
+    except FileError:
+        raise
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+COUNT, POSITIVE = click.IntRange(min=0), click.IntRange(min=1)
+NUMBER, SIZE = click.FLOAT, click.FloatRange(min=0)
+
+# Each option of `train`: its names, its type (None: a flag), its default, its help.
+TRAIN: list[tuple[str, Any, Any, str]] = [
+    ("--me", None, False, "Every line is a sequence, in the data and in those to be labelled."),
+    ("-T,--type", str, "crf", "The type of model: crf or maxent; `list` lists them."),
+    ("-a,--algo", str, "l-bfgs", "The algorithm: l-bfgs, sgd-l1, bcd, rprop, rprop+, rprop-; `list` lists them."),
+    ("-p,--pattern", click.Path(), None, "The file of patterns."),
+    ("-m,--model", click.Path(), None, "Go on from this model: its labels and observations, no others."),
+    ("-d,--devel", click.Path(), None, "Count errors on this file after each iteration, not on the training data."),
+    ("--rstate", click.Path(), None, "Go on from this state of the optimizer, which --sstate wrote."),
+    ("--sstate", click.Path(), None, "Write the state of the optimizer to this file."),
+    ("-c,--compact", None, False, "Leave out observations that have no weight."),
+    ("-t,--nthread", click.IntRange(1, MOST_THREADS), 1, "Threads."),
+    ("-j,--jobsize", POSITIVE, 64, "Has no effect: crfkit shares work out by itself."),
+    ("-s,--sparse", None, False, "Has no effect: crfkit takes sparse recursions where they are faster."),
+    ("-i,--maxiter", COUNT, 0, "Iterations at most; 0: no limit."),
+    ("-1,--rho1", SIZE, 0.5, "The L1 penalty: rho1 times the sum of all |w|."),
+    ("-2,--rho2", SIZE, 0.0001, "The L2 penalty: rho2 / 2 times the sum of all w squared."),
+    ("-o,--objwin", COUNT, 5, "Iterations over which the objective has to fall by more than the part --stopeps."),
+    ("-w,--stopwin", COUNT, 5, "Iterations over which the error rate has to change by more than --stopeps."),
+    ("-e,--stopeps", NUMBER, 0.02, "See --objwin, where it is a part, and --stopwin, where it is per cent."),
+    ("--clip", None, False, "Is refused."),
+    ("--histsz", POSITIVE, 5, "l-bfgs: steps that are remembered."),
+    ("--maxls", POSITIVE, 40, "Has no effect: crfkit has a line search of its own."),
+    ("--eta0", click.FloatRange(min=0, min_open=True), 0.8, "sgd-l1: the first learning rate."),
+    ("--alpha", click.FloatRange(0, 1), 0.85, "sgd-l1: factor on the learning rate after each pass."),
+    ("--kappa", click.FloatRange(min=0, min_open=True), 1.5, "bcd: the larger, the more careful."),
+    ("--stpmin", NUMBER, 1e-8, "Has no effect: rprop is another trainer here."),
+    ("--stpmax", NUMBER, 50.0, "Has no effect."),
+    ("--stpinc", NUMBER, 1.2, "Has no effect."),
+    ("--stpdec", NUMBER, 0.5, "Has no effect."),
+    ("--cutoff", None, False, "Has no effect."),
+]  # fmt: skip
+LABEL: list[tuple[str, Any, Any, str]] = [
+    ("--me", None, False, "Has no effect: the model knows whether every line is a sequence."),
+    ("-m,--model", click.Path(), None, "The model; one of crfkit, CRF++ or CRFsuite will do, too."),
+    ("-l,--label", None, False, "Print labels alone."),
+    ("-c,--check", None, False, "The last column has the right labels: count errors."),
+    ("-s,--score", None, False, "Print scores."),
+    ("-p,--post", None, False, "Choose labels by their probabilities at each token."),
+    ("-n,--nbest", POSITIVE, 1, "Print the N best labellings."),
+    ("--force", None, False, "Keep the labels in the last column, where the model has them."),
+]  # fmt: skip
+
+
+def _options(table: list[tuple[str, Any, Any, str]]) -> Callable[[Any], Any]:
+    def add(command: Any) -> Any:
+        for names, kind, default, words in reversed(table):
+            how: dict[str, Any] = {"is_flag": True} if kind is None else {"type": kind, "show_default": default is not None, "default": default}
+            if names.endswith(("--type", "--algo")):
+                how.update(callback=_list, is_eager=True)
+            command = click.option(*names.split(","), help=words, **how)(command)
+        return command
+
+    return add
+
+
+@cli.command(context_settings=HELP)
+@_options(TRAIN)
+@click.argument("source", metavar="[INPUT]", default="-")
+@click.argument("output", metavar="[OUTPUT]", default="-")
+@click.pass_context
+def train(ctx: click.Context, source: str, output: str, **given: Any) -> None:
+    """Train a model on the data INPUT and write it to OUTPUT."""
+    from .training import train as trained
+
+    if output != "-":
+        refuse_overwriting("OUTPUT", output, (source, given["pattern"], given["devel"]))
+        check_writable(output)
+    chosen = {name for name in given if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE}
+    words = note_of(given, chosen)
+    if words:
+        note(f"note: {words}")
+    data = trained(given, source)
+    say("* Save the model")
+    _written(output, data)
+    say("* Done")
+
+
+@cli.command(context_settings=HELP)
+@_options(LABEL)
+@click.argument("source", metavar="[INPUT]", default="-")
+@click.argument("output", metavar="[OUTPUT]", default="-")
+def label(source: str, output: str, **given: Any) -> None:
+    """Label the sentences INPUT. From a pipe each sentence is answered at once."""
+    from .labelling import is_live, opened
+    from .labelling import label as labelled
+
+    if given["model"] is None:
+        raise OptionError("--model: label needs a model")
+    if given["check"] and given["force"]:
+        raise OptionError("--check and --force exclude each other")
+    say("* Load model")
+    tagger = opened(given["model"], given["score"] or given["post"] or given["nbest"] > 1)
+    say("* Label sequences")
+
+    def work(stream: BinaryIO) -> None:
+        live = is_live(source) or stream.isatty()
+        for text in labelled(tagger, source, given, say):
+            write_all(stream, text)
+            if live:
+                stream.flush()
+
+    if output == "-":
+        with standard_output() as stream:
+            work(stream)
+    else:
+        refuse_overwriting("OUTPUT", output, (source, given["model"]))
+        with replacing(output) as file:
+            work(file)
+    say("* Done")
+
+
+@cli.command(context_settings=HELP)
+@click.option("-p", "--prec", type=click.IntRange(0, 1000), default=5, help="Digits behind the point.", show_default=True)
+@click.option("--all", "every", is_flag=True, help="Print weights of zero, too.")
+@click.argument("source", metavar="[INPUT]", default="-")
+@click.argument("output", metavar="[OUTPUT]", default="-")
+def dump(prec: int, every: bool, source: str, output: str) -> None:
+    """Print the model INPUT as text."""
+    from crfkit.foreign import wapiti
+
+    say("* Load model")
+    data = _wapiti_s(_read(source), source)
+    say("* Dump model")
+    _written(output, "".join(wapiti.dump(memoryview(data), prec, every)).encode(errors="surrogateescape"))
+
+
+def _wapiti_s(data: bytes, path: str) -> bytes:
+    """The bytes of a model as Wapiti's."""
+    from crfkit.foreign import wapiti
+
+    return data if wapiti.recognises(data[:16]) else foreign.model_bytes(foreign.read(data if path == "-" else path), wapiti.NAME)
+
+
+@cli.command(context_settings=HELP)
+@click.option("-m", "--model", type=click.Path(), help="The model to change.")
+@click.option("-c", "--compact", is_flag=True, help="Leave out observations that have no weight.")
+@click.argument("source", metavar="[PATCH]", default="-")
+@click.argument("output", metavar="[OUTPUT]", default="-")
+def update(model: str | None, compact: bool, source: str, output: str) -> None:
+    """Change weights of a model: PATCH has lines of its dump, edited."""
+    from crfkit.foreign import wapiti
+
+    from .editing import edited, read_patch
+    from .progress import Told, Windows
+    from .training import compacted
+
+    if model is None:
+        raise OptionError("--model: update needs a model")
+    say("* Load model")
+    parts = wapiti.read(memoryview(_wapiti_s(_read(model), model)), lines=True)
+    say("* Update model")
+    changes = read_patch(_read(source).split(b"\n"), parts, "<stdin>" if source == "-" else source)
+    parts = edited(parts, changes)[0]
+    if compact:
+        parts = compacted(parts, Told(Windows(0, 0, 0)))
+    say("* Save the model")
+    _written(output, wapiti.write(parts))
+    say("* Done")

@@ -1,0 +1,31 @@
+"""Data of --me, as `wapiti` reads them: each line is a sequence of one token, and what it lists are its features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from crfkit.errors import DataError
+from crfkit.text.reading import Source
+
+Line = tuple[str, list[str], str | None]
+"""The line as it came, its observations as a model names them, and its label."""
+
+
+def lines(path: str, labelled: bool) -> Iterator[Line]:
+    """Every line that is not blank; with `labelled` its last cell is the label."""
+    for block in Source(path, "columns", allow_empty=True):
+        for number, raw in enumerate(block.data.split(b"\n"), block.first_line):
+            try:
+                text = raw.decode().rstrip("\r")
+            except UnicodeDecodeError:
+                raise DataError("not UTF-8", block.path, number) from None
+            cells = text.split()
+            if labelled and len(cells) == 1:
+                raise DataError("expected features, and the label last", block.path, number)
+            if cells:
+                yield text, ["u" + cell for cell in (cells[:-1] if labelled else cells)], cells[-1] if labelled else None
+
+
+def sequences(path: str) -> list[list[tuple[list[str], str]]]:
+    """Labelled lines as crfkit takes sequences."""
+    return [[(observations, label)] for _, observations, label in lines(path, True) if label is not None]

@@ -1,0 +1,98 @@
+"""Models changed by hand: `wapiti update`, and --compact."""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
+
+from crfkit.errors import DataError
+from crfkit.foreign.parts import Parts, Rows
+from crfkit.foreign.wapiti import Features, observations, plain_name
+
+Changes = dict[tuple[bytes, bool], dict[tuple[int, int], float]]
+"""Of observations, of single labels or of pairs: the weights of (previous, label)."""
+
+
+def read_patch(lines: Iterable[bytes], parts: Parts, path: str) -> Changes:
+    """The lines of a dump, edited; DataError for a weight that the model has no room for."""
+    labels = {label.encode(): number for number, label in enumerate(parts.labels)}
+    changes: Changes = {}
+    for number, line in enumerate(lines, 1):
+        line = line.rstrip(b"\r\n")
+        if not line.strip():
+            continue
+        fields = line.split(b"\t") if b"\t" in line else line.rsplit(None, 3)
+        if len(fields) != 4:
+            raise DataError("expected an observation, the label before or #, the label, and the weight, with tabs between", path, number)
+        name, before, label, value = (field if place == 0 else field.strip() for place, field in enumerate(fields))
+        if name not in parts.places:
+            raise DataError(f"the model has no observation {name.decode(errors='replace')!r}, and can get no new ones", path, number)
+        pair = before != b"#" or (before in labels and name[:1] == b"b")
+        if name[:1] == (b"u" if pair else b"b"):
+            expected = "# in the place of the label before" if pair else "a label before, not #"
+            raise DataError(f"{name.decode(errors='replace')!r} is an observation of {'single labels' if pair else 'pairs'}: expected {expected}", path, number)
+        for wanted in (before, label) if pair else (label,):
+            if wanted not in labels:
+                raise DataError(f"the model has no label {wanted.decode(errors='replace')!r}", path, number)
+        cells = changes.setdefault((name, pair), {})
+        cells[labels[before] if pair else 0, labels[label]] = _weight(value, path, number)
+    return changes
+
+
+def _weight(value: bytes, path: str, number: int) -> float:
+    text = value.decode(errors="replace")
+    try:
+        weight = float.fromhex(text) if "x" in text.lower() else float(text)
+        if abs(weight) < float("inf"):
+            return weight
+    except (ValueError, OverflowError):
+        pass
+    raise DataError(f"expected a weight, found {text!r}", path, number)
+
+
+def edited(parts: Parts, changes: Changes, compact: bool = False) -> tuple[Parts, int, int]:
+    """The model with some weights changed; with `compact` without the observations that have no weight. And how many
+    observations and features these were."""
+    unigrams, bigrams, pairs = Rows.empty(), Rows.empty(), parts.pairs
+    places: dict[bytes, int] = {}
+    n, observations_removed, features_removed = len(parts.labels), 0, 0
+    plain = plain_name(parts)
+    for name, same in groupby(observations(parts), key=itemgetter(0)):
+        kept = [(bigram, _changed(features, changes.get((name, bigram)))) for _, bigram, features in same]
+        if compact and not any(features for _, features in kept):
+            observations_removed += 1
+            features_removed += sum(n * n if bigram else n for bigram, _ in kept)
+            continue
+        places[name] = len(places)
+        for bigram, features in kept:
+            if bigram and name == plain:
+                pairs = array.array("d", bytes(8 * n * n))
+                for previous, label, weight in features:
+                    pairs[previous * n + label] = weight
+            elif features:
+                _append(bigrams if bigram else unigrams, name, features, bigram)
+    if plain not in places:
+        pairs = None
+    return replace(parts, unigrams=unigrams, bigrams=bigrams, pairs=pairs, places=places), observations_removed, features_removed
+
+
+def _changed(features: Features, changes: dict[tuple[int, int], float] | None) -> Features:
+    """Features with a weight other than zero."""
+    if not changes:
+        return [feature for feature in features if feature[2]]
+    weights = {(previous, label): weight for previous, label, weight in features}
+    weights.update(changes)
+    return [(*place, weight) for place, weight in sorted(weights.items()) if weight]
+
+
+def _append(rows: Rows, name: bytes, features: Features, bigram: bool) -> None:
+    rows.names.intern_bytes(name)
+    for previous, label, weight in features:
+        rows.label.append(label)
+        rows.weight.append(weight)
+        if bigram:
+            rows.previous.append(previous)
+    rows.ptr.append(len(rows.label))

@@ -1,0 +1,115 @@
+"""`wapiti label`: sentences with their labels, and how many of these are right."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from crfkit.errors import UnsupportedError
+from crfkit.foreign import load, wapiti
+from crfkit.foreign.parts import model_of
+from crfkit.tagging import Tagger
+from crfkit.text.reading import Source, open_file
+
+from . import singles
+from .layout import Layout
+
+if TYPE_CHECKING:
+    from .layout import Found
+
+BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
+Say = Callable[[str], None]
+
+
+def opened(path: str, exact: bool) -> Tagger:
+    """The tagger of a model whose data are columns; `exact`: scores to the last digit, for those who print them."""
+    start = b""
+    if os.path.isfile(path):
+        with open_file(path) as file:
+            start = file.read(16)
+    if wapiti.recognises(start):
+        tagger = Tagger(model_of(wapiti.read_file(path), path, exact))
+    else:
+        tagger = Tagger(load(path, exact=exact))
+    if tagger.header["format"] != "columns" and not by_lines(tagger):
+        raise UnsupportedError(f"{path}: the data name their observations here; label such data with `crfkit tag`")
+    return tagger
+
+
+def by_lines(tagger: Tagger) -> bool:
+    """Whether the model is one for single lines."""
+    return wapiti.LINE_BY_LINE in tagger.header["options"]
+
+
+def label(tagger: Tagger, source: str, given: dict[str, Any], say: Say) -> Iterator[bytes]:
+    """The labelled sentences, as they come; `say` is told how far it is, and the error rates."""
+    report = Report(tagger.labels, say)
+    for text, n, found in singles.label(tagger, source, given) if by_lines(tagger) else _columns(tagger, source, given):
+        yield text
+        report.add(n, found)
+    if given["check"]:
+        report.end()
+
+
+def _columns(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tuple[bytes, int, Found | None]]:
+    """Blocks of columns, labelled."""
+    layout = Layout(only=given["label"], check=given["check"], scores=given["score"], posterior=given["post"], force=given["force"], nbest=given["nbest"])
+    if given["post"]:
+        tagger.need_probabilities("--post")
+    blocks = Source(source, "columns", allow_empty=True, block_size=BLOCK_SIZE)
+    return tagger.text(blocks, layout, partial=given["check"] or given["force"], threads=1 if is_live(source) else 0)
+
+
+def is_live(source: str) -> bool:
+    """Whether somebody may wait for the labels of a sentence before the next one is sent."""
+    try:
+        return source == "-" and sys.stdin is not None and not stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+class Report:
+    """Counts of what was labelled."""
+
+    def __init__(self, labels: list[str], say: Say):
+        self.labels, self.say = labels, say
+        self.sequences, self.checked = 0, False
+        self.tokens = self.wrong = self.sequences_wrong = 0
+        self.counts = [[0, 0, 0] for _ in labels]
+
+    def add(self, sequences: int, found: Found | None) -> None:
+        """Those of a block."""
+        before, self.sequences = self.sequences, self.sequences + sequences
+        if found is not None:
+            tokens, wrong, sequences_wrong, counts = found
+            self.tokens, self.wrong, self.sequences_wrong = self.tokens + tokens, self.wrong + wrong, self.sequences_wrong + sequences_wrong
+            self.counts = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(self.counts, counts, strict=True)]
+        for thousand in range(before // 1000 + 1, self.sequences // 1000 + 1):
+            rates = "" if found is None else f"\t{_per_cent(self.wrong, self.tokens)}/{_per_cent(self.sequences_wrong, self.sequences)}"
+            self.say(f"{1000 * thousand:10d} sequences labeled{rates}")
+
+    def end(self) -> None:
+        """The error rates of all, and the scores of each label."""
+        self.say(f"    Nb sequences  : {self.sequences}")
+        self.say(f"    Token error   : {_per_cent(self.wrong, self.tokens)}")
+        self.say(f"    Sequence error: {_per_cent(self.sequences_wrong, self.sequences)}")
+        self.say("* Per label statistics")
+        for name, (wanted, found, both) in zip(self.labels, self.counts, strict=True):
+            precision, recall = _ratio(both, found), _ratio(both, wanted)
+            f1 = _ratio(2 * precision * recall, precision + recall)
+            self.say(f"    {name:<6}  Pr={_shown(precision)}  Rc={_shown(recall)}  F1={_shown(f1)}")
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else float("nan")
+
+
+def _shown(rate: float) -> str:
+    return "-nan" if rate != rate else f"{rate:.2f}"
+
+
+def _per_cent(part: int, whole: int) -> str:
+    return f"{100 * part / whole if whole else 0.0:5.2f}%"

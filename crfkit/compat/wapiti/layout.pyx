@@ -1,0 +1,181 @@
+"""Labelled sentences as `wapiti label` prints them: each line with a tab and its label behind it, a blank line after each
+sentence.
+
+    # 0 243.502096                              --score, --nbest: rank and score of the labels
+    Rockwell NNP	B-NP	B-NP/5.051908      --score: of this label; with --post probabilities
+"""
+
+from libc.math cimport INFINITY, exp, log
+from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdio cimport snprintf
+from libc.string cimport memcpy
+
+from crfkit.decode.decoder cimport Scratch
+from crfkit.decode.nbest cimport search_nbest
+from crfkit.features.strings cimport string_hash, strings_find
+from crfkit.lattice.lattice cimport Lattice
+from crfkit.loops.kernels cimport K
+from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
+from crfkit.memory cimport Arena, BufferC, arena_reserve
+from crfkit.text.output cimport Output, OutC, out_bytes, out_char, out_reserve
+from crfkit.text.rows cimport Rows, rows_label
+
+
+cdef class Layout:
+    """Prints blocks: see `text`. The options are those of `wapiti label`; labels of the input stand in its last column."""
+
+    cdef bint only, check, scores, posterior, force
+    cdef int nbest
+
+    def __init__(self, *, bint only=False, bint check=False, bint scores=False, bint posterior=False, bint force=False, int nbest=1):
+        self.only, self.check, self.scores, self.posterior, self.force = only, check, scores, posterior, force
+        self.nbest = nbest
+
+    def text(self, Scratch x not None, Rows rows not None):
+        """The block labelled, how many sequences it has, and with `check` what Count found; else None."""
+        cdef Output out = Output()
+        cdef Count count = Count(len(x.decoder.labels)) if self.check else None
+        cdef Lattice votes = without_steps(x.lattice.c.L) if self.posterior else None
+        cdef int64_t s
+        with nogil:
+            for s in range(rows.c.n_seq):
+                self.sentence(x, rows, s, votes, count, &out.c)
+        return out.getvalue(), rows.c.n_seq, (None if count is None else count.found(rows.c.n_tok))
+
+    cdef int sentence(self, Scratch x, Rows rows, int64_t s, Lattice votes, Count count, OutC* out) except -1 nogil:
+        cdef uint16_t* labels = x.room(rows.c.n_tok)
+        cdef LatticeC* lat = &x.lattice.c
+        cdef int64_t k, T = rows.c.seq_ptr[s + 1] - rows.c.seq_ptr[s]
+        cdef double score
+        x.score(rows, s)
+        if self.posterior:
+            x.expect(rows, s)
+            vote(lat, votes)
+            lat = &votes.c
+        if self.force:
+            keep(x, rows, s, lat)
+        if self.nbest == 1:
+            score = K.viterbi(lat, labels)
+            if score == -INFINITY:
+                x.impossible(rows, s)
+            self.path(x, rows, s, 0, score, lat, labels, out)
+        else:
+            if search_nbest(x.search, lat, self.nbest, 0.0, 1.0) == 0:
+                x.impossible(rows, s)
+            memcpy(labels, x.search.labels, <size_t>T * sizeof(uint16_t))
+            for k in range(x.search.found):
+                self.path(x, rows, s, k, x.search.scores[k], lat, x.search.labels + k * T, out)
+        if count is not None:
+            count.add(x, rows, s, labels)
+        return 0
+
+    cdef int path(self, Scratch x, Rows rows, int64_t s, int64_t rank, double score, const LatticeC* lat, const uint16_t* labels,
+                  OutC* out) except -1 nogil:
+        """One labelling of a sentence."""
+        cdef int64_t t, token, first = rows.c.seq_ptr[s], end = 0
+        cdef double own
+        cdef bint carriage = False
+        if self.scores:
+            out_reserve(out, 64)
+            out.n += snprintf(out.data + out.n, 64, b"# %d ", <int>rank)
+            out_decimal(out, exp(score) if self.posterior else score)
+            out_char(out, b"\n")
+        for token in range(first, rows.c.seq_ptr[s + 1]):
+            t, end = token - first, rows.c.line_end[token]
+            carriage = end < rows.c.n_text and rows.c.text[end] == b"\r"
+            if not self.only:
+                out_bytes(out, rows.c.text + rows.c.line_start[token], end - rows.c.line_start[token])
+                out_char(out, b"\t")
+            out_bytes(out, x.decoder.name[labels[t]], x.decoder.name_len[labels[t]])
+            if self.scores:
+                own = lat.score[t * lat.P + labels[t]]
+                if self.posterior:
+                    own = exp(own)
+                elif t:
+                    own += crfkit_edge_score(lat.edge[t], labels[t - 1], labels[t])
+                out_char(out, b"\t")
+                out_bytes(out, x.decoder.name[labels[t]], x.decoder.name_len[labels[t]])
+                out_char(out, b"/")
+                out_decimal(out, own)
+            out_bytes(out, b"\r\n" if carriage else b"\n", 1 + carriage)
+        return out_bytes(out, b"\r\n" if carriage else b"\n", 1 + carriage)
+
+
+cdef int out_decimal(OutC* out, double x) except -1 nogil:
+    out_reserve(out, 400)
+    out.n += snprintf(out.data + out.n, 400, b"%f", x)
+    return 0
+
+
+cdef Lattice without_steps(int64_t L):
+    """A lattice whose steps score nothing."""
+    cdef Lattice lattice = Lattice(L)
+    cdef int64_t k
+    for k in range(L * lattice.c.P):
+        lattice.c.shared.score[k] = 0 if k % lattice.c.P < L else -INFINITY
+    return lattice
+
+
+cdef int vote(const LatticeC* lat, Lattice votes) except -1 nogil:
+    """Marginal probabilities as scores, so that the best labels are those of the greatest product of them."""
+    cdef LatticeC* to = &votes.c
+    cdef int64_t t, j
+    votes.reserve_rows(lat.T)
+    to.T = lat.T
+    for t in range(lat.T):
+        to.edge[t] = &to.shared
+        for j in range(lat.P):
+            to.score[t * lat.P + j] = log(lat.node[t * lat.P + j]) if j < lat.L else -INFINITY
+    return 0
+
+
+cdef int keep(Scratch x, Rows rows, int64_t s, LatticeC* lat) except -1 nogil:
+    """Only the label that stands in a row stays possible there, if the model has it."""
+    cdef int64_t t, j
+    cdef int32_t n, label
+    cdef const char* cell
+    for t in range(lat.T):
+        cell = rows_label(&rows.c, rows.c.seq_ptr[s] + t, &n)
+        label = strings_find(&x.decoder.label_table.c, cell, n, string_hash(cell, n))
+        if label >= 0:
+            for j in range(lat.L):
+                if j != label:
+                    lat.score[t * lat.P + j] = -INFINITY
+    return 0
+
+
+cdef class Count(Arena):
+    """What was wanted and what was found, of one block."""
+
+    cdef int64_t L, wrong, sequences_wrong
+    cdef BufferC counts                 # int64 [L][3]: wanted, found, both
+
+    def __init__(self, int64_t L):
+        arena_reserve(self, &self.counts, 3 * L, sizeof(int64_t))
+        self.L = L
+        for i in range(3 * L):
+            (<int64_t*>self.counts.data)[i] = 0
+
+    cdef int add(self, Scratch x, Rows rows, int64_t s, const uint16_t* labels) noexcept nogil:
+        cdef int64_t* counts = <int64_t*>self.counts.data
+        cdef int64_t token, first = rows.c.seq_ptr[s], missed = 0
+        cdef int32_t n, wanted
+        cdef const char* cell
+        for token in range(first, rows.c.seq_ptr[s + 1]):
+            cell = rows_label(&rows.c, token, &n)
+            wanted = strings_find(&x.decoder.label_table.c, cell, n, string_hash(cell, n))
+            counts[3 * labels[token - first] + 1] += 1
+            if wanted >= 0:
+                counts[3 * wanted] += 1
+            if wanted == labels[token - first]:
+                counts[3 * wanted + 2] += 1
+            else:
+                missed += 1
+        self.wrong += missed
+        self.sequences_wrong += missed > 0
+        return 0
+
+    def found(self, int64_t tokens):
+        """(tokens, wrong ones, sequences with a wrong one, counts of each label: wanted, found, both)."""
+        cdef const int64_t* counts = <const int64_t*>self.counts.data
+        return tokens, self.wrong, self.sequences_wrong, [(counts[3 * j], counts[3 * j + 1], counts[3 * j + 2]) for j in range(self.L)]

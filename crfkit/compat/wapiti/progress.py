@@ -1,0 +1,75 @@
+"""What Wapiti tells of a training run on standard error, and when it stops one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from crfkit.learning.progress import Progress
+
+Errors = Callable[[], tuple[float, float]]  # per cent of the tokens, of the sequences
+
+
+class Windows:
+    """Training is over when the last `stopwin` error rates lie within `stopeps` per cent, or when the objective has changed by
+    less than the part `stopeps` over the last `objwin` iterations. 0: no such window."""
+
+    def __init__(self, objwin: int, stopwin: int, stopeps: float):
+        self.objectives: deque[float] = deque(maxlen=objwin)
+        self.errors: deque[float] = deque(maxlen=stopwin)
+        self.stopeps, self.over = stopeps, False
+
+    def look(self, objective: float | None, error: float) -> None:
+        """Take note of an iteration."""
+        self.errors.append(error)
+        if self.errors.maxlen == len(self.errors) > 0:
+            self.over = self.over or max(self.errors) - min(self.errors) < self.stopeps
+        if objective is None:
+            return
+        self.objectives.append(objective)
+        if self.objectives.maxlen == len(self.objectives) > 1:
+            first = self.objectives[0]
+            self.over = self.over or abs(first - objective) < self.stopeps * abs(first)
+
+
+class Told(Progress):
+    """Says what Wapiti says. `trainer` and `errors` are known once training begins."""
+
+    def __init__(self, windows: Windows):
+        super().__init__("never")
+        self.windows = windows
+        self.trainer: Any = None
+        self.errors: Errors | None = None
+        self.sequences = 0
+
+    def step(self, text: str) -> None:
+        """What is done next."""
+        self.note(f"* {text}")
+        self.sequences = 0
+
+    def reading(self, tokens: int, sequences: int = 0) -> None:
+        self.loaded(self.sequences + sequences)
+
+    def loaded(self, sequences: int) -> None:
+        """So many sequences were read."""
+        for thousand in range(self.sequences // 1000 + 1, sequences // 1000 + 1):
+            self.note(f"{1000 * thousand:7d} sequences loaded")
+        self.sequences = sequences
+
+    def start(self, passes: int, done: int = 0) -> None:
+        self.warm_up = []
+
+    def report(self, record: dict[str, Any]) -> None:
+        from crfkit.trainers.base import summarise
+
+        assert self.errors is not None
+        tokens, sequences = self.errors()
+        objective = record.get("objective")
+        shown = "NA" if objective is None else f"{objective:<10.2f}"
+        active = summarise(self.trainer.weights())[0]
+        self.note(f"  [{record['pass']:4d}] obj={shown} act={active:<8d} err={tokens:5.2f}%/{sequences:5.2f}% time={record['seconds']:.2f}s/{record['elapsed']:.2f}s")
+        self.windows.look(objective, tokens)
+
+    def end(self, reason: str | None, stopped: bool) -> None:
+        pass

@@ -1,0 +1,49 @@
+"""`wapiti label` for models of single lines (--me)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from crfkit.tagging import Tagger
+
+from .data import Line, lines
+
+if TYPE_CHECKING:
+    from .layout import Found
+
+AT_ONCE = 1000
+
+
+def label(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tuple[bytes, int, Found | None]]:
+    """What Layout.text gives for other models: the labelled lines, how many there are, and how many are right."""
+    coming = lines(source, given["check"] or given["force"])
+    while some := list(islice(coming, AT_ONCE)):
+        yield _labelled(tagger, some, given)
+
+
+def _labelled(tagger: Tagger, some: list[Line], given: dict[str, Any]) -> tuple[bytes, int, Found | None]:
+    names, out = tagger.labels, []
+    number = {name: place for place, name in enumerate(names)}
+    counts, wrong = [[0, 0, 0] for _ in names], 0
+    marginals = tagger.marginals_many([[observations] for _, observations, _ in some])
+    for (text, observations, wanted), ((*chances,),) in zip(some, marginals, strict=True):
+        values = chances if given["post"] else [tagger.score([observations], [name]) for name in names]
+        order = sorted(range(len(names)), key=lambda place: -values[place])
+        if given["force"] and wanted in number:
+            order = [number[wanted]]
+        for rank, place in enumerate(order[: given["nbest"]]):
+            line = names[place] if given["label"] else f"{text}\t{names[place]}"
+            if given["score"]:
+                out.append(f"# {rank} {values[place]:f}\n")
+                line += f"\t{names[place]}/{values[place]:f}"
+            out.append(line + "\n\n")
+        if given["check"]:
+            counts[order[0]][1] += 1
+            wrong += wanted != names[order[0]]
+            if wanted in number:
+                counts[number[wanted]][0] += 1
+                counts[number[wanted]][2] += wanted == names[order[0]]
+    found = (len(some), wrong, wrong, [(a, b, c) for a, b, c in counts]) if given["check"] else None
+    return "".join(out).encode(), len(some), found

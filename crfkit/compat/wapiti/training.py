@@ -1,0 +1,184 @@
+"""`wapiti train`: a training run of crfkit with Wapiti's patterns, told in Wapiti's words."""
+
+from __future__ import annotations
+
+import array
+import os
+import shutil
+import tempfile
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from crfkit import options
+from crfkit.errors import FileError, ModelFileError, OptionError, TemplateError
+from crfkit.foreign import wapiti
+from crfkit.foreign.parts import Parts, model_of, parts_of
+from crfkit.learning.checkpoint import Checkpoint
+from crfkit.learning.corpus import Corpus, Known, read_corpus
+from crfkit.learning.development import DevSet
+from crfkit.learning.passes import Passes
+from crfkit.learning.progress import StopRequest
+from crfkit.learning.reader import Reader
+from crfkit.learning.training import make_trainer
+from crfkit.model import build
+from crfkit.options import Run
+from crfkit.template import dialects
+from crfkit.text.reading import open_file
+
+from .algorithms import TYPES, trainer_of
+from .data import sequences
+from .editing import edited
+from .progress import Told, Windows
+
+if TYPE_CHECKING:
+    from crfkit.template.parsing import Template
+
+ONLY_AT_THE_END = 2**30  # passes between two checkpoints
+
+
+def read_patterns(path: str, dialect: str) -> Template:
+    """The patterns of a file; TemplateError for one that is none."""
+    with open_file(path) as file:
+        try:
+            text = file.read().decode()
+        except UnicodeDecodeError as error:
+            raise TemplateError("not UTF-8", path, error.object.count(b"\n", 0, error.start) + 1) from None
+    lines = [line.partition("#")[0].rstrip(" \t\r\v\f") for line in text.split("\n")]
+    try:
+        return replace(dialects.parse("".join(f"{line[:1].lower()}{line[1:]}\n" for line in lines), dialect), path=path)
+    except TemplateError as error:
+        raise TemplateError(error.reason, path, error.line) from None
+
+
+def train(given: dict[str, Any], source: str) -> bytes:
+    """The model of the data `source`, as the bytes of Wapiti's file."""
+    if given["type"] == "memm":
+        raise OptionError("--type memm: its steps are normalised one by one, as those of no CRF; crfkit trains crf and maxent")
+    if given["me"] and given["pattern"]:
+        raise OptionError("--me is for lines that name their features: it takes no --pattern")
+    if given["type"] not in TYPES:
+        raise OptionError(f"--type: expected one of {', '.join(TYPES)}, found {given['type']!r}")
+    algorithm, chosen = trainer_of(given)
+    made = options.make(algorithm, chosen)
+    windows = Windows(given["objwin"], given["stopwin"], given["stopeps"])
+    told, stop = Told(windows), StopRequest(lambda: windows.over)
+    with stop.on_signals(), ExitStack() as stack:
+        return _trained(given, source, algorithm, made, told, stop, stack)
+
+
+def _trained(given: dict[str, Any], source: str, algorithm: str, made: Any, told: Told, stop: StopRequest, stack: ExitStack) -> bytes:
+    dialect = dialects.MAXENT if given["type"] == "maxent" else dialects.WAPITI
+    old, template = None, None
+    if given["model"]:
+        told.step("Load previous model")
+        old = _old(given["model"], given["me"])
+        template = None if old.template is None else dialects.parse(old.template.text, dialect)
+    if given["pattern"]:
+        told.step("Load patterns")
+        template = read_patterns(given["pattern"], dialect)
+    if template is None and not given["me"]:
+        raise OptionError("--pattern: crfkit needs patterns; data that name their features go to `crfkit learn --format crfsuite`")
+    run = Run(features="all", format="crfsuite" if given["me"] else "columns", threads=given["nthread"], **_states(given, stack))
+    checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, made)
+    told.step("Load training data")
+    known = None if old is None else Known(old.labels, old.places.keys())
+    corpus = read_corpus(Reader(sequences(source) if given["me"] else source, template, run, told), known=known)
+    header = {**corpus.header, "algorithm": algorithm, "options": asdict(made), "by_string": template is not None}
+    dev, held = None, 0
+    if given["devel"]:
+        told.step("Load development data")
+        dev = DevSet(sequences(given["devel"]) if given["me"] else given["devel"], corpus, header, run.threads)
+        held = dev.size()
+        told.loaded(held)
+    told.step("Initialize the model" if old is None else "Resync the model")
+    initial = None if old is None else corpus.weights_of(model_of(old))
+    if checkpoint is not None:
+        checkpoint.identify(corpus, initial, None)
+    observations = list(old.places) if old is not None else corpus.builder.observations()
+    _summary(told, corpus, held, observations)
+    told.step(f"Train the model with {given['algo']}")
+    passes = Passes(make_trainer(algorithm, corpus, made, run, initial), corpus, run, None, checkpoint, told, stop)
+    told.trainer = passes.trainer
+    told.errors = _errors(corpus, passes.trainer, dev, run)
+    stop.arm()
+    ((_, weights),) = passes.all(None)
+    parts = _parts(corpus, weights, header, observations)
+    if given["compact"]:
+        parts = compacted(parts, told)
+    return wapiti.write(parts)
+
+
+def _old(path: str, line_by_line: bool) -> Parts:
+    """The model to go on from."""
+    parts = wapiti.read_file(path)
+    if (wapiti.LINE_BY_LINE in parts.options) != line_by_line:
+        raise ModelFileError(f"{path}: a model of {'sequences' if line_by_line else 'single lines (--me)'}: train it {'without' if line_by_line else 'with'} --me")
+    return parts
+
+
+def _summary(told: Told, corpus: Corpus, held: int, observations: list[bytes]) -> None:
+    told.step("Summary")
+    labels = len(corpus.dataset.labels)
+    features = sum((name[:1] != b"b") * labels + (name[:1] != b"u") * labels**2 for name in observations)
+    counts = {"train": corpus.dataset.n_sequences, "devel": held, "labels": labels, "blocks": len(observations), "features": features}
+    for name, count in counts.items():
+        if name == "devel" and not held:
+            continue
+        told.note(f"    {f'nb {name}:':<13}{count}")
+
+
+def _errors(corpus: Corpus, trainer: Any, dev: DevSet | None, run: Run) -> Any:
+    """A function for the error rates of the weights as they stand, on the development data or the training data."""
+
+    def on_training_data() -> tuple[float, float]:
+        from crfkit.decode.mistakes import mistakes
+
+        data = corpus.dataset
+        tokens, sequences = mistakes(data, corpus.layout, trainer.weights(), max(run.threads, 1))
+        return 100 * tokens / data.n_tokens, 100 * sequences / data.n_sequences
+
+    def on_development_data() -> tuple[float, float]:
+        assert dev is not None
+        scores = dev.scores(trainer.weights())
+        return 100 - 100 * scores["dev_accuracy"], 100 - 100 * scores["dev_sentence_accuracy"]
+
+    return on_training_data if dev is None else on_development_data
+
+
+def _parts(corpus: Corpus, weights: array.array[float], header: dict[str, Any], observations: list[bytes]) -> Parts:
+    """The model, with all observations in the order in which they were first seen."""
+    parts = parts_of(build(corpus.layout, weights, corpus.builder, header))
+    places = {name: place for place, name in enumerate(observations)}
+    if corpus.builder.plan.patterns is None:
+        return replace(parts, places=places, columns=2, pairs=None, options={wapiti.LINE_BY_LINE: True})
+    return replace(parts, places=places, columns=max(corpus.builder.plan.patterns.last_column, 0) + 2)
+
+
+def compacted(parts: Parts, told: Told) -> Parts:
+    """The model without the observations that have no weight."""
+    told.step("Compacting the model")
+    told.note("    - Scan the model")
+    told.note("    - Compact it")
+    parts, observations, features = edited(parts, {}, compact=True)
+    told.note(f"    {observations:8d} observations removed")
+    told.note(f"    {features:8d} features removed")
+    return parts
+
+
+def _states(given: dict[str, Any], stack: ExitStack) -> dict[str, Any]:
+    """The options of a run for the states of the optimizer, to go on from and to leave behind."""
+    begin, end = given["rstate"], given["sstate"]
+    if not begin and not end:
+        return {}
+    if not end:  # what is only read stays as it is
+        end = os.path.join(stack.enter_context(tempfile.TemporaryDirectory()), "state")
+    try:
+        if not begin:
+            if os.path.isfile(end):
+                os.remove(end)
+        elif os.path.realpath(begin) != os.path.realpath(end):
+            shutil.copyfile(begin, end)
+    except OSError as error:
+        raise FileError(f"{error.filename}: cannot be used: {error.strerror}") from None
+    return {"checkpoint": end, "resume": bool(begin), "checkpoint_every": ONLY_AT_THE_END}
