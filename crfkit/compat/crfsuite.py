@@ -15,7 +15,6 @@ from crfkit.cli.common import HELP_FLAGS as HELP
 from crfkit.cli.common import errors_as_lines
 from crfkit.decode.decoder import gold_labels
 from crfkit.errors import FileError, OptionError
-from crfkit.text.items import append_sequence
 from crfkit.text.sources import parsed_blocks
 from crfkit.version import __version__
 
@@ -120,7 +119,7 @@ def _read_groups(trainer: Any, data: tuple[str, ...], split: int, log: TextIO) -
         print(f"[{group + 1}] {name}", file=log)
         for rows in _parsed(name):
             for place, labels in enumerate(gold_labels(rows)):
-                append_sequence(trainer.rows_of(dice.randrange(split) if split else group), rows, place)
+                trainer.sequences.append(rows, place, None, dice.randrange(split) if split else group)
                 names.update(labels)
                 n_items += len(labels)
             n_sequences += len(rows)

@@ -73,6 +73,15 @@ cdef class IndexBuilder(Features):
                 self.add_sequence(c, c.seq_ptr[s], c.seq_ptr[s + 1])
         return max(last - first, 0)
 
+    def meet(self, Rows rows not None, int64_t first=0, int64_t most=-1):
+        """The same with sequences that are not learned from: their labels and attributes get numbers."""
+        cdef Dataset learned = self.dataset
+        self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None)
+        try:
+            return self.add(rows, first, most)
+        finally:
+            self.dataset = learned
+
     cdef int add_labels(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
         cdef int64_t t, n = self.dataset.c.n_tok
         cdef int32_t size, label
@@ -121,8 +130,9 @@ cdef class IndexBuilder(Features):
         self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None)
         return data
 
-    def finish(self):
-        """Close the corpus: labels in bytewise order, or as first seen with patterns of Wapiti. Returns the Dataset; its attributes are numbered as first seen."""
+    def finish(self, bint as_seen=False):
+        """Close the corpus: labels in bytewise order, or as first seen, if that is asked for and with patterns of Wapiti.
+        Returns the Dataset; its attributes are numbered as first seen."""
         cdef Dataset data = self.dataset
         cdef uint16_t* label = <uint16_t*>data.label.data
         cdef int64_t t
@@ -131,7 +141,7 @@ cdef class IndexBuilder(Features):
         self.finished = True
         names = list(self.label_table)
         order = list(range(len(names)))
-        if self.patterns is None:
+        if self.patterns is None and not as_seen:
             order.sort(key=names.__getitem__)
         cdef int32_t[::1] rank = array.array("i", bytes(4 * len(names)) or [0])
         cdef int32_t position, old

@@ -100,7 +100,7 @@ def test_sequences_that_ask_the_tagger_themselves(model):
     assert tagger.tag(nested(sequences[0], sequences[1])) == alone[0]
     trainer = compat.Trainer(verbose=False)
     trainer.append((trainer.append([["b"]], ["B"]) or item for item in (["a"], ["c"])), ["A", "C"])
-    assert sorted(map(len, trainer.rows_of(0).attributes())) == [1, 1, 2]
+    assert sorted(map(len, trainer.sequences.rows.attributes())) == [1, 1, 2]
 
 
 def test_one_tagger_and_many_threads(model):
@@ -353,7 +353,7 @@ def test_what_cannot_be_appended_leaves_nothing_behind(items, labels):
     with pytest.raises(ValueError, match="expected"):
         trainer.append(items, labels)
     trainer.append([{"y": 0.5}], [b"Y"], group=0)
-    assert trainer.rows_of(0).attributes() == [[[(b"x", 1.0)]], [[(b"y", 0.5)]]] and trainer.rows_of(0).sentences() == [[[b"X"]], [[b"Y"]]]
+    assert trainer.sequences.rows.attributes() == [[[(b"x", 1.0)]], [[(b"y", 0.5)]]] and trainer.sequences.rows.sentences() == [[[b"X"]], [[b"Y"]]]
 
 
 def test_nothing_to_learn(tmp_path):

@@ -23,7 +23,6 @@ class LabelScore(NamedTuple):
 _MEASURES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("Loss: ", "loss", float),
     ("Feature norm: ", "feature_norm", float),
-    ("Feature L2-norm: ", "feature_norm", float),
     ("Error norm: ", "error_norm", float),
     ("Active features: ", "active_features", int),
     ("Line search trials: ", "linesearch_trials", int),
@@ -121,6 +120,8 @@ class TrainLogParser:
             if line.startswith(beginning):
                 found[key] = kind(line[len(beginning) :])
         if match := _LABEL.match(line):
+            if match[5].startswith("*") and match[3] != "0":
+                return None  # nothing to find, though something was: no score
             rates = (None if rate.startswith("*") else float(rate) for rate in match.groups()[4:])
             found["scores"][match[1]] = LabelScore(int(match[2]), int(match[3]), int(match[4]), *rates)
         elif match := _MACRO.match(line):

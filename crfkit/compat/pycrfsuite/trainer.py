@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from crfkit.text.items import append_sequence, fill_items
+from crfkit.text.items import fill_items
 from crfkit.text.rows import Rows
 
 from ._logparser import TrainLogParser
+from .features import Sequences
 from .items import ItemSequence
 from .parameters import ALIASES, LINESEARCHES, PARAMETERS, Parameter
 from .training import Training
@@ -22,12 +23,12 @@ class BaseTrainer:
     verbose = True
     _algorithm = "lbfgs"
     _values: dict[str, Any]
-    _groups: dict[int, Rows]  # the sequences of each group
+    sequences: Sequences
     _spare: list[Rows]  # where a sequence is read into
 
     def __new__(cls, *_: Any, **__: Any) -> BaseTrainer:
         self = super().__new__(cls)
-        self._values, self._groups, self._spare = {}, {}, []
+        self._values, self.sequences, self._spare = {}, Sequences(), []
         return self
 
     def __init__(self, algorithm: str | None = None, params: Mapping[str, Any] | None = None, verbose: bool = True):
@@ -55,15 +56,11 @@ class BaseTrainer:
         if rows.n_tokens != len(labels):
             raise ValueError(f"The numbers of items and labels differ: |x| = {rows.n_tokens}, |y| = {len(labels)}")
         if labels:
-            append_sequence(self.rows_of(group), rows, 0, labels)
-
-    def rows_of(self, group: int) -> Rows:
-        """The sequences of a group: append to them those that have been parsed."""
-        return self._groups.setdefault(int(group), Rows("crfsuite"))
+            self.sequences.append(rows, 0, labels, group)
 
     def clear(self) -> None:
         """Forget all sequences."""
-        self._groups = {}
+        self.sequences = Sequences()
 
     def select(self, algorithm: str, type: str = "crf1d") -> None:
         """Choose an algorithm (lbfgs, l2sgd, ap, pa, arow); parameters are at their defaults again."""
@@ -106,12 +103,10 @@ class BaseTrainer:
         """Train on all sequences, or on all but those of the group `holdout`, which are scored after each iteration; write
         the model to a file, or nowhere if its name is empty."""
         self._before_train()
-        kept = [rows for group, rows in self._groups.items() if holdout < 0 or group != holdout]
-        held = [rows for group, rows in self._groups.items() if 0 <= holdout == group]
         if holdout >= 0:
             self.message(f"Holdout group: {holdout + 1}\n")
             self.message("\n")
-        Training(self._algorithm, self.get_params(), kept, held, self.message).run(os.fspath(model))
+        Training(self._algorithm, self.get_params(), self.sequences, holdout, self.message).run(os.fspath(model))
 
     def _before_train(self) -> None:
         """What a subclass does first."""

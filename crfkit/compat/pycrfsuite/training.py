@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import array
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crfkit.text.rows import Rows
+    from .features import Features, Sequences
 
 _TITLES = {
     "lbfgs": "L-BFGS optimization",
@@ -44,27 +43,27 @@ def options_of(algorithm: str, values: dict[str, Any]) -> tuple[str, dict[str, A
 class Training:
     """One run; `say` takes the log, piece by piece."""
 
-    def __init__(self, algorithm: str, values: dict[str, Any], kept: list[Rows], held: list[Rows], say: Callable[[str], None]):
-        self.algorithm, self.values, self.say, self.kept, self.held = algorithm, values, say, kept, held
+    def __init__(self, algorithm: str, values: dict[str, Any], sequences: Sequences, holdout: int, say: Callable[[str], None]):
+        self.algorithm, self.values, self.say, self.sequences, self.holdout = algorithm, values, say, sequences, holdout
+        self.held = sequences.held(holdout)
         self.trainer, self.options = options_of(algorithm, values)
         self.limit = self.options.get("passes") or self.options["max_iter"]
 
     def run(self, path: str) -> None:
         """Train, and write the model to the file `path` unless that is empty."""
-        from crfkit.decode.decoder import gold_labels
-        from crfkit.learning.corpus import read_corpus
-        from crfkit.learning.reader import Reader
-        from crfkit.options import Run
+        from .features import features_of
 
         begun = time.perf_counter()
-        states, pairs = ("all" if self.values[f"feature.possible_{what}"] else "observed" for what in ("states", "transitions"))
-        run = Run(format="crfsuite", features=states, min_freq=max(1, math.ceil(self.values["feature.minfreq"])))
-        labels = list(dict.fromkeys(label for rows in self.kept for labels in gold_labels(rows) for label in labels))
-        corpus = read_corpus(Reader(self.kept, None, run), pairs) if len(labels) > 1 else None
-        self._features(0 if corpus is None else corpus.layout.n_features, time.perf_counter() - begun)
+        features = features_of(self.sequences, self.holdout, self.values) if self.sequences.groups else None
+        self._features(0 if features is None else features.corpus.layout.n_features, time.perf_counter() - begun)
         self._head()
-        parts, known = self._without_a_choice(labels) if corpus is None else self._learned(corpus, run)
-        self._store(parts, known, path)
+        if features is None:
+            self._store(self._without_a_choice(0), (0, 0), path)
+            return
+        corpus = features.corpus
+        choice = corpus.dataset.n_sequences > 0 and (self.algorithm != "lbfgs" or (len(corpus.dataset.labels) > 1 and corpus.layout.n_features > 0))
+        parts = self._learned(features) if choice else self._without_a_choice(corpus.layout.n_features, corpus.dataset.labels)
+        self._store(parts, (corpus.layout.n_features, len(features.names)), path)
 
     def _features(self, n: int, seconds: float) -> None:
         """What CRFsuite says while it makes features."""
@@ -89,81 +88,103 @@ class Training:
             self.say(f"{name}: {value:f}\n" if isinstance(value, float) else f"{name}: {value:d}\n" if isinstance(value, int) else f"{name}: {value}\n")
         self.say("\n")
 
-    def _without_a_choice(self, labels: list[str]) -> tuple[Any, tuple[int, int]]:
-        """Where there are not two labels, there is nothing to learn."""
+    def _without_a_choice(self, n: int, labels: Iterable[str] = ()) -> Any:
+        """Where there are no features, or not two labels, there is nothing to learn; the codes are those of CRFsuite."""
         from crfkit.foreign.parts import Parts, Rows
 
+        if self.algorithm == "lbfgs":
+            self.say(f"L-BFGS terminated with error code ({2 if n else -1020})\n")
         self.say("Total seconds required for training: 0.000\n")
         self.say("\n")
-        return Parts("crfsuite", labels, Rows.empty(), Rows.empty(), None), (0, 0)
+        return Parts("crfsuite", list(labels), Rows.empty(), Rows.empty(), None)
 
-    def _learned(self, corpus: Any, run: Any) -> tuple[Any, tuple[int, int]]:
-        """The model's parts after all passes, and how many features and attributes there were before."""
+    def _learned(self, features: Features) -> Any:
+        """The model's parts after all passes."""
         from crfkit import options
-        from crfkit.foreign.parts import parts_of
         from crfkit.learning.training import make_trainer
-        from crfkit.model import build
 
-        made = options.make(self.trainer, self.options)
-        trainer = make_trainer(self.trainer, corpus, made, run)
-        header = {**corpus.header, "algorithm": self.trainer, "options": {}}
+        from .features import parts_of
+
+        corpus = features.corpus
+        started = time.perf_counter()
+        trainer = make_trainer(self.trainer, corpus, options.make(self.trainer, self.options), options.Run(format="crfsuite"))
         begun = time.perf_counter()
         for _ in trainer.prepare(lambda: False):
             pass
         if self.algorithm == "l2sgd":
-            self._calibration()
+            self._calibration(trainer, corpus.dataset.n_sequences, begun - started)
         reason: str | None = None
         losses: list[float] = []
-        for number in range(1, self.limit + 1):
+        for _ in range(self.limit):
             started = time.perf_counter()
             record = trainer.run_pass(lambda: False)
             losses.append(record["objective"] if "objective" in record else record["loss"])
-            self._iteration(number, losses[-1], record, trainer.weights(), time.perf_counter() - started, corpus, header)
+            self._iteration(losses, record, trainer, time.perf_counter() - started, corpus)
             reason = trainer.converged or self._reason(losses, corpus)
             if reason is not None:
                 break
         self._end(reason, losses, time.perf_counter() - begun)
         trainer.finish()
-        known = (corpus.layout.n_features, sum(corpus.layout.n_attributes))
-        return parts_of(build(corpus.layout, trainer.weights(), corpus.builder, header)), known
+        return parts_of(features, trainer.weights())
 
-    def _calibration(self) -> None:
+    def _calibration(self, trainer: Any, n: int, seconds: float) -> None:
+        """How the rate of l2sgd was found: by crfkit's trials, each the mean loss of a sequence."""
         self.say("Calibrating the learning rate (eta)\n")
-        self.say("crfkit chooses it by passes over a sample\n")
+        for name, value in {**self.values, "calibration.samples": min(n, int(self.values["calibration.samples"]))}.items():
+            if name.startswith("calibration."):
+                self.say(f"{name}: {value:{'d' if isinstance(value, int) else 'f'}}\n")
+        for number, (rate, loss) in enumerate(trainer.trials):
+            worse = " (worse)" if number and not loss < trainer.trials[0][1] else ""
+            self.say(f"Trial #{number} (eta = {rate:f}): {loss:f}{worse}\n" if number else f"Initial loss: {loss:f}\n")
+        self.say(f"Best learning rate (eta): {trainer.rate0:f}\n")
+        self.say(f"Seconds required: {seconds:.3f}\n")
         self.say("\n")
 
     def _reason(self, losses: list[float], corpus: Any) -> str | None:
         """Why online training is over, if it is."""
         if self.algorithm == "l2sgd":
-            period = self.values["period"]
-            if len(losses) > period and losses[-1 - period] - losses[-1] < self.values["delta"] * losses[-1]:
+            if len(losses) > self.values["period"] and self._improvement(losses) < self.values["delta"]:
                 return "the stopping criteria"
-        elif self.algorithm != "lbfgs" and losses[-1] / corpus.dataset.n_sequences <= self.values["epsilon"]:
-            return "the stopping criterion"
+        elif self.algorithm != "lbfgs":
+            mean, enough = losses[-1] / corpus.dataset.n_sequences, self.values["epsilon"]
+            if mean < enough or (mean == enough and self.algorithm == "arow"):
+                return "the stopping criterion"
         return None
 
-    def _iteration(self, number: int, loss: float, record: dict[str, Any], weights: array.array, seconds: float, corpus: Any, header: Any) -> None:
+    def _improvement(self, losses: list[float]) -> float:
+        """By how much of itself the loss has fallen within a period."""
+        return (losses[-1 - self.values["period"]] - losses[-1]) / losses[-1] if losses[-1] else 0.0
+
+    def _iteration(self, losses: list[float], record: dict[str, Any], trainer: Any, seconds: float, corpus: Any) -> None:
         import numpy
 
+        number, loss, weights = len(losses), losses[-1], trainer.weights()
         cells = numpy.frombuffer(weights, dtype=numpy.float32)
         norm = float(numpy.sqrt(numpy.square(cells, dtype=numpy.float64).sum()))
         self.say(f"***** {'Epoch' if self.algorithm == 'l2sgd' else 'Iteration'} #{number} *****\n")
         self.say(f"Loss: {loss:f}\n")
+        if self.algorithm == "l2sgd" and number > self.values["period"]:
+            self.say(f"Improvement ratio: {self._improvement(losses):f}\n")
         self.say(f"Feature {'L2-' if self.algorithm == 'l2sgd' else ''}norm: {norm:f}\n")
         if self.algorithm == "lbfgs":
             self.say(f"Error norm: {record['gradient']:f}\n")
             self.say(f"Active features: {numpy.count_nonzero(cells)}\n")
+            self.say(f"Line search trials: {trainer.trials}\n")
+            self.say(f"Line search step: {trainer.step:f}\n")
+        if self.algorithm == "l2sgd":
+            self.say(f"Learning rate (eta): {trainer.rate:f}\n")
+            self.say(f"Total number of feature updates: {number * corpus.dataset.n_sequences}\n")
         self.say(f"Seconds required for this iteration: {seconds:.3f}\n")
         if self.held:
-            self._performance(weights, corpus, header)
+            self._performance(weights, corpus)
         self.say("\n")
 
-    def _performance(self, weights: array.array, corpus: Any, header: Any) -> None:
+    def _performance(self, weights: array.array, corpus: Any) -> None:
         """How well the sequences held out are labelled."""
         from crfkit.tagging import Tagger
 
-        gold, found = Tagger.of_parts(header, corpus.builder, corpus.layout, weights).tag_with_gold(self.held)
-        for line in performance(header["labels"], list(zip(gold, found, strict=True))):
+        gold, found = Tagger.of_parts(corpus.header, corpus.builder, corpus.layout, weights).tag_with_gold([self.held])
+        for line in performance(corpus.dataset.labels, list(zip(gold, found, strict=True))):
             self.say(line)
 
     def _end(self, reason: str | None, losses: list[float], seconds: float) -> None:
@@ -215,7 +236,7 @@ def performance(known: Iterable[str], pairs: list[tuple[list[str], list[str]]]) 
     sums = [0.0, 0.0, 0.0]
     for name in names:
         counts = f"    {name}: ({match[name]}, {model[name]}, {ref[name]})"
-        if not match[name] + model[name] + ref[name]:
+        if not ref[name]:
             yield f"{counts} (******, ******, ******)\n"
             continue
         precision = match[name] / model[name] if model[name] else 0.0

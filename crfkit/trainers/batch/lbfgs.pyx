@@ -103,6 +103,7 @@ cdef class Lbfgs(QuasiNewton):
     cdef double trial(self, double step) except? -1:
         """Moves to w_old + step d; the slope along d there."""
         cdef int64_t k
+        self.trials, self.step = self.trials + 1, step
         with nogil:
             for k in range(self.n):
                 self.w[k] = <weight_t>(self.w_old[k] + step * self.d[k])

@@ -103,6 +103,7 @@ cdef class Owlqn(QuasiNewton):
             slope = self.move(step)
             if -slope <= 1e-16 * fabs(f0):
                 break           # beyond what f resolves
+            self.trials, self.step = self.trials + 1, step
             self.objective.bound = f0 * (1 + ROUNDING)
             self.evaluate()
             self.objective.bound = INFINITY

@@ -50,6 +50,8 @@ cdef class QuasiNewton(Trainer):
         double* steep           # the direction in which what is minimised rises most
         double f                # what is minimised
         bint started
+        readonly int trials     # points that the last line search looked at
+        readonly double step    # how far along the direction it went
         object recent
 
     cdef int start(self) except -1

@@ -14,6 +14,8 @@ class History:
 def do_parts(history: History, what: int, first: int, last: int) -> None: ...
 
 class QuasiNewton(Trainer):
+    trials: int
+    step: float
     def __init__(
         self, data: Dataset, layout: Layout, options: Any, initial: Buffer | None = None, threads: int = 1, **unused: Any
     ) -> None: ...

@@ -223,6 +223,7 @@ cdef class QuasiNewton(Trainer):
             raise TypeError("a pass after the end")
         if not self.started:
             self.start()
+        self.trials, self.step = 0, 0
         while True:
             fresh = self.history.used == 0
             self.d = self.history.direction(self.steep, self.g)

@@ -2,3 +2,4 @@ from crfkit.trainers.base import OnlineTrainer
 
 class CalibratedTrainer(OnlineTrainer):
     rate0: float
+    trials: list[tuple[float, float]]

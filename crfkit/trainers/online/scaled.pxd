@@ -6,7 +6,7 @@ from .calibrated cimport CalibratedTrainer
 cdef class ScaledTrainer(CalibratedTrainer):
     cdef double scale           # s
     cdef double penalty         # l2 / updates a pass
-    cdef double rate
+    cdef readonly double rate   # of the last update
     cdef double age             # steps since rate0, for the rate that falls with each step
     cdef double decay           # per pass, or 0: the rate falls with each step
 

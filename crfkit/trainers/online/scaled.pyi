@@ -5,4 +5,5 @@ from crfkit.trainers.online.calibrated import CalibratedTrainer
 from crfkit.weights.layout import Layout
 
 class ScaledTrainer(CalibratedTrainer):
+    rate: float
     def __init__(self, data: Dataset, layout: Layout, options: Any, leader: Any = None, **unused: Any) -> None: ...

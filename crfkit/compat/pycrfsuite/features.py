@@ -1,0 +1,116 @@
+"""Sequences of several groups, and which features exist where one of these is held out: all as CRFsuite counts and orders it."""
+
+from __future__ import annotations
+
+import array
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crfkit.text.items import append_sequence
+from crfkit.text.rows import Rows
+
+if TYPE_CHECKING:
+    from crfkit.foreign.parts import Parts
+    from crfkit.learning.corpus import Corpus
+
+
+class Sequences:
+    """Sequences in the order in which they came, and the group of each."""
+
+    def __init__(self) -> None:
+        self.rows = Rows("crfsuite")
+        self.groups = array.array("i")
+        self._lock = threading.Lock()  # sequences and groups grow together
+
+    def append(self, rows: Rows, place: int, labels: Sequence[str | bytes] | None, group: int) -> None:
+        """Append a copy of a sequence of other rows, with its own labels or with these."""
+        with self._lock:
+            self.groups.append(group)
+            try:
+                append_sequence(self.rows, rows, place, labels)
+            except BaseException:
+                self.groups.pop()
+                raise
+
+    def runs(self, holdout: int) -> Iterator[tuple[bool, int, int]]:
+        """Sequences beside each other that are held out, or that are not: whether they are, the first, how many."""
+        first = 0
+        for held, run in groupby(self.groups, lambda group: 0 <= holdout == group):
+            n = sum(1 for _ in run)
+            yield held, first, n
+            first += n
+
+    def held(self, holdout: int) -> Rows:
+        """The sequences of a group."""
+        found = Rows("crfsuite")
+        for place, group in enumerate(self.groups):
+            if 0 <= holdout == group:
+                append_sequence(found, self.rows, place)
+        return found
+
+
+class Features(NamedTuple):
+    """The features of the sequences that are learned from. Labels and attributes of those held out have numbers, too."""
+
+    corpus: Corpus
+    names: Any  # of all attributes, in the order in which they were first seen
+    numbers: Any  # of these, in the corpus; -1: no feature
+
+
+def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> Features:
+    """The features that CRFsuite makes: its frequencies are of features, not of attributes."""
+    import numpy
+
+    from crfkit.features.builder import RULES, IndexBuilder
+    from crfkit.learning.corpus import Corpus
+    from crfkit.weights.frequent import frequent
+    from crfkit.weights.layout import Layout
+
+    builder = IndexBuilder(None, crfsuite=True)
+    for held, first, n in sequences.runs(holdout):
+        (builder.meet if held else builder.add)(sequences.rows, first, n)
+    dataset, names = builder.finish(as_seen=True), builder.literals[0]
+    states, pairs = (RULES["all" if values[f"feature.possible_{what}"] else "observed"] for what in ("states", "transitions"))
+    layout, *new = Layout.build(dataset, len(dataset.labels), pairs, builder.rules(False, states), builder.rules(True, states))
+    builder.renumber(*new)
+    numbers = numpy.array(new[0])
+    rest = frequent(layout, dataset, values["feature.minfreq"])
+    if rest is not None:
+        layout, *new = rest
+        builder.renumber(*new)
+        numbers = numpy.where(numbers < 0, -1, numpy.array([*new[0], -1])[numbers])
+    dataset.nesting = builder.nesting()
+    header = {"algorithm": "crfsuite", "columns": 1, "column_names": None, "format": "crfsuite", "label_column": None, "labels": dataset.labels}
+    return Features(Corpus(dataset, builder, layout, header, {}), names, numbers)
+
+
+def parts_of(features: Features, weights: array.array) -> Parts:
+    """The model of these weights, in CRFsuite's order: that of the first appearance of labels and of attributes."""
+    import numpy
+
+    from crfkit.foreign.cells import doubles
+    from crfkit.foreign.parts import Parts
+    from crfkit.foreign.parts import Rows as FeatureRows
+
+    layout = features.corpus.layout
+    of_attributes, pairs, _ = doubles(layout, weights)
+    arrays = {name: numpy.asarray(values) for name, values in layout.arrays().items()}
+    begins, sizes = arrays["u_ptr"][:-1], numpy.diff(arrays["u_ptr"])
+    places = numpy.flatnonzero(features.numbers >= 0)
+    numbers = features.numbers[places]
+    ends = numpy.cumsum(sizes[numbers])
+    of_row = numpy.repeat(numpy.arange(len(places)), sizes[numbers])
+    at = numpy.arange(len(of_row)) + numpy.repeat(begins[numbers] - (ends - sizes[numbers]), sizes[numbers])
+    weight = numpy.asarray(of_attributes)[at]
+    at, of_row, weight = at[weight != 0], of_row[weight != 0], weight[weight != 0]
+    counts = numpy.bincount(of_row, minlength=len(places))
+    active = counts > 0
+    rows = FeatureRows(
+        features.names.select(array.array("i", places[active].astype("i").tobytes())),
+        array.array("q", numpy.concatenate([[0], numpy.cumsum(counts[active])]).astype("q").tobytes()),
+        array.array("H", arrays["u_label"][at].astype("H").tobytes()),
+        array.array("d", weight.tobytes()),
+    )
+    return Parts("crfsuite", features.corpus.dataset.labels, rows, FeatureRows.empty(), pairs)
