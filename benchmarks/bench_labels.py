@@ -126,8 +126,7 @@ def pairs(numbers: Corpus, trainer: Any) -> int:
 def tagging(numbers: Corpus, trainer: Any, task: Task) -> Callable[[], float]:
     """Tags the training part, several times over, with the trainer's weights."""
     model = task.path.with_suffix(f".{type(trainer).__name__}-{numbers.layout.n_features}")
-    header = {"algorithm": "benchmark", "columns": numbers.n_columns, "column_names": None, "format": "columns", "label_column": None}
-    header |= {"labels": numbers.dataset.labels, "options": {}, "sequences": 0, "template": RULES, "tokens": 0}
+    header = {**numbers.header, "algorithm": "benchmark", "options": {}}
     build(numbers.layout, trainer.weights(), numbers.builder, header).save(model)
     text = task.path.with_suffix(".repeated")
     text.write_bytes(task.path.read_bytes() * COPIES)

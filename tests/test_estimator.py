@@ -5,7 +5,6 @@ import inspect
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from models import sentences
@@ -299,51 +298,3 @@ assert theirs.score([[["a"], ["b"]]], [["A", "B"]]) == 1.0 and theirs.get_params
 def test_scikit_learn_is_not_needed(program):
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-PROGRAM = '''
-import crfkit
-import crfkit.compat.pycrfsuite as pycrfsuite
-from crfkit.compat.sklearn_crfsuite import CRF
-
-X: list[list[dict[str, str | float]]] = [[{"w": "a", "n": 1.0}, {"w": "b"}]]
-y = [["A", "B"]]
-
-
-def own() -> list[list[str]]:
-    crf = crfkit.CRF("sgd", passes=3, l2=0.5).fit(X, y, X_dev=X, y_dev=y)
-    chance: float = crf.predict_marginals_single(X[0])[0]["A"]
-    print(chance, crf.score(X, y, "f1"), crf.classes_[0].lower(), crf.tagger_.nbest(X[0], 2), crf.model_.labels, crf.l2)
-    again: crfkit.CRF = crfkit.CRF.load("m").set_params(l2=1).partial_fit(X, y)
-    return again.predict(X)
-
-
-def theirs() -> list[list[str]]:
-    crf = CRF(algorithm="lbfgs", c1=0.1, all_possible_transitions=True).fit(X, y)
-    if crf.transition_features_ is not None:
-        print(crf.transition_features_["A", "B"] + 1)
-    return crf.predict(X)
-
-
-class Quiet(pycrfsuite.Trainer):
-    def on_iteration(self, log: str, info: dict[str, object]) -> None:
-        print(info["num"])
-
-
-def lower() -> list[str]:
-    trainer = Quiet("lbfgs", {"c2": 0.1}, verbose=False)
-    trainer.append(pycrfsuite.ItemSequence(X[0]), y[0])
-    trainer.train("m.crfsuite", holdout=-1)
-    tagger = pycrfsuite.Tagger()
-    with tagger.open("m.crfsuite") as opened:
-        return opened.tag(X[0])
-'''
-
-
-@pytest.mark.long
-def test_a_typed_program(tmp_path):
-    pytest.importorskip("mypy")
-    (tmp_path / "program.py").write_text(PROGRAM)
-    checked = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", str(tmp_path), "program.py"]
-    done = subprocess.run(checked, capture_output=True, text=True, env={"PATH": "", "MYPYPATH": str(Path(crfkit.__file__).parents[1])})
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -63,12 +63,52 @@ crfkit.lern  # type: ignore[attr-defined]
 '''
 
 
+ESTIMATORS = '''
+import crfkit
+import crfkit.compat.pycrfsuite as pycrfsuite
+from crfkit.compat.sklearn_crfsuite import CRF
+
+X: list[list[dict[str, str | float]]] = [[{"w": "a", "n": 1.0}, {"w": "b"}]]
+y = [["A", "B"]]
+
+
+def own() -> list[list[str]]:
+    crf = crfkit.CRF("sgd", passes=3, l2=0.5).fit(X, y, X_dev=X, y_dev=y)
+    chance: float = crf.predict_marginals_single(X[0])[0]["A"]
+    print(chance, crf.score(X, y, "f1"), crf.classes_[0].lower(), crf.tagger_.nbest(X[0], 2), crf.model_.labels, crf.l2)
+    again: crfkit.CRF = crfkit.CRF.load("m").set_params(l2=1).partial_fit(X, y)
+    return again.predict(X)
+
+
+def theirs() -> list[list[str]]:
+    crf = CRF(algorithm="lbfgs", c1=0.1, all_possible_transitions=True).fit(X, y)
+    if crf.transition_features_ is not None:
+        print(crf.transition_features_["A", "B"] + 1)
+    return crf.predict(X)
+
+
+class Quiet(pycrfsuite.Trainer):
+    def on_iteration(self, log: str, info: dict[str, object]) -> None:
+        print(info["num"])
+
+
+def lower() -> list[str]:
+    trainer = Quiet("lbfgs", {"c2": 0.1}, verbose=False)
+    trainer.append(pycrfsuite.ItemSequence(X[0]), y[0])
+    trainer.train("m.crfsuite", holdout=-1)
+    tagger = pycrfsuite.Tagger()
+    with tagger.open("m.crfsuite") as opened:
+        return opened.tag(X[0])
+'''
+
+
+@pytest.mark.parametrize("program", [PROGRAM, ESTIMATORS], ids=["library", "estimators"])
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed")
-def test_a_program_type_checks(tmp_path):
-    (tmp_path / "program.py").write_text(PROGRAM)
+def test_a_program_type_checks(program, tmp_path):
+    (tmp_path / "program.py").write_text(program)
     home = Path(crfkit.__file__).parents[1]
     options = ["--strict", "--follow-imports=silent", "--config-file=", f"--cache-dir={tmp_path / 'cache'}", f"--python-executable={sys.executable}"]
-    checked = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, "program.py"], cwd=tmp_path, env={**os.environ, "MYPYPATH": str(home)}, capture_output=True, text=True
-    )
+    installed = {} if home.name == "site-packages" else {"MYPYPATH": str(home)}  # mypy knows the former, and must not be told
+    command = [sys.executable, "-m", "mypy", *options, "program.py"]
+    checked = subprocess.run(command, cwd=tmp_path, env={**os.environ, **installed}, capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout + checked.stderr
