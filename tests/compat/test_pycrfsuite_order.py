@@ -1,12 +1,20 @@
 """What crfkit.compat.pycrfsuite counts, and in which order, beside python-crfsuite itself."""
 
+import pickle
 import random
 import re
+import subprocess
+import sys
+from ast import literal_eval
+from itertools import chain
+from pathlib import Path
 
 import pycrfsuite
 import pytest
+from pycrfsuite._dumpparser import CRFsuiteDumpParser as PeerParser
 
 from crfkit.compat import pycrfsuite as compat
+from crfkit.compat.pycrfsuite._dumpparser import CRFsuiteDumpParser
 
 ALGORITHMS = ("lbfgs", "l2sgd", "ap", "pa", "arow")
 
@@ -96,3 +104,79 @@ def test_groups_are_learned_in_the_order_of_appending(tmp_path):
         trainer.train(tmp_path / "m")
         models.append((tmp_path / "m").read_bytes())
     assert models[0] == models[1] == models[2]
+
+
+TRAINED = """
+import sys
+sys.path[:0] = sys.argv[4:]
+from compat.test_pycrfsuite_order import trained, pycrfsuite, compat
+trainer = trained({"peer": pycrfsuite, "crfkit": compat}[sys.argv[1]], "m", sys.argv[2], 1, values=True, **eval(sys.argv[3]))
+tagger = pycrfsuite.Tagger()
+tagger.open("m")
+info = tagger.info()
+print([list(info.transitions), list(info.state_features), [*info.transitions.values(), *info.state_features.values()]])
+print([[iteration["loss"], iteration.get("feature_norm", 0)] for iteration in trainer.logparser.iterations])
+"""
+STEPS = [
+    ("ap", {}), ("ap", {"epsilon": 0.4}), ("arow", {}), ("arow", {"variance": 2.0, "gamma": 0.3}), ("pa", {}), ("pa", {"type": 2, "c": 0.3}),
+    ("pa", {"type": 0}), ("pa", {"averaging": 0, "error_sensitive": 0, "c": 0.1}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("algorithm", "params"), STEPS, ids=str)
+def test_the_steps_of_online_algorithms_are_those_of_the_peer(tmp_path, algorithm, params):
+    """In a process of its own the peer draws the same numbers each time."""
+    found = []
+    for library in ("crfkit", "peer"):
+        arguments = [library, algorithm, str({**params, "max_iterations": 6}), str(Path(compat.__file__).parents[3]), str(Path(__file__).parents[1])]
+        done = subprocess.run([sys.executable, "-c", TRAINED, *arguments], cwd=tmp_path, capture_output=True, text=True)
+        assert not done.returncode, done.stderr
+        found.append([literal_eval(line) for line in done.stdout.splitlines()])
+    (model, log), (peer_model, peer_log) = found
+    assert model[:2] == peer_model[:2]
+    assert model[2] == pytest.approx(peer_model[2], abs=2e-5)
+    assert [*chain(*log)] == pytest.approx([*chain(*peer_log)], rel=1e-4)
+
+
+def test_errors_have_the_codes_of_the_peer(tmp_path):
+    assert compat.CRFSuiteError(0).code == 0 and str(compat.CRFSuiteError(0)) == "Unexpected error"
+    assert {code: str(compat.CRFSuiteError(code)) for code in pycrfsuite.CRFSuiteError._messages} == pycrfsuite.CRFSuiteError._messages
+    for params, path, kind in (({}, tmp_path / "absent" / "m", OSError), ({"c2": -1}, tmp_path / "m", ValueError)):
+        trainer = compat.Trainer(params=params, verbose=False)
+        trainer.append([["a"], ["b"]], ["A", "B"])
+        with pytest.raises(compat.CRFSuiteError) as caught:
+            trainer.train(path)
+        assert isinstance(caught.value, kind) and caught.value.code in pycrfsuite.CRFSuiteError._messages
+        again = pickle.loads(pickle.dumps(caught.value))
+        assert str(again) == str(caught.value) and again.code == caught.value.code
+
+
+def test_dumps_are_parsed_as_by_the_peer(tmp_path):
+    trained(compat, tmp_path / "m")
+    tagger = compat.Tagger()
+    tagger.open(tmp_path / "m")
+    tagger.dump(tmp_path / "dump")
+    ours, theirs = CRFsuiteDumpParser(), PeerParser()
+    for line in (tmp_path / "dump").read_text().splitlines(keepends=True):
+        ours.feed(line)
+        theirs.feed(line)
+    assert vars(ours.result) == vars(theirs.result) == vars(tagger.info())
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("case", ["one label", "no feature", "no attribute", "no iteration"])
+def test_where_there_is_little_to_learn(tmp_path, case, algorithm):
+    """The same events, as many iterations of online algorithms, and a model with the same labels."""
+    params = {"no feature": {"feature.minfreq": 9}, "no iteration": {"max_iterations": 0}}.get(case, {})
+    items, labels = ([[], []] if case == "no attribute" else [["a"], ["b"]]), (["A", "A"] if case == "one label" else ["B", "A"])
+    found = []
+    for library in (compat, pycrfsuite):
+        trainer = library.Trainer(algorithm, {"max_iterations": 3, **params}, verbose=False)
+        trainer.append(items, labels)
+        trainer.train(str(tmp_path / "m"))
+        tagger = library.Tagger()
+        tagger.open(str(tmp_path / "m"))
+        events = [event for event, _, _ in trainer.logparser.events if event != "iteration"]
+        iterations = len(trainer.logparser.iterations) if algorithm != "lbfgs" else bool(trainer.logparser.iterations)
+        found.append((tagger.labels(), tagger.tag(items), events, iterations))
+    assert found[0] == found[1]

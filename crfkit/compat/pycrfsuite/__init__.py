@@ -12,8 +12,7 @@
 Models are files of CRFsuite's format, written and read. What differs is listed in docs/python-crfsuite.md.
 """
 
-from crfkit.errors import CrfkitError as CRFSuiteError
-
+from .errors import CRFSuiteError
 from .items import ItemSequence
 from .tagger import Tagger
 from .trainer import BaseTrainer, Trainer

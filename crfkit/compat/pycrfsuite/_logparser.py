@@ -102,8 +102,6 @@ class TrainLogParser:
         if "terminated with error" in line:
             self.state = "AFTER_ITERATION"
             return "prepare_error"
-        if line.startswith("Storing the model"):  # no iteration was made
-            self.state = "STORING"
         return None
 
     def _begin_iteration(self, line: str) -> None:

@@ -13,6 +13,18 @@ class Parameter(NamedTuple):
     kind: type = float
 
 
+class Steps(NamedTuple):
+    """How ap, pa and arow learn: options of trainers/online/crfsuite. Each parameter is of one of them."""
+
+    rule: str
+    average: bool
+    type: int = 1
+    c: float = 1.0
+    error_sensitive: bool = True
+    variance: float = 1.0
+    gamma: float = 1.0
+
+
 _FEATURES = {
     "feature.minfreq": Parameter(0.0, "The minimum frequency of features."),
     "feature.possible_states": Parameter(False, "Force to generate possible state features.", bool),

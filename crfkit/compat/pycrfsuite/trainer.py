@@ -6,10 +6,12 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from crfkit.errors import CrfkitError
 from crfkit.text.items import fill_items
 from crfkit.text.rows import Rows
 
 from ._logparser import TrainLogParser
+from .errors import as_there
 from .features import Sequences
 from .items import ItemSequence
 from .parameters import ALIASES, LINESEARCHES, PARAMETERS, Parameter
@@ -66,7 +68,7 @@ class BaseTrainer:
         """Choose an algorithm (lbfgs, l2sgd, ap, pa, arow); parameters are at their defaults again."""
         name = ALIASES.get(algorithm.lower(), algorithm.lower())
         if name not in PARAMETERS or type != "crf1d":
-            raise ValueError(f"Bad arguments: algorithm={algorithm!r}, type={type!r}")
+            raise ValueError(f"Bad arguments: algorithm={name!r}, type={type!r}")
         self._algorithm, self._values = name, {}
 
     def params(self) -> list[str]:
@@ -106,7 +108,10 @@ class BaseTrainer:
         if holdout >= 0:
             self.message(f"Holdout group: {holdout + 1}\n")
             self.message("\n")
-        Training(self._algorithm, self.get_params(), self.sequences, holdout, self.message).run(os.fspath(model))
+        try:
+            Training(self._algorithm, self.get_params(), self.sequences, holdout, self.message).run(os.fspath(model))
+        except CrfkitError as error:
+            raise as_there(error) from error
 
     def _before_train(self) -> None:
         """What a subclass does first."""

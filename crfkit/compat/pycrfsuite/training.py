@@ -7,7 +7,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from crfkit.errors import OptionError
+
+from .parameters import Steps
+
 if TYPE_CHECKING:
+    from crfkit.learning.corpus import Corpus
+
     from .features import Features, Sequences
 
 _TITLES = {
@@ -22,22 +28,27 @@ _FIRST = ("c1", "c2", "num_memories")
 _LOGGED = {"period": {"lbfgs": "stop"}, "max_linesearch": {"lbfgs": "linesearch.max_iterations"}}
 
 
-def options_of(algorithm: str, values: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """crfkit's trainer for an algorithm of CRFsuite, and its options: the same objective, the same penalties."""
-    limit = min(max(values["max_iterations"], 1), 2**31 - 1)
-    if algorithm == "lbfgs":
-        batch = {name: values[name] for name in ("epsilon", "delta", "period")}
-        common = {**batch, "max_iter": limit, "memory": min(max(values["num_memories"], 1), 64), "l2": 2 * values["c2"]}
-        return ("owlqn", {**common, "l1": values["c1"]}) if values["c1"] else ("lbfgs", common)
+def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus) -> Any:
+    """crfkit's trainer for an algorithm of CRFsuite: with the same objective and penalties, or with the same steps."""
+    from crfkit import options
+    from crfkit.learning.training import make_trainer
+
+    run = options.Run(format="crfsuite")
     if algorithm == "l2sgd":
-        return "sgd", {"l2": 2 * values["c2"], "passes": limit, "decay": 0.0}
-    if algorithm == "averaged-perceptron":
-        return "perceptron", {"passes": limit}
-    if algorithm == "passive-aggressive":
-        if values["type"] not in (0, 1):
-            raise ValueError("type: expected 0 or 1; PA type II is not one of crfkit's algorithms")
-        return "mira", {"passes": limit, "aggressiveness": values["c"] if values["type"] else 1e9, "average": values["averaging"]}
-    return "arow", {"passes": limit, "regularization": values["gamma"] / values["variance"], "average": False}
+        return make_trainer("sgd", corpus, options.make("sgd", {"l2": 2 * values["c2"], "decay": 0.0}), run)
+    if algorithm != "lbfgs":
+        from crfkit.trainers.online.crfsuite import CrfsuiteTrainer
+
+        given = {name: values[name] for name in Steps._fields if name in values}
+        if given.get("type", 0) not in (0, 1, 2):
+            raise OptionError(f"type: expected 0, 1 or 2, found {given['type']}")
+        average = values.get("averaging", algorithm == "averaged-perceptron")
+        return CrfsuiteTrainer(corpus.dataset, corpus.layout, Steps(algorithm, average, **given))
+    period = {"period": values["period"], "delta": values["delta"]} if values["period"] else {"delta": 0.0}  # 0: no such test
+    batch = {"epsilon": values["epsilon"], **period, "memory": min(max(values["num_memories"], 1), 64), "l2": 2 * values["c2"]}
+    if values["c1"]:
+        return make_trainer("owlqn", corpus, options.make("owlqn", {**batch, "l1": values["c1"]}), run)
+    return make_trainer("lbfgs", corpus, options.make("lbfgs", batch), run)
 
 
 class Training:
@@ -46,8 +57,6 @@ class Training:
     def __init__(self, algorithm: str, values: dict[str, Any], sequences: Sequences, holdout: int, say: Callable[[str], None]):
         self.algorithm, self.values, self.say, self.sequences, self.holdout = algorithm, values, say, sequences, holdout
         self.held = sequences.held(holdout)
-        self.trainer, self.options = options_of(algorithm, values)
-        self.limit = self.options.get("passes") or self.options["max_iter"]
 
     def run(self, path: str) -> None:
         """Train, and write the model to the file `path` unless that is empty."""
@@ -100,14 +109,11 @@ class Training:
 
     def _learned(self, features: Features) -> Any:
         """The model's parts after all passes."""
-        from crfkit import options
-        from crfkit.learning.training import make_trainer
-
         from .features import parts_of
 
         corpus = features.corpus
         started = time.perf_counter()
-        trainer = make_trainer(self.trainer, corpus, options.make(self.trainer, self.options), options.Run(format="crfsuite"))
+        trainer = trainer_of(self.algorithm, self.values, corpus)
         begun = time.perf_counter()
         for _ in trainer.prepare(lambda: False):
             pass
@@ -115,17 +121,27 @@ class Training:
             self._calibration(trainer, corpus.dataset.n_sequences, begun - started)
         reason: str | None = None
         losses: list[float] = []
-        for _ in range(self.limit):
+        weights, limit = trainer.weights(), self.values["max_iterations"]
+        while len(losses) < limit or (self.algorithm == "lbfgs" and limit == 0):  # 0: no limit
             started = time.perf_counter()
             record = trainer.run_pass(lambda: False)
-            losses.append(record["objective"] if "objective" in record else record["loss"])
-            self._iteration(losses, record, trainer, time.perf_counter() - started, corpus)
+            seconds, last = time.perf_counter() - started, trainer.weights()
+            losses.append(self._loss(record, last))
+            if self.algorithm != "l2sgd" or losses[-1] <= min(losses):  # l2sgd keeps the best weights
+                weights = last
+            self._iteration(losses, record, trainer, last, seconds, corpus)
             reason = trainer.converged or self._reason(losses, corpus)
             if reason is not None:
                 break
         self._end(reason, losses, time.perf_counter() - begun)
         trainer.finish()
-        return parts_of(features, trainer.weights())
+        return parts_of(features, weights)
+
+    def _loss(self, record: dict[str, Any], weights: array.array) -> float:
+        """What the log calls so: with the penalty, if there is one."""
+        if "objective" in record:
+            return record["objective"]
+        return record["loss"] + (self.values["c2"] * _norm(weights) ** 2 if self.algorithm == "l2sgd" else 0.0)
 
     def _calibration(self, trainer: Any, n: int, seconds: float) -> None:
         """How the rate of l2sgd was found: by crfkit's trials, each the mean loss of a sequence."""
@@ -155,12 +171,9 @@ class Training:
         """By how much of itself the loss has fallen within a period."""
         return (losses[-1 - self.values["period"]] - losses[-1]) / losses[-1] if losses[-1] else 0.0
 
-    def _iteration(self, losses: list[float], record: dict[str, Any], trainer: Any, seconds: float, corpus: Any) -> None:
-        import numpy
-
-        number, loss, weights = len(losses), losses[-1], trainer.weights()
-        cells = numpy.frombuffer(weights, dtype=numpy.float32)
-        norm = float(numpy.sqrt(numpy.square(cells, dtype=numpy.float64).sum()))
+    def _iteration(self, losses: list[float], record: dict[str, Any], trainer: Any, weights: array.array, seconds: float, corpus: Any) -> None:
+        number, loss = len(losses), losses[-1]
+        norm = _norm(trainer.state()["weights"] if self.algorithm == "passive-aggressive" else weights)  # that is not averaged
         self.say(f"***** {'Epoch' if self.algorithm == 'l2sgd' else 'Iteration'} #{number} *****\n")
         self.say(f"Loss: {loss:f}\n")
         if self.algorithm == "l2sgd" and number > self.values["period"]:
@@ -168,7 +181,7 @@ class Training:
         self.say(f"Feature {'L2-' if self.algorithm == 'l2sgd' else ''}norm: {norm:f}\n")
         if self.algorithm == "lbfgs":
             self.say(f"Error norm: {record['gradient']:f}\n")
-            self.say(f"Active features: {numpy.count_nonzero(cells)}\n")
+            self.say(f"Active features: {len(weights) - weights.count(0.0)}\n")
             self.say(f"Line search trials: {trainer.trials}\n")
             self.say(f"Line search step: {trainer.step:f}\n")
         if self.algorithm == "l2sgd":
@@ -193,7 +206,7 @@ class Training:
             self.say(f"L-BFGS {ends.get(reason, 'resulted in convergence')}\n")
         elif self.algorithm == "l2sgd":
             self.say(f"SGD terminated with {reason or 'the maximum number of iterations'}\n")
-            self.say(f"Loss: {losses[-1]:f}\n")
+            self.say(f"Loss: {min(losses, default=0.0):f}\n")
         elif reason is not None:
             self.say(f"Terminated with {reason}\n")
             self.say("\n")
@@ -219,6 +232,12 @@ class Training:
             self.say(f"Writing {what}\n")
         self.say(f"Seconds required: {time.perf_counter() - begun:.3f}\n")
         self.say("\n")
+
+
+def _norm(weights: Any) -> float:
+    import numpy
+
+    return float(numpy.sqrt(numpy.square(numpy.frombuffer(weights, dtype=numpy.float32), dtype=numpy.float64).sum()))
 
 
 def performance(known: Iterable[str], pairs: list[tuple[list[str], list[str]]]) -> Iterator[str]:

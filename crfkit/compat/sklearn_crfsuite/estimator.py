@@ -64,7 +64,7 @@ class CRF(Estimator, BaseEstimator):
         """Train on sequences of items and their labels; with development data, score these after each iteration."""
         if (X_dev is None) != (y_dev is None):
             raise ValueError("Pass both X_dev and y_dev to use the holdout data")
-        trainer = self._trainer()
+        trainer = self._get_trainer()
         for xseq, yseq in zip(X, y, strict=True):
             trainer.append(xseq, yseq)
         for xseq, yseq in zip(X_dev or (), y_dev or (), strict=True):
@@ -78,7 +78,7 @@ class CRF(Estimator, BaseEstimator):
         self.training_log_ = trainer.logparser
         return self
 
-    def _trainer(self) -> Trainer:
+    def _get_trainer(self) -> Trainer:
         given = {
             _RENAMED.get(name, name.replace("calibration_", "calibration.")): value
             for name, value in self.get_params().items() if value is not None and name not in _NO_PARAMETERS
