@@ -35,7 +35,10 @@ def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus) -> Any:
 
     run = options.Run(format="crfsuite")
     if algorithm == "l2sgd":
-        return make_trainer("sgd", corpus, options.make("sgd", {"l2": 2 * values["c2"], "decay": 0.0}), run)
+        from crfkit.trainers.online.crfsuite_sgd import CrfsuiteSgd
+
+        sgd = options.make("sgd", {"l2": 2 * values["c2"], "decay": 0.0, "rate": values["calibration.eta"]})
+        return CrfsuiteSgd(corpus.dataset, corpus.layout, sgd)
     if algorithm != "lbfgs":
         from crfkit.trainers.online.crfsuite import CrfsuiteTrainer
 
@@ -48,7 +51,9 @@ def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus) -> Any:
     batch = {"epsilon": values["epsilon"], **period, "memory": min(max(values["num_memories"], 1), 64), "l2": 2 * values["c2"]}
     if values["c1"]:
         return make_trainer("owlqn", corpus, options.make("owlqn", {**batch, "l1": values["c1"]}), run)
-    return make_trainer("lbfgs", corpus, options.make("lbfgs", batch), run)
+    # Who asks for few iterations gets no more passes to warm up.
+    warm_up = {"warm_up": max(0, min(values["max_iterations"], options.Lbfgs.warm_up))} if values["max_iterations"] else {}
+    return make_trainer("lbfgs", corpus, options.make("lbfgs", {**batch, **warm_up}), run)
 
 
 class Training:
@@ -112,13 +117,12 @@ class Training:
         from .features import parts_of
 
         corpus = features.corpus
-        started = time.perf_counter()
         trainer = trainer_of(self.algorithm, self.values, corpus)
         begun = time.perf_counter()
         for _ in trainer.prepare(lambda: False):
             pass
         if self.algorithm == "l2sgd":
-            self._calibration(trainer, corpus.dataset.n_sequences, begun - started)
+            self._calibrate(trainer, corpus.dataset.n_sequences)
         reason: str | None = None
         losses: list[float] = []
         weights, limit = trainer.weights(), self.values["max_iterations"]
@@ -143,17 +147,19 @@ class Training:
             return record["objective"]
         return record["loss"] + (self.values["c2"] * _norm(weights) ** 2 if self.algorithm == "l2sgd" else 0.0)
 
-    def _calibration(self, trainer: Any, n: int, seconds: float) -> None:
-        """How the rate of l2sgd was found: by crfkit's trials, each the mean loss of a sequence."""
+    def _calibrate(self, trainer: Any, n: int) -> None:
+        """Find the first rate of l2sgd."""
+        begun, of = time.perf_counter(), {**self.values, "calibration.samples": int(min(n, self.values["calibration.samples"]))}
         self.say("Calibrating the learning rate (eta)\n")
-        for name, value in {**self.values, "calibration.samples": min(n, int(self.values["calibration.samples"]))}.items():
+        for name, value in of.items():
             if name.startswith("calibration."):
                 self.say(f"{name}: {value:{'d' if isinstance(value, int) else 'f'}}\n")
-        for number, (rate, loss) in enumerate(trainer.trials):
-            worse = " (worse)" if number and not loss < trainer.trials[0][1] else ""
-            self.say(f"Trial #{number} (eta = {rate:f}): {loss:f}{worse}\n" if number else f"Initial loss: {loss:f}\n")
+        rate, samples, candidates, most = (of[f"calibration.{name}"] for name in ("rate", "samples", "candidates", "max_trials"))
+        for number, (eta, loss, better) in enumerate(trainer.calibrate(rate, samples, candidates, most)):
+            self.say(f"Trial #{number} (eta = {eta:f}): " if number else "Initial loss: ")
+            self.say(f"{loss:f}{'' if better else ' (worse)'}\n")
         self.say(f"Best learning rate (eta): {trainer.rate0:f}\n")
-        self.say(f"Seconds required: {seconds:.3f}\n")
+        self.say(f"Seconds required: {time.perf_counter() - begun:.3f}\n")
         self.say("\n")
 
     def _reason(self, losses: list[float], corpus: Any) -> str | None:

@@ -7,7 +7,6 @@ from crfkit.trainers.base cimport OnlineTrainer
 
 cdef class CalibratedTrainer(OnlineTrainer):
     cdef readonly double rate0  # the first rate: given, or chosen
-    cdef readonly list trials   # rates that were tried, with the loss after each; first without any
 
     cdef int begin_trial(self, double rate, int64_t updates) except -1
     cdef void fall_to(self, double rate) noexcept

@@ -2,4 +2,3 @@ from crfkit.trainers.base import OnlineTrainer
 
 class CalibratedTrainer(OnlineTrainer):
     rate0: float
-    trials: list[tuple[float, float]]

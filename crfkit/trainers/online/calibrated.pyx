@@ -51,7 +51,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
         where nothing can be foreseen: a single sequence, labels without a pattern, or sequences that the weights to start from
         know already."""
         cdef double rate
-        self.trials = []
         if leader is not None or options.rate:
             self.rate0 = leader.rate0 if leader is not None else options.rate
             return 0
@@ -67,13 +66,11 @@ cdef class CalibratedTrainer(OnlineTrainer):
         cdef:
             double best = 0, best_loss = self.sample_loss(start, 0, foreseen), rate = 0.125, loss
             bint up = True
-        self.trials = [(0.0, best_loss)]
         while 1e-8 < rate <= 64:
             try:
                 loss = self.sample_loss(start, rate, foreseen)
             except TrainingError:
                 loss = INFINITY         # weights without bounds
-            self.trials.append((rate, loss))
             if loss < best_loss:
                 best, best_loss = rate, loss
             elif up and best <= 0.125:
