@@ -1,6 +1,7 @@
 """crfkit.compat.sklearn_crfsuite: the estimator, alone and in scikit-learn's hands."""
 
 import pickle
+import re
 import sys
 from pathlib import Path
 
@@ -106,6 +107,19 @@ def test_a_line_an_iteration(capsys):
     told = [line for line in lines if line.startswith("Iter ")]
     assert told and all("loss=" in line and "F1=" in line and "feature_norm=" in line for line in told)
     assert any(line.split() == ["rainy", "1.000", "1.000", "1.000", "5"] for line in lines)
+
+
+@ALGORITHMS
+@pytest.mark.parametrize("dev", [{}, {"X_dev": [ITEMS], "y_dev": [[*LABELS[:-1], "a long label"]]}], ids=["", "dev"])
+def test_what_is_printed_is_what_the_peer_prints(algorithm, dev, capsys):
+    """Numbers apart, and the bar over the reading of data."""
+    peer = pytest.importorskip("sklearn_crfsuite")
+    printed = []
+    for library in (CRF, peer.CRF):
+        library(algorithm, verbose=True, max_iterations=2).fit([ITEMS] * 3, [LABELS] * 3, **dev)
+        lines = capsys.readouterr().out.splitlines()
+        printed.append([re.sub(r"[0-9][0-9.]*\.[0-9]+ *", "#", line) for line in lines if line and not line.startswith("Trial")])
+    assert printed[0] == printed[1]
 
 
 def test_in_the_hands_of_scikit_learn():

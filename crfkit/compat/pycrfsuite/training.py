@@ -156,8 +156,9 @@ class Training:
                 self.say(f"{name}: {value:{'d' if isinstance(value, int) else 'f'}}\n")
         rate, samples, candidates, most = (of[f"calibration.{name}"] for name in ("rate", "samples", "candidates", "max_trials"))
         for number, (eta, loss, better) in enumerate(trainer.calibrate(rate, samples, candidates, most)):
-            self.say(f"Trial #{number} (eta = {eta:f}): " if number else "Initial loss: ")
-            self.say(f"{loss:f}{'' if better else ' (worse)'}\n")
+            if number:
+                self.say(f"Trial #{number} (eta = {eta:f}): ")
+            self.say(f"{'' if number else 'Initial loss: '}{loss:f}{'' if better else ' (worse)'}\n")
         self.say(f"Best learning rate (eta): {trainer.rate0:f}\n")
         self.say(f"Seconds required: {time.perf_counter() - begun:.3f}\n")
         self.say("\n")

@@ -25,12 +25,15 @@ class LinePerIterationTrainer(Trainer):
         last = self.logparser.last_iteration if self.logparser is not None else None
         scores = (last or {}).get("scores")
         if scores:
-            width = max(len("Label"), *map(len, scores))
-            rule = "=" * (width + 43)
-            print(rule)
-            print(f"{'Label':<{width}}  {'Precision':>9}  {'Recall':>8}  {'F1':>8}  {'Support':>9}")
+            rows = [["Label", "Precision", "Recall", "F1", "Support"]]
             for label, score in sorted(scores.items()):
-                rates = (f"{'' if rate is None else format(rate, '.3f'):>{size}}" for rate, size in ((score.precision, 9), (score.recall, 8), (score.f1 or 0, 8)))
-                print(f"{label:<{width}}  {'  '.join(rates)}  {score.ref:>9}")
-            print(rule.replace("=", "-"))
+                rates = (score.precision, score.recall, score.f1 or 0)
+                rows.append([label, *("" if rate is None else f"{rate:.3f}" for rate in rates), str(score.ref)])
+            widths = [max(len(cells[0]) + 2, *map(len, cells)) for cells in zip(*rows, strict=True)]
+            rows.insert(1, ["-" * width for width in widths])
+            size = sum(widths) + 2 * (len(widths) - 1)
+            print("=" * size)
+            for label, *figures in rows:
+                print(f"{label:<{widths[0]}}  " + "  ".join(f"{figure:>{width}}" for figure, width in zip(figures, widths[1:], strict=True)))
+            print("-" * size)
         super().on_optimization_end(log)
