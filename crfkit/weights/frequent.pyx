@@ -13,7 +13,8 @@ def frequent(Layout layout not None, Dataset data not None, double least):
     unigram attributes, of the bigram ones). None where nothing is to be left out. Features of bigram attributes stay."""
     cdef:
         int64_t s, t, u, k, cell, pairs, n_pairs = <int64_t>layout.c.L * layout.c.P
-        bint negative = False, rare = False
+        int64_t left = 0
+        bint negative = False
     for u in range(data.c.u_ptr[data.c.n_tok] if data.c.u_val != NULL else 0):
         negative = negative or data.c.u_val[u] < 0
     if (least <= 0 and not negative) or not layout.c.n_cells:
@@ -32,12 +33,12 @@ def frequent(Layout layout not None, Dataset data not None, double least):
                 count[pairs + <int64_t>data.c.label[t - 1] * layout.c.P + data.c.label[t]] += 1
     for k in range(layout.c.n_cells):
         count[k] = k >= layout.c.rich0 or count[k] >= least
-        rare = rare or not count[k]
-    if not rare:
-        return None
     layout_clear_absent(&layout.c, &count[0])
     for k in range(layout.c.n_cells):
         keep[k] = <float>count[k]
+        left += keep[k] != 0
+    if left == layout.n_features:
+        return None
     found, _, *new = layout.pruned(kept)
     mask = bytearray(n_pairs)
     cdef unsigned char[::1] wanted = mask

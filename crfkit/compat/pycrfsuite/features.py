@@ -45,8 +45,8 @@ class Sequences:
     def held(self, holdout: int) -> Rows:
         """The sequences of a group."""
         found = Rows("crfsuite")
-        for place, group in enumerate(self.groups):
-            if 0 <= holdout == group:
+        for held, first, n in self.runs(holdout):
+            for place in range(first, first + n if held else first):
                 append_sequence(found, self.rows, place)
         return found
 

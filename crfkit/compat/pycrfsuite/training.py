@@ -179,6 +179,8 @@ class Training:
         return (losses[-1 - self.values["period"]] - losses[-1]) / losses[-1] if losses[-1] else 0.0
 
     def _iteration(self, losses: list[float], record: dict[str, Any], trainer: Any, weights: array.array, seconds: float, corpus: Any) -> None:
+        import numpy
+
         number, loss = len(losses), losses[-1]
         norm = _norm(trainer.state()["weights"] if self.algorithm == "passive-aggressive" else weights)  # that is not averaged
         self.say(f"***** {'Epoch' if self.algorithm == 'l2sgd' else 'Iteration'} #{number} *****\n")
@@ -188,7 +190,7 @@ class Training:
         self.say(f"Feature {'L2-' if self.algorithm == 'l2sgd' else ''}norm: {norm:f}\n")
         if self.algorithm == "lbfgs":
             self.say(f"Error norm: {record['gradient']:f}\n")
-            self.say(f"Active features: {len(weights) - weights.count(0.0)}\n")
+            self.say(f"Active features: {numpy.count_nonzero(numpy.frombuffer(weights, dtype=numpy.float32))}\n")
             self.say(f"Line search trials: {trainer.trials}\n")
             self.say(f"Line search step: {trainer.step:f}\n")
         if self.algorithm == "l2sgd":
