@@ -270,4 +270,4 @@ def test_many_labels_as_lists(share):
             found = everything(scratch, rows, length)
             assert found[:2] == expected[:2]
             for ours, theirs in zip(found[2:], expected[2:], strict=True):
-                assert ours == pytest.approx(theirs, rel=1e-10, abs=1e-12)
+                numpy.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)

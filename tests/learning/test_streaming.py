@@ -119,7 +119,7 @@ def test_the_model_is_that_of_the_twin(found, window, l2, bounds, rules):
 
 def test_windows_across_blocks_of_the_input(tmp_path):
     """A megabyte is read at once; where a block ends must not matter. Attributes rest for many windows."""
-    found = sentences("chunking", limit=60)
+    found = sentences("chunking", limit=40)
     rules, twin = template("chunking"), Twin(1.0, 0.05, 0.995, 0.6, 7)
     twin.learn(rules, found)
 
@@ -148,7 +148,7 @@ def test_windows_across_blocks_of_the_input(tmp_path):
     record = json.loads(log.read_text())
     assert record["loss"] == pytest.approx(twin.loss, rel=1e-4)
     assert {"pass", "seconds", "elapsed", "mean_abs_weight", "active"} <= record.keys()
-    assert models[0].header["sequences"] == 60 and models[0].header["tokens"] == sum(map(len, found))
+    assert models[0].header["sequences"] == 40 and models[0].header["tokens"] == sum(map(len, found))
 
 
 def test_a_stream_makes_as_good_a_model_as_a_file():
