@@ -239,6 +239,7 @@ def compare(works: dict[str, Measurement], old: Side, new: Side, rounds: int, th
         pairs[name].measure(work, old, new, rounds)
         if pairs[name].slower(threshold):
             pairs[name].measure(work, old, new, rounds)
+        print(f"{name}: {pairs[name].ratio:.3f}", file=sys.stderr, flush=True)
     return pairs
 
 
