@@ -94,7 +94,7 @@ def test_chunks_without_a_type_are_listed_as_conlleval_lists_them(run):
         EXAMPLE.replace(" ", "\t").encode(),
         EXAMPLE.replace("\n", "\r\n").encode(),
         b"\xef\xbb\xbf" + EXAMPLE.encode(),
-        gzip.compress(EXAMPLE.encode()),
+        gzip.compress(EXAMPLE.encode(), mtime=0),
         EXAMPLE.rstrip("\n").encode(),
         b"\n \t \n" + EXAMPLE.replace("\n\n", "\n\n  \n\t\n").encode() + b"\n\n",
         b"# columns = word pos gold predicted\n" + EXAMPLE.encode(),
@@ -247,7 +247,7 @@ def test_misaligned_gold_labels_are_not_compared(run):
          "expected a gold and a predicted label (`-v 0` or `-v 1`)"),
         ("a O O 0.912345 0.800000\n", "in:1: the last two columns are probabilities, as `--probability` adds them; "
          "expected a gold and a predicted label"),
-        (gzip.compress(b"a O O\n" * 1000)[:-9], "in: the gzip file ends too early"),
+        (gzip.compress(b"a O O\n" * 1000, mtime=0)[:-9], "in: the gzip file ends too early"),
     ],
 )  # fmt: skip
 def test_errors_are_one_line_and_exit_1(run, text, message):
