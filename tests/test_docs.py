@@ -92,6 +92,7 @@ def test_python_of_the_readme(program, workshop):
 
 
 @pytest.mark.parametrize("page", [page for page in DOCS if steps(page)], ids=lambda page: page.name)
+@pytest.mark.long
 def test_examples_print_what_the_page_says(page, workshop):
     """`$ cat FILE` makes the file where there is none; all other commands run, and print what stands below them."""
     for language, block in steps(page):
