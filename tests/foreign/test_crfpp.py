@@ -6,13 +6,14 @@ import struct
 from pathlib import Path
 
 import pytest
+from foreign.hostile import use
 from hypothesis import given
 from hypothesis import strategies as st
 
 import crfkit
 from crfkit import foreign
 from crfkit.decode.printing import Printer
-from crfkit.errors import CrfkitError, ModelFileError, UnsupportedError
+from crfkit.errors import ModelFileError, UnsupportedError
 from crfkit.foreign import crfpp, crfpp_text
 from crfkit.template.parsing import Template
 from crfkit.text.reading import Source
@@ -147,21 +148,6 @@ def test_a_model_without_template_needs_one():
 
 
 # Files that are not sound
-
-
-def use(data):
-    """Open and use a model whose bytes may be anything: it is refused, or works."""
-    try:
-        tagger = crfkit.load(data)
-    except ModelFileError as error:
-        assert "\n" not in str(error)
-        return False
-    try:
-        assert len(tagger.tag([["the", "X", "x"], ["a/b", "Y", "x"]])) == 2
-    except CrfkitError as error:  # a template of more columns, a score that is not finite
-        assert "\n" not in str(error)
-    assert "".join(foreign.dump(data))
-    return True
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from foreign.hostile import use
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -258,22 +259,6 @@ SMALL = b"""#mdl#2#9
 13=-0x1.2p+0
 21=0x1p-2
 """
-
-
-def use(data):
-    """Open and use a model whose bytes may be anything: it is refused, or works."""
-    try:
-        tagger = crfkit.load(data)
-    except ModelFileError as error:
-        assert "\n" not in str(error)
-        return False
-    if tagger.header["format"] == "columns":
-        try:
-            assert len(tagger.tag([["the", "X", "x"], ["a/b", "Y", "x"]])) == 2
-        except CrfkitError as error:  # a pattern of more columns
-            assert "\n" not in str(error)
-    assert "".join(foreign.dump(data)) is not None
-    return True
 
 
 def test_the_small_model_is_sound():
