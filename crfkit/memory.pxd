@@ -10,6 +10,11 @@ There are two ways to use one:
     for a while     cdef BufferC found = empty_buffer()
                     try: buffer_reserve(&found, n, 4)
                     finally: buffer_free(&found)
+
+What grows with a corpus is reserved by data_reserve. If its arena has a folder (--data-dir), it lies there in a file that is
+mapped into memory. The system keeps in memory what is in use, and writes the rest to the disk. A file loses its name as soon
+as it is made. So nothing is left behind, however a run ends, and no run sees the files of another one. Room on the disk is
+taken before it is used: a full disk is an error, not a signal.
 """
 
 from libc.stdint cimport int64_t, uintptr_t
@@ -21,17 +26,27 @@ cdef struct BufferC:
     char* data          # aligned to 64 bytes, or NULL
     char* block         # what realloc returned
     int64_t capacity    # bytes from data on
+    const char* folder  # where its file is, or NULL: in memory
+    int file            # descriptor, if there is a folder and a block
     bint owned          # by an arena, and
     BufferC* next       # the next one of its list
 
 
 cdef inline BufferC empty_buffer() noexcept nogil:
-    return BufferC(NULL, NULL, 0, False, NULL)
+    return BufferC(NULL, NULL, 0, NULL, 0, False, NULL)
 
 
 cdef class Arena:
     """An object that owns buffers: all that arena_reserve gave memory to are freed with it."""
     cdef BufferC* first
+    cdef readonly bytes folder      # where data_reserve makes files, or None: in memory
+    cdef const char* path           # the same
+
+    cdef void keep_data_in(self, bytes folder) noexcept
+
+
+cdef int file_grow(BufferC* b, int64_t wanted) except -1 nogil
+cdef void file_free(BufferC* b) noexcept nogil
 
 
 cdef inline int buffer_reserve(BufferC* b, int64_t n, int64_t size) except -1 nogil:
@@ -46,6 +61,8 @@ cdef inline int buffer_grow(BufferC* b, int64_t wanted) except -1 nogil:
     cdef int64_t old
     cdef char* block
     cdef char* data
+    if b.folder != NULL:
+        return file_grow(b, wanted)
     wanted = max(wanted, b.capacity + (b.capacity >> 1), 256)
     old = b.data - b.block if b.data != NULL else 0
     block = <char*>realloc(b.block, <size_t>wanted + 64)
@@ -65,14 +82,25 @@ cdef inline int arena_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) 
     return buffer_reserve(b, n, size)
 
 
+cdef inline int data_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except -1 nogil:
+    """arena_reserve for what grows with the corpus: in a file, if the arena has a folder."""
+    if b.capacity == 0:
+        b.folder = arena.path
+    return arena_reserve(arena, b, n, size)
+
+
 cdef inline void buffer_swap(BufferC* a, BufferC* b) noexcept nogil:
     """The memory of each goes to the other; who owns the buffers stays."""
     a.data, b.data = b.data, a.data
     a.block, b.block = b.block, a.block
     a.capacity, b.capacity = b.capacity, a.capacity
+    a.folder, b.folder, a.file, b.file = b.folder, a.folder, b.file, a.file
 
 
 cdef inline void buffer_free(BufferC* b) noexcept nogil:
     """Give the memory back at once; the buffer is empty and usable again, owned or not."""
-    free(b.block)
+    if b.folder != NULL:
+        file_free(b)
+    else:
+        free(b.block)
     b.block, b.data, b.capacity = NULL, NULL, 0

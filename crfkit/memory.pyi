@@ -1,1 +1,2 @@
-class Arena: ...
+class Arena:
+    folder: bytes | None

@@ -1,4 +1,61 @@
-"""The class whose objects own buffers; see memory.pxd."""
+"""The class whose objects own buffers, and buffers in files; see memory.pxd."""
+
+import os
+import tempfile
+
+from libc.stddef cimport size_t
+from libc.stdint cimport int64_t
+from posix.unistd cimport close
+
+from crfkit.errors import FileError
+
+cdef extern from *:
+    """
+    #include <errno.h>
+    #include <fcntl.h>
+    #include <sys/mman.h>
+    #include <unistd.h>
+
+    /* Bytes first .. last of a file on the disk, so that writing to them through a mapping cannot fail: 0, or why not. */
+    static int crfkit_take_room(int file, long long first, long long last)
+    {
+        static const char zeros[1 << 16];
+    #ifdef __linux__
+        int failed;
+        do
+            failed = posix_fallocate(file, first, last - first);
+        while (failed == EINTR);
+        if (failed != EOPNOTSUPP && failed != EINVAL)
+            return failed;
+    #endif
+        while (first < last) {
+            long long n = last - first < (long long)sizeof zeros ? last - first : (long long)sizeof zeros;
+            ssize_t written = pwrite(file, zeros, n, first);
+            if (written < 0 && errno != EINTR)
+                return errno;
+            first += written > 0 ? written : 0;
+        }
+        return 0;
+    }
+
+    static void *crfkit_map_file(int file, size_t n)
+    {
+        void *found = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        return found == MAP_FAILED ? NULL : found;
+    }
+
+    static void crfkit_need_soon(const void *data, long long n, long long page)
+    {
+        long long before = (long long)data & (page - 1);
+        madvise((char *)data - before, n + before, MADV_WILLNEED);
+    }
+    """
+    int crfkit_take_room(int file, long long first, long long last) nogil
+    void* crfkit_map_file(int file, size_t n) nogil
+    int munmap(void* data, size_t n) nogil
+
+cdef enum:
+    LEAST = 1 << 16         # bytes of a file
 
 
 cdef class Arena:
@@ -9,3 +66,48 @@ cdef class Arena:
         while b != NULL:
             buffer_free(b)
             b = b.next
+
+    cdef void keep_data_in(self, bytes folder) noexcept:
+        """From now on data_reserve makes files in this folder; None: it takes memory."""
+        self.folder = folder
+        self.path = <const char*>folder if folder is not None else NULL
+
+
+cdef int open_file(BufferC* b) except -1:
+    """A new file without a name."""
+    folder = os.fsdecode(<bytes>b.folder)
+    try:
+        with tempfile.TemporaryFile(dir=folder, prefix="crfkit-") as file:
+            b.file = os.dup(file.fileno())
+    except OSError as error:
+        raise FileError(f"{folder}: cannot create a file in it: {error.strerror}") from error
+    return 0
+
+
+cdef int file_grow(BufferC* b, int64_t wanted) except -1 nogil:
+    """buffer_grow of a buffer in a file."""
+    cdef int failed
+    if b.block == NULL:
+        with gil:
+            open_file(b)
+    wanted = (max(wanted, b.capacity + (b.capacity >> 3), LEAST) + LEAST - 1) // LEAST * LEAST
+    failed = crfkit_take_room(b.file, b.capacity, wanted)
+    if not failed:
+        if b.block != NULL:
+            munmap(b.block, <size_t>b.capacity)
+        b.block = b.data = <char*>crfkit_map_file(b.file, <size_t>wanted)
+    if failed or b.block == NULL:
+        with gil:
+            if b.block == NULL:
+                close(b.file)
+                b.capacity = 0
+            reason = os.strerror(failed) if failed else "it cannot be mapped into memory"
+            raise FileError(f"{os.fsdecode(<bytes>b.folder)}: no room for {wanted:,} bytes of data: {reason}")
+    b.capacity = wanted
+    return 0
+
+
+cdef void file_free(BufferC* b) noexcept nogil:
+    if b.block != NULL:
+        munmap(b.block, <size_t>b.capacity)
+        close(b.file)

@@ -70,6 +70,10 @@ class Run:
         words="a size such as 800M or 2G",
     )  # fmt: skip
 
+    data_dir: str | None = option(
+        None, "Keep the data in files in this folder, not in memory. The model is the same to the byte.", kind=os.PathLike, metavar="DIR"
+    )  # fmt: skip
+
     @property
     def n_selected(self) -> int | None:
         """How many attributes --select keeps; None: all."""
@@ -412,6 +416,8 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
         raise OptionError("--dev cannot be standard input: it is read after every pass")
     if run.threads > 1 and getattr(options, "batch_size", 1) > 1:
         raise OptionError("--batch-size needs --threads 1: threads make an update from every sequence")
+    if run.data_dir is not None and algorithm == "sbcd":
+        raise OptionError("--data-dir does not go with sbcd: it comes back to every sequence hundreds of times a pass, in no order that a disk likes")
     if run.threads > 1 and algorithm == "sgd" and options.l1:
         raise OptionError("sgd with --l1 needs --threads 1")
 
@@ -430,6 +436,7 @@ def check_stream(options: Any, run: Run, template: Any) -> None:
         ("--crf-loss", options.crf_loss),
         ("--checkpoint", run.checkpoint is not None),
         ("--max-memory", run.max_memory is not None),
+        ("--data-dir", run.data_dir is not None),
     ):
         if used:
             raise OptionError(f"{held} {name}")

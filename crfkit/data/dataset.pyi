@@ -1,5 +1,6 @@
 from array import array
 from collections.abc import Iterable, Sequence
+from os import PathLike
 from typing import Any
 
 class Dataset:
@@ -22,6 +23,7 @@ class Dataset:
         n_u: int = 0,
         n_b: int = 0,
         labels: Iterable[str] = (),
+        folder: str | bytes | PathLike[str] | None = None,
     ) -> None: ...
     @property
     def n_sequences(self) -> int: ...

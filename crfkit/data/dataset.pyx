@@ -6,12 +6,13 @@
 """
 
 import array
+import os
 
 from libc.math cimport fabs, fmax
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memcpy
 
-from crfkit.memory cimport BufferC, arena_reserve
+from crfkit.memory cimport BufferC, data_reserve
 
 
 cdef enum:
@@ -132,17 +133,19 @@ cdef int64_t load(Dataset data, BufferC* buffer, source, str form) except -1:
         return 0
     values = array.array(form, source)
     cdef const unsigned char[::1] given = memoryview(values).cast("B")
-    arena_reserve(data, buffer, given.shape[0] + 1, 1)  # an empty array is not the same as none
+    data_reserve(data, buffer, given.shape[0] + 1, 1)  # an empty array is not the same as none
     if given.shape[0]:
         memcpy(buffer.data, &given[0], <size_t>given.shape[0])
     return len(values)
 
 
 cdef class Dataset:
-    """The sequences of a corpus. The arrays given are copied; None stands for what DatasetC has as NULL."""
+    """The sequences of a corpus. The arrays given are copied; None stands for what DatasetC has as NULL. With a `folder` they
+    lie in files there (crfkit/memory.pxd), as does all that trainers derive of them for each token and sequence."""
 
     def __init__(self, seq_ptr=(0,), u_ptr=(0,), u_id=(), u_val=None, b_ptr=None, b_id=None, b_val=None,
-                 label=None, seq_weight=None, *, int32_t n_u=0, int32_t n_b=0, labels=()):
+                 label=None, seq_weight=None, *, int32_t n_u=0, int32_t n_b=0, labels=(), folder=None):
+        self.keep_data_in(None if folder is None else os.fsencode(folder))
         cdef int64_t n_seq_ptr = load(self, &self.seq_ptr, seq_ptr, "q"), n_u_ptr = load(self, &self.u_ptr, u_ptr, "q"), n_b_ptr
         load(self, &self.u_id, u_id, "i")
         load(self, &self.u_val, u_val, "f")

@@ -13,7 +13,7 @@ from crfkit.data.dataset cimport Dataset
 from .tables cimport Features, NodeC
 from .walk cimport Workspace, learn_tokens
 from .reach cimport REACH_EDGE, RULE_ALL, RULE_DROPPED, RULE_OBSERVED
-from crfkit.memory cimport BufferC, arena_reserve, buffer_free
+from crfkit.memory cimport BufferC, buffer_free, data_reserve
 from .strings cimport StringTable
 from .cells cimport View
 
@@ -29,9 +29,10 @@ DROPPED = RULE_DROPPED
 
 cdef class IndexBuilder(Features):
     """Compiles a corpus against a template. `template` may be None in the form of CRFsuite, where the data
-    bring their attributes along. With `backward` the tokens of a sequence stand in reverse order in the data set."""
+    bring their attributes along. With `backward` the tokens of a sequence stand in reverse order in the data set.
+    `folder`: where the data set lies, in memory if None."""
 
-    def __init__(self, template, *, bint crfsuite=False, bint backward=False):
+    def __init__(self, template, *, bint crfsuite=False, bint backward=False, folder=None):
         cdef StringTable column
         cdef int32_t i
         if self.plan is not None:
@@ -44,7 +45,7 @@ cdef class IndexBuilder(Features):
         self.workspace = Workspace()
         self.workspace.column_number = <const int32_t*>self.column_number.data
         self.label_table = StringTable()
-        self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None)
+        self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None, folder=folder)
         for column in self.columns:
             for padding in self.paddings:
                 column.intern_bytes(padding)
@@ -86,7 +87,7 @@ cdef class IndexBuilder(Features):
         cdef int64_t t, n = self.dataset.c.n_tok
         cdef int32_t size, label
         cdef const char* s
-        arena_reserve(self.dataset, &self.dataset.label, n + last - first, sizeof(uint16_t))
+        data_reserve(self.dataset, &self.dataset.label, n + last - first, sizeof(uint16_t))
         for t in range(first, last):
             s = rows_label(rows, t, &size)
             label = self.label_table.intern(s, size)
@@ -98,7 +99,7 @@ cdef class IndexBuilder(Features):
     cdef int add_weight(self, float weight) except -1 nogil:
         cdef int64_t n = self.dataset.c.n_seq
         if self.crfsuite:
-            arena_reserve(self.dataset, &self.dataset.seq_weight, n + 1, sizeof(float))
+            data_reserve(self.dataset, &self.dataset.seq_weight, n + 1, sizeof(float))
             (<float*>self.dataset.seq_weight.data)[n] = weight
         return 0
 
@@ -106,7 +107,7 @@ cdef class IndexBuilder(Features):
         """Append the attributes of a sequence."""
         cdef int64_t n = self.dataset.c.n_seq
         learn_tokens(self, self.workspace, rows, first, last, self.dataset)
-        arena_reserve(self.dataset, &self.dataset.seq_ptr, n + 2, sizeof(int64_t))
+        data_reserve(self.dataset, &self.dataset.seq_ptr, n + 2, sizeof(int64_t))
         self.dataset.c.n_seq += 1
         (<int64_t*>self.dataset.seq_ptr.data)[n + 1] = self.dataset.c.n_tok
         return 0

@@ -17,7 +17,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from crfkit.data.dataset cimport Dataset, sort_ids
 from crfkit.loops.atomic cimport crfkit_prefetch
-from crfkit.memory cimport Arena, arena_reserve
+from crfkit.memory cimport Arena, arena_reserve, data_reserve
 from crfkit.template.patterns cimport BIGRAM, UNIGRAM
 from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, rows_attr, rows_cell
 from .cells cimport FLAGGED, NONE, UNKNOWN, VIEW_CELL, VIEW_TEXT, View, has_separator
@@ -269,7 +269,7 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
     cdef int32_t* attr
     cdef const UseC* use
     cdef const NodeC* node
-    arena_reserve(out, &out.u_ptr, n_tok + T + 1, sizeof(int64_t))
+    data_reserve(out, &out.u_ptr, n_tok + T + 1, sizeof(int64_t))
     u_ptr = <int64_t*>out.u_ptr.data + n_tok
     n_u = u_ptr[0]
     if items:
@@ -277,15 +277,15 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
         if Aim is Finding:
             find_names(f, s, rows, rows.attr_ptr[first], rows.attr_ptr[first + T])
             found = <const int32_t*>s.items.data - rows.attr_ptr[first]
-        arena_reserve(out, &out.u_val, n_u + room + 1, sizeof(float))
+        data_reserve(out, &out.u_val, n_u + room + 1, sizeof(float))
         u_val = <float*>out.u_val.data
-    arena_reserve(out, &out.u_id, n_u + room, sizeof(int32_t))
+    data_reserve(out, &out.u_id, n_u + room, sizeof(int32_t))
     u_id = <int32_t*>out.u_id.data
     if f.has_bigrams:
-        arena_reserve(out, &out.b_ptr, n_tok + T + 1, sizeof(int64_t))
+        data_reserve(out, &out.b_ptr, n_tok + T + 1, sizeof(int64_t))
         b_ptr = <int64_t*>out.b_ptr.data + n_tok
         n_b = b_ptr[0]
-        arena_reserve(out, &out.b_id, n_b + <int64_t>T * f.n_uses, sizeof(int32_t))
+        data_reserve(out, &out.b_id, n_b + <int64_t>T * f.n_uses, sizeof(int32_t))
         b_id = <int32_t*>out.b_id.data
     for k in range(T):
         t = T - 1 - k if f.backward else k
@@ -348,13 +348,13 @@ cdef inline int follow_patterns(Features f, Workspace s, const RowsC* rows, int6
     if T > 0x7FFFFFF0:
         raise OverflowError("a sequence of more than two thousand million tokens")
     s.T = <int32_t>T
-    arena_reserve(out, &out.u_ptr, n_tok + T + 1, sizeof(int64_t))
-    arena_reserve(out, &out.b_ptr, n_tok + T + 1, sizeof(int64_t))
+    data_reserve(out, &out.u_ptr, n_tok + T + 1, sizeof(int64_t))
+    data_reserve(out, &out.b_ptr, n_tok + T + 1, sizeof(int64_t))
     cdef int64_t* u_ptr = <int64_t*>out.u_ptr.data + n_tok
     cdef int64_t* b_ptr = <int64_t*>out.b_ptr.data + n_tok
     n_u, n_b = u_ptr[0], b_ptr[0]
-    arena_reserve(out, &out.u_id, n_u + T * patterns, sizeof(int32_t))
-    arena_reserve(out, &out.b_id, n_b + T * patterns, sizeof(int32_t))
+    data_reserve(out, &out.u_id, n_u + T * patterns, sizeof(int32_t))
+    data_reserve(out, &out.b_id, n_b + T * patterns, sizeof(int32_t))
     cdef int32_t* u_id = <int32_t*>out.u_id.data
     cdef int32_t* b_id = <int32_t*>out.b_id.data
     for t in range(T):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crfkit.errors import TrainingError
+from crfkit.errors import FileError, TrainingError
 from crfkit.options import Run
 from crfkit.trainers import trainer_class
 from crfkit.values import size
@@ -36,6 +38,29 @@ def in_use() -> tuple[int, int]:
     return peak, peak
 
 
+def anonymous() -> int:
+    """Bytes of this process in memory that stand in no file; 0 where the system does not tell."""
+    try:
+        return next(int(line.split()[1]) << 10 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("RssAnon"))
+    except (OSError, StopIteration):
+        return 0
+
+
+def check_data_dir(path: str | None) -> None:
+    """Make the folder for data, if there is to be one and it is missing; FileError if files cannot be made in it."""
+    if path is None:
+        return
+    try:
+        os.makedirs(path, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+    except FileExistsError:
+        raise FileError(f"{path}: is a file, expected a folder for data") from None
+    except OSError as error:
+        raise FileError(f"{path}: cannot keep data there: {error.strerror}") from None
+    except ValueError:  # a zero byte
+        raise FileError(f"{path!r}: not a file name") from None
+
+
 def lattice_bytes(corpus: Corpus) -> int:
     """The scratch of one thread for the longest sequence: six numbers a label and token, matrices, and two more of
     these a token where rich features make edges differ."""
@@ -47,7 +72,8 @@ def lattice_bytes(corpus: Corpus) -> int:
 def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, taggers: int = 0) -> int:
     """Bytes at the peak of training with so many threads, and of so many that tag development data: what is in use
     now, and what the trainer keeps for each cell of the layout. 0 where the system does not tell what is in use."""
-    now, peak = in_use()
+    in_files = corpus.dataset.folder is not None
+    now, peak = (anonymous(), 0) if in_files else in_use()
     if not now:
         return 0
     batch = hasattr(options, "max_iter")

@@ -60,7 +60,7 @@ class Reader:
         if self.template is not None:
             self.template = self._fitted(self.template)
             self.progress.warn(_id_warning(self.template, self.columns.names) if self.run.format == "conllu" else None)
-        self.builder = IndexBuilder(self.template, crfsuite=self.run.format == "crfsuite", backward=self.backward)
+        self.builder = IndexBuilder(self.template, crfsuite=self.run.format == "crfsuite", backward=self.backward, folder=self.run.data_dir)
 
     def _fitted(self, template: Template) -> Template:
         """The template with column names resolved, checked against the columns of the data."""

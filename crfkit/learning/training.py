@@ -30,7 +30,7 @@ from .checkpoint import Checkpoint
 from .corpus import Corpus, read_corpus
 from .development import DevSet
 from .divergence import value_warning
-from .memory import check_memory, expected_memory
+from .memory import check_data_dir, check_memory, expected_memory
 from .passes import Passes
 from .progress import Progress, StopRequest
 from .reader import Reader
@@ -53,6 +53,7 @@ class Training:
         self.streams = streaming.is_wanted(self.train, algorithm, options)
         if self.streams:
             check_stream(options, run, self.template)
+        check_data_dir(run.data_dir)
         self.checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
 
     def models(self) -> Iterator[Model]:

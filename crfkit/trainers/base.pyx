@@ -32,7 +32,7 @@ from libc.string cimport memcpy, memset
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES
 
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, data_reserve
 from crfkit.rng cimport rng_seed, rng_shuffle
 from crfkit.loops.structs cimport dataset_sentence
 
@@ -120,6 +120,7 @@ cdef class Trainer:
     def __cinit__(self, Dataset data, Layout layout, options, initial=None, Trainer leader=None, **unused):
         cdef const float[::1] start
         self.data, self.layout, self.options, self.leader = data, layout, options, leader
+        self.keep_data_in(data.folder)
         if leader is not None:
             self.w = leader.w
             return
@@ -194,7 +195,7 @@ cdef class OnlineTrainer(Trainer):
             self.out, self.threads = self.w, 1
             return
         rng_seed(&self.rng, <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF))
-        arena_reserve(self, &self.order, data.c.n_seq + 1, sizeof(int32_t))
+        data_reserve(self, &self.order, data.c.n_seq + 1, sizeof(int32_t))
         for s in range(data.c.n_seq):
             (<int32_t*>self.order.data)[s] = <int32_t>s
         self.sequences = <const int32_t*>self.order.data

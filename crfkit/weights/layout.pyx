@@ -13,7 +13,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.features.reach cimport RULE_ALL, RULE_DROPPED
 from crfkit.memory cimport arena_reserve
 from .history cimport ANY, MOST_HISTORY_LABELS, history_exists, history_key, layout_history_cell
-from .observed cimport Observed
+from .observed cimport TOKENS_AT_ONCE, Observed
 from crfkit.errors import DataError, ModelFileError
 
 import array as arrays
@@ -124,12 +124,12 @@ cdef class Layout:
             self.verify()
 
     @staticmethod
-    def build(Dataset data not None, int32_t labels, int plain, u_rules, b_rules, b_reach=None):
+    def build(Dataset data not None, int32_t labels, int plain, u_rules, b_rules, b_reach=None, *, int64_t at_once=TOKENS_AT_ONCE):
         """The layout to train with on a data set, and the new ids of its attributes: (layout, unigram ids, bigram ids).
 
         The rules say of each unigram attribute, of each rich bigram attribute, and `plain` of plain label pairs, what they go
         with: 0 nothing, 1 what they were seen with, 2 everything. `b_reach[b]` says which labels before its own a bigram
-        attribute looks at (features/reach.pxd); None: all at the last one.
+        attribute looks at (features/reach.pxd); None: all at the last one. `at_once`: so many tokens are sorted at a time.
         """
         cdef Layout self
         cdef Observed u, b
@@ -143,7 +143,8 @@ cdef class Layout:
         for t in range(data.c.n_tok):
             if data.c.label[t] >= labels:
                 raise ValueError(f"label {data.c.label[t]} of {labels}")
-        u, b = Observed(data, labels, False, u_rules), Observed(data, labels, True, b_rules, b_reach)
+        u = Observed(data, labels, False, u_rules, None, at_once)
+        b = Observed(data, labels, True, b_rules, b_reach, at_once)
         u_new, n_u, hot = u.number(least_hot(P))
         u_ptr, _, _, u_label = u.features(u_new, n_u)
         b_new, n_b, _ = b.number(1)

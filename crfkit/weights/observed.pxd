@@ -5,6 +5,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.memory cimport Arena, BufferC
 
+cdef enum:
+    TOKENS_AT_ONCE = 1 << 18
+
 cdef struct SeenC:      # of an attribute
     int64_t last        # the key of its feature met last
     int32_t n           # its features; -1: those observed are not asked for
@@ -22,15 +25,18 @@ cdef struct TokenC:
 cdef class Observed(Arena):
     cdef Dataset data
     cdef bint bigram
-    cdef int64_t labels, n, n_found
+    cdef int64_t labels, n, n_found, at_once
     cdef object rules, reaches      # bytes
     cdef const uint8_t* rule        # [n] of features/reach.pxd
     cdef const uint8_t* reach       # [n]; NULL: the same for all
     cdef SeenC* seen
-    cdef BufferC seen_buffer, found, tokens, spare, begins
+    cdef BufferC seen_buffer, found, merged, tokens, spare, begins
 
     cdef int reach_of(self, int64_t a) noexcept nogil
-    cdef int sort_tokens(self, int reach) except -1 nogil
+    cdef int sort_tokens(self, int reach, int64_t first, int64_t last) except -1 nogil
     cdef int collect(self, int reach) except -1 nogil
+    cdef void forget_last(self) noexcept nogil
+    cdef int collect_from(self, int reach, int64_t first, int64_t last) except -1 nogil
+    cdef int merge(self, int64_t first, int64_t middle) except -1 nogil
     cdef tuple number(self, int64_t dense)
     cdef tuple features(self, new_ids, int64_t kept)

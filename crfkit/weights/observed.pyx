@@ -1,11 +1,12 @@
 """Which features the attributes of a data set have: the labels each was seen with, or those and the labels before.
 
-One sort serves all of them. Tokens are sorted by what a feature looks at there. Whoever follows them in this order meets the
-features of each attribute in ascending order, and the one met last tells whether the next one is new.
+Tokens are sorted by what a feature looks at there, some million of them at a time. Whoever follows them in this order meets the
+features of each attribute in ascending order, and the one met last tells whether the next one is new. Two lists of features
+in the order of what they look at are merged in the same way.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.reach cimport REACH_EDGE, REACH_NONE, RULE_ALL, RULE_OBSERVED
@@ -25,12 +26,12 @@ cdef class Observed(Arena):
     """Of the unigram attributes, or of the bigram ones, with what `rules` say of each (features/reach.pxd). `reaches`
     says which labels before its own a bigram attribute looks at; None: B lines."""
 
-    def __cinit__(self, Dataset data not None, int64_t labels, bint bigram, rules, reaches=None):
+    def __cinit__(self, Dataset data not None, int64_t labels, bint bigram, rules, reaches=None, int64_t at_once=TOKENS_AT_ONCE):
         cdef const uint8_t[::1] given = rules
         cdef int64_t a, n
         cdef int reach
         self.data, self.labels, self.bigram, self.rules, self.reaches = data, labels, bigram, rules, reaches
-        self.n = data.n_b if bigram else data.n_u
+        self.n, self.at_once = data.n_b if bigram else data.n_u, at_once
         if given.shape[0] != self.n or (reaches is not None and len(reaches) != self.n):
             raise ValueError(f"rules for {given.shape[0]} attributes, expected {self.n}")
         arena_reserve(self, &self.seen_buffer, self.n, sizeof(SeenC))
@@ -50,6 +51,7 @@ cdef class Observed(Arena):
                         break
         buffer_free(&self.tokens)
         buffer_free(&self.spare)
+        buffer_free(&self.merged)
         for a in range(self.n):
             if self.seen[a].n < 0:
                 n = n_all_history(labels, self.reach_of(a)) if self.rule[a] == RULE_ALL and self.seen[a].count else 0
@@ -62,11 +64,11 @@ cdef class Observed(Arena):
             return self.reach[a]
         return REACH_EDGE if self.bigram else REACH_NONE
 
-    cdef int sort_tokens(self, int reach) except -1 nogil:
-        """List the tokens in the order of what features of this reach look at there."""
+    cdef int sort_tokens(self, int reach, int64_t first, int64_t last) except -1 nogil:
+        """List the tokens of some sequences in the order of what features of this reach look at there."""
         cdef:
             const int64_t* sequence = self.data.c.seq_ptr
-            int64_t n = self.data.c.n_tok, s, t, k, at, size
+            int64_t n = sequence[last] - sequence[first], s, t, k = 0, at, size
             int64_t* begin
             TokenC* token
             TokenC* sorted
@@ -75,9 +77,10 @@ cdef class Observed(Arena):
         arena_reserve(self, &self.spare, n, sizeof(TokenC))
         arena_reserve(self, &self.begins, DIGITS, sizeof(int64_t))
         token, begin = <TokenC*>self.tokens.data, <int64_t*>self.begins.data
-        for s in range(self.data.c.n_seq):
+        for s in range(first, last):
             for t in range(sequence[s], sequence[s + 1]):
-                token[t].key, token[t].t = seen_at(&self.data.c, sequence[s], t, self.labels, reach), t
+                token[k].key, token[k].t = seen_at(&self.data.c, sequence[s], t, self.labels, reach), t
+                k += 1
         for shift in range(0, 48, 16):
             token, sorted = <TokenC*>self.tokens.data, <TokenC*>self.spare.data
             memset(begin, 0, DIGITS * sizeof(int64_t))
@@ -99,6 +102,29 @@ cdef class Observed(Arena):
 
     cdef int collect(self, int reach) except -1 nogil:
         """Count the attributes with this reach, and list the features observed of those that have such."""
+        cdef const int64_t* sequence = self.data.c.seq_ptr
+        cdef int64_t base = self.n_found, middle, first = 0, last = 0, k
+        if self.data.c.n_tok == 0 or (self.data.c.b_ptr if self.bigram else self.data.c.u_ptr) == NULL:
+            return 0
+        while first < self.data.c.n_seq:
+            while last < self.data.c.n_seq and (last == first or sequence[last + 1] - sequence[first] <= self.at_once):
+                last += 1
+            middle = self.n_found
+            self.collect_from(reach, first, last)
+            if middle > base:
+                self.merge(base, middle)
+            first = last
+        for k in range(base, self.n_found):
+            self.seen[(<const FoundC*>self.found.data)[k].a].n += 1
+        return 0
+
+    cdef void forget_last(self) noexcept nogil:
+        cdef int64_t a
+        for a in range(self.n):
+            self.seen[a].last = NO_FEATURE
+
+    cdef int collect_from(self, int reach, int64_t first, int64_t last) except -1 nogil:
+        """Count and list those of some sequences."""
         cdef:
             const int64_t* row = self.data.c.b_ptr if self.bigram else self.data.c.u_ptr
             const int32_t* id = self.data.c.b_id if self.bigram else self.data.c.u_id
@@ -106,11 +132,10 @@ cdef class Observed(Arena):
             FoundC* found
             SeenC* seen
             int64_t k, t, u, key, n = self.n_found
-        if row == NULL:
-            return 0
-        self.sort_tokens(reach)
+        self.forget_last()
+        self.sort_tokens(reach, first, last)
         token = <const TokenC*>self.tokens.data
-        for k in range(self.data.c.n_tok):
+        for k in range(self.data.c.seq_ptr[last] - self.data.c.seq_ptr[first]):
             key, t = token[k].key, token[k].t
             arena_reserve(self, &self.found, n + row[t + 1] - row[t], sizeof(FoundC))
             found = <FoundC*>self.found.data
@@ -121,10 +146,36 @@ cdef class Observed(Arena):
                 seen.count += seen.count < MOST_COUNT
                 if key != seen.last and seen.n >= 0 and key != NO_FEATURE:
                     seen.last = key
-                    seen.n += 1
                     found[n] = FoundC(key, id[u])
                     n += 1
         self.n_found = n
+        return 0
+
+    cdef int merge(self, int64_t first, int64_t middle) except -1 nogil:
+        """Make one list of those from `first` and of those from `middle` on, each of them in ascending order."""
+        cdef:
+            FoundC* found = <FoundC*>self.found.data
+            const FoundC* taken
+            FoundC* out
+            SeenC* seen
+            int64_t i = first, j = middle, n = 0
+        arena_reserve(self, &self.merged, self.n_found - first, sizeof(FoundC))
+        out = <FoundC*>self.merged.data
+        self.forget_last()
+        while i < middle or j < self.n_found:
+            if j == self.n_found or (i < middle and found[i].key <= found[j].key):
+                taken = &found[i]
+                i += 1
+            else:
+                taken = &found[j]
+                j += 1
+            seen = &self.seen[taken.a]
+            if taken.key != seen.last:
+                seen.last = taken.key
+                out[n] = taken[0]
+                n += 1
+        memcpy(found + first, out, <size_t>n * sizeof(FoundC))
+        self.n_found = first + n
         return 0
 
     cdef tuple number(self, int64_t dense):

@@ -144,6 +144,7 @@ class Built:
             _rules(corpus.n_u, u_items, corpus.u_all, corpus.u_min),
             _rules(corpus.n_b, b_items, corpus.b_all, corpus.b_min),
             None if corpus.reach is None else bytes(corpus.reach),
+            at_once=5,
         )
         self.dataset.renumber(self.u_new, self.b_new)
         self.cells = {feature: self.cell(feature) for feature in corpus.features()}

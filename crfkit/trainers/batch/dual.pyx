@@ -32,7 +32,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve
+from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, data_reserve
 from crfkit.loops.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC
 from crfkit.trainers.base cimport OnlineTrainer, accuracies, wrong_labels
 
@@ -95,11 +95,11 @@ cdef class DualAscent(OnlineTrainer):
         self.first.sum = <double*>self.sums.data
         self.find_overlaps()
         if options.train_accuracy:
-            arena_reserve(self, &self.errors, n + 1, sizeof(int32_t))
+            data_reserve(self, &self.errors, n + 1, sizeof(int32_t))
             self.wrong = <int32_t*>self.errors.data
             memset(self.wrong, 0, n * sizeof(int32_t))
         self.left, self.told = zeros(self, &self.lefts, n), zeros(self, &self.losses, n)
-        arena_reserve(self, &self.rich_starts, n + 1, sizeof(int64_t))
+        data_reserve(self, &self.rich_starts, n + 1, sizeof(int64_t))
         self.rich_start = <int64_t*>self.rich_starts.data
         self.rich_start[0] = 0
         for s in range(n):
@@ -253,6 +253,6 @@ cdef class DualAscent(OnlineTrainer):
 
 
 cdef float* zeros(Arena owner, BufferC* buffer, int64_t n) except NULL:
-    arena_reserve(owner, buffer, n + 1, sizeof(float))
+    data_reserve(owner, buffer, n + 1, sizeof(float))
     memset(buffer.data, 0, n * sizeof(float))
     return <float*>buffer.data

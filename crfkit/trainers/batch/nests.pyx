@@ -16,7 +16,7 @@ from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_reserve, data_reserve
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
 
 import array
@@ -68,6 +68,7 @@ cdef class Nests:
         cdef const int64_t[::1] made_by
         cdef const int32_t[::1] within, order
         self.data, self.c = data, data.c
+        self.keep_data_in(data.folder)
         if data.nesting is not None and data.c.u_val == NULL:
             made_by = data.nesting[0]
             within, order = array.array("i", data.nesting[1]), array.array("i", in_order(data.nesting[1]))
@@ -197,8 +198,8 @@ cdef class Nests:
             int32_t* id
             int32_t a, holder
             int nests
-        arena_reserve(self, &self.u_ptr, data.n_tok + 1, sizeof(int64_t))
-        arena_reserve(self, &self.u_id, data.u_ptr[data.n_tok] + 1, sizeof(int32_t))
+        data_reserve(self, &self.u_ptr, data.n_tok + 1, sizeof(int64_t))
+        data_reserve(self, &self.u_id, data.u_ptr[data.n_tok] + 1, sizeof(int32_t))
         ptr, id = <int64_t*>self.u_ptr.data, <int32_t*>self.u_id.data
         ptr[0] = 0
         with nogil:

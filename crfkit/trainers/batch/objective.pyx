@@ -18,7 +18,7 @@ from libc.string cimport memset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_clear_absent
-from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve
+from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, data_reserve
 from crfkit.trainers.base cimport wrong_labels
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence
@@ -94,11 +94,12 @@ cdef class Objective:
             int64_t s, tokens = 0, n = 0
             int64_t* chunk
         self.data, self.layout, self.l2 = data, layout, l2
+        self.keep_data_in(data.folder)
         self.recursions = recursions_of(recursions)
         self.bound = INFINITY
         self.visits = Visits(data, layout)
         self.nests = self.visits.nests
-        arena_reserve(self, &self.chunks, data.c.n_seq + 1, sizeof(int64_t))
+        data_reserve(self, &self.chunks, data.c.n_seq + 1, sizeof(int64_t))
         chunk = <int64_t*>self.chunks.data
         for s in range(data.c.n_seq):
             if tokens == 0 or tokens > CHUNK_TOKENS:
@@ -108,7 +109,7 @@ cdef class Objective:
             tokens += data.c.seq_ptr[s + 1] - data.c.seq_ptr[s]
         chunk[n] = data.c.n_seq
         self.n_chunks = n
-        arena_reserve(self, &self.nll, n, sizeof(double))
+        data_reserve(self, &self.nll, n, sizeof(double))
         quantum = find_quanta(data, layout, self, &self.quanta)
         if data.c.u_val != NULL:
             spread_quanta(layout, <const double*>self.quanta.data, self, &self.cold_quanta)

@@ -11,7 +11,7 @@ from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport data_reserve
 from crfkit.loops.structs cimport CRFKIT_AHEAD, DatasetC, LayoutC, VisitsC
 from .nests cimport Nests
 
@@ -62,6 +62,7 @@ cdef class Visits:
     """The visits of a data set; `nests` are the sums that must be kept up to date."""
 
     def __init__(self, Dataset data not None, Layout layout not None):
+        self.keep_data_in(data.folder)
         self.nests = Nests(data, layout)
         self.list(&self.nests.c, &layout.c)
         self.nests.release()
@@ -97,13 +98,13 @@ cdef class Visits:
                 rows += 1
             else:
                 cells += layout.u_ptr[a + 1] - layout.u_ptr[a]
-        arena_reserve(self, &self.sum_ptr, data.n_tok + 1, sizeof(int64_t))
-        arena_reserve(self, &self.row_ptr, data.n_tok + 1, sizeof(int64_t))
-        arena_reserve(self, &self.cell_ptr, data.n_tok + 1, sizeof(int64_t))
-        arena_reserve(self, &self.sum, sums + CRFKIT_AHEAD, sizeof(int32_t))
-        arena_reserve(self, &self.row, rows + CRFKIT_AHEAD, sizeof(int32_t))
-        arena_reserve(self, &self.cell, cells + CRFKIT_AHEAD, sizeof(uint32_t))
-        arena_reserve(self, &self.label, cells + 1, sizeof(uint16_t))
+        data_reserve(self, &self.sum_ptr, data.n_tok + 1, sizeof(int64_t))
+        data_reserve(self, &self.row_ptr, data.n_tok + 1, sizeof(int64_t))
+        data_reserve(self, &self.cell_ptr, data.n_tok + 1, sizeof(int64_t))
+        data_reserve(self, &self.sum, sums + CRFKIT_AHEAD, sizeof(int32_t))
+        data_reserve(self, &self.row, rows + CRFKIT_AHEAD, sizeof(int32_t))
+        data_reserve(self, &self.cell, cells + CRFKIT_AHEAD, sizeof(uint32_t))
+        data_reserve(self, &self.label, cells + 1, sizeof(uint16_t))
         sum_ptr, sum = <int64_t*>self.sum_ptr.data, <int32_t*>self.sum.data
         row_ptr, row = <int64_t*>self.row_ptr.data, <int32_t*>self.row.data
         cell_ptr, cell, label = <int64_t*>self.cell_ptr.data, <uint32_t*>self.cell.data, <uint16_t*>self.label.data
@@ -111,8 +112,8 @@ cdef class Visits:
         memset(row + rows, 0, CRFKIT_AHEAD * sizeof(int32_t))
         memset(cell + cells, 0, CRFKIT_AHEAD * sizeof(uint32_t))
         if data.u_val != NULL:
-            arena_reserve(self, &self.row_val, rows + 1, sizeof(float))
-            arena_reserve(self, &self.cell_val, cells + 1, sizeof(float))
+            data_reserve(self, &self.row_val, rows + 1, sizeof(float))
+            data_reserve(self, &self.cell_val, cells + 1, sizeof(float))
             row_val, cell_val = <float*>self.row_val.data, <float*>self.cell_val.data
         sum_ptr[0] = row_ptr[0] = cell_ptr[0] = sums = rows = cells = 0
         first = layout.u_ptr[layout.H]

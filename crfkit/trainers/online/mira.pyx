@@ -23,7 +23,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve
+from crfkit.memory cimport BufferC, arena_reserve, data_reserve
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.base cimport accuracies, take, vector
@@ -86,8 +86,8 @@ cdef class Mira(AveragedTrainer):
         self.search, self.differences = NBest(), Differences()
         self.n, self.most, self.shrinking = options.nbest, options.aggressiveness, options.shrinking
         if self.shrinking:
-            arena_reserve(self, &self.added_up, data.c.n_seq + 1, sizeof(double))
-            arena_reserve(self, &self.rights, data.c.n_seq + 1, sizeof(int32_t))
+            data_reserve(self, &self.added_up, data.c.n_seq + 1, sizeof(double))
+            data_reserve(self, &self.rights, data.c.n_seq + 1, sizeof(int32_t))
             self.added, self.right = <double*>self.added_up.data, <int32_t*>self.rights.data
             memset(self.added, 0, data.c.n_seq * sizeof(double))
             memset(self.right, 0, data.c.n_seq * sizeof(int32_t))

@@ -1,0 +1,179 @@
+"""Data in files: the same models, less memory, clear errors, nothing left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commands import crfkit, error, plain_build, start, trained, write_part
+
+import crfkit as library
+from crfkit import options
+
+DATA = Path(__file__).resolve().parents[2] / "data"
+TEMPLATE = "U00:%x[-1,0]\nU01:%x[0,0]\nU02:%x[1,0]\nU03:%x[-1,0]/%x[0,0]\nU04:%x[0,1]\nB\nB01:%x[0,1]\n"
+TRAINERS = [name for name in options.TRAINERS if name != "sbcd"]
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "template").write_text(TEMPLATE)
+    write_part(tmp_path / "train", "chunking", 60)
+    write_part(tmp_path / "dev", "chunking", 20, skip=60)
+    return tmp_path
+
+
+def limit(algorithm, passes=3):
+    return (f"--{'passes' if hasattr(options.TRAINERS[algorithm], 'passes') else 'max-iter'}", passes)
+
+
+def both(folder, *arguments, **how):
+    """The model made from data in memory; it must be the one made from data in files."""
+    model = trained(folder, *arguments, **how)
+    assert trained(folder, *arguments, "--data-dir", "data", **how) == model
+    assert not list((folder / "data").iterdir())
+    return model
+
+
+@pytest.mark.parametrize("algorithm", TRAINERS)
+def test_the_same_bytes(algorithm, work):
+    both(work, "-a", algorithm, *limit(algorithm))
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "-a lbfgs --features all --max-iter 4 --train-accuracy",
+        "-a lbfgs --warm-up 0 --threads 2 --max-iter 4",
+        "-a owlqn --path 1,0.3 --dev dev --max-iter 3",
+        "-a sgd --dev dev --patience 1 --passes 5 --crf-loss",
+        "-a perceptron --min-freq 2 --batch-size 7",
+        "-a perceptron --select mi:300",
+        "-a mira --shrinking 3",
+        "-a lookahead --direction backward",
+    ],
+)
+def test_with_other_options(chosen, work):
+    both(work, *chosen.split())
+
+
+@pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "perceptron"])
+def test_attributes_with_values(algorithm, work):
+    (work / "train").write_bytes((DATA / "reals.train.txt").read_bytes())
+    arguments = ("-q", "--format", "crfsuite", "-a", algorithm, *limit(algorithm))
+    crfkit("learn", *arguments, "train", "a")
+    crfkit("learn", *arguments, "--data-dir", "data", "train", "b")
+    assert (work / "a").read_bytes() == (work / "b").read_bytes()
+
+
+def test_from_python(work):
+    rows = [[("a", "X"), ("b", "Y")], [("b", "Y"), ("c", "X")]] * 5
+    models = [library.learn(rows, template="U:%x[0,0]\nB", algorithm="sapo", passes=2, data_dir=folder) for folder in (None, work / "new" / "er")]
+    models[0].save("a")
+    models[1].save("b")
+    assert (work / "a").read_bytes() == (work / "b").read_bytes()
+
+
+@pytest.mark.parametrize("algorithm", ["owlqn", "sapo"])
+def test_a_run_is_resumed(algorithm, work):
+    """Whether its data lie in memory or in files, before or after."""
+    whole = trained(work, "-a", algorithm, *limit(algorithm, 4))
+    crfkit("learn", "-q", "-a", algorithm, *limit(algorithm, 2), "--checkpoint", "c", "--data-dir", "data", "template", "train", "half")
+    # that run is finished, but for the limit on its passes
+    assert trained(work, "-a", algorithm, *limit(algorithm, 4), "--checkpoint", "c", "--resume", "--data-dir", "data", target="other") == whole
+
+
+def test_the_folder_is_of_no_use(work):
+    learn = ("learn", "-q", "-a", "perceptron", "--data-dir")
+    files = ("template", "train", "model")
+    assert error(*learn, "train", *files) == "train: is a file, expected a folder for data"
+    assert error(*learn, "train/in", *files) == "train/in: cannot keep data there: Not a directory"
+    with pytest.raises(library.CrfkitError, match="not a file name"):
+        library.learn("train", template="template", data_dir="no\0name")
+    assert not (work / "model").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+def test_the_folder_is_write_protected(work):
+    (work / "data").mkdir(mode=0o500)
+    said = error("learn", "-q", "-a", "perceptron", "--data-dir", "data", "template", "train", "model")
+    assert said == "data: cannot keep data there: Permission denied"
+
+
+def test_other_files_in_the_folder_stay(work):
+    (work / "data").mkdir()
+    (work / "data" / "mine").write_text("mine")
+    trained(work, "-a", "perceptron", "--data-dir", "data")
+    assert [path.name for path in (work / "data").iterdir()] == ["mine"]
+
+
+def test_who_cannot_use_it_says_so(work):
+    files = ("template", "train", "model")
+    assert "--data-dir does not go with sbcd" in error("learn", "-a", "sbcd", "--data-dir", "data", *files, code=2)
+    stream = (work / "train").read_bytes()
+    said = error("learn", "-a", "adf", "--passes", 1, "--data-dir", "data", "template", "-", "model", stdin=stream)
+    assert said.endswith("or leave out --data-dir")
+
+
+def limited(what, size, *arguments):
+    """A run of its own under a limit; what it said."""
+    program = f"import resource, sys; resource.setrlimit(resource.{what}, ({size}, {size})); from crfkit.cli import cli; cli()"
+    done = subprocess.run([sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+@plain_build
+def test_the_disk_is_full(work):
+    """A limit on the size of files stands for it."""
+    said = limited("RLIMIT_FSIZE", 50_000, "learn", "-q", "-a", "perceptron", "--data-dir", "data", "template", "train", "model")
+    assert said == "crfkit: error: data: no room for 65,536 bytes of data: File too large\n"
+    assert not list((work / "data").iterdir()) and not (work / "model").exists()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_behind(how, work):
+    process = start("learn", "--progress", "never", "-a", "perceptron", "--passes", 1_000_000, "--data-dir", "data", "template", "train", "model")
+    for line in process.stderr:
+        if line.startswith("pass "):
+            break
+    process.send_signal(how)
+    process.communicate()
+    assert process.returncode == {signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL}[how]
+    assert not list((work / "data").iterdir())
+
+
+MEMORY = """
+import json, resource, sys
+from pathlib import Path
+import crfkit
+
+def train(times, data_dir):
+    return crfkit.learn(["train"] * times, template="template", algorithm=sys.argv[1], data_dir=data_dir, **json.loads(sys.argv[2]))
+
+def allowed():
+    return next(int(line.split()[1]) << 10 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmData"))
+
+train(400, "data")                # all is loaded, all that does not grow is there
+resource.setrlimit(resource.RLIMIT_DATA, (allowed() + (24 << 20), resource.RLIM_INFINITY))
+found = train(2000, "data").header["tokens"]
+try:
+    train(2000, None)
+except MemoryError:
+    print(found)
+"""
+
+
+@plain_build
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the limit counts what is mapped too")
+@pytest.mark.parametrize(("algorithm", "given"), [("perceptron", {"passes": 1}), ("lbfgs", {"max_iter": 1, "warm_up": 0, "threads": 1})])
+def test_memory_does_not_grow_with_the_data(algorithm, given, work):
+    """As much more memory as a quarter of the data would take."""
+    (work / "template").write_bytes((DATA.parent / "templates" / "chunking.txt").read_bytes())
+    done = subprocess.run([sys.executable, "-c", MEMORY, algorithm, json.dumps(given)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 1_000_000
