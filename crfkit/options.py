@@ -65,6 +65,20 @@ class Run:
         words="passes as 5 or minutes as 10m",
     )  # fmt: skip
     resume: bool = option(False, "Go on from --checkpoint, if the file exists. The model is that of a run without interruption.")
+    workers: int | None = option(
+        None, "Have N processes hold the data and work on them. TRAIN are files or patterns.", low=1, high=MOST_THREADS, kind=int, metavar="N",
+    )  # fmt: skip
+    cluster: str | None = option(
+        None, "Have the workers of a dask.distributed scheduler hold the data and work on them. TRAIN are files that they can open, or patterns.",
+        kind=str, metavar="tcp://HOST:PORT",
+    )  # fmt: skip
+    shards: int | None = option(
+        None, "With --workers or --cluster: cut the data into about N shards. Online trainers mix the weights of all shards after each pass. "
+        "Without it: as the size of the data says.", low=1, high=1 << 20, kind=int, metavar="N",
+    )  # fmt: skip
+    worker_timeout: int = option(
+        600, "With --workers or --cluster: seconds after which a worker that does not answer is given up.", low=1, high=1 << 20, metavar="SECONDS",
+    )  # fmt: skip
     max_memory: str | int | None = option(
         None, "Refuse to train if it would take more memory than this, such as 2G.", parse=size, metavar="SIZE",
         words="a size such as 800M or 2G",
@@ -78,6 +92,11 @@ class Run:
     def n_selected(self) -> int | None:
         """How many attributes --select keeps; None: all."""
         return selected(self.select)
+
+    @property
+    def far(self) -> bool:
+        """Whether workers hold the data."""
+        return self.workers is not None or self.cluster is not None
 
 
 @dataclass(frozen=True)
@@ -301,6 +320,10 @@ WITHOUT_PROBABILITIES = frozenset({"perceptron", "mira", "arow", "cw", "lookahea
 WITH_HISTORY = frozenset({"lookahead"})
 
 
+# Trainers that can work on data which several workers hold.
+FAR = ("lbfgs", "owlqn")
+
+
 class Declared(NamedTuple):
     """An option, as the command line has it."""
 
@@ -397,8 +420,11 @@ def judge(algorithm: Any, given: Mapping[str, Any]) -> tuple[str, Any, Run]:
     """The trainer's name, its options, and those of the run. OptionError for what is unknown, out of range, of no use to
     the trainer, or makes no sense together."""
     algorithm = named(algorithm)
-    options = make(algorithm, {name: value for name, value in given.items() if name not in RUN_FIELDS})
     run = _taken(Run, {name: value for name, value in given.items() if name in RUN_FIELDS})
+    own = {name: value for name, value in given.items() if name not in RUN_FIELDS}
+    if run.far and algorithm == "lbfgs" and own.setdefault("warm_up", 0):
+        raise OptionError("--warm-up goes through all data in one process: leave it out, or leave out --workers and --cluster")
+    options = make(algorithm, own)
     _check_together(algorithm, options, run)
     return algorithm, options, run
 
@@ -412,6 +438,7 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
         raise OptionError(f"{'--resume' if run.resume else '--checkpoint-every'} needs --checkpoint: the name of the file")
     if run.checkpoint is not None and getattr(options, "path", None) is not None:
         raise OptionError("--checkpoint does not go with --path: train one value at a time, each with --init from the one before")
+    _check_far(algorithm, options, run)
     if isinstance(run.dev, str) and run.dev == "-":
         raise OptionError("--dev cannot be standard input: it is read after every pass")
     if run.threads > 1 and getattr(options, "batch_size", 1) > 1:
@@ -420,6 +447,20 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
         raise OptionError("--data-dir does not go with sbcd: it comes back to every sequence hundreds of times a pass, in no order that a disk likes")
     if run.threads > 1 and algorithm == "sgd" and options.l1:
         raise OptionError("sgd with --l1 needs --threads 1")
+
+
+def _check_far(algorithm: str, options: Any, run: Run) -> None:
+    """OptionError for what workers cannot do."""
+    if not run.far:
+        if run.shards is not None:
+            raise OptionError("--shards needs --workers or --cluster: on one machine data are not cut")
+        return
+    if run.workers is not None and run.cluster is not None:
+        raise OptionError("--workers and --cluster exclude each other: processes of this machine, or those of a scheduler")
+    if algorithm not in FAR:
+        raise OptionError(f"{algorithm} needs all data in one process: leave out --workers and --cluster, or take one of {', '.join(FAR)}")
+    if run.select is not None:
+        raise OptionError("--select needs all data in one process: leave it out, or raise --min-freq instead")
 
 
 def check_stream(options: Any, run: Run, template: Any) -> None:

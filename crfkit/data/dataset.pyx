@@ -139,6 +139,33 @@ cdef int64_t load(Dataset data, BufferC* buffer, source, str form) except -1:
     return len(values)
 
 
+cdef int append(Dataset data, BufferC* to, int64_t n, const BufferC* more, int64_t n_more, int64_t size) except -1:
+    """n_more items of `size` bytes behind the n there are."""
+    data_reserve(data, to, n + n_more + 1, size)
+    if n_more:
+        memcpy(to.data + n * size, more.data, <size_t>(n_more * size))
+    return 0
+
+
+cdef int append_ends(Dataset data, BufferC* to, int64_t n, const int64_t* more, int64_t n_more) except -1:
+    """The ends of n_more further rows behind those of n rows."""
+    cdef int64_t k
+    cdef int64_t* end
+    data_reserve(data, to, n + n_more + 1, sizeof(int64_t))
+    end = <int64_t*>to.data + n
+    for k in range(1, n_more + 1):
+        end[k] = end[0] + more[k]
+    return 0
+
+
+cdef int fill_with_ones(Dataset data, BufferC* values, int64_t n) except -1:
+    cdef int64_t k
+    data_reserve(data, values, n + 1, sizeof(float))
+    for k in range(n):
+        (<float*>values.data)[k] = 1
+    return 0
+
+
 cdef class Dataset:
     """The sequences of a corpus. The arrays given are copied; None stands for what DatasetC has as NULL. With a `folder` they
     lie in files there (crfkit/memory.pxd), as does all that trainers derive of them for each token and sequence."""
@@ -198,6 +225,51 @@ cdef class Dataset:
         if b_new is not None:
             self.n_b = largest(b_new) + 1
 
+    def relabel(self, const int32_t[::1] new not None, labels):
+        """Give every label a new number, that of its name among the labels."""
+        cdef uint16_t* label = <uint16_t*>self.label.data
+        cdef int64_t t, n = len(labels)
+        for t in range(new.shape[0]):
+            if not 0 <= new[t] < n:
+                raise ValueError(f"label {new[t]} of {n}")
+        for t in range(self.c.n_tok):
+            if label[t] >= new.shape[0]:
+                raise ValueError(f"label {label[t]} of {new.shape[0]}")
+        for t in range(self.c.n_tok):
+            label[t] = <uint16_t>new[label[t]]
+        self.labels = list(labels)
+
+    def extend(self, Dataset more not None):
+        """Append the sequences of another data set whose attributes and labels have the same numbers."""
+        cdef int64_t n_tok = self.c.n_tok, s
+        if (more.c.b_ptr == NULL) != (self.c.b_ptr == NULL) or more.c.b_val != NULL or self.c.b_val != NULL:
+            raise ValueError("one of two data sets has bigram attributes, or values of these")
+        self.fill_in(more)
+        more.fill_in(self)
+        append(self, &self.label, n_tok, &more.label, more.c.n_tok, sizeof(uint16_t))
+        append(self, &self.u_id, self.c.u_ptr[n_tok], &more.u_id, more.c.u_ptr[more.c.n_tok], sizeof(int32_t))
+        if self.c.u_val != NULL:
+            append(self, &self.u_val, self.c.u_ptr[n_tok], &more.u_val, more.c.u_ptr[more.c.n_tok], sizeof(float))
+        if self.c.seq_weight != NULL:
+            append(self, &self.seq_weight, self.c.n_seq, &more.seq_weight, more.c.n_seq, sizeof(float))
+        append_ends(self, &self.u_ptr, n_tok, more.c.u_ptr, more.c.n_tok)
+        if self.c.b_ptr != NULL:
+            append(self, &self.b_id, self.c.b_ptr[n_tok], &more.b_id, more.c.b_ptr[more.c.n_tok], sizeof(int32_t))
+            append_ends(self, &self.b_ptr, n_tok, more.c.b_ptr, more.c.n_tok)
+        append_ends(self, &self.seq_ptr, self.c.n_seq, more.c.seq_ptr, more.c.n_seq)
+        self.c.n_tok += more.c.n_tok
+        self.c.n_seq += more.c.n_seq
+        self.n_u, self.n_b = max(self.n_u, more.n_u), max(self.n_b, more.n_b)
+        self.settle()
+
+    def fill_in(self, Dataset other=None):
+        """Values and weights of one get room where another data set has some; with None, values always."""
+        if self.c.u_val == NULL and (other is None or other.c.u_val != NULL):
+            fill_with_ones(self, &self.u_val, self.c.u_ptr[self.c.n_tok])
+        if other is not None and self.c.seq_weight == NULL and other.c.seq_weight != NULL:
+            fill_with_ones(self, &self.seq_weight, self.c.n_seq)
+        self.settle()
+
     def u_counts(self):
         """How often each unigram attribute occurs, as an array of int64."""
         return count_ids(self.c.u_ptr, self.c.u_id, self.c.n_tok, self.n_u)
@@ -225,6 +297,16 @@ cdef class Dataset:
     def n_incidences(self):
         """Attributes of all tokens together: (unigram, bigram)."""
         return (self.c.u_ptr[self.c.n_tok], self.c.b_ptr[self.c.n_tok] if self.c.b_ptr != NULL else 0)
+
+    @property
+    def has_values(self):
+        """Whether attributes have values, and not all of them one."""
+        return self.c.u_val != NULL or self.c.b_val != NULL
+
+    @property
+    def has_weights(self):
+        """Whether sequences have weights, and not all of them one."""
+        return self.c.seq_weight != NULL
 
     @property
     def largest_value(self):

@@ -180,9 +180,10 @@ cdef class IndexBuilder(Features):
                 most[a] = max(most[a], <int64_t>of_slot(slot))
         return values
 
-    def rules(self, bint bigram=False, int usual=RULE_OBSERVED, int64_t min_freq=1):
+    def rules(self, bint bigram=False, int usual=RULE_OBSERVED, int64_t min_freq=1, counts=None):
         """What each attribute goes with, as its lines say, or as is `usual` (features/reach.pxd); nothing if it occurs less than
-        `min_freq` times, or than its lines say. The most generous line counts. A bytearray."""
+        `min_freq` times, or than its lines say. The most generous line counts. `counts`: how often each occurs, where that is not
+        in the data set. A bytearray."""
         cdef int64_t i
         slots = self.all_slots()
         found = bytearray([usual]) * self.space[bigram].n
@@ -194,7 +195,11 @@ cdef class IndexBuilder(Features):
                 rule[i] = <uint8_t>least[i]
         if min_freq > 1 or any(slot.min_freqs != {None} for slot in slots):
             least = self.spread(bigram, -min_freq, lambda slot: max(-min_freq if f is None else -f for f in slot.min_freqs))
-            count = self.dataset.b_counts() if bigram else self.dataset.u_counts()
+            if counts is None:
+                counts = self.dataset.b_counts() if bigram else self.dataset.u_counts()
+            if len(counts) != len(found):
+                raise ValueError(f"{len(counts)} counts for {len(found)} attributes")
+            count = counts
             for i in range(rule.shape[0]):
                 if count[i] < -least[i]:
                     rule[i] = RULE_DROPPED

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.memory cimport Arena, BufferC
 from crfkit.text.rows cimport RowsC
-from .tables cimport Features
+from .tables cimport Features, NodeC
 
 
 cdef class Workspace(Arena):
@@ -24,3 +24,5 @@ cdef class Workspace(Arena):
 # and fills the tables; finding leaves out what they do not have, and gives the attributes of a token in ascending order.
 cdef int learn_tokens(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t last, Dataset out) except -1 nogil
 cdef int find_tokens(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t last, Dataset out) except -1 nogil
+cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil
+cdef int32_t new_number(Features f, bint bigram) except -2 nogil

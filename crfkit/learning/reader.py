@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError, TemplateError
@@ -24,7 +24,7 @@ class Reader:
     def __init__(self, train: Any, template: Template | None, run: Run, progress: Progress | None = None, direction: str | None = None):
         self.train, self.run, self.progress = train, run, progress or Progress.silent()
         self.template = template
-        self.backward = direction == "backward"
+        self.direction, self.backward = direction, direction == "backward"
         self.columns: Any = None
         self.builder: Any = None
         self.tokens = 0
@@ -42,19 +42,23 @@ class Reader:
             if not rows.n_tokens:
                 continue
             if self.builder is None:
-                self._begin()
+                self.begin()
             yield rows
             self.tokens += rows.n_tokens
             attributes[rows.where(0)[0]] += rows.n_attributes
             self.progress.reading(rows.n_tokens, len(rows))
         if self.builder is None:
             raise DataError("no tokens to learn from")
-        for path, found in attributes.items():
-            if run.format == "crfsuite" and not found:
+        self.check_attributes(attributes)
+
+    def check_attributes(self, found: Mapping[str | None, int]) -> None:
+        """DataError if the lines of a file, by its name, have no attributes at all where they should name them."""
+        for path, n in found.items():
+            if self.run.format == "crfsuite" and not n:
                 raise DataError("no line has an attribute: expected a label, a tab, and attributes with tabs between", path)
 
-    def _begin(self) -> None:
-        """Fit the template to the columns of the first block."""
+    def begin(self) -> None:
+        """Fit the template to the columns of the first block, and get ready for its rows."""
         from crfkit.features.builder import IndexBuilder
 
         if self.template is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import array
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -63,10 +64,21 @@ class Training:
             corpus, weights = streaming.train_stream(reader, self.options, self.stop)
             yield self._model(corpus, weights, None)
             return
+        with self._place() as place:
+            yield from self._trained(place, reader)
+
+    def _place(self) -> Any:
+        """Where the data are and work on them is done."""
+        if not self.run.far:
+            return nullcontext(Here(self.algorithm, self.options, self.run))
+        from .shards.place import Far
+
+        return Far(self.train, self.algorithm, self.options, self.run, self.progress)
+
+    def _trained(self, place: Any, reader: Reader) -> Iterator[Model]:
         options, run, progress = self.options, self.run, self.progress
-        corpus = read_corpus(reader)
-        taggers = 0 if run.dev is None else threads(run)
-        expected = expected_memory(corpus, self.algorithm, options, at_work(self.algorithm, run), taggers)
+        corpus = place.corpus(reader)
+        expected = place.expected_memory(corpus)
         progress.summary({**corpus.summary, "memory": expected})
         progress.warn(value_warning(corpus.dataset.largest_value))
         check_memory(expected, options, run)
@@ -74,7 +86,7 @@ class Training:
         dev = None if run.dev is None else DevSet(run.dev, corpus, self._header(corpus, None), run.threads, run.comments)
         if self.checkpoint is not None:
             self.checkpoint.identify(corpus, initial, None if dev is None else dev.contents())
-        passes = Passes(make_trainer(self.algorithm, corpus, options, run, initial), corpus, run, dev, self.checkpoint, progress, self.stop)
+        passes = Passes(place.trainer(corpus, initial), corpus, run, dev, self.checkpoint, progress, self.stop)
         self.stop.arm()
         for l1, weights in passes.all(getattr(options, "path", None)):
             yield self._model(corpus, weights, l1)
@@ -125,6 +137,26 @@ def _taken_over(model: Model, corpus: Corpus, progress: Progress) -> array.array
     elif corpus.backward != (model.search is not None and model.search.backward):
         progress.warn(f"{model.name} has the other --direction: its weights of pairs of labels mean something else here")
     return weights
+
+
+class Here:
+    """This process reads the data and learns from them."""
+
+    def __init__(self, algorithm: str, options: Any, run: Run):
+        self.algorithm, self.options, self.run = algorithm, options, run
+
+    def corpus(self, reader: Reader) -> Corpus:
+        """The data."""
+        return read_corpus(reader)
+
+    def expected_memory(self, corpus: Corpus) -> int:
+        """What training will take; 0 if that is not known."""
+        taggers = 0 if self.run.dev is None else threads(self.run)
+        return expected_memory(corpus, self.algorithm, self.options, at_work(self.algorithm, self.run), taggers)
+
+    def trainer(self, corpus: Corpus, initial: array.array | None) -> Any:
+        """The trainer, ready for its first pass."""
+        return make_trainer(self.algorithm, corpus, self.options, self.run, initial)
 
 
 def threads(run: Run) -> int:

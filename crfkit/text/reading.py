@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from crfkit.errors import DataError, FileError
 
-from .rows import first_row, last_cut
+from .rows import first_cut, first_row, last_cut
 
 BLOCK_SIZE = 1 << 20
 
@@ -59,6 +59,15 @@ class Marks:
 
 
 @dataclass(frozen=True)
+class Stretch:
+    """The sentences of a file that begin at these bytes or behind, and before `end`; None: up to the end of the file."""
+
+    path: str
+    start: int = 0
+    end: int | None = None
+
+
+@dataclass(frozen=True)
 class Block:
     """Whole sentences, and where they come from."""
 
@@ -77,8 +86,8 @@ class Block:
 class Source:
     """The blocks of one or several inputs: paths, '-' for standard input, or binary files that are open.
 
-    form is "columns", "conllu" or "crfsuite". All inputs must have the same columns; a header of names is kept
-    from the first one alone. With allow_empty an input may be without tokens; with comments, lines before a sentence that
+    form is "columns", "conllu" or "crfsuite". A Stretch is a part of a file; lines are counted from where it begins, and
+    `layout` is that of the whole. All inputs must have the same columns; a header of names is kept from the first one alone. With allow_empty an input may be without tokens; with comments, lines before a sentence that
     begin with '#' are no rows. Iterating again starts again, which paths allow and streams do not.
     """
 
@@ -90,6 +99,7 @@ class Source:
         allow_empty: bool = False,
         comments: bool = False,
         block_size: int = BLOCK_SIZE,
+        layout: Layout | None = None,
     ):
         several = isinstance(inputs, Iterable) and not isinstance(inputs, (str, bytes)) and not hasattr(inputs, "read")
         self.inputs = list(inputs) if several else [inputs]
@@ -98,20 +108,22 @@ class Source:
         self.comments = comments
         self.block_size = block_size
         self.marks = Marks()
+        self.layout = layout or Layout(names=CONLLU if form == "conllu" else None)
 
     def __iter__(self) -> Iterator[Block]:
-        layout = Layout(names=CONLLU if self.form == "conllu" else None)
+        layout = self.layout
         for number, entry in enumerate(self.inputs):
+            inside = isinstance(entry, Stretch) and entry.start > 0
             with _opened(entry) as (file, path):
-                for block in self._blocks(file, path, layout, number == 0):
+                for block in self._blocks(file, path, layout, number == 0, inside):
                     layout = block.layout
                     yield block
 
-    def _blocks(self, file: BinaryIO, path: str, layout: Layout, first: bool) -> Iterator[Block]:
+    def _blocks(self, file: BinaryIO, path: str, layout: Layout, first: bool, inside: bool) -> Iterator[Block]:
         line, seen = 1, False
         for data in _whole_sentences(_texts(file, path, self.block_size)):
             skip = 0
-            if line == 1:
+            if line == 1 and not inside:
                 layout, header = self._header(data, path, layout)
                 if first:
                     skip = header
@@ -168,7 +180,10 @@ def conllu_names(data: bytes) -> tuple[str, ...]:
 @contextmanager
 def _opened(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
     """The file to read and the name it has in messages. Only what is opened here is closed here."""
-    if hasattr(entry, "read"):
+    if isinstance(entry, Stretch):
+        with open_file(entry.path) as file:
+            yield _Part(file, entry), entry.path  # type: ignore[misc]
+    elif hasattr(entry, "read"):
         name = getattr(entry, "name", None)
         yield entry, name if isinstance(name, str) else "<stream>"
     elif entry == "-":
@@ -181,6 +196,43 @@ def _opened(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
         path = os.fsdecode(entry)
         with open_file(path) as file:
             yield file, path
+
+
+class _Part:
+    """A stretch of an open file, to be read."""
+
+    def __init__(self, file: BinaryIO, of: Stretch):
+        self.file = file
+        start = _sentence_start(file, of.path, of.start) if of.start else 0
+        self.left = None if of.end is None else max(_sentence_start(file, of.path, of.end) - start, 0)
+        if of.start or of.end is not None:
+            file.seek(start)
+
+    def read(self, n: int) -> bytes:
+        """At most n bytes."""
+        piece = self.file.read(n if self.left is None else min(n, self.left))
+        if self.left is not None and piece:
+            self.left -= len(piece)
+        return piece
+
+
+def _sentence_start(file: BinaryIO, path: str, at: int) -> int:
+    """Where the first sentence behind a blank line begins, of the whole lines behind a place; the end of the file if there is none."""
+    file.seek(at)
+    waiting, begins, whole = bytearray(), at, False
+    for piece in _pieces(file, path, 1 << 16):
+        waiting += piece
+        newline = waiting.rfind(b"\n", len(waiting) - len(piece)) + 1
+        if not newline:
+            continue
+        skipped = 0 if whole else waiting.index(b"\n") + 1
+        whole = True
+        cut = first_cut(waiting, skipped)
+        if cut:
+            return begins + cut
+        begins += newline
+        del waiting[:newline]
+    return begins + len(waiting)
 
 
 def open_file(path: str) -> BinaryIO:

@@ -100,6 +100,16 @@ def last_cut(const unsigned char[::1] text, int64_t start):
     return last_blank_line(<const char*> &text[0], start, text.shape[0])
 
 
+def first_cut(const unsigned char[::1] text, int64_t start):
+    """Offset after the first whole blank line from the line at start on, or 0."""
+    cdef int64_t n = text.shape[0], pos = start, stop, next_line
+    while 0 <= pos < n:
+        if blank_line(<const char*> &text[0], pos, n, &stop, &next_line) and text[next_line - 1] == c"\n":
+            return next_line
+        pos = next_line
+    return 0
+
+
 def first_row(bytes data not None, form, int64_t skip, bint comments=False):
     """(lines before it, number of columns) of the first row after skip bytes of header, or None."""
     cdef const char* text = data
@@ -493,6 +503,10 @@ cdef class Rows:
     @property
     def n_tokens(self):
         return self.c.n_tok
+
+    def lengths(self):
+        """Tokens of each sequence."""
+        return [self.c.seq_ptr[s + 1] - self.c.seq_ptr[s] for s in range(self.c.n_seq)]
 
     @property
     def n_attributes(self):

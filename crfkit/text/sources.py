@@ -34,7 +34,7 @@ def is_rows(train: Any) -> bool:
 def parsed_blocks(
     data: Any, form: str, label: str | None, last: str | None = None, comments: bool = False, warn: Callable[[str | None], Any] | None = None
 ) -> Iterable[tuple[Any, Any]]:
-    """Rows of every block of the data, with the layout of its columns. The Rows are the same object each time, unless Rows
+    """Rows of every block of the data (or of a Source), with the layout of its columns. The Rows are the same object each time, unless Rows
     were given. `last` is
     what stands in the last column where `label` does not say which is that of the labels; data with names may have it
     elsewhere. comments: lines of a file before a sentence that begin with '#' are no rows. warn: told in the end whether such lines should have been."""
@@ -53,7 +53,7 @@ def parsed_blocks(
             yield rows, Layout(rows.n_columns)
         return
     parsed = None
-    source = Source(data, form, comments=comments)
+    source = data if isinstance(data, Source) else Source(data, form, comments=comments)
     for block in source:
         if parsed is None:
             column = label_column(last if label is None and block.layout.names is not None else label, block.layout, form)

@@ -17,7 +17,7 @@ cdef class Layout(Arena):
     cdef object pairs                       # the mask of label pairs
     cdef BufferC u_exists
     cdef bint unverified                    # from a file, and only its ends were checked
-    cdef int tell_absent(self, pairs) except -1
+    cpdef int tell_absent(self, pairs) except -1
     cdef int verify(self) except -1
 
 

@@ -1,12 +1,16 @@
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from typing_extensions import Buffer
 
 from crfkit.data.dataset import Dataset
 
+from .observed import Evidence, Observed
+
 MAX_LABELS: int
+
+def pairs_in(data: Dataset, labels: int) -> list[tuple[int, int]]: ...
 
 class Layout:
     n_features: int
@@ -28,6 +32,24 @@ class Layout:
     def build(
         data: Dataset, labels: int, plain: int, u_rules: Buffer, b_rules: Buffer, b_reach: Buffer | None = None, *, at_once: int = 262144
     ) -> tuple[Layout, array[int], array[int]]: ...
+    @staticmethod
+    def of_evidence(
+        u: Evidence,
+        b: Evidence,
+        pairs: Iterable[tuple[int, int]],
+        labels: int,
+        plain: int,
+        u_rules: Buffer,
+        b_rules: Buffer,
+        b_reach: Buffer | None = None,
+    ) -> tuple[Layout, array[int], array[int]]: ...
+    @staticmethod
+    def of_observed(
+        labels: int, plain: int, u: Observed, b: Observed, pairs: Iterable[tuple[int, int]] | None
+    ) -> tuple[Layout, array[int], array[int]]: ...
+    def tell_absent(self, pairs: Buffer) -> int: ...
+    @property
+    def plain_pairs(self) -> bytes: ...
     @property
     def labels(self) -> int: ...
     @property

@@ -10,10 +10,10 @@ from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.features.reach cimport RULE_ALL, RULE_DROPPED
+from crfkit.features.reach cimport RULE_ALL, RULE_DROPPED, RULE_OBSERVED
 from crfkit.memory cimport arena_reserve
 from .history cimport ANY, MOST_HISTORY_LABELS, history_exists, history_key, layout_history_cell
-from .observed cimport TOKENS_AT_ONCE, Observed
+from .observed cimport TOKENS_AT_ONCE, Evidence, Observed
 from crfkit.errors import DataError, ModelFileError
 
 import array as arrays
@@ -76,6 +76,25 @@ cdef zeros(str form, int64_t n):
     return arrays.array(form, [0]) * n
 
 
+cdef int check_labels(int32_t labels, b_reach) except -1:
+    if labels > MAX_LABELS:
+        raise DataError(f"{labels} labels; at most {MAX_LABELS} are supported")
+    if b_reach is not None and labels > MOST_HISTORY_LABELS:
+        raise DataError(f"{labels} labels; at most {MOST_HISTORY_LABELS} are supported in features with history")
+    return 0
+
+
+def pairs_in(Dataset data not None, int32_t labels) -> list[tuple[int, int]]:
+    """The plain label pairs of some data."""
+    cdef:
+        int64_t s, t
+        uint8_t[::1] seen = bytearray(<int64_t>labels * labels)
+    for s in range(data.c.n_seq):
+        for t in range(data.c.seq_ptr[s] + 1, data.c.seq_ptr[s + 1]):
+            seen[<int64_t>data.c.label[t - 1] * labels + data.c.label[t]] = 1
+    return [divmod(t, labels) for t in range(seen.shape[0]) if seen[t]]
+
+
 cdef class Layout:
     """Where the weights of features stand: labels of each unigram attribute, pairs of labels, or with the ones before them, of
     each rich bigram attribute, all ascending. `has_tau`: plain label pairs are features, too; `hot`: so many unigram
@@ -131,20 +150,28 @@ cdef class Layout:
         with: 0 nothing, 1 what they were seen with, 2 everything. `b_reach[b]` says which labels before its own a bigram
         attribute looks at (features/reach.pxd); None: all at the last one. `at_once`: so many tokens are sorted at a time.
         """
-        cdef Layout self
-        cdef Observed u, b
-        cdef int32_t P = padded(labels)
-        cdef int64_t s, t
-        cdef uint8_t[::1] pairs
-        if labels > MAX_LABELS:
-            raise DataError(f"{labels} labels; at most {MAX_LABELS} are supported")
-        if b_reach is not None and labels > MOST_HISTORY_LABELS:
-            raise DataError(f"{labels} labels; at most {MOST_HISTORY_LABELS} are supported in features with history")
+        cdef int64_t t
+        check_labels(labels, b_reach)
         for t in range(data.c.n_tok):
             if data.c.label[t] >= labels:
                 raise ValueError(f"label {data.c.label[t]} of {labels}")
-        u = Observed(data, labels, False, u_rules, None, at_once)
-        b = Observed(data, labels, True, b_rules, b_reach, at_once)
+        return Layout.of_observed(
+            labels, plain, Observed(data, labels, False, u_rules, None, at_once), Observed(data, labels, True, b_rules, b_reach, at_once),
+            pairs_in(data, labels) if plain == RULE_OBSERVED else None)
+
+    @staticmethod
+    def of_evidence(Evidence u not None, Evidence b not None, pairs, int32_t labels, int plain, u_rules, b_rules, b_reach=None):
+        """The same for data in several parts: what was seen in all of them (`pairs`: of plain label pairs)."""
+        check_labels(labels, b_reach)
+        return Layout.of_observed(
+            labels, plain, Observed(None, labels, False, u_rules, evidence=u), Observed(None, labels, True, b_rules, b_reach, evidence=b),
+            pairs)
+
+    @staticmethod
+    def of_observed(int32_t labels, int plain, Observed u not None, Observed b not None, pairs):
+        """The layout of what attributes have; `pairs`: the plain label pairs that were seen, where these are features."""
+        cdef Layout self
+        cdef int32_t P = padded(labels), i, j
         u_new, n_u, hot = u.number(least_hot(P))
         u_ptr, _, _, u_label = u.features(u_new, n_u)
         b_new, n_b, _ = b.number(1)
@@ -152,16 +179,17 @@ cdef class Layout:
         self = Layout(labels, plain != RULE_DROPPED, hot, u_ptr, u_label, b_ptr, b_prev, b_label, b_prev2, verify=False)
         self.unverified = False     # it was just made
         mask = bytearray(<int64_t>labels * P)
-        pairs = mask
-        for s in range(labels if plain == RULE_ALL else 0):
-            memset(&pairs[s * P], 1, labels)
-        for s in range(data.c.n_seq if plain != RULE_DROPPED else 0):
-            for t in range(data.c.seq_ptr[s] + 1, data.c.seq_ptr[s + 1]):
-                pairs[<int64_t>data.c.label[t - 1] * P + data.c.label[t]] = 1
+        cdef uint8_t[::1] cell = mask
+        for i in range(labels if plain == RULE_ALL else 0):
+            memset(&cell[i * P], 1, labels)
+        for i, j in pairs if plain == RULE_OBSERVED else ():
+            if not (0 <= i < labels and 0 <= j < labels):
+                raise ValueError("a pair of labels that there are not")
+            cell[i * P + j] = 1
         self.tell_absent(mask)
         return self, u_new, b_new
 
-    cdef int tell_absent(self, pairs) except -1:
+    cpdef int tell_absent(self, pairs) except -1:
         """Note for training which cells of dense rows, and which of the matrix of label pairs (`pairs`, L rows of P bytes), are
         those of features. A layout of a model file does without: all others have no weight."""
         cdef:
@@ -188,6 +216,11 @@ cdef class Layout:
     @property
     def labels(self) -> int:
         return self.c.L
+
+    @property
+    def plain_pairs(self):
+        """Which cells of the matrix of label pairs are those of features, as `tell_absent` was told; bytes."""
+        return bytes(self.pairs)
 
     @property
     def n_cells(self) -> int:

@@ -22,6 +22,15 @@ cdef struct TokenC:
     int64_t t
 
 
+cdef class Evidence(Arena):
+    cdef bint bigram
+    cdef int64_t n, size        # attributes, features (some more than once)
+    cdef BufferC counts, features
+    cdef int64_t* count         # [n]
+    cdef FoundC* found          # [size]
+    cdef int32_t most           # the largest number of a label
+
+
 cdef class Observed(Arena):
     cdef Dataset data
     cdef bint bigram
@@ -33,7 +42,9 @@ cdef class Observed(Arena):
     cdef BufferC seen_buffer, found, merged, tokens, spare, begins
 
     cdef int reach_of(self, int64_t a) noexcept nogil
-    cdef int sort_tokens(self, int reach, int64_t first, int64_t last) except -1 nogil
+    cdef int list_tokens(self, int reach, int64_t first, int64_t last) except -1 nogil
+    cdef int sort_tokens(self, int64_t n) except -1 nogil
+    cdef int believe(self, Evidence evidence) except -1 nogil
     cdef int collect(self, int reach) except -1 nogil
     cdef void forget_last(self) noexcept nogil
     cdef int collect_from(self, int reach, int64_t first, int64_t last) except -1 nogil

@@ -1,1 +1,26 @@
+from array import array
+
+from typing_extensions import Buffer
+
+from crfkit.data.dataset import Dataset
+
+class Evidence:
+    def __init__(self, bigram: bool) -> None: ...
+    def add(
+        self,
+        attributes: Buffer,
+        labels: Buffer,
+        counts: Buffer,
+        starts: Buffer,
+        befores: Buffer | None,
+        previouses: Buffer | None,
+        own: Buffer,
+    ) -> None: ...
+    def settle(self, rank: Buffer) -> None: ...
+    def occurrences(self) -> array[int]: ...
+
 class Observed: ...
+
+def seen_in(
+    data: Dataset, labels: int, bigram: bool, reaches: Buffer | None = None
+) -> tuple[array[int], array[int], array[int] | None, array[int] | None, array[int]]: ...

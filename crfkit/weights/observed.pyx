@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.reach cimport REACH_EDGE, REACH_NONE, RULE_ALL, RULE_OBSERVED
 from crfkit.memory cimport arena_reserve, buffer_free, buffer_swap
-from .history cimport NO_FEATURE, all_history, n_all_history, seen_at
+from .history cimport ANY, NO_FEATURE, all_history, key_of, n_all_history, seen_at
 
 from crfkit.errors import DataError
 
@@ -20,18 +20,23 @@ import array
 cdef enum:
     DIGITS = 1 << 16        # values of sixteen bits: tokens are sorted by these
     MOST_COUNT = 65535      # attributes that are more frequent keep their order
+    BEGIN = ANY - 2         # in evidence, what stands before a sentence, and before that
 
 
 cdef class Observed(Arena):
     """Of the unigram attributes, or of the bigram ones, with what `rules` say of each (features/reach.pxd). `reaches`
-    says which labels before its own a bigram attribute looks at; None: B lines."""
+    says which labels before its own a bigram attribute looks at; None: B lines. `evidence` stands in place of data that were
+    looked at elsewhere."""
 
-    def __cinit__(self, Dataset data not None, int64_t labels, bint bigram, rules, reaches=None, int64_t at_once=TOKENS_AT_ONCE):
+    def __cinit__(self, Dataset data, int64_t labels, bint bigram, rules, reaches=None, int64_t at_once=TOKENS_AT_ONCE,
+                  Evidence evidence=None):
         cdef const uint8_t[::1] given = rules
         cdef int64_t a, n
         cdef int reach
+        if data is None and evidence is None:
+            raise TypeError("neither data nor evidence")
         self.data, self.labels, self.bigram, self.rules, self.reaches = data, labels, bigram, rules, reaches
-        self.n, self.at_once = data.n_b if bigram else data.n_u, at_once
+        self.n, self.at_once = evidence.n if evidence is not None else data.n_b if bigram else data.n_u, at_once
         if given.shape[0] != self.n or (reaches is not None and len(reaches) != self.n):
             raise ValueError(f"rules for {given.shape[0]} attributes, expected {self.n}")
         arena_reserve(self, &self.seen_buffer, self.n, sizeof(SeenC))
@@ -44,11 +49,13 @@ cdef class Observed(Arena):
         with nogil:
             for a in range(self.n):
                 self.seen[a] = SeenC(NO_FEATURE, 0 if self.rule[a] == RULE_OBSERVED else -1, 0)
-            for reach in range(REACH_NONE + 1):
+            for reach in range(REACH_NONE + 1 if evidence is None else 0):
                 for a in range(self.n):
                     if self.reach_of(a) == reach:
                         self.collect(reach)
                         break
+            if evidence is not None:
+                self.believe(evidence)
         buffer_free(&self.tokens)
         buffer_free(&self.spare)
         buffer_free(&self.merged)
@@ -64,23 +71,32 @@ cdef class Observed(Arena):
             return self.reach[a]
         return REACH_EDGE if self.bigram else REACH_NONE
 
-    cdef int sort_tokens(self, int reach, int64_t first, int64_t last) except -1 nogil:
+    cdef int list_tokens(self, int reach, int64_t first, int64_t last) except -1 nogil:
         """List the tokens of some sequences in the order of what features of this reach look at there."""
         cdef:
             const int64_t* sequence = self.data.c.seq_ptr
-            int64_t n = sequence[last] - sequence[first], s, t, k = 0, at, size
-            int64_t* begin
+            int64_t n = sequence[last] - sequence[first], s, t, k = 0
             TokenC* token
-            TokenC* sorted
-            int shift, digit
         arena_reserve(self, &self.tokens, n, sizeof(TokenC))
-        arena_reserve(self, &self.spare, n, sizeof(TokenC))
-        arena_reserve(self, &self.begins, DIGITS, sizeof(int64_t))
-        token, begin = <TokenC*>self.tokens.data, <int64_t*>self.begins.data
+        token = <TokenC*>self.tokens.data
         for s in range(first, last):
             for t in range(sequence[s], sequence[s + 1]):
                 token[k].key, token[k].t = seen_at(&self.data.c, sequence[s], t, self.labels, reach), t
                 k += 1
+        self.sort_tokens(n)
+        return 0
+
+    cdef int sort_tokens(self, int64_t n) except -1 nogil:
+        """Sort the n tokens listed by their keys; equal ones keep their order."""
+        cdef:
+            int64_t k, at, size
+            int64_t* begin
+            TokenC* token
+            TokenC* sorted
+            int shift, digit
+        arena_reserve(self, &self.spare, n, sizeof(TokenC))
+        arena_reserve(self, &self.begins, DIGITS, sizeof(int64_t))
+        begin = <int64_t*>self.begins.data
         for shift in range(0, 48, 16):
             token, sorted = <TokenC*>self.tokens.data, <TokenC*>self.spare.data
             memset(begin, 0, DIGITS * sizeof(int64_t))
@@ -133,7 +149,7 @@ cdef class Observed(Arena):
             SeenC* seen
             int64_t k, t, u, key, n = self.n_found
         self.forget_last()
-        self.sort_tokens(reach, first, last)
+        self.list_tokens(reach, first, last)
         token = <const TokenC*>self.tokens.data
         for k in range(self.data.c.seq_ptr[last] - self.data.c.seq_ptr[first]):
             key, t = token[k].key, token[k].t
@@ -176,6 +192,31 @@ cdef class Observed(Arena):
                 n += 1
         memcpy(found + first, out, <size_t>n * sizeof(FoundC))
         self.n_found = first + n
+        return 0
+
+    cdef int believe(self, Evidence evidence) except -1 nogil:
+        """The same from what was seen elsewhere, each feature at least once."""
+        cdef:
+            int64_t a, k, n = evidence.size
+            TokenC* token
+            FoundC* found
+            SeenC* seen
+        arena_reserve(self, &self.tokens, n, sizeof(TokenC))
+        arena_reserve(self, &self.found, n, sizeof(FoundC))
+        token, found = <TokenC*>self.tokens.data, <FoundC*>self.found.data
+        for k in range(n):
+            token[k].key, token[k].t = evidence.found[k].key, evidence.found[k].a
+        self.sort_tokens(n)
+        token = <TokenC*>self.tokens.data
+        for a in range(self.n):
+            self.seen[a].count = <int32_t>min(evidence.count[a], MOST_COUNT)
+        for k in range(n):
+            seen = &self.seen[token[k].t]
+            if token[k].key != seen.last and seen.n >= 0:
+                seen.last = token[k].key
+                seen.n += 1
+                found[self.n_found] = FoundC(token[k].key, <int32_t>token[k].t)
+                self.n_found += 1
         return 0
 
     cdef tuple number(self, int64_t dense):
@@ -238,6 +279,85 @@ cdef class Observed(Arena):
             put(self.seen[found[k].a].last, found[k].key, before, previous, label)
             self.seen[found[k].a].last += 1
         return starts, befores, previouses, labels
+
+
+cdef class Evidence(Arena):
+    """How often attributes occur and which features they have, of data in several parts, as `seen_in` finds it in each. Labels may
+    have other numbers there, and attributes too."""
+
+    def __init__(self, bint bigram):
+        self.bigram, self.most = bigram, -1
+
+    def add(self, const int32_t[::1] attributes not None, const int32_t[::1] labels not None, const int64_t[::1] counts not None,
+            const int64_t[::1] starts not None, const uint16_t[::1] befores, const uint16_t[::1] previouses,
+            const uint16_t[::1] own not None):
+        """One part: the numbers here of its attributes and of its labels, and what `seen_in` gave."""
+        cdef:
+            int64_t a, f, before, previous, most = -1, here, n = counts.shape[0], size = own.shape[0], L = labels.shape[0]
+        if (attributes.shape[0] != n or starts.shape[0] != n + 1 or starts[0] != 0 or starts[n] != size
+                or (befores is not None and befores.shape[0] != size)
+                or (self.bigram and (previouses is None or previouses.shape[0] != size))):
+            raise ValueError("evidence in tables that do not fit together")
+        for a in range(n):
+            if attributes[a] < 0 or counts[a] < 0 or starts[a + 1] < starts[a]:
+                raise ValueError("evidence that cannot be")
+            most = max(most, attributes[a])
+        for a in range(L):
+            if not 0 <= labels[a] < BEGIN:
+                raise ValueError("evidence with labels that cannot be")
+            self.most = max(self.most, labels[a])
+        if most >= self.n:
+            arena_reserve(self, &self.counts, most + 1, sizeof(int64_t))
+            self.count = <int64_t*>self.counts.data
+            memset(self.count + self.n, 0, (most + 1 - self.n) * sizeof(int64_t))
+            self.n = most + 1
+        arena_reserve(self, &self.features, self.size + size, sizeof(FoundC))
+        self.found = <FoundC*>self.features.data
+        for a in range(n):
+            here = attributes[a]
+            self.count[here] += counts[a]
+            for f in range(starts[a], starts[a + 1]):
+                before = renamed(ANY if befores is None else befores[f], labels, L)
+                previous = renamed(ANY if previouses is None else previouses[f], labels, L)
+                if own[f] >= L or before < 0 or previous < 0:
+                    raise ValueError("evidence with a label that there is not")
+                self.found[self.size] = FoundC(key_of(before, previous, labels[own[f]]), <int32_t>here)
+                self.size += 1
+
+    def settle(self, const int32_t[::1] rank not None):
+        """All parts are there: labels get their final numbers."""
+        cdef int64_t k, key
+        if rank.shape[0] <= self.most:
+            raise ValueError("fewer labels than there are")
+        for k in range(self.size):
+            key = self.found[k].key
+            self.found[k].key = key_of(final(key >> 32, rank), final(key >> 16 & 0xFFFF, rank), rank[key & 0xFFFF])
+
+    def occurrences(self):
+        """How often each attribute occurs, as an array of int64."""
+        counts = array.array("q")
+        counts.frombytes((<const char*>self.count)[: self.n * sizeof(int64_t)])
+        return counts
+
+
+cdef inline int64_t renamed(int64_t label, const int32_t[::1] labels, int64_t L) noexcept:
+    """A label before, by its number here; what lies before the sentence is BEGIN and the next one. -1: there is no such label."""
+    if label == ANY:
+        return ANY
+    return labels[label] if label < L else BEGIN + label - L if label < L + 2 else -1
+
+
+cdef inline int64_t final(int64_t label, const int32_t[::1] rank) noexcept:
+    return ANY if label == ANY else rank[label] if label < BEGIN else rank.shape[0] + label - BEGIN
+
+
+def seen_in(Dataset data not None, int64_t labels, bint bigram, reaches=None):
+    """Of the unigram attributes of some data, or of the bigram ones: how often each occurs, and its features, as
+    `Observed.features` gives them."""
+    cdef int64_t n = data.n_b if bigram else data.n_u
+    cdef Observed seen = Observed(data, labels, bigram, bytearray([RULE_OBSERVED]) * n, reaches)
+    counts = data.b_counts() if bigram else data.u_counts()
+    return counts, *seen.features(array.array("i", range(n)), n)
 
 
 cdef inline void put(int64_t at, int64_t key, uint16_t* before, uint16_t* previous, uint16_t* label) noexcept nogil:

@@ -15,6 +15,21 @@ cdef struct AttributeC:
     bint broken                 # it does not always bring the same
 
 
+cdef class Survey(Arena):
+    cdef int32_t n_slots
+    cdef int64_t n, n_members           # attributes, and what they may bring along
+    cdef BufferC attributes, members, slots
+    cdef AttributeC* attribute          # [n]
+    cdef int32_t* member                # [n_members] what each brings along, slot by slot
+    cdef int32_t* within                # [n_slots] the slot whose attributes always have one of this slot's beside them, or -1
+    cdef int32_t* order                 # slots, each before the one that it lies within
+    cdef int32_t* width                 # slots within each slot
+    cdef int32_t* place                 # of a slot among those within the same one
+    cdef int32_t* at                    # the attribute of each slot at a token
+
+    cdef void look(self, const DatasetC* data) noexcept nogil
+
+
 cdef class Nests(Arena):
     cdef readonly int32_t n             # rows of sums
     cdef Dataset data                   # which `c` is a view of
@@ -24,12 +39,8 @@ cdef class Nests(Arena):
     cdef int64_t* start                 # [n+1] nest k adds up part[start[k]] .. part[start[k+1]]
     cdef int32_t* part                  # attributes; -1-k: nest k
 
-    cdef int find(self, const DatasetC* data, const LayoutC* layout, const int64_t* made_by, const int32_t* within,
-                  const int32_t* order, int32_t n_slots) except -1
-    cdef int choose(self, const LayoutC* layout, AttributeC* attribute, const int32_t* member, const int32_t* width,
-                    const int32_t* order, int32_t n_slots) except -1
-    cdef int rewrite(self, const DatasetC* data, AttributeC* attribute, int32_t* at, const int32_t* within,
-                     int32_t n_slots) except -1
+    cdef int choose(self, const LayoutC* layout, Survey survey) except -1
+    cdef int rewrite(self, const DatasetC* data, Survey survey) except -1
     cdef void release(self) noexcept
     cdef void add_up(self, const LayoutC* layout, const weight_t* w) noexcept nogil
     cdef void hand_down(self, const LayoutC* layout, double* of_sums, double* g) noexcept nogil

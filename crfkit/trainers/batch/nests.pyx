@@ -11,12 +11,12 @@ Which lines bring others along the template says (Plan.containers), what they br
 always the same is verified: different cells may make the same string, and rare attributes are dropped.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_reserve, data_reserve
+from crfkit.memory cimport arena_reserve, buffer_free, data_reserve
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
 
 import array
@@ -60,22 +60,119 @@ def in_order(list within) -> list[int]:
     return sorted(range(len(within)), key=depth, reverse=True)
 
 
+cdef class Survey:
+    """What attributes bring along, and whether that is always the same, as the data show it that were looked at. Data in
+    several parts are looked at one by one, in their order, and what was found is added up (`add`)."""
+
+    def __init__(self, Layout layout not None, nesting not None):
+        cdef:
+            const int64_t[::1] made_by = nesting[0]
+            int32_t slot, n = <int32_t>len(nesting[1])
+            int64_t a
+        if made_by.shape[0] != layout.c.A:
+            raise ValueError("attributes whose lines are not known")
+        self.n_slots, self.n = n, layout.c.A
+        arena_reserve(self, &self.slots, 5 * n + 1, sizeof(int32_t))
+        self.within = <int32_t*>self.slots.data
+        self.order, self.width, self.place, self.at = (
+            self.within + n, self.within + 2 * n, self.within + 3 * n, self.within + 4 * n)
+        memset(self.within, 0, 5 * n * sizeof(int32_t))
+        for slot, a in enumerate(nesting[1]):
+            self.within[slot] = <int32_t>a
+        for slot, a in enumerate(in_order(nesting[1])):
+            self.order[slot] = <int32_t>a
+        for slot in range(n):
+            if self.within[slot] >= 0:
+                self.place[slot] = self.width[self.within[slot]]
+                self.width[self.within[slot]] += 1
+        arena_reserve(self, &self.attributes, self.n + 1, sizeof(AttributeC))
+        self.attribute = <AttributeC*>self.attributes.data
+        memset(self.attribute, 0, self.n * sizeof(AttributeC))
+        for a in range(self.n):
+            self.attribute[a].slot = <int32_t>made_by[a] if 0 <= made_by[a] < n else -1
+            self.attribute[a].member = self.n_members
+            self.n_members += self.width[self.attribute[a].slot] if self.attribute[a].slot >= 0 else 0
+        arena_reserve(self, &self.members, self.n_members + 1, sizeof(int32_t))
+        self.member = <int32_t*>self.members.data
+        memset(self.member, 0, self.n_members * sizeof(int32_t))
+
+    cdef void look(self, const DatasetC* data) noexcept nogil:
+        """Read it from the data."""
+        cdef:
+            AttributeC* attribute = self.attribute
+            int32_t* at = self.at
+            int32_t* member
+            int32_t a, slot
+            int64_t t
+        for t in range(data.n_tok):
+            place_attributes(data, t, attribute, at, self.n_slots)
+            for slot in range(self.n_slots):
+                a = self.within[slot]
+                if a >= 0 and at[a] >= 0:
+                    a = at[a]
+                    member = &self.member[attribute[a].member + self.place[slot]]
+                    if attribute[a].count == 0:
+                        member[0] = at[slot]
+                    attribute[a].broken |= at[slot] == UNCLEAR or member[0] != at[slot]
+            for slot in range(self.n_slots):
+                if at[slot] >= 0:
+                    attribute[at[slot]].count += 1
+
+    def of(self, Dataset data not None):
+        """What one part of the data shows, for `add`."""
+        if data.n_u > self.n:
+            raise ValueError("attributes that the layout does not have")
+        self.look(&data.c)
+        return self.found()
+
+    def found(self):
+        """How often each attribute was found, which bring others along in different ways, and what they bring."""
+        cdef int64_t a
+        counts, broken = array.array("q", [0]) * self.n, bytearray(self.n)
+        cdef int64_t[::1] count = counts
+        for a in range(self.n):
+            count[a] = self.attribute[a].count
+            broken[a] = self.attribute[a].broken
+        members = array.array("i")
+        members.frombytes((<const char*>self.member)[: self.n_members * sizeof(int32_t)])
+        return counts, broken, members
+
+    def add(self, const int64_t[::1] count not None, const uint8_t[::1] broken not None, const int32_t[::1] member not None):
+        """Take note of what the next part of the data showed."""
+        cdef:
+            AttributeC* own
+            int64_t a, k, n
+        if count.shape[0] != self.n or broken.shape[0] != self.n or member.shape[0] != self.n_members:
+            raise ValueError("a survey of another layout")
+        for k in range(self.n_members):
+            if not UNCLEAR <= member[k] < self.n:
+                raise ValueError("a survey with attributes that the layout does not have")
+        for a in range(self.n):
+            own = &self.attribute[a]
+            own.broken |= broken[a] != 0
+            n = self.width[own.slot] if own.slot >= 0 and count[a] else 0
+            for k in range(own.member, own.member + n):
+                if own.count == 0:
+                    self.member[k] = member[k]
+                own.broken |= self.member[k] != member[k] or member[k] == UNCLEAR
+            own.count += count[a]
+
+
 cdef class Nests:
     """The nests of a data set, and the data with nests in place of what they add up (`c`). There are none where attributes
-    have values, or where it is not known which lines made them."""
+    have values, or where it is not known which lines made them. `survey`: that of all data, where these are a part."""
 
-    def __init__(self, Dataset data not None, Layout layout not None):
-        cdef const int64_t[::1] made_by
-        cdef const int32_t[::1] within, order
+    def __init__(self, Dataset data not None, Layout layout not None, Survey survey=None):
         self.data, self.c = data, data.c
         self.keep_data_in(data.folder)
         if data.nesting is not None and data.c.u_val == NULL:
-            made_by = data.nesting[0]
-            within, order = array.array("i", data.nesting[1]), array.array("i", in_order(data.nesting[1]))
-            if made_by.shape[0] != layout.c.A:
-                raise ValueError("attributes whose lines are not known")
-            if within.shape[0] and made_by.shape[0]:
-                self.find(&data.c, &layout.c, &made_by[0], &within[0], &order[0], <int32_t>within.shape[0])
+            if survey is None:
+                survey = Survey(layout, data.nesting)
+                with nogil:
+                    survey.look(&data.c)
+            self.choose(&layout.c, survey)
+            if self.n:
+                self.rewrite(&data.c, survey)
         arena_reserve(self, &self.table, <int64_t>self.n * layout.c.P + 1, sizeof(double))
         self.sums = <double*>self.table.data
 
@@ -95,73 +192,20 @@ cdef class Nests:
         """The attributes and nests of each token."""
         return [[self.c.u_id[u] for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1])] for t in range(self.c.n_tok)]
 
-    cdef int find(self, const DatasetC* data, const LayoutC* layout, const int64_t* made_by, const int32_t* within,
-                  const int32_t* order, int32_t n_slots) except -1:
-        """Read from the data what attributes bring along, and whether that is always the same."""
-        cdef:
-            int32_t a, slot
-            int64_t members = 0, t
-            BufferC attributes, found, slots
-            AttributeC* attribute
-            int32_t* member
-            int32_t* at                 # the attribute of each slot at a token
-            int32_t* width              # slots within each slot
-            int32_t* place              # of a slot among those within the same one
-        memset(&attributes, 0, sizeof(BufferC))
-        memset(&found, 0, sizeof(BufferC))
-        memset(&slots, 0, sizeof(BufferC))
-        try:
-            buffer_reserve(&slots, 3 * n_slots, sizeof(int32_t))
-            at = <int32_t*>slots.data
-            width, place = at + n_slots, at + 2 * n_slots
-            memset(at, 0, 3 * n_slots * sizeof(int32_t))
-            for slot in range(n_slots):
-                if within[slot] >= 0:
-                    place[slot] = width[within[slot]]
-                    width[within[slot]] += 1
-            buffer_reserve(&attributes, layout.A + 1, sizeof(AttributeC))
-            attribute = <AttributeC*>attributes.data
-            memset(attribute, 0, layout.A * sizeof(AttributeC))
-            for a in range(layout.A):
-                attribute[a].slot = <int32_t>made_by[a] if 0 <= made_by[a] < n_slots else -1
-                attribute[a].member = members
-                members += width[attribute[a].slot] if attribute[a].slot >= 0 else 0
-            buffer_reserve(&found, members + 1, sizeof(int32_t))
-            member = <int32_t*>found.data
-            with nogil:
-                for t in range(data.n_tok):
-                    place_attributes(data, t, attribute, at, n_slots)
-                    for slot in range(n_slots):
-                        a = within[slot]
-                        if a >= 0 and at[a] >= 0:
-                            a = at[a]
-                            if attribute[a].count == 0:
-                                member[attribute[a].member + place[slot]] = at[slot]
-                            attribute[a].broken |= (
-                                at[slot] == UNCLEAR or member[attribute[a].member + place[slot]] != at[slot]
-                            )
-                    for slot in range(n_slots):
-                        if at[slot] >= 0:
-                            attribute[at[slot]].count += 1
-            self.choose(layout, attribute, member, width, order, n_slots)
-            if self.n:
-                self.rewrite(data, attribute, at, within, n_slots)
-        finally:
-            buffer_free(&attributes)
-            buffer_free(&found)
-            buffer_free(&slots)
-        return 0
-
-    cdef int choose(self, const LayoutC* layout, AttributeC* attribute, const int32_t* member, const int32_t* width,
-                    const int32_t* order, int32_t n_slots) except -1:
+    cdef int choose(self, const LayoutC* layout, Survey survey) except -1:
         """Number the nests that save work, those within others first, and list what they add up."""
         cdef:
+            AttributeC* attribute = survey.attribute
+            const int32_t* member = survey.member
+            const int32_t* width = survey.width
             int32_t a, m, slot, n
             int64_t n_parts = 0, first, k, whole
+        for a in range(layout.A):
+            attribute[a].nest = 0
         arena_reserve(self, &self.starts, 1, sizeof(int64_t))
         (<int64_t*>self.starts.data)[0] = 0
-        for n in range(n_slots):
-            slot = order[n]
+        for n in range(survey.n_slots):
+            slot = survey.order[n]
             if not width[slot]:
                 continue
             for a in range(layout.A):
@@ -189,10 +233,12 @@ cdef class Nests:
         self.start, self.part = <int64_t*>self.starts.data, <int32_t*>self.parts.data
         return 0
 
-    cdef int rewrite(self, const DatasetC* data, AttributeC* attribute, int32_t* at, const int32_t* within,
-                     int32_t n_slots) except -1:
+    cdef int rewrite(self, const DatasetC* data, Survey survey) except -1:
         """The data with nests for what they add up; nests first, as the loops want dense rows first."""
         cdef:
+            AttributeC* attribute = survey.attribute
+            int32_t* at = survey.at
+            const int32_t* within = survey.within
             int64_t t, u, end = 0
             int64_t* ptr
             int32_t* id
@@ -204,7 +250,7 @@ cdef class Nests:
         ptr[0] = 0
         with nogil:
             for t in range(data.n_tok):
-                place_attributes(data, t, attribute, at, n_slots)
+                place_attributes(data, t, attribute, at, survey.n_slots)
                 for nests in range(1, -1, -1):
                     for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
                         a = data.u_id[u]

@@ -52,4 +52,5 @@ cdef class Objective(Arena):
     cdef void take_share(self, Share what, int64_t first, int64_t last) noexcept nogil
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1
+    cdef double sum_up(self) except? -1
     cdef int run(self, Worker worker) except -1 nogil

@@ -1,9 +1,17 @@
 from array import array
+from typing import NamedTuple
 
 from typing_extensions import Buffer
 
 from crfkit.data.dataset import Dataset
 from crfkit.weights.layout import Layout
+
+from .nests import Survey
+
+class Whole(NamedTuple):
+    survey: Survey | None
+    sums: array[float]
+    chunks: array[int]
 
 class Worker: ...
 
@@ -11,8 +19,11 @@ class Objective:
     l2: float
     wrong: int
     flawed: int
-    def __init__(self, data: Dataset, layout: Layout, l2: float, threads: int, recursions: str = "auto") -> None: ...
+    def __init__(self, data: Dataset, layout: Layout, l2: float, threads: int, recursions: str = "auto", whole: Whole | None = None) -> None: ...
     def at(self, cells: Buffer, bound: float = ...) -> tuple[float, array[float]]: ...
 
+def largest_terms(data: Dataset) -> array[float]: ...
+def sums_of_terms(data: Dataset, largest: Buffer | None) -> array[float]: ...
+def chunk_starts(data: Dataset, before: int = 0) -> array[int]: ...
 def take_share(objective: Objective, what: int, first: int, last: int) -> None: ...
 def run_worker(objective: Objective, worker: Worker) -> None: ...

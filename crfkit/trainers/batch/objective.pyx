@@ -2,26 +2,28 @@
 
     f(x) = sum_i weight_i (log Z(x_i) - score(x_i, y_i)) + l2/2 |x|^2
 
-The data are cut into chunks of whole sequences; threads take chunks from a common counter and add to gradients
+The data are cut into chunks of whole sequences, those that begin within the same so many tokens; threads take chunks from a common counter and add to gradients
 of their own. Whoever takes which chunk, the result has the same bits: gradient terms are rounded so that their
 sums are exact (loops/simd/scatter.inc), the likelihoods of chunks are added in order at the end.
 """
 
 import array
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
-from libc.math cimport INFINITY, ceil, fabs, fmax, log2
+from libc.math cimport INFINITY, ceil, fabs, fmax, frexp, ldexp, log2
 from libc.stdint cimport uint16_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_clear_absent
-from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, data_reserve
+from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve
 from crfkit.trainers.base cimport wrong_labels
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence
+from .nests import Survey
 
 cdef enum:
     CHUNK_TOKENS = 2048
@@ -33,7 +35,74 @@ cdef double quantum_of(double bound) noexcept:
     return 2.0 ** (ceil(log2(bound)) + 1 - 52)
 
 
-cdef double find_quanta(Dataset data, Layout layout, Arena owner, BufferC* quanta) except -1:
+cdef inline double weight_of(const DatasetC* c, int64_t s) noexcept nogil:
+    return c.seq_weight[s] if c.seq_weight != NULL else 1.0
+
+
+cdef inline double size_of(const float* value, int64_t u) noexcept nogil:
+    return fabs(value[u]) if value != NULL else 1.0
+
+
+cdef double rounded_up(double x, double largest) noexcept nogil:
+    """A term that is at most `largest`, rounded up so that sums of 2^29 of such terms are exact, whatever their order."""
+    cdef int exponent
+    frexp(largest, &exponent)
+    return ldexp(ceil(ldexp(x, 24 - exponent)), exponent - 24)
+
+
+def largest_terms(Dataset data not None) -> array.array:
+    """The largest weight of a sequence, and of each attribute, bigram ones last, the largest of value times weight."""
+    cdef:
+        const DatasetC* c = &data.c
+        int64_t s, u
+        double weight
+        double* of_u
+        double* of_b
+    most = array.array("d", [0.0]) * (1 + <int64_t>data.n_u + data.n_b)
+    cdef double[::1] view = most
+    of_u, of_b = &view[0] + 1, &view[0] + 1 + data.n_u
+    for s in range(c.n_seq):
+        weight = weight_of(c, s)
+        view[0] = fmax(view[0], weight)
+        for u in range(c.u_ptr[c.seq_ptr[s]], c.u_ptr[c.seq_ptr[s + 1]]):
+            of_u[c.u_id[u]] = fmax(of_u[c.u_id[u]], weight * size_of(c.u_val, u))
+        if c.b_ptr != NULL:
+            for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
+                of_b[c.b_id[u]] = fmax(of_b[c.b_id[u]], weight * size_of(c.b_val, u))
+    return most
+
+
+def sums_of_terms(Dataset data not None, const double[::1] largest) -> array.array:
+    """Of all data: the sum of the weights of all tokens, and for each attribute that of values times weights. Exact sums of terms
+    rounded up: those of several parts of the data add up to those of the whole, given the largest terms of the whole. None:
+    all terms are one."""
+    cdef:
+        const DatasetC* c = &data.c
+        int64_t s, u, n = 1 + <int64_t>data.n_u + data.n_b
+        double weight
+        double* of_u
+        double* of_b
+        const double* most = NULL
+    if largest is not None:
+        if largest.shape[0] != n:
+            raise ValueError("the terms of other attributes")
+        most = &largest[0]
+    sums = array.array("d", [0.0]) * n
+    cdef double[::1] view = sums
+    of_u, of_b = &view[0] + 1, &view[0] + 1 + data.n_u
+    for s in range(c.n_seq):
+        weight = weight_of(c, s)
+        view[0] += (c.seq_ptr[s + 1] - c.seq_ptr[s]) * (rounded_up(weight, most[0]) if most != NULL else 1)
+        for u in range(c.u_ptr[c.seq_ptr[s]], c.u_ptr[c.seq_ptr[s + 1]]):
+            of_u[c.u_id[u]] += rounded_up(weight * size_of(c.u_val, u), most[1 + c.u_id[u]]) if most != NULL else 1
+        if c.b_ptr != NULL:
+            for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
+                of_b[c.b_id[u]] += (
+                    rounded_up(weight * size_of(c.b_val, u), most[1 + data.n_u + c.b_id[u]]) if most != NULL else 1)
+    return sums
+
+
+cdef double find_quanta(Dataset data, Layout layout, const double[::1] sums, Arena owner, BufferC* quanta) except -1:
     """The quantum of all cells of attributes without values, and one for each attribute where attributes have values.
 
     No cell's sum of absolute terms is larger than that over all positions, for a label pair, or over all values of its
@@ -41,28 +110,23 @@ cdef double find_quanta(Dataset data, Layout layout, Arena owner, BufferC* quant
     """
     cdef:
         const DatasetC* c = &data.c
-        double total = 0, weight, most
-        double* of_u
-        double* of_b
-        int64_t s, u, n = <int64_t>layout.c.A + layout.c.B
+        double most
+        double* quantum
+        int64_t u, n = <int64_t>layout.c.A + layout.c.B
+    if sums is None:
+        sums = sums_of_terms(
+            data, None if c.u_val == NULL and c.b_val == NULL and c.seq_weight == NULL else largest_terms(data))
+    if sums.shape[0] != n + 1:
+        raise ValueError("the sums of other attributes")
     arena_reserve(owner, quanta, n + 1, sizeof(double))
-    of_u = <double*>quanta.data
-    of_b = of_u + layout.c.A
-    memset(of_u, 0, <size_t>n * sizeof(double))
-    for s in range(c.n_seq):
-        weight = c.seq_weight[s] if c.seq_weight != NULL else 1.0
-        total += weight * (c.seq_ptr[s + 1] - c.seq_ptr[s])
-        for u in range(c.u_ptr[c.seq_ptr[s]], c.u_ptr[c.seq_ptr[s + 1]]):
-            of_u[c.u_id[u]] += weight * (fabs(c.u_val[u]) if c.u_val != NULL else 1.0)
-        if c.b_ptr != NULL:
-            for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
-                of_b[c.b_id[u]] += weight * (fabs(c.b_val[u]) if c.b_val != NULL else 1.0)
-    most = fmax(total, 1.0)
+    quantum = <double*>quanta.data
+    most = fmax(sums[0], 1.0)
     for u in range(n):
+        quantum[u] = 0
         if (c.u_val if u < layout.c.A else c.b_val) == NULL:
-            most = fmax(most, of_u[u])
+            most = fmax(most, sums[1 + u])
         else:
-            of_u[u] = quantum_of(fmax(of_u[u], 1e-200))
+            quantum[u] = quantum_of(fmax(sums[1 + u], 1e-200))
     return quantum_of(most)
 
 
@@ -79,38 +143,60 @@ cdef int spread_quanta(Layout layout, const double* quanta, Arena owner, BufferC
     return 0
 
 
+def chunk_starts(Dataset data not None, int64_t before=0) -> array.array:
+    """The first sequence of each chunk, and the number of sequences: a chunk has those that begin within the same CHUNK_TOKENS
+    tokens of all data. `before`: tokens that stand before these data."""
+    cdef int64_t s, last = -1, place
+    starts = array.array("q")
+    for s in range(data.c.n_seq):
+        place = (before + data.c.seq_ptr[s]) // CHUNK_TOKENS
+        if place != last or s == 0:
+            starts.append(s)
+        last = place
+    starts.append(data.c.n_seq)
+    return starts
+
+
+class Whole(NamedTuple):
+    """What the objective of a part of the data knows of all data."""
+
+    survey: Survey | None       # what attributes bring along
+    sums: array.array           # of the terms of all data (sums_of_terms)
+    chunks: array.array         # where the chunks of this part begin (chunk_starts)
+
+
 cdef class Worker:
     """The scratch of one thread."""
 
 
 cdef class Objective:
     """Evaluates f and its gradient at a point given as cells (see Layout). `recursions` is "sparse" or "dense" to have one
-    kind of loops (lattice/lattice.pyx) whatever it costs: the results are the same but for rounding."""
+    kind of loops (lattice/lattice.pyx) whatever it costs: the results are the same but for rounding. `whole`: where the data
+    are a part of all data."""
 
-    def __init__(self, Dataset data, Layout layout, double l2, int threads, str recursions="auto"):
+    def __init__(self, Dataset data, Layout layout, double l2, int threads, str recursions="auto", whole=None):
         cdef:
             Worker worker
             double quantum
-            int64_t s, tokens = 0, n = 0
-            int64_t* chunk
+            const int64_t[::1] starts = chunk_starts(data) if whole is None else whole.chunks
+            int64_t n, k
         self.data, self.layout, self.l2 = data, layout, l2
         self.keep_data_in(data.folder)
         self.recursions = recursions_of(recursions)
         self.bound = INFINITY
-        self.visits = Visits(data, layout)
+        self.visits = Visits(data, layout, None if whole is None else whole.survey)
         self.nests = self.visits.nests
-        data_reserve(self, &self.chunks, data.c.n_seq + 1, sizeof(int64_t))
-        chunk = <int64_t*>self.chunks.data
-        for s in range(data.c.n_seq):
-            if tokens == 0 or tokens > CHUNK_TOKENS:
-                chunk[n] = s
-                n += 1
-                tokens = 0
-            tokens += data.c.seq_ptr[s + 1] - data.c.seq_ptr[s]
-        chunk[n] = data.c.n_seq
+        n = starts.shape[0] - 1
+        if n < 0 or starts[0] != 0 or starts[n] != data.c.n_seq:
+            raise ValueError("chunks that are not those of the data")
+        for k in range(n):
+            if starts[k] >= starts[k + 1]:
+                raise ValueError("chunks that are not those of the data")
+        arena_reserve(self, &self.chunks, n + 1, sizeof(int64_t))
+        memcpy(self.chunks.data, &starts[0], (n + 1) * sizeof(int64_t))
         self.n_chunks = n
-        data_reserve(self, &self.nll, n, sizeof(double))
-        quantum = find_quanta(data, layout, self, &self.quanta)
+        arena_reserve(self, &self.nll, n, sizeof(double))
+        quantum = find_quanta(data, layout, None if whole is None else whole.sums, self, &self.quanta)
         if data.c.u_val != NULL:
             spread_quanta(layout, <const double*>self.quanta.data, self, &self.cold_quanta)
         threads = max(1, min(threads, n))
@@ -134,19 +220,33 @@ cdef class Objective:
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1:
         """f(w); its gradient goes to g. Where f(w) is above `bound` it may be INFINITY instead, with no gradient."""
+        cdef double total
+        cdef int64_t n = self.layout.c.n_cells
+        self.w, self.g = w, g
+        total = self.sum_up()
+        if self.given_up:
+            return INFINITY
+        with nogil:
+            layout_clear_absent(&self.layout.c, g)
+        if self.l2 != 0:
+            in_halves(self.pool, take_share, self, PENALISE, n)
+            total += 0.5 * self.l2 * K.dot_floats(n, w, w)
+        return total
+
+    cdef double sum_up(self) except? -1:
+        """The likelihood at w, and its gradient in g; or `given_up` is set."""
         cdef:
-            int64_t k, n = self.layout.c.n_cells, n_sums = self.nests.n * <int64_t>self.layout.c.P
+            int64_t k, n_sums = self.nests.n * <int64_t>self.layout.c.P
             double* g_sums = (<Worker>self.workers[0]).g_sums
             Worker worker
             double total = 0
             int i
-        self.w, self.g = w, g
         with nogil:
-            self.nests.add_up(&self.layout.c, w)
+            self.nests.add_up(&self.layout.c, self.w)
         self.next_chunk = self.given_up = 0
         for worker in self.workers:
             worker.wrong = worker.flawed = 0
-        (<Worker>self.workers[0]).g = g
+        (<Worker>self.workers[0]).g = self.g
         if self.pool is not None:
             others = [self.pool.submit(run_worker, self, worker) for worker in self.workers[1:]]
             try:
@@ -171,15 +271,11 @@ cdef class Objective:
                 for k in range(n_sums):
                     g_sums[k] += worker.g_sums[k]
         if self.pool is not None:
-            in_halves(self.pool, take_share, self, GATHER, n)
+            in_halves(self.pool, take_share, self, GATHER, self.layout.c.n_cells)
         with nogil:
-            self.nests.hand_down(&self.layout.c, g_sums, g)
-            layout_clear_absent(&self.layout.c, g)
+            self.nests.hand_down(&self.layout.c, g_sums, self.g)
             for k in range(self.n_chunks):
                 total += (<double*>self.nll.data)[k]
-        if self.l2 != 0:
-            in_halves(self.pool, take_share, self, PENALISE, n)
-            total += 0.5 * self.l2 * K.dot_floats(n, w, w)
         return total
 
     cdef int count(self, Worker worker, const SentenceC* sent) except -1 nogil:

@@ -6,6 +6,8 @@ from crfkit.data.dataset import Dataset
 from crfkit.trainers.base import Trainer
 from crfkit.weights.layout import Layout
 
+from .objective import Objective
+
 class History:
     def __init__(self, n: int, m: int, pool: Any = None) -> None: ...
     def state(self) -> dict[str, Any]: ...
@@ -17,5 +19,5 @@ class QuasiNewton(Trainer):
     trials: int
     step: float
     def __init__(
-        self, data: Dataset, layout: Layout, options: Any, initial: Buffer | None = None, threads: int = 1, **unused: Any
+        self, data: Dataset, layout: Layout, options: Any, initial: Buffer | None = None, threads: int = 1, objective: Objective | None = None, **unused: Any
     ) -> None: ...

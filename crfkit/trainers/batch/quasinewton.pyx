@@ -167,9 +167,10 @@ cdef class QuasiNewton(Trainer):
     def bytes_per_cell(options, int threads) -> int:
         return 2 * 4 + 2 * options.memory * 4 + threads * 8      # before and after a step, the history, gradients
 
-    def __init__(self, Dataset data, Layout layout, options, initial=None, int threads=1, **unused):
+    def __init__(self, Dataset data, Layout layout, options, initial=None, int threads=1, Objective objective=None, **unused):
+        """`objective`: over data that lie elsewhere (sharded.pyx)."""
         self.n = layout.c.n_cells
-        self.objective = Objective(data, layout, options.l2, threads)
+        self.objective = Objective(data, layout, options.l2, threads) if objective is None else objective
         self.objective.counts = options.train_accuracy
         self.history = History(self.n, options.memory, self.objective.pool)
         arena_reserve(self, &self.old, self.n + 1, sizeof(weight_t))

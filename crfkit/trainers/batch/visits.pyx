@@ -13,7 +13,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport data_reserve
 from crfkit.loops.structs cimport CRFKIT_AHEAD, DatasetC, LayoutC, VisitsC
-from .nests cimport Nests
+from .nests cimport Nests, Survey
 
 cdef enum:
     OFTEN = 4               # occurrences from which a nest mostly saves work
@@ -59,11 +59,11 @@ def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) 
 
 
 cdef class Visits:
-    """The visits of a data set; `nests` are the sums that must be kept up to date."""
+    """The visits of a data set; `nests` are the sums that must be kept up to date. `survey`: as for Nests."""
 
-    def __init__(self, Dataset data not None, Layout layout not None):
+    def __init__(self, Dataset data not None, Layout layout not None, Survey survey=None):
         self.keep_data_in(data.folder)
-        self.nests = Nests(data, layout)
+        self.nests = Nests(data, layout, survey)
         self.list(&self.nests.c, &layout.c)
         self.nests.release()
 

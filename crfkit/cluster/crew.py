@@ -1,0 +1,144 @@
+"""Jobs for workers: who does which, and who does it in the place of one that died.
+
+A job is a number. Who has done it once is asked for it again, as long as it lives: it holds what the job is about. What was
+accepted of an answer counts once, whoever gave it: so nothing depends on who died when.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from crfkit.errors import CrfkitError, TrainingError
+
+from .messages import MessageError
+from .serving import Forgotten, value_of
+
+PATIENCE = 5  # workers that may die at a job, one after the other
+WAIT = 1.0  # seconds between two looks at who is there
+
+
+class Transport(Protocol):
+    """How workers are reached."""
+
+    def workers(self) -> Sequence[str]:
+        """Those that are there now."""
+
+    def send(self, worker: str, request: Any) -> None:
+        """Ask a worker for something; it has answered before it is asked again."""
+
+    def wait(self, seconds: float) -> tuple[str, Any] | None:
+        """The next answer, with None in its place if the worker died; None if there is none within so many seconds."""
+
+    def drop(self, worker: str) -> None:
+        """Do without a worker: it is of no use any more."""
+
+    def replace(self) -> bool:
+        """Start a worker in the place of one that died; False: whoever keeps the workers does that, or does not."""
+
+    def close(self) -> None:
+        """The work is done."""
+
+
+class Crew:
+    """Workers and their jobs. `limit`: seconds after which a worker that does not answer is given up. `note` is told who died."""
+
+    def __init__(self, transport: Transport, limit: float, note: Callable[[str], Any]):
+        self.transport, self.limit, self.note = transport, limit, note
+        self.owner: dict[int, str] = {}
+        self.memory: dict[str, set[Any]] = {}
+        """Of each worker, what the drivers' code notes that it holds."""
+        self.deaths: Counter[int] = Counter()
+        self.seen = time.monotonic()  # when there was a worker
+
+    def run(
+        self,
+        jobs: Sequence[int],
+        steps: Callable[[set[Any], list[int]], list[Any]],
+        accept: Callable[[list[int], Any], Any],
+        grouped: bool = False,
+    ) -> None:
+        """Have all jobs done, one at a time or (grouped) all of a worker's together. steps(memory, jobs): what a worker is asked to
+        do, and `memory` to note in; accept(jobs, answer): takes what came, or raises KeyError, TypeError or ValueError if that
+        is nonsense. Raises the error of the first job that has one."""
+        waiting, errors = list(jobs), {}
+        busy: dict[str, tuple[list[int], float]] = {}
+        while waiting or busy:
+            self._hand_out(waiting, busy, steps, grouped)
+            found = self.transport.wait(WAIT)
+            now = time.monotonic()
+            for worker, (_, asked) in list(busy.items()):
+                if worker not in self.memory or now - asked > self.limit:
+                    self._bury(worker, waiting, busy, "stalls" if worker in self.memory else "died")
+            if found is None or found[0] not in busy:
+                if found is not None and found[1] is None:
+                    self._bury(found[0], waiting, busy, "died")
+                continue
+            worker, message = found
+            if message is None:
+                self._bury(worker, waiting, busy, "died")
+                continue
+            own = busy[worker][0]
+            try:
+                accept(own, value_of(message))
+            except (Forgotten, MessageError, KeyError, TypeError, IndexError) as error:
+                self._bury(worker, waiting, busy, "was started anew" if isinstance(error, Forgotten) else "answers nonsense")
+                continue
+            except CrfkitError as error:
+                errors[own[0]] = error
+                waiting[:] = [job for job in waiting if job < min(errors)]
+            except ValueError:
+                self._bury(worker, waiting, busy, "answers nonsense")
+                continue
+            del busy[worker]
+            for job in own:
+                self.deaths[job] = 0
+        if errors:
+            raise errors[min(errors)]
+
+    def _hand_out(self, waiting: list[int], busy: dict[str, Any], steps: Callable[..., Any], grouped: bool) -> None:
+        """Give every idle worker something to do, if there is something."""
+        here = self.transport.workers()
+        for worker in list(self.memory):
+            if worker not in here:
+                del self.memory[worker]
+        for worker in here:
+            self.memory.setdefault(worker, set())
+        if here or self.transport.replace():
+            self.seen = time.monotonic()
+        elif time.monotonic() - self.seen > self.limit:
+            raise TrainingError(f"no worker is there, for {self.limit:g} seconds")
+        idle = [worker for worker in here if worker not in busy]
+        for number, worker in enumerate(idle):
+            mine = [job for job in waiting if self.owner.get(job) == worker]
+            free = [job for job in waiting if self.owner.get(job) not in self.memory]
+            if grouped:
+                mine += free[: -(-len(free) // (len(idle) - number))]
+            else:
+                mine = (mine or free)[:1]
+            if not mine:
+                continue
+            for job in mine:
+                self.owner[job] = worker
+                waiting.remove(job)
+            busy[worker] = (mine, time.monotonic())
+            self.transport.send(worker, {"steps": steps(self.memory[worker], mine)})
+
+    def _bury(self, worker: str, waiting: list[int], busy: dict[str, Any], why: str) -> None:
+        """A worker is of no use any more: others take its jobs."""
+        own = busy.pop(worker, ([],))[0]
+        self.memory.pop(worker, None)
+        self.transport.drop(worker)
+        waiting[:] = sorted([*own, *waiting])
+        self.note(f"{worker} {why}: " + ("another one takes over" if own else "the others go on"))
+        for job in own:
+            self.deaths[job] += 1
+            if self.deaths[job] > PATIENCE:
+                raise TrainingError(f"{self.deaths[job]} workers died at the same work, one after the other: have they enough memory?")
+        self.transport.replace()
+
+    def close(self) -> None:
+        """The work is done."""
+        self.transport.close()

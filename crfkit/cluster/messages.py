@@ -1,0 +1,113 @@
+"""Messages between processes: plain values and arrays of numbers, without pickle, so that a message can do nothing but be wrong.
+
+    magic, length of the text, length of the arrays, checksum of both      32 bytes
+    JSON: the values; in the place of an array {"@": [form, where it begins, bytes]}
+    the arrays, each on a boundary of 16 bytes
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from xxhash import xxh3_64
+
+from crfkit.errors import CrfkitError
+
+MAGIC = b"crfkit\x00\x01"
+HEAD = struct.Struct("<8sQQQ")
+BOUNDARY = 16
+MOST = 1 << 46
+FORMS = {form: array.array(form).itemsize for form in "BHIQbhiqfd"}
+
+
+class MessageError(CrfkitError, ValueError):
+    """What came is no message."""
+
+
+def encode(values: Any) -> list[Any]:
+    """A message as pieces that are to be sent one after the other. Arrays are not copied: send them before they change."""
+    arrays: list[Any] = []
+    size = 0
+
+    def placed(value: Any) -> Any:
+        nonlocal size
+        view = memoryview(value) if not isinstance(value, memoryview) else value
+        size = -(-size // BOUNDARY) * BOUNDARY
+        place = {"@": [view.format, size, view.nbytes]}
+        arrays.append((size, view.cast("B") if view.nbytes else b""))
+        size += view.nbytes
+        return place
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, (array.array, memoryview, bytes, bytearray)):
+            return placed(value)
+        raise TypeError(f"{type(value).__name__} cannot be sent")
+
+    text = json.dumps(values, default=plain).encode()
+    text += b" " * (-(HEAD.size + len(text)) % BOUNDARY)
+    pieces, at = [text], 0
+    for start, data in arrays:
+        pieces += [bytes(start - at)] * (start > at) + [data]
+        at = start + len(data)
+    checksum = xxh3_64()
+    for piece in pieces:
+        checksum.update(piece)
+    return [HEAD.pack(MAGIC, len(text), size, checksum.intdigest()), *pieces]
+
+
+def size_of(head: bytes) -> int:
+    """How many bytes follow the head of a message."""
+    magic, text, arrays, _ = HEAD.unpack(head)
+    if magic != MAGIC or text > MOST or arrays > MOST:
+        raise MessageError("what came is no message")
+    return text + arrays
+
+
+def decode(head: bytes, body: bytearray | bytes | memoryview) -> Any:
+    """The values of a message; its arrays are views of `body`."""
+    _, length, arrays, checksum = HEAD.unpack(head)
+    if size_of(head) != len(body) or xxh3_64(body).intdigest() != checksum:
+        raise MessageError("a message was damaged on its way")
+    data = memoryview(body)[length:]
+
+    def whole(value: dict[str, Any]) -> Any:
+        if set(value) != {"@"}:
+            return value
+        form, start, size = value["@"]
+        if form not in FORMS or not 0 <= start <= start + size <= arrays or start % BOUNDARY or size % FORMS[form]:
+            raise MessageError("a message with an array that is not in it")
+        return data[start : start + size].cast(form) if form != "B" else data[start : start + size]
+
+    try:
+        return json.loads(bytes(body[:length]), object_hook=whole)
+    except MessageError:
+        raise
+    except (ValueError, TypeError, RecursionError) as error:
+        raise MessageError(f"a message that cannot be read: {error}") from None
+
+
+def receive(read: Callable[[memoryview], int]) -> Any:
+    """The next message of a stream; None at its end. read(room) fills a part of the room and says how much, 0 at the end."""
+    head = bytearray(HEAD.size)
+    if not _fill(read, head):
+        return None
+    body = bytearray(size_of(bytes(head)))
+    if body and not _fill(read, body):
+        raise MessageError("a message ends too early")
+    return decode(bytes(head), body)
+
+
+def _fill(read: Callable[[memoryview], int], room: bytearray) -> bool:
+    at, view = 0, memoryview(room)
+    while at < len(room):
+        n = read(view[at:])
+        if not n:
+            if at:
+                raise MessageError("a message ends too early")
+            return False
+        at += n
+    return True

@@ -1,0 +1,47 @@
+"""A worker process: requests come on standard input, answers go to what was standard output.
+
+It ends when its input does, whatever it is doing: nobody is there any more who could want an answer.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import sys
+import threading
+
+from .messages import MessageError, encode, receive
+from .serving import answer, service
+
+
+def main(name: str) -> None:
+    """Serve until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever drives decides when to stop
+    source, target = os.dup(0), os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # what is printed is no answer
+    requests: queue.SimpleQueue = queue.SimpleQueue()
+
+    def listen() -> None:
+        try:
+            while (request := receive(lambda room: os.readv(source, [room]))) is not None:
+                requests.put(request)
+        except (MessageError, OSError):
+            pass
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    own = service(name)
+    while True:
+        for piece in encode(answer(own, requests.get())):
+            rest = memoryview(piece)
+            while rest:
+                try:
+                    rest = rest[os.write(target, rest) :]
+                except OSError:
+                    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,116 @@
+"""Workers that are processes on this machine."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from crfkit.errors import FileError
+
+from .messages import MessageError, encode, receive
+
+_START = "import sys; sys.path.insert(0, sys.argv[2]); from crfkit.cluster.process import main; main(sys.argv[1])"
+
+
+class _Worker:
+    """A process, a thread that writes to it, and one that reads from it: none of them ever waits for another worker."""
+
+    def __init__(self, number: int, service: str, events: queue.SimpleQueue):
+        self.number, self.events = number, events
+        self.requests: queue.SimpleQueue = queue.SimpleQueue()
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", _START, service, str(Path(__file__).parents[2])],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C is for whoever drives
+                bufsize=0,
+            )
+        except OSError as error:
+            raise FileError(f"a worker process cannot be started: {error.strerror}") from error
+        self.threads = [threading.Thread(target=work, daemon=True) for work in (self._write, self._read)]
+        for thread in self.threads:
+            thread.start()
+
+    def _write(self) -> None:
+        assert self.process.stdin is not None
+        with suppress(OSError, ValueError):  # who reads notices that it is gone
+            while (request := self.requests.get()) is not None:
+                for piece in encode(request):
+                    rest = memoryview(piece)
+                    while rest:
+                        rest = rest[self.process.stdin.write(rest) :]
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        read = self.process.stdout.readinto  # type: ignore[attr-defined]
+        with suppress(OSError, ValueError, MessageError):
+            while (found := receive(read)) is not None:
+                self.events.put((self.number, found))
+        self.events.put((self.number, None))
+
+    def end(self) -> None:
+        """Kill it, and wait until it is gone."""
+        self.process.kill()
+        self.requests.put(None)
+        self.process.wait()
+        for thread in self.threads:
+            thread.join()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
+
+
+class Processes:
+    """N worker processes. See crew.Transport."""
+
+    def __init__(self, n: int, service: str):
+        self.service = service
+        self.events: queue.SimpleQueue = queue.SimpleQueue()
+        self.all: dict[str, _Worker] = {}
+        self.started = 0
+        try:
+            for _ in range(n):
+                self.replace()
+        except BaseException:
+            self.close()
+            raise
+
+    def workers(self) -> list[str]:
+        """Those that are there."""
+        return list(self.all)
+
+    def replace(self) -> bool:
+        """Start one more."""
+        self.started += 1
+        name = f"worker {self.started}"
+        self.all[name] = _Worker(self.started, self.service, self.events)
+        return True
+
+    def send(self, worker: str, request: Any) -> None:
+        """Ask a worker for something."""
+        self.all[worker].requests.put(request)
+
+    def wait(self, seconds: float) -> tuple[str, Any] | None:
+        """The next answer, None in its place if the worker died; None if there is none within so many seconds."""
+        try:
+            number, found = self.events.get(timeout=seconds)
+        except queue.Empty:
+            return None
+        name = f"worker {number}"
+        return (name, found) if name in self.all else None
+
+    def drop(self, worker: str) -> None:
+        """Do without a worker."""
+        if worker in self.all:
+            self.all.pop(worker).end()
+
+    def close(self) -> None:
+        """End all of them."""
+        for worker in self.workers():
+            self.drop(worker)

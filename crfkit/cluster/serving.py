@@ -1,0 +1,61 @@
+"""What a worker does with a request: the steps in it, one after the other; the answer is that of the last one, or an error.
+
+A service is an object whose public methods are the steps: `crfkit.MODULE:CLASS` names its class.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from crfkit import errors
+from crfkit.errors import CrfkitError, DataError
+
+from .messages import MessageError
+
+
+class Forgotten(CrfkitError, LookupError):
+    """A worker does not hold what it is asked about: it was started anew."""
+
+
+def service(name: str) -> Any:
+    """A new service of this name."""
+    module, cls = name.split(":")
+    if not module.startswith("crfkit."):
+        raise MessageError(f"{name} is no service")
+    return getattr(import_module(module), cls)()
+
+
+def answer(of: Any, request: Any) -> dict[str, Any]:
+    """The answer of a service to a request: {"value": ...} or {"error": ...}."""
+    try:
+        value = None
+        for verb, arguments in request["steps"]:
+            if verb.startswith("_"):
+                raise MessageError(f"{verb} is no step")
+            value = getattr(of, verb)(**arguments)
+        return {"value": value}
+    except DataError as error:
+        return {"error": type(error).__name__, "arguments": [error.reason, error.path, error.line]}
+    except CrfkitError as error:
+        return {"error": type(error).__name__, "arguments": [error.message]}
+    except MemoryError:
+        return {"error": "TrainingError", "arguments": ["a worker has no memory left: give it fewer shards (more workers) or more memory"]}
+    except Exception as error:
+        return {"error": "TrainingError", "arguments": [f"a worker failed: unexpected {type(error).__name__}: {error}".replace("\n", " ")]}
+
+
+def value_of(found: Any) -> Any:
+    """The value of an answer; raises the error in it. MessageError if it is no answer."""
+    if isinstance(found, dict) and set(found) == {"value"}:
+        return found["value"]
+    if not isinstance(found, dict) or set(found) != {"error", "arguments"}:
+        raise MessageError("what came is no answer")
+    kind = Forgotten if found["error"] == "Forgotten" else getattr(errors, str(found["error"]), None)
+    arguments = found["arguments"]
+    if not (isinstance(kind, type) and issubclass(kind, CrfkitError) and isinstance(arguments, list) and 1 <= len(arguments) <= 3):
+        raise MessageError("what came is no answer")
+    if not issubclass(kind, DataError):
+        arguments = arguments[:1]
+    raise kind(*arguments)
+

@@ -1,0 +1,299 @@
+"""The tables of a corpus that was read in several parts, each by a builder of its own.
+
+Everything is numbered in the order in which it is first seen. So the parts are added in their order, and what is new in one gets
+the next numbers in the order of that part: then all numbers are those of a builder that has read all of it.
+
+    part = tables(builder)                      of one part; arrays that may come from another machine
+    numbers = add_tables(all_parts, part)       what its labels and attributes are called among all
+"""
+
+import array
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint8_t
+from libc.string cimport memset
+
+from crfkit.memory cimport arena_reserve
+from .builder cimport IndexBuilder
+from .cells cimport VIEW_CELL, VIEW_EQUAL, View
+from .strings cimport StringTable
+from .tables cimport NodeC
+from .tuples cimport grams_intern, grams_reserve
+from .walk cimport grow_rows, new_number
+
+from crfkit.errors import DataError
+
+cdef const char* EMPTY = b""
+
+MOST_LABELS = 65_000        # what is above stands for what comes before a sentence
+
+
+def tables(IndexBuilder builder not None) -> dict:
+    """All that a builder has numbered, as arrays by names."""
+    cdef:
+        View view
+        NodeC* node
+        int32_t i, kind
+    builder.list_keys()
+    part = {"n": list(builder.n_attributes), "labels": strings_of(builder.label_table)}
+    part["columns"] = [strings_of(column) for column in builder.columns]
+    part["views"], part["nodes"], part["literals"] = [], [], []
+    for view in builder.views:
+        part["views"].append(numbers("i", view.value, view.n_map))
+    for i in range(builder.n_nodes):
+        node = &builder.node[i]
+        part["nodes"].append({
+            "n": node.n,
+            "keys": numbers("i", node.key if node.arity > 1 else NULL, 2 * node.n if node.arity > 1 and node.key != NULL else 0),
+            "rows": numbers("i", node.row, node.n * node.n_slots),
+        })
+    for kind in range(2):
+        part["literals"].append({
+            "strings": strings_of(builder.literals[kind]),
+            "attributes": numbers("i", builder.space[kind].literal_attr, builder.space[kind].literal.n),
+            "before": numbers("q", builder.unigrams_before.data,
+                              builder.space[1].literal.n if kind and builder.patterns is not None else 0),
+        })
+    return part
+
+
+def add_tables(IndexBuilder builder not None, dict part not None) -> dict:
+    """Add the tables of the next part; what its labels, unigram and bigram attributes are called here, as arrays. KeyError,
+    TypeError or ValueError if these are not tables of the same template."""
+    cdef:
+        int32_t v
+        int64_t before
+        View view
+    columns = [add_strings(column, strings) for column, strings in zip(builder.columns, part["columns"], strict=True)]
+    values = []
+    for v, given in enumerate(part["views"]):
+        view = builder.views[v]
+        view.catch_up(&builder.workspace.text)
+        values.append(renamed_values(view, columns[view.column], given))
+    if len(values) != builder.n_views or len(part["nodes"]) != builder.n_nodes:
+        raise ValueError("tables of another template")
+    grams = []
+    for v, given in enumerate(part["nodes"]):
+        grams.append(add_grams(builder, v, given, grams, values))
+    labels = add_strings(builder.label_table, part["labels"])
+    if len(builder.label_table) > MOST_LABELS:
+        raise DataError(f"more than {MOST_LABELS} different labels; is the last column the label?")
+    before = builder.space[0].literal.n
+    unigrams = add_attributes(builder, False, part, grams, before)
+    return {"labels": labels, "u": unigrams, "b": add_attributes(builder, True, part, grams, before)}
+
+
+def followed(const int32_t[::1] numbers not None, const int32_t[::1] new not None) -> array.array:
+    """The new numbers of some numbers."""
+    cdef int64_t k
+    found = array.array("i", [0]) * numbers.shape[0]
+    cdef int32_t[::1] to = found
+    for k in range(numbers.shape[0]):
+        if not 0 <= numbers[k] < new.shape[0]:
+            raise ValueError(f"number {numbers[k]} of {new.shape[0]}")
+        to[k] = new[numbers[k]]
+    return found
+
+
+# ---------------------------------------------------------------------------------------------- strings
+
+cdef numbers(str form, const void* data, int64_t n):
+    """A copy of n numbers."""
+    found = array.array(form)
+    if n:
+        found.frombytes((<const char*>data)[: n * found.itemsize])
+    return found
+
+
+cdef strings_of(StringTable table):
+    return {"offsets": numbers("q", table.c.offset, table.c.n + 1), "bytes": numbers("B", table.c.arena, table.c.n_bytes)}
+
+
+cdef add_strings(StringTable table, dict strings):
+    """The numbers here of the strings of a part."""
+    cdef:
+        const int64_t[::1] offset = strings["offsets"]
+        const uint8_t[::1] text = strings["bytes"]
+        int64_t i, n = offset.shape[0] - 1
+        const char* first = <const char*>&text[0] if text.shape[0] else EMPTY
+    if n < 0 or offset[0] != 0 or offset[n] != text.shape[0]:
+        raise ValueError("strings without an end")
+    found = array.array("i", [0]) * n
+    cdef int32_t[::1] number = found
+    for i in range(n):
+        if not offset[i] <= offset[i + 1] <= text.shape[0]:
+            raise ValueError("strings that overlap")
+        number[i] = table.intern(first + offset[i], offset[i + 1] - offset[i])
+    return found
+
+
+# ---------------------------------------------------------------------------------------------- values and grams
+
+cdef renamed_values(View view, cells, const int32_t[::1] given):
+    """The numbers here of the values of a view; -1: none that a cell has. `cells`: those of the cells, `given`: the value of each cell
+    in the part."""
+    cdef:
+        const int32_t[::1] cell = cells
+        int64_t c, n = given.shape[0]
+    if view.form == VIEW_CELL:
+        return cells
+    if view.form == VIEW_EQUAL:
+        return array.array("i", [0, 1])
+    if n > cell.shape[0]:
+        raise ValueError("values of cells that there are not")
+    found = array.array("i", [-1]) * n
+    cdef int32_t[::1] value = found
+    for c in range(n):
+        if given[c] >= n:
+            raise ValueError("a value without a cell")
+        if given[c] >= 0:
+            value[given[c]] = view.value[cell[c]]
+    return found
+
+
+cdef add_grams(IndexBuilder builder, int32_t number, dict given, list grams, list values):
+    """The numbers here of the grams of a node, all of which have rows now; -1: none."""
+    cdef:
+        NodeC* node = &builder.node[number]
+        int64_t g, n = given["n"]
+        const int32_t[::1] key = given["keys"]
+        const int32_t[::1] parent, value = values[node.view]
+    if node.arity == 1:
+        if n > value.shape[0]:
+            raise ValueError("rows without values")
+        grow_rows(builder, node, (<View>builder.view[node.view]).strings.c.n)
+        return values[node.view]
+    if key.shape[0] != 2 * n:
+        raise ValueError("grams without cells")
+    parent = grams[node.parent]
+    found = array.array("i", [0]) * n
+    cdef int32_t[::1] gram = found
+    grams_reserve(builder, &node.grams, n)
+    for g in range(n):
+        if (not 0 <= key[2 * g] < parent.shape[0] or not 0 <= key[2 * g + 1] < value.shape[0]
+                or parent[key[2 * g]] < 0 or value[key[2 * g + 1]] < 0):
+            raise ValueError("a gram of cells that there are not")
+        gram[g] = grams_intern(&node.grams, <uint32_t>parent[key[2 * g]], <uint32_t>value[key[2 * g + 1]])
+    grow_rows(builder, node, node.grams.n)
+    return found
+
+
+# ---------------------------------------------------------------------------------------------- attributes
+
+cdef add_attributes(IndexBuilder builder, bint bigram, dict part, list grams, int64_t unigrams):
+    """The numbers here of the attributes of one kind. `unigrams`: strings of unigram attributes before this part."""
+    cdef:
+        int64_t a, i, known, n = part["n"][bigram]
+        int32_t k
+        const int32_t[::1] attribute
+        const int32_t[::1] literal
+        const int64_t[::1] before
+        int32_t* own
+    if not 0 <= n <= 0x7FFFFFFE:
+        raise ValueError("too many attributes")
+    numbered, strings, places = array.array("i", [-1]) * n, array.array("i", [-1]) * n, array.array("q", [-1]) * n
+    owners = array.array("i", [-1]) * n
+    cdef int32_t[::1] number = numbered, string = strings, owner = owners
+    cdef int64_t[::1] place = places
+    given = part["literals"][bigram]
+    known = builder.space[bigram].literal.n
+    before = given["before"]
+    if bigram and builder.patterns is not None:
+        note_unigrams(builder, part, before, unigrams)
+    literal, attribute = add_strings(builder.literals[bigram], given["strings"]), given["attributes"]
+    if attribute.shape[0] != literal.shape[0]:
+        raise ValueError("strings without attributes")
+    arena_reserve(builder, &builder.literal_attr[bigram], builder.space[bigram].literal.n + 1, sizeof(int32_t))
+    own = <int32_t*>builder.literal_attr[bigram].data
+    builder.space[bigram].literal_attr = own
+    memset(own + known, 0xFF, <size_t>(builder.space[bigram].literal.n - known) * sizeof(int32_t))
+    for i in range(literal.shape[0]):
+        if attribute[i] >= n:
+            raise ValueError("an attribute that there is not")
+        if attribute[i] >= 0:
+            string[attribute[i]] = literal[i]
+    for k in range(builder.n_nodes):
+        find_places(builder, k, bigram, part["nodes"][k], grams[k], n, &owner[0] if n else NULL, &place[0] if n else NULL)
+    for a in range(n):
+        if string[a] >= 0:
+            own = <int32_t*>builder.literal_attr[bigram].data + string[a]
+        elif place[a] >= 0:
+            own = builder.node[owner[a]].row + place[a]
+        else:
+            raise ValueError("an attribute that nothing makes")
+        if own[0] < 0:
+            own[0] = new_number(builder, bigram)
+        number[a] = own[0]
+    for k in range(builder.n_nodes):
+        fill_rows(builder, k, bigram, part["nodes"][k], grams[k], &number[0] if n else NULL)
+    for k, constant in enumerate(builder.plan.constants):
+        if constant.bigram == bigram:
+            i = (<StringTable>builder.literals[bigram]).find(constant.literals[0])
+            if i >= 0:
+                (<int32_t*>builder.constant_attr.data)[k] = builder.space[bigram].literal_attr[i]
+    return numbered
+
+
+cdef int find_places(IndexBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, int64_t n, int32_t* owner,
+                     int64_t* place) except -1:
+    """Note for each attribute a row and slot that has it: `owner` is the node, `place` the cell of its rows."""
+    cdef:
+        const NodeC* node = &builder.node[number]
+        const int32_t[::1] gram = gram_numbers, row = given["rows"]
+        int64_t g, rows = given["n"]
+        int32_t a, slot
+    if row.shape[0] != rows * node.n_slots or rows > gram.shape[0]:
+        raise ValueError("rows that are not those of the grams")
+    for slot in range(node.n_slots):
+        if node.slot[slot].bigram != bigram:
+            continue
+        for g in range(rows):
+            a = row[g * node.n_slots + slot]
+            if a < 0:
+                continue
+            if a >= n or gram[g] < 0:
+                raise ValueError("a row with an attribute that there is not")
+            owner[a], place[a] = number, gram[g] * node.stride + slot
+    return 0
+
+
+cdef int fill_rows(IndexBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, const int32_t* attribute) except -1:
+    """All rows of the part say which attributes they have."""
+    cdef:
+        NodeC* node = &builder.node[number]
+        const int32_t[::1] gram = gram_numbers, row = given["rows"]
+        int64_t g
+        int32_t a, slot
+    for slot in range(node.n_slots if row.shape[0] else 0):
+        if node.slot[slot].bigram == bigram:
+            for g in range(row.shape[0] // node.n_slots):
+                a = row[g * node.n_slots + slot]
+                if a >= 0:
+                    node.row[gram[g] * node.stride + slot] = attribute[a]
+    return 0
+
+
+cdef int note_unigrams(IndexBuilder builder, dict part, const int64_t[::1] before, int64_t unigrams) except -1:
+    """For the bigram strings of patterns that are new: how many unigram strings there were. Those of the part are there already."""
+    cdef:
+        StringTable own = builder.literals[1]
+        int64_t known = own.c.n, i, n, n_unigrams = len(part["literals"][0]["attributes"])
+        const int64_t[::1] offset = part["literals"][1]["strings"]["offsets"]
+        const uint8_t[::1] text = part["literals"][1]["strings"]["bytes"]
+    n = offset.shape[0] - 1
+    if before.shape[0] != n:
+        raise ValueError("bigram strings that do not say what was before")
+    # Unigram strings keep their order: the last one before it says how many there were.
+    cdef const int32_t[::1] place = add_strings(builder.literals[0], part["literals"][0]["strings"])
+    seen = array.array("q", [0]) * (n_unigrams + 1)
+    cdef int64_t[::1] most = seen
+    most[0] = unigrams
+    for i in range(n_unigrams):
+        most[i + 1] = max(most[i], <int64_t>place[i] + 1)
+    arena_reserve(builder, &builder.unigrams_before, known + n + 1, sizeof(int64_t))
+    for i in range(n):
+        if not 0 <= before[i] <= n_unigrams or not 0 <= offset[i] <= offset[i + 1] <= text.shape[0]:
+            raise ValueError("bigram strings after unigram strings that there are not")
+        if own.find(bytes(text[offset[i]:offset[i + 1]])) < 0:
+            (<int64_t*>builder.unigrams_before.data)[known] = most[before[i]]
+            known += 1
+    return 0

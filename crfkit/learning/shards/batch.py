@@ -1,0 +1,81 @@
+"""The objective over shards: what workers must know of all data, and one evaluation after the other."""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Callable
+from typing import Any
+
+from crfkit.trainers.batch.nests import Survey
+from crfkit.trainers.batch.sharded import Sharded, merge
+
+from .driver import FarCorpus
+
+
+class FarObjective:
+    """Has the workers evaluate the objective. `threads`: those of a worker."""
+
+    def __init__(self, far: FarCorpus, counts: bool, threads: int):
+        self.far, self.crew = far, far.crew
+        self.jobs = range(len(far.shards))
+        data, layout = far.data, far.layout
+        nested = not data.has_values and far.nesting is not None
+        survey = Survey(layout, far.nesting) if nested else None
+        plain = not data.has_values and not data.has_weights
+        terms = array.array("d", [0.0]) * (1 + sum(layout.n_attributes))
+
+        def accept(_: list[int], answer: dict[str, Any]) -> None:
+            if survey is not None:
+                survey.add(*answer["survey"])
+            merge(terms, answer["terms"], not plain)
+
+        self._ask("look_around", {"survey": nested, "sums": plain}, accept)
+        sums = terms
+        if not plain:
+            sums = array.array("d", [0.0]) * len(terms)
+            self._ask("sums", {"largest": terms}, lambda _, answer: merge(sums, answer))
+        merged = None if survey is None else list(survey.found())
+        far.common.append(("share_whole", {"survey": merged, "sums": sums, "threads": threads, "counts": counts}))
+
+    def _ask(self, verb: str, arguments: dict[str, Any], accept: Callable[..., Any]) -> None:
+        """Have a step done for all shards, group by group."""
+        self.crew.run(self.jobs, lambda memory, own: [*self._grouped(memory, own), [verb, {"shards": own, **arguments}]], accept, grouped=True)
+
+    def _grouped(self, memory: set[Any], own: list[int]) -> list[Any]:
+        steps = self.far.knowing(memory, own)
+        new = [shard for shard in own if ("group", shard) not in memory]
+        if new:
+            memory.update(("group", shard) for shard in new)
+            steps.append(["group", {"shards": new}])
+        return steps
+
+    def gather(self, weights: Any, bound: float, add: Callable[[Any], Any]) -> Any:
+        """See Sharded."""
+        losses: dict[int, Any] = {}
+        counted, given_up = [0, 0], False
+
+        def accept(own: list[int], answer: dict[str, Any] | None) -> None:
+            nonlocal given_up
+            if answer is None:
+                given_up = True
+                return
+            shards, sizes, found = list(answer["shards"]), list(answer["chunks"]), answer["losses"]
+            if sorted(shards) != sorted(own) or len(sizes) != len(shards) or sum(sizes) != len(found) or min(sizes) < 0:
+                raise ValueError("the objective of other shards")
+            wrong, flawed = int(answer["wrong"]), int(answer["flawed"])
+            add(answer["gradient"])
+            counted[0] += wrong
+            counted[1] += flawed
+            at = 0
+            for shard, size in zip(shards, sizes, strict=True):
+                losses[shard] = found[at : at + size]
+                at += size
+
+        self._ask("evaluate", {"weights": weights, "bound": None if bound == float("inf") else bound}, accept)
+        if given_up:
+            return None
+        return array.array("d", [loss for shard in self.jobs for loss in losses[shard]]), *counted
+
+    def objective(self, l2: float, threads: int) -> Sharded:
+        """For a trainer; `threads` are those of this process."""
+        return Sharded(self.far.layout, l2, threads, self.gather)

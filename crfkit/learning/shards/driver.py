@@ -1,0 +1,204 @@
+"""A training run whose data workers hold: what differs from a run on one machine.
+
+    look ──> cut ──> count ──> shards ──> read, one by one ──> tables added in their order ──> layout ──> numbers for each shard
+
+Then every shard knows its attributes by the numbers of one machine. This process holds the tables, the layout and the weights.
+"""
+
+from __future__ import annotations
+
+import array
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from xxhash import xxh3_128
+
+from crfkit.cluster.crew import Crew
+from crfkit.data.dataset import Dataset
+from crfkit.errors import DataError
+from crfkit.features.builder import RULES
+from crfkit.features.merging import add_tables, followed
+from crfkit.text.reading import Layout as Columns
+from crfkit.text.reading import Marks, Stretch
+from crfkit.weights.layout import Layout
+from crfkit.weights.observed import Evidence
+
+from ..corpus import Corpus
+from ..reader import Reader
+from .files import Piece, Shard, cut, shards_of
+
+CHUNK = 2048  # tokens, as in trainers/batch/objective.pyx
+
+
+class FarData:
+    """What is known here of data that lie elsewhere; the same names as in Dataset."""
+
+    def __init__(self) -> None:
+        self.empty = Dataset()
+        """For trainers, which want one."""
+        self.labels: list[str] = []
+        self.n_sequences = self.n_tokens = self.longest = 0
+        self.largest_value = 1.0
+        self.has_values = self.has_weights = False
+        self.checksums: dict[int, str] = {}
+
+    def note(self, found: dict[str, Any]) -> None:
+        """Take note of a shard."""
+        self.n_sequences += int(found["sequences"])
+        self.n_tokens += int(found["tokens"])
+        self.longest = max(self.longest, int(found["longest"]))
+        self.largest_value = max(self.largest_value, float(found["largest"]))
+        no_values, no_weights = found["plain"]
+        self.has_values, self.has_weights = self.has_values or not no_values, self.has_weights or not no_weights
+
+    def checksum(self) -> str:
+        """See Dataset.checksum; the same for any number of workers."""
+        return xxh3_128(" ".join(self.checksums[shard] for shard in sorted(self.checksums)).encode()).hexdigest()
+
+
+class FarCorpus:
+    """Reads the data by means of a crew, and knows how to bring any worker to where it should be."""
+
+    def __init__(self, crew: Crew, reader: Reader, shards: int | None):
+        self.crew, self.reader, self.wanted = crew, reader, shards
+        self.data = FarData()
+        self.shards: list[Shard] = []
+        self.numbers: list[dict[str, Any]] = []
+        self.common: list[tuple[str, dict[str, Any]]] = []
+        """What all workers are told, in this order."""
+
+    # ------------------------------------------------------------------------------------------ what workers are to do
+
+    def knowing(self, memory: set[Any], shards: list[int] = (), wanted: bool = False) -> list[Any]:  # type: ignore[assignment]
+        """The steps after which a worker holds these shards, as far as all workers hold them. `wanted`: their tables."""
+        steps: list[Any] = [[verb, arguments] for verb, arguments in self.common if verb not in memory]
+        memory.update(verb for verb, _ in self.common)
+        for shard in shards:
+            if shard not in memory:
+                memory.add(shard)
+                of = self.shards[shard]
+                steps.append(["read", {"shard": shard, "parts": of.plain(), "before": of.before, "wanted": wanted}])
+            if self.common[-1][0] != "begin" and ("number", shard) not in memory:
+                memory.add(("number", shard))
+                steps.append(["number", {"shard": shard, **self.numbers[shard]}])
+        return steps
+
+    def ask(self, jobs: int, verb: str, arguments: Callable[[int], dict[str, Any]], accept: Callable[[int, Any], Any]) -> None:
+        """Have a step done for each of so many jobs, whoever does it."""
+        self.crew.owner.clear()
+        self.crew.run(
+            range(jobs),
+            lambda memory, own: [*self.knowing(memory), [verb, arguments(own[0])]],
+            lambda own, answer: accept(own[0], answer),
+        )
+        self.crew.owner.clear()
+
+    # ------------------------------------------------------------------------------------------ reading
+
+    def read(self, train: list[str]) -> Corpus:
+        """Everything that is to be known of the data."""
+        started, reader = time.perf_counter(), self.reader
+        run = reader.run
+        found: dict[str, Any] = {}
+        self.ask(1, "look", lambda _: {"train": train, "form": run.format, "comments": run.comments}, lambda _, answer: found.update(answer))
+        n_cols, names, path, line = found["layout"]
+        reader.columns = Columns(n_cols, None if names is None else tuple(names), path, line)
+        reader.begin()
+        template = reader.template
+        told = None if template is None else [template.text, template.path, template.dialect]
+        own = {"format": run.format, "label": run.label, "comments": run.comments}
+        self.common.append(("begin", {"template": told, "run": own, "direction": reader.direction, "columns": found["layout"]}))
+        self._cut(cut(found["files"], self.wanted))
+        evidence = self._tables()
+        self._number(evidence)
+        reader.tokens = self.data.n_tokens
+        return Corpus.of(reader, self.data, self.layout, self.data.n_sequences, time.perf_counter() - started)
+
+    def _cut(self, stretches: list[Stretch]) -> None:
+        pieces: dict[int, Piece] = {}
+        marks = Marks()
+
+        def accept(job: int, answer: dict[str, Any]) -> None:
+            pieces[job] = Piece(stretches[job], int(answer["tokens"]), int(answer["sequences"]), list(answer["heads"]), int(answer["last"]))
+            marks.add(*answer["marks"])
+
+        def arguments(job: int) -> dict[str, Any]:
+            stretch = stretches[job]
+            return {"stretch": [stretch.path, stretch.start, stretch.end], "most": CHUNK}
+
+        self.ask(len(stretches), "count", arguments, accept)
+        tokens: Counter[str] = Counter()
+        for piece in pieces.values():
+            tokens[piece.stretch.path] += piece.tokens
+        for path, n in tokens.items():
+            if not n:
+                raise DataError("no tokens: expected one token a line and a blank line after each sentence", path)
+        self.reader.progress.warn(marks.warning)
+        self.shards = shards_of([pieces[job] for job in range(len(stretches))], CHUNK)
+
+    def _tables(self) -> tuple[Evidence, Evidence, set[tuple[int, int]]]:
+        """The tables of all shards, added in their order."""
+        reader, early = self.reader, {}
+        attributes: Counter[str | None] = Counter()
+        unigrams, bigrams = Evidence(False), Evidence(True)
+        pairs: set[tuple[int, int]] = set()
+
+        def accept(own: list[int], answer: dict[str, Any]) -> None:
+            early[own[0]] = answer
+            while len(self.numbers) in early:
+                found = early.pop(len(self.numbers))
+                numbers = add_tables(reader.builder, found["tables"])
+                for evidence, kind in ((unigrams, "u"), (bigrams, "b")):
+                    evidence.add(numbers[kind], numbers["labels"], *found[kind])
+                seen = [numbers["labels"][label] for label in found["pairs"]]
+                pairs.update(zip(seen[::2], seen[1::2], strict=True))
+                for path, n in found["attributes"]:
+                    attributes[path] += n
+                self.data.note(found)
+                self.numbers.append(numbers)
+                reader.progress.reading(int(found["tokens"]), int(found["sequences"]))
+
+        self.crew.run(range(len(self.shards)), lambda memory, own: self.knowing(memory, own, wanted=True), accept)
+        reader.check_attributes(attributes)
+        return unigrams, bigrams, pairs
+
+    def _number(self, seen: tuple[Evidence, Evidence, set[tuple[int, int]]]) -> None:
+        """The layout, and the final numbers of everything in the tables and in each shard."""
+        reader, run, data = self.reader, self.reader.run, self.data
+        builder, usual = reader.builder, RULES[run.features]
+        known = list(builder.label_table)
+        labels = data.labels = reader.finish().labels
+        rank = array.array("i", map({label.encode(): number for number, label in enumerate(labels)}.__getitem__, known))
+        unigrams, bigrams, pairs = seen
+        for evidence in (unigrams, bigrams):
+            evidence.settle(rank)
+        u_rules, b_rules = (
+            builder.rules(kind, usual, run.min_freq, evidence.occurrences()) for kind, evidence in ((False, unigrams), (True, bigrams))
+        )
+        known_pairs = [(rank[i], rank[j]) for i, j in pairs]
+        self.layout, *new = Layout.of_evidence(
+            unigrams, bigrams, known_pairs, len(labels), builder.plain_rule(usual), u_rules, b_rules, builder.reaches()
+        )
+        if not self.layout.n_features:
+            raise DataError("no feature is left: lower --min-freq", reader.columns.path)
+        builder.renumber(*new)
+        for numbers in self.numbers:
+            for kind, of in zip("ub", new, strict=True):
+                numbers[kind] = followed(numbers[kind], of)
+            numbers["labels"] = followed(numbers["labels"], rank)
+        layout = self.layout
+        nesting = builder.nesting()
+        self.common.append(("share_layout", {
+            "labels": labels, "has_tau": layout.has_tau, "hot": layout.hot, "arrays": layout.arrays(), "pairs": layout.plain_pairs,
+            "nesting": None if nesting is None else [nesting[0], nesting[1]], "values": data.has_values,
+        }))  # fmt: skip
+        self.nesting = nesting
+
+        def accept(own: list[int], answer: str) -> None:
+            if not isinstance(answer, str) or len(answer) != 32:
+                raise ValueError("no checksum")
+            data.checksums[own[0]] = answer
+
+        self.crew.run(range(len(self.shards)), self.knowing, accept)

@@ -1,0 +1,147 @@
+"""Training data as files that workers open: what there is, and how it is cut.
+
+Files are cut into stretches at the blank line behind every so many bytes; compressed ones are not cut. A shard is a run of whole
+chunks of the objective (trainers/batch/objective.pyx): it leaves out the sequences at the start of its first stretch that belong
+to a chunk which begins before, and has those at the start of the next stretch which belong to its own last chunk. So the chunks are
+those of one machine, wherever the cuts are.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from crfkit.errors import DataError, FileError
+from crfkit.text.reading import Layout, Source, Stretch, open_file
+from crfkit.text.rows import Rows
+from crfkit.text.sources import LAST, label_column
+
+LEAST, MOST = 4, 1024  # shards, unless --shards says otherwise
+USUAL = 4 << 20  # bytes of a shard
+
+
+class Piece(NamedTuple):
+    """What is to be known of a stretch to cut shards."""
+
+    stretch: Stretch
+    tokens: int
+    sequences: int
+    heads: Sequence[int]
+    """Tokens of its first sequences, as far as a chunk may reach that begins before."""
+    last: int
+    """Tokens of its last sequence."""
+
+
+@dataclass
+class Shard:
+    """A part of the data: of each stretch, how many sequences to leave out and how many to take (-1: the rest)."""
+
+    before: int
+    """Tokens that stand before it."""
+    parts: list[tuple[Stretch, int, int]]
+
+    def plain(self) -> list[list[Any]]:
+        """The parts, to be sent."""
+        return [[stretch.path, stretch.start, stretch.end, skip, take] for stretch, skip, take in self.parts]
+
+
+def look(train: Iterable[str], form: str, comments: bool) -> dict[str, Any]:
+    """The files that names and patterns stand for, with sizes, those that cannot be cut, and the layout of their columns."""
+    names: list[str] = []
+    for name in train:
+        found = sorted(glob.glob(name)) if glob.has_magic(name) and not os.path.exists(name) else [name]
+        if not found:
+            raise FileError(f"{name}: no file matches this pattern")
+        names += found
+    files = []
+    for name in names:
+        if os.path.exists(name) and not os.path.isfile(name):
+            raise FileError(f"{name}: cannot be opened by workers: expected a file, which can be read again")
+        with open_file(name) as file:
+            try:
+                whole = file.read(2) == b"\x1f\x8b"
+            except OSError as error:
+                raise FileError(f"{name}: cannot be read: {error.strerror}") from error
+        files.append([name, os.path.getsize(name), whole])
+    layout = Layout()
+    for layout in _layouts(names, form, comments):
+        if layout.n_cols and len(names) == 1:
+            break
+    return {"files": files, "layout": [layout.n_cols, layout.names, layout.path, layout.line]}
+
+
+def _layouts(names: Sequence[str], form: str, comments: bool) -> Iterator[Layout]:
+    """The layout after the start of each file."""
+    layout = None
+    for name in names:
+        for block in Source([name], form, comments=comments, layout=layout):
+            layout = block.layout
+            yield layout
+            if layout.n_cols:
+                break
+
+
+def cut(files: Sequence[Sequence[Any]], shards: int | None) -> list[Stretch]:
+    """About so many stretches of files (name, size, whether it cannot be cut); at least one a file."""
+    total = sum(size for _, size, _ in files)
+    wanted = shards or max(LEAST, min(MOST, -(-total // USUAL)))
+    found = []
+    for name, size, whole in files:
+        n = 1 if whole else max(1, round(wanted * size / max(total, 1)))
+        ends = [size * k // n for k in range(1, n)]
+        found += [Stretch(name, start, end) for start, end in zip([0, *ends], [*ends, None], strict=True)]
+    return found
+
+
+def count(stretch: Stretch, form: str, label: str | None, comments: bool, layout: Layout, most: int) -> dict[str, Any]:
+    """The numbers of a Piece; its heads begin within `most` tokens."""
+    column, source = label_column(label, layout, form), Source([stretch], form, allow_empty=True, comments=comments, layout=layout)
+    rows, tokens, sequences, last = Rows(form, LAST if column is None else column), 0, 0, 0
+    heads: list[int] = []
+    for block in source:
+        with lines_counted(stretch):
+            rows.parse(block)
+        lengths = rows.lengths()
+        for length in lengths if tokens <= most else ():
+            if sum(heads) <= most:
+                heads.append(length)
+        tokens, sequences, last = tokens + sum(lengths), sequences + len(lengths), lengths[-1] if len(lengths) else last
+    return {"tokens": tokens, "sequences": sequences, "heads": heads, "last": last, "marks": [source.marks.first, source.marks.inside]}
+
+
+class lines_counted:
+    """Errors inside speak of lines of the file, not of the stretch."""
+
+    def __init__(self, stretch: Stretch):
+        self.stretch = stretch
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: Any, error: Any, _trace: Any) -> None:
+        if isinstance(error, DataError) and error.line is not None and self.stretch.start and error.path == self.stretch.path:
+            before = sum(block.data.count(b"\n") for block in Source([Stretch(error.path, 0, self.stretch.start)], allow_empty=True))
+            raise type(error)(error.reason, error.path, error.line + before) from None
+
+
+def shards_of(pieces: Sequence[Piece], chunk: int) -> list[Shard]:
+    """The shards of all data. A chunk begins with the first sequence that begins in other `chunk` tokens than the one before."""
+    shards: list[Shard] = []
+    before, last = 0, -1  # tokens so far, and where the last sequence of these begins
+    for piece in pieces:
+        place, first = before, 0
+        for length in piece.heads:
+            if last < 0 or place // chunk != last // chunk:
+                break
+            last, place, first = place, place + length, first + 1
+        if first and shards:
+            shards[-1].parts.append((piece.stretch, 0, first if first < piece.sequences else -1))
+        if first < piece.sequences:
+            shards.append(Shard(place, [(piece.stretch, first, -1)]))
+        if piece.sequences:
+            before += piece.tokens
+            last = before - piece.last
+    return shards

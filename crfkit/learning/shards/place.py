@@ -1,0 +1,71 @@
+"""Where the data are and work on them is done, if that is not this process: workers, and who drives them."""
+
+from __future__ import annotations
+
+import array
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from crfkit.cluster.crew import Crew, Transport
+from crfkit.cluster.processes import Processes
+from crfkit.errors import OptionError
+from crfkit.options import Run
+from crfkit.parallel import available_cpus
+from crfkit.trainers import trainer_class
+
+from ..corpus import Corpus
+from ..memory import INDEX, in_use
+from ..progress import Progress
+from ..reader import Reader
+from .batch import FarObjective
+from .driver import FarCorpus
+
+SERVICE = "crfkit.learning.shards.service:Service"
+
+
+class Far:
+    """As training.Here, where workers hold the data. They end with the `with` block."""
+
+    def __init__(self, train: Any, algorithm: str, options: Any, run: Run, progress: Progress):
+        self.train = _names(train)
+        self.algorithm, self.options, self.run, self.progress = algorithm, options, run, progress
+
+    def __enter__(self) -> Far:
+        self.crew = Crew(self._transport(), self.run.worker_timeout, self.progress.note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.crew.close()
+
+    def _transport(self) -> Transport:
+        if self.run.workers is not None:
+            return Processes(self.run.workers, SERVICE)
+        raise OptionError("--cluster")
+
+    def corpus(self, reader: Reader) -> Corpus:
+        """What is to be known of the data."""
+        self.far = FarCorpus(self.crew, reader, self.run.shards)
+        return self.far.read(self.train)
+
+    def expected_memory(self, corpus: Corpus) -> int:
+        """Bytes that this process will take at its peak, without what workers take; 0 if that is not known."""
+        now, peak = in_use()
+        cells = corpus.layout.n_cells * trainer_class(self.algorithm).bytes_per_cell(self.options, 1)
+        return max(peak, now + cells + sum(corpus.layout.n_attributes) * INDEX) if now else 0
+
+    def trainer(self, corpus: Corpus, initial: array.array | None) -> Any:
+        """The trainer, ready for its first pass."""
+        run, here = self.run, self.run.threads or available_cpus()
+        each = run.threads or (max(1, available_cpus() // run.workers) if run.workers else 1)
+        objective = FarObjective(self.far, self.options.train_accuracy, each).objective(self.options.l2, here)
+        cls = trainer_class(self.algorithm)
+        return cls(self.far.data.empty, corpus.layout, self.options, initial=initial, seed=run.seed, threads=here, objective=objective)
+
+
+def _names(train: Any) -> list[str]:
+    """The names of files; OptionError for data that workers cannot open."""
+    names: Sequence[Any] = train if isinstance(train, (list, tuple)) else [train]
+    if not names or not all(isinstance(name, (str, bytes, os.PathLike)) for name in names) or "-" in names:
+        raise OptionError("--workers and --cluster need TRAIN as files that workers can open: write the data to a file first")
+    return [os.fsdecode(name) for name in names]

@@ -1,0 +1,191 @@
+"""What a worker can be asked for while models are trained. It holds shards as data sets, and what all of them share."""
+
+from __future__ import annotations
+
+import array
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from crfkit.cluster.serving import Forgotten
+from crfkit.data.dataset import Dataset
+from crfkit.features.merging import tables
+from crfkit.options import Run
+from crfkit.template import dialects
+from crfkit.template.parsing import Template
+from crfkit.text.reading import Layout as Columns
+from crfkit.text.reading import Source, Stretch
+from crfkit.text.sources import parsed_blocks
+from crfkit.trainers.batch.nests import Survey
+from crfkit.trainers.batch.objective import Whole, chunk_starts, largest_terms, sums_of_terms
+from crfkit.trainers.batch.sharded import Share
+from crfkit.weights.layout import Layout, pairs_in
+from crfkit.weights.observed import seen_in
+
+from ..reader import Reader
+from . import files
+
+
+class Service:
+    """One worker. Steps that are given data say what they do with them; steps that need what is not there raise Forgotten."""
+
+    def __init__(self) -> None:
+        self.template: Template | None = None
+        self.run = Run()
+        self.direction: str | None = None
+        self.columns = Columns()
+        self.data: dict[int, Any] = {}
+        self.chunks: dict[int, Any] = {}
+        self.groups: list[list[int]] = []
+        self.layout: Any = None
+        self.nesting: Any = None
+        self.survey: Any = None
+        self.whole: Any = None
+        self.share: Any = None
+
+    # ------------------------------------------------------------------------------------------ reading
+
+    def look(self, train: list[str], form: str, comments: bool) -> Any:
+        """See files.look."""
+        return files.look(train, form, comments)
+
+    def begin(self, template: list[Any] | None, run: dict[str, Any], direction: str | None, columns: list[Any]) -> None:
+        """What all reading needs."""
+        if template is not None:
+            text, path, dialect = template
+            self.template = Template.parse(text, path) if dialect is None else dialects.parse(text, dialect)
+        self.run, self.direction = Run(**run), direction
+        n_cols, names, path, line = columns
+        self.columns = Columns(n_cols, None if names is None else tuple(names), path, line)
+
+    def count(self, stretch: list[Any], most: int) -> Any:
+        """See files.count."""
+        return files.count(Stretch(*stretch), self.run.format, self.run.label, self.run.comments, self.columns, most)
+
+    def read(self, shard: int, parts: list[list[Any]], before: int, wanted: bool) -> Any:
+        """Read a shard, and give its tables and what its attributes were seen with, if that is wanted. Its attributes have the
+        numbers of these tables until `number`. `before`: tokens that stand before it."""
+        reader = Reader(None, self.template, self.run, None, self.direction)
+        reader.columns = self.columns
+        reader.begin()
+        builder = reader.builder
+        found: Counter[str | None] = Counter()
+        for path, start, end, skip, take in parts:
+            stretch = Stretch(path, start, end)
+            source = Source([stretch], self.run.format, allow_empty=True, comments=self.run.comments, layout=self.columns)
+            with files.lines_counted(stretch):
+                for rows, _ in parsed_blocks(source, self.run.format, self.run.label):
+                    first = min(skip, len(rows))
+                    skip -= first
+                    taken = builder.add(rows, first, take)
+                    found[path] += rows.n_attributes
+                    take -= taken if take >= 0 else 0
+                    if not take:
+                        break
+        data = builder.drain()
+        self.data[shard], self.chunks[shard] = data, chunk_starts(data, before)
+        if not wanted:
+            return None
+        n = len(data.labels)
+        weights, values = data.has_weights, data.has_values
+        return {
+            "tables": tables(builder),
+            "u": seen_in(data, n, False),
+            "b": seen_in(data, n, True, builder.reaches()),
+            "pairs": array.array("i", [label for pair in pairs_in(data, n) for label in pair]),
+            "sequences": data.n_sequences,
+            "tokens": data.n_tokens,
+            "longest": data.longest,
+            "largest": data.largest_value,
+            "plain": [not values, not weights],
+            "attributes": list(found.items()),
+        }
+
+    # ------------------------------------------------------------------------------------------ numbers
+
+    def share_layout(
+        self, labels: list[str], has_tau: bool, hot: int, arrays: dict[str, Any], pairs: Any, nesting: Any, values: bool
+    ) -> None:
+        """Which features exist, and where their weights stand. `values`: some attributes have values, somewhere."""
+        self.layout = Layout(len(labels), has_tau, hot, **arrays)
+        self.layout.tell_absent(bytearray(pairs))
+        self.labels, self.nesting, self.values = labels, None if nesting is None else (nesting[0], list(nesting[1])), values
+
+    def number(self, shard: int, labels: Any, u: Any, b: Any) -> str:
+        """Give the labels and attributes of a shard their final numbers; a checksum of it."""
+        data = self._held(shard)
+        if self.layout is None:
+            raise Forgotten("the layout is not there")
+        data.relabel(labels, self.labels)
+        data.renumber(u, b)
+        data.n_u, data.n_b = self.layout.n_attributes
+        data.nesting = self.nesting
+        if self.values:
+            data.fill_in()
+        return data.checksum()
+
+    def _held(self, shard: int) -> Any:
+        if shard not in self.data:
+            raise Forgotten(f"shard {shard} is not there")
+        return self.data[shard]
+
+    # ------------------------------------------------------------------------------------------ the objective
+
+    def group(self, shards: list[int]) -> None:
+        """From now on these shards are one group, whose data are one."""
+        first = self._held(shards[0])
+        for shard in shards[1:]:
+            first.extend(self._held(shard))
+        for shard in shards[1:]:
+            self.data[shard] = first  # the same for all of them
+        self.groups.append(shards)
+
+    def look_around(self, shards: list[int], survey: bool, sums: bool) -> Any:
+        """What a group shows of all data: what attributes bring along, and the sums of terms, or the largest terms where these
+        are to be known first."""
+        data = self._group(shards)
+        own = list(Survey(self.layout, self.nesting).of(data)) if survey else None
+        return {"survey": own, "terms": sums_of_terms(data, None) if sums else largest_terms(data)}
+
+    def sums(self, shards: list[int], largest: Any) -> Any:
+        """The sums of the terms of a group, given the largest ones of all data."""
+        return sums_of_terms(self._group(shards), largest)
+
+    def share_whole(self, survey: Any, sums: Any, threads: int, counts: bool) -> None:
+        """What is to be known of all data to evaluate the objective."""
+        if survey is not None:
+            self.survey = Survey(self.layout, self.nesting)
+            self.survey.add(*survey)
+        self.whole, self.share = sums, Share(self.layout, threads, counts)
+        self.evaluated: list[list[int]] = []
+
+    def evaluate(self, shards: list[int], weights: Any, bound: float | None) -> Any:
+        """The objective of these shards, whole groups, at these weights."""
+        if self.share is None:
+            raise Forgotten("nothing is known of the whole")
+        for group in self.groups:
+            if group not in self.evaluated:
+                starts, passed = array.array("q", [0]), 0
+                for shard in group:
+                    starts.extend(passed + start for start in self.chunks[shard][1:])
+                    passed = starts[-1]
+                self.share.add(self.data[group[0]], Whole(self.survey, self.whole, starts))
+                self.evaluated.append(group)
+        which = [number for number, group in enumerate(self.evaluated) if group[0] in shards]
+        own = [shard for number in which for shard in self.evaluated[number]]
+        if sorted(own) != sorted(shards):
+            raise Forgotten("other groups of shards")
+        found = self.share.evaluate(weights, which, float("inf") if bound is None else bound)
+        if found is None:
+            return None
+        losses, gradient, wrong, flawed = found
+        sizes = [len(self.chunks[shard]) - 1 for shard in own]
+        return {"shards": own, "chunks": sizes, "losses": losses, "gradient": gradient, "wrong": wrong, "flawed": flawed}
+
+    def _group(self, shards: Sequence[int]) -> Dataset:
+        if list(shards) not in self.groups:
+            raise Forgotten("no such group of shards")
+        data: Dataset = self._held(shards[0])
+        return data
+
+

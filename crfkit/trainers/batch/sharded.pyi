@@ -1,0 +1,23 @@
+from array import array
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from typing_extensions import Buffer
+
+from crfkit.data.dataset import Dataset
+from crfkit.weights.layout import Layout
+
+from .objective import Objective, Whole
+
+def merge(whole: Buffer, part: Buffer, largest: bool = False) -> None: ...
+
+class Share:
+    def __init__(self, layout: Layout, threads: int, counts: bool) -> None: ...
+    def add(self, data: Dataset, whole: Whole) -> None: ...
+    def evaluate(
+        self, weights: Buffer, which: Iterable[int], bound: float = ...
+    ) -> tuple[array[float], memoryview[Any], int, int] | None: ...
+
+class Sharded(Objective):
+    def __init__(self, layout: Layout, l2: float, threads: int, gather: Callable[..., Any]) -> None: ...
+    def add(self, gradient: Buffer) -> None: ...

@@ -1,0 +1,121 @@
+"""The objective over data that lie elsewhere, in shards: who drives adds up what each share of them gives.
+
+Gradients are sums of multiples of a quantum (objective.pyx), so that they are exact whoever adds which first. Likelihoods come
+chunk by chunk, and are added in the order of the chunks. So the sums are those of one machine, to the last bit.
+"""
+
+import array
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.loops.structs cimport weight_t
+from crfkit.memory cimport Arena, BufferC, arena_reserve
+from crfkit.trainers.base cimport vector
+from crfkit.weights.layout cimport Layout
+from .objective cimport Objective
+
+from concurrent.futures import ThreadPoolExecutor
+
+
+def merge(double[::1] whole not None, const double[::1] part not None, bint largest=False):
+    """Add the numbers of a part to those of the whole, or keep the larger ones."""
+    cdef int64_t k
+    if part.shape[0] != whole.shape[0]:
+        raise ValueError("numbers of another layout")
+    for k in range(part.shape[0]):
+        whole[k] = max(whole[k], part[k]) if largest else whole[k] + part[k]
+
+
+cdef class Share(Arena):
+    """The data that one worker has, a group after the other, and their part of the objective."""
+    cdef Layout layout
+    cdef list groups                # of Objective
+    cdef int threads
+    cdef bint counts
+    cdef BufferC weight_buffer, gradient_buffer, more_buffer
+    cdef double* g
+    cdef weight_t* w
+
+    def __init__(self, Layout layout not None, int threads, bint counts):
+        cdef int64_t n = layout.c.n_cells
+        self.layout, self.threads, self.counts, self.groups = layout, threads, counts, []
+        arena_reserve(self, &self.weight_buffer, n + 1, sizeof(weight_t))
+        arena_reserve(self, &self.gradient_buffer, n + 1, sizeof(double))
+        self.w, self.g = <weight_t*>self.weight_buffer.data, <double*>self.gradient_buffer.data
+
+    def add(self, Dataset data not None, whole not None):
+        """Some data; `whole` is what they know of all data (objective.Whole)."""
+        cdef Objective objective = Objective(data, self.layout, 0.0, self.threads, whole=whole)
+        objective.counts = self.counts
+        self.groups.append(objective)
+
+    def evaluate(self, const float[::1] weights not None, which, double bound=INFINITY):
+        """Of the groups of these numbers, at these weights: the likelihoods of the chunks, the gradient, and wrong labels and flawed sequences, where these are
+        counted; None if the likelihood is above the bound."""
+        cdef:
+            Objective objective
+            int64_t k, n = self.layout.c.n_cells, wrong = 0, flawed = 0
+            double* g
+        if weights.shape[0] != n:
+            raise ValueError("weights of another layout")
+        if n:
+            memcpy(self.w, &weights[0], n * sizeof(weight_t))
+        memset(self.g, 0, n * sizeof(double))
+        losses = array.array("d")
+        for number in which:
+            objective = self.groups[number]
+            g = self.g
+            if len(losses):
+                arena_reserve(self, &self.more_buffer, n + 1, sizeof(double))
+                g = <double*>self.more_buffer.data
+            objective.w, objective.g, objective.bound = self.w, g, bound
+            objective.sum_up()
+            if objective.given_up:
+                return None
+            losses.frombytes((<const char*>objective.nll.data)[: objective.n_chunks * sizeof(double)])
+            wrong += objective.wrong
+            flawed += objective.flawed
+            if g != self.g:
+                with nogil:
+                    for k in range(n):
+                        self.g[k] += g[k]
+        return losses, vector(self, "d", self.g, n), wrong, flawed
+
+
+cdef class Sharded(Objective):
+    """The objective as whoever drives sees it. `gather(weights, bound, add)` hands the weights out, gives each gradient that comes
+    back to `add`, and returns the likelihoods of all chunks in their order, wrong labels and flawed sequences; or None above
+    the bound."""
+    cdef object gather
+
+    def __init__(self, Layout layout not None, double l2, int threads, gather):
+        self.layout, self.l2, self.gather, self.bound, self.workers = layout, l2, gather, INFINITY, []
+        self.pool = ThreadPoolExecutor(threads - 1, "crfkit") if threads > 1 else None
+
+    cdef double sum_up(self) except? -1:
+        cdef:
+            const double[::1] losses
+            double total = 0
+            int64_t k
+        self.given_up = 0
+        memset(self.g, 0, self.layout.c.n_cells * sizeof(double))
+        found = self.gather(vector(self, "f", self.w, self.layout.c.n_cells), self.bound, self.add)
+        if found is None:
+            self.given_up = 1
+            return INFINITY
+        losses, self.wrong, self.flawed = found
+        for k in range(losses.shape[0]):
+            total += losses[k]
+        return total
+
+    def add(self, const double[::1] gradient not None):
+        """Add a gradient to the sum."""
+        cdef int64_t k, n = self.layout.c.n_cells
+        if gradient.shape[0] != n:
+            raise ValueError("a gradient of another layout")
+        with nogil:
+            for k in range(n):
+                self.g[k] += gradient[k]

@@ -1,0 +1,201 @@
+"""lbfgs and owlqn over shards: the model is that of one machine, byte for byte, whoever dies when."""
+
+import gzip
+import random
+from pathlib import Path
+
+import pytest
+from workers import Here
+
+import crfkit
+from crfkit import errors
+from crfkit.learning.shards import place
+
+WORDS = ["the", "a/b", "cat", "c", "b/c", "runs", "Xx9", "sees", "42", "of"]
+TAGS = ["D", "N", "V", "a", "b/c"]
+LABELS = ["B-x", "I-x", "O", "B-y"]
+TEMPLATE = """U00:%x[-1,0]
+U01:%x[0,0]
+U02:%x[-1,0]/%x[0,0]
+U03:%x[0,0]/%x[0,1]/%x[1,1]
+U04:%X[0,0]%p[0,0,1]
+U0:%x[0,1]%x[1,0]
+U05:%=[0,0,0,1]
+U06:%S[0,0]
+U07:%s[0,0,2]/%x[0,1]
+U
+B
+B01:%x[0,1]
+B02:%x[-1,0]/%x[0,0]
+"""
+
+
+def corpus(path, n=1000, seed=0):
+    """Sentences of all lengths, in a file."""
+    rng, lines = random.Random(seed), []
+    for _ in range(n):
+        for _ in range(rng.choice([1, 2, 3, 5, 8, 40])):
+            lines.append(f"{rng.choice(WORDS)} {rng.choice(TAGS)} {rng.choice(LABELS)}")
+        lines.append(rng.choice(["", " ", "\t"]))
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def items(path, n=300, weights=True):
+    """Attributes with values, sequences with weights."""
+    rng, lines = random.Random(1), []
+    for _ in range(n):
+        if weights and rng.random() < 0.3:
+            lines.append(f"@weight:{rng.random() * 3:.3f}")
+        for _ in range(rng.choice([1, 3, 9])):
+            found = [f"{rng.choice(WORDS)}:{rng.random() * 10 ** rng.randint(-4, 3):.6g}" for _ in range(rng.randint(0, 4))]
+            lines.append("\t".join([rng.choice(LABELS), "all", *found]))
+        lines.append("")
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def bytes_of(model):
+    model.save("model")
+    return Path("model").read_bytes()
+
+
+def far(monkeypatch, train, template, algorithm, n=2, fate=None, **options):
+    """A model of n workers in this process, and the workers."""
+    made = []
+
+    def transport(self):
+        made.append(Here(self.run.workers, place.SERVICE, fate))
+        return made[0]
+
+    monkeypatch.setattr(place.Far, "_transport", transport)
+    model = crfkit.learn(train, template, algorithm, workers=n, **options)
+    return bytes_of(model), made[0]
+
+
+def alone(train, template, algorithm, **options):
+    """The same on one machine."""
+    if algorithm == "lbfgs":
+        options["warm_up"] = 0
+    return bytes_of(crfkit.learn(train, template, algorithm, **options))
+
+
+CASES = [
+    ("lbfgs", {}),
+    ("owlqn", {"l1": 0.5, "l2": 0.1}),
+    ("owlqn", {"path": (3, 1), "dev": "dev.txt"}),
+    ("lbfgs", {"min_freq": 3, "l2": 0.5, "train_accuracy": True}),
+    ("lbfgs", {"features": "all"}),
+]
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize(("algorithm", "options"), CASES)
+def test_same_bytes_as_one_machine(tmp_path, monkeypatch, algorithm, options, n):
+    train = corpus(tmp_path / "train.txt")
+    corpus(tmp_path / "dev.txt", 20, 5)
+    options = {"max_iter": 12, **options}
+    one = alone(train, TEMPLATE, algorithm, **options)
+    many, workers = far(monkeypatch, train, TEMPLATE, algorithm, n, shards=7, **options)
+    assert many == one
+    assert workers.verbs.count("read") >= 4
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_values_and_weights(tmp_path, monkeypatch, weights):
+    train = [items(tmp_path / "a.txt", weights=weights), items(tmp_path / "b.txt", 20)]
+    with open("plain.txt", "w") as file:
+        file.write("B-x\tthe\tof\nO\tcat\n\n" * 700)
+    options = {"format": "crfsuite", "max_iter": 8}
+    one = alone([*train, "plain.txt"], None, "lbfgs", **options)
+    assert far(monkeypatch, [*train, "plain.txt"], None, "lbfgs", shards=6, **options)[0] == one
+
+
+def test_files_patterns_and_compressed_ones(tmp_path, monkeypatch):
+    train = [corpus(tmp_path / f"{name}.txt", 150, name) for name in range(3)]
+    header = b"# columns = word tag label\n"
+    for name in train[:2]:
+        Path(name).write_bytes(b"\xef\xbb\xbf" + header + Path(name).read_bytes().replace(b"\n", b"\r\n"))
+    with gzip.open("c.gz", "wb") as file:
+        file.write(Path(train[2]).read_bytes())
+    one = alone([*train[:2], "c.gz"], TEMPLATE, "lbfgs", max_iter=5)
+    (tmp_path / "2.txt").unlink()
+    assert far(monkeypatch, [str(tmp_path / "?.txt"), "c.gz"], TEMPLATE, "lbfgs", 2, shards=9, max_iter=5)[0] == one
+
+
+def test_long_and_many_short_sequences(tmp_path, monkeypatch):
+    lines = ["a D O\n"] * 5000 + ["\n"] + ["b N B-x\n\n"] * 3000 + ["c V O\n"] * 3000 + ["\n"] + ["a D B-x\nb V O\n\n"] * 2000
+    Path("train.txt").write_text("".join(lines))
+    one = alone("train.txt", "U:%x[0,0]\nB\n", "owlqn", max_iter=5)
+    for shards in (1, 5, 300):
+        assert far(monkeypatch, "train.txt", "U:%x[0,0]\nB\n", "owlqn", shards=shards, max_iter=5)[0] == one
+
+
+@pytest.mark.parametrize("verb", ["look", "begin", "count", "read", "share_layout", "number", "look_around", "share_whole", "group", "evaluate"])
+@pytest.mark.parametrize("how", ["dies", "after", {"nonsense": 1}, {"value": 3}, {"error": "DataError", "arguments": 7}])
+def test_a_worker_dies_or_answers_nonsense(tmp_path, monkeypatch, verb, how):
+    train = corpus(tmp_path / "train.txt", 800)
+    seen = []
+
+    def fate(worker, asked, n):
+        seen.append(asked)
+        return how if asked == verb and seen.count(verb) in (1, 4) else None
+
+    one = alone(train, TEMPLATE, "owlqn", max_iter=4)
+    many, workers = far(monkeypatch, train, TEMPLATE, "owlqn", 2, fate, max_iter=4)
+    assert many == one
+    if not (verb in ("begin", "share_layout", "share_whole", "group") and how == {"value": 3}):
+        assert workers.started > 2
+
+
+def test_deaths_at_any_time(tmp_path, monkeypatch):
+    train = corpus(tmp_path / "train.txt", 800)
+    one = alone(train, TEMPLATE, "lbfgs", max_iter=6)
+    for seed in range(8):
+        rng = random.Random(seed)
+        many, _ = far(monkeypatch, train, TEMPLATE, "lbfgs", 3, lambda *_, rng=rng: rng.choice(["dies", "after"]) if rng.random() < 0.06 else None, max_iter=6)
+        assert many == one
+
+
+def test_who_always_dies_ends_the_run(tmp_path, monkeypatch):
+    train = corpus(tmp_path / "train.txt", 100)
+    with pytest.raises(errors.CrfkitError, match="workers died at the same work"):
+        far(monkeypatch, train, TEMPLATE, "owlqn", 2, lambda _, verb, n: "dies" if verb == "evaluate" else None)
+
+
+def test_errors_say_file_and_line(tmp_path, monkeypatch):
+    name = corpus(tmp_path / "train.txt", 500)
+    text = Path(name).read_text().split("\n")
+    place_of = 4100
+    text[place_of] = "only two"
+    Path(name).write_text("\n".join(text))
+    with pytest.raises(errors.DataError) as one:
+        alone(name, TEMPLATE, "lbfgs")
+    with pytest.raises(errors.DataError) as many:
+        far(monkeypatch, name, TEMPLATE, "lbfgs", shards=8)
+    assert str(many.value) == str(one.value)
+    assert f":{place_of + 1}:" in str(one.value)
+    for options in ({}, {"shards": 9}):
+        for data in ("absent.txt", "absent*.txt"):
+            with pytest.raises(errors.FileError, match="absent"):
+                far(monkeypatch, data, TEMPLATE, "lbfgs", **options)
+
+
+@pytest.mark.parametrize(("train", "algorithm", "options", "words"), [
+    ("-", "lbfgs", {}, "need TRAIN as files"),
+    ([[["a", "b"]]], "lbfgs", {}, "need TRAIN as files"),
+    ("t", "cw", {}, "needs all data in one process"),
+    ("t", "lbfgs", {"select": "mi:5"}, "select needs all data"),
+    ("t", "lbfgs", {"warm_up": 5}, "warm_up goes through all data"),
+    ("t", "lbfgs", {"cluster": "tcp://h:1"}, "exclude each other"),
+])  # fmt: skip
+def test_what_cannot_be(train, algorithm, options, words):
+    with pytest.raises(errors.OptionError, match=words):
+        crfkit.learn(train, "U:%x[0,0]\n", algorithm, workers=2, **options)
+
+
+def test_processes(tmp_path):
+    train = corpus(tmp_path / "train.txt")
+    one = alone(train, TEMPLATE, "lbfgs", max_iter=4)
+    for n in (1, 2):
+        assert bytes_of(crfkit.learn(train, TEMPLATE, workers=n, max_iter=4)) == one
