@@ -160,7 +160,7 @@ class _Batch:
     """When trainers stop that know the objective."""
 
     max_iter: int = option(1000, "Iterations at most.", low=1)
-    epsilon: float = option(1e-5, "Stop when the gradient's norm falls below EPSILON times that of the weights.", low=0.0)
+    epsilon: float = option(1e-5, "Stop when the duality gap shows that the objective is at most EPSILON times the optimum above it.", low=0.0)
     delta: float = option(1e-5, "Stop when the last PERIOD iterations improved the objective by a smaller part of it than this.", low=0.0)
     period: int = option(10, "Iterations that --delta looks back.", low=1)
 
@@ -199,6 +199,7 @@ class Sbcd(_Batch):
 
     l1: float = _l1(0.3)
     l2: float = _l2(0.0)
+    epsilon: float = option(1e-5, "Stop when the gradient's norm falls below EPSILON times that of the weights.", low=0.0)
     path: tuple[float, ...] | None = _path()
     kappa: float = option(2.0, "First stability factor: second derivatives of a block are multiplied by it. It adapts.", above=0.0)
     recursions: str = option(

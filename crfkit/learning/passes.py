@@ -35,6 +35,7 @@ class Passes:
         self.standing = Standing() if checkpoint is None else checkpoint.resume(trainer)
         self.divergence = Divergence(self.options, corpus.dataset.n_tokens, len(corpus.dataset.labels))
         self.log: PassLog | None = None
+        self.last: dict[str, Any] = {}  # the record of the last pass
         self.whole = True  # nothing was cut short so far: a resumed run would do the same
         self.started = time.perf_counter() - self.standing.seconds
 
@@ -97,7 +98,7 @@ class Passes:
             self._keep(reason is not None or standing.passes - before == self.limit)
             if self.stop.requested():
                 break
-        self.progress.end(reason, self.stop.requested())
+        self.progress.end(reason, self.stop.requested(), self.last)
 
     def _reason_to_end(self) -> str | None:
         """Why no further pass is to be made, if the trainer or the development data say so."""
@@ -132,6 +133,7 @@ class Passes:
                 self.progress.warn(f"{error}; training goes on without it")
                 self.log = None
         self.progress.report(record)
+        self.last = record
 
     def _keep(self, over: bool) -> None:
         """Write the checkpoint if it is time to."""

@@ -5,6 +5,7 @@ On a terminal a bar (tqdm), elsewhere a plain line a pass; all of it on standard
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
@@ -177,9 +178,12 @@ class Progress:
         else:
             self.note(f"pass {record['pass']:>4}  {line}")
 
-    def end(self, reason: str | None, stopped: bool) -> None:
-        """Training is over, because of `reason`, or because it was stopped, or because all passes are done."""
+    def end(self, reason: str | None, stopped: bool, last: dict[str, Any]) -> None:
+        """Training is over, because of `reason`, or because it was stopped, or because all passes are done; `last` is the
+        record of the last pass."""
         self.close()
+        if "objective" in last:
+            self.note(f"objective {last['objective']:,.2f}{certificate(last)}")
         if stopped:
             self.note("stopped; the weights so far are kept")
         elif reason:
@@ -219,6 +223,18 @@ def heard(wanted: Any) -> Progress:
     if not callable(wanted):
         raise OptionError(f"progress: expected True, False, {', '.join(PROGRESS_MODES)} or a function that takes a dictionary, found {shown(wanted)}")
     return Heard(None, wanted)
+
+
+def certificate(record: dict[str, Any]) -> str:
+    """How far the objective is from the optimum at most, in words; nothing if little is known. Two digits, rounded up."""
+    gap = record.get("gap", math.inf)
+    optimum = record["objective"] - gap
+    if not gap < optimum:
+        return ""
+    percent = 100 * max(gap / optimum, 1e-8)
+    digits = max(1 - math.floor(math.log10(percent)), 0)
+    shown = math.ceil(percent * 10**digits) / 10**digits
+    return f", at most {shown:.{digits}f} % above the optimum"
 
 
 def _pass_line(record: dict[str, Any]) -> str:

@@ -130,7 +130,7 @@ def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpu
         except FileError as error:  # no reason to lose a model
             progress.warn(str(error))
     progress.report(record)
-    progress.end(None, stop.requested())
+    progress.end(None, stop.requested(), {})
     progress.warn(value_warning(stream.largest_value))
     Divergence(options, stream.reader.tokens, len(stream.labels)).finish(weights, stream.loss, None, progress)
     return corpus, weights

@@ -24,7 +24,7 @@ def said(mode="auto", quiet=False, stream=None, **record):
     progress.start(10)
     progress.report({**RECORD, **record})
     progress.note("by the way")
-    progress.end("all is well", False)
+    progress.end("all is well", False, {**RECORD, "gap": 0.045})
     return stream.getvalue()
 
 
@@ -34,6 +34,7 @@ def test_lines():
         "training will take about 3 MB of memory",
         "pass    7  objective 12.35  0.50 s",
         "by the way",
+        "objective 12.35, at most 0.37 % above the optimum",
         "done: all is well",
     ]
 
@@ -64,7 +65,7 @@ def test_quiet_is_quiet(mode):
 def test_the_end():
     def end(reason, stopped):
         stream = io.StringIO()
-        Progress(stream=stream).end(reason, stopped)
+        Progress(stream=stream).end(reason, stopped, {})
         return stream.getvalue()
 
     assert end(None, False) == ""

@@ -29,7 +29,7 @@ def run(trainer):
 @given(corpora(), st.sampled_from([0.1, 1.0, 5.0]))
 def test_the_result_is_a_zero_of_the_twins_gradient(corpus, l2):
     built = Built(corpus)
-    trainer = Lbfgs(built.dataset, built.layout, options.Lbfgs(l2=l2, epsilon=1e-6, delta=0.0))
+    trainer = Lbfgs(built.dataset, built.layout, options.Lbfgs(l2=l2, epsilon=1e-9, delta=0.0))
     values = run(trainer)
     assert values == sorted(values, reverse=True)
     f, gradient = objective(built.to_weights(trainer.weights()), corpus, l2)
@@ -48,7 +48,7 @@ def test_the_optimum_does_not_depend_on_the_start(corpus):
         start = array.array("f", bytes(4 * corpus.layout.n_cells))
         for feature_cell in existing_cells(corpus):
             start[feature_cell] = random.gauss(0, spread)
-        trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0, delta=1e-9), initial=start)
+        trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0, epsilon=1e-8, delta=1e-9), initial=start)
         ends.append((run(trainer)[-1], trainer.weights()))
     best, weights = ends[0]
     for value, others in ends[1:]:

@@ -105,7 +105,7 @@ def assert_optimal(weights, gradient, l1, precision):
 def test_at_the_end_no_weight_can_move(corpus, l1, l2):
     built = Built(corpus)
     # where a valley is nearly flat points in single precision go on along it for ever, ten digits behind the comma
-    trainer = trainer_of(built, l1=l1, l2=l2, epsilon=1e-6, delta=1e-9)
+    trainer = trainer_of(built, l1=l1, l2=l2, epsilon=1e-9, delta=1e-9)
     values = run(trainer)
     weights = built.to_weights(trainer.weights())
     f, gradient = objective(weights, corpus, l2)
@@ -176,6 +176,7 @@ def test_each_reason_to_stop(corpus):
         return trainer.converged
 
     assert "--epsilon" in reason(epsilon=0.1, delta=0.0)
+    assert "--epsilon" in reason(l2=1.0, epsilon=1e-4, delta=0.0)
     assert "--delta" in reason(epsilon=0.0, delta=1e-3)
     assert "no step" in reason(l1=1.0, epsilon=0.0, delta=0.0, period=3000)
     assert "is zero" in reason(l1=1e6)

@@ -27,9 +27,25 @@ def pseudo_gradient(x: Weights, g: Weights, l1: float) -> Weights:
     return found
 
 
+def scales(corpus: Corpus, l2: float) -> Weights:
+    """The root of the curvature along each weight, over that without values; the curvature of a score is taken for 0.1."""
+    found = {}
+    for feature in corpus.features():
+        items = [
+            (sample.weight, v)
+            for sample in corpus.samples
+            for position in (sample.unigrams if feature[0] == "U" else sample.bigrams if feature[0] == "B" else ())
+            for a, v in position
+            if a == feature[1]
+        ]
+        values, ones = (l2 + 0.1 * sum(weight * x**2 for weight, x in terms) for terms in (items, [(weight, 1.0) for weight, _ in items]))
+        found[feature] = sqrt(values / ones) if items else 1.0
+    return found
+
+
 @dataclass
 class Owlqn:
-    """One iteration at a time."""
+    """One iteration at a time. The history is that of weights times their scale."""
 
     corpus: Corpus
     x: Weights
@@ -37,6 +53,9 @@ class Owlqn:
     l2: float
     memory: int = 6
     pairs: list[tuple[Weights, Weights]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.scale = scales(self.corpus, self.l2)
 
     def smooth(self, x: Weights) -> tuple[float, Weights]:
         """The likelihood, the L2 penalty, and their gradient."""
@@ -48,7 +67,7 @@ class Owlqn:
 
     def newton(self, steep: Weights) -> Weights:
         """-H steep, by the two loops."""
-        d, alphas = {k: -v for k, v in steep.items()}, []
+        d, alphas = {k: -v / self.scale[k] for k, v in steep.items()}, []
         for s, y in reversed(self.pairs):
             alphas.append(dot(s, d) / dot(s, y))
             d = {k: d[k] - alphas[-1] * y[k] for k in d}
@@ -59,7 +78,7 @@ class Owlqn:
             beta = dot(y, d) / dot(s, y)
             alpha = alphas.pop()
             d = {k: d[k] + (alpha - beta) * s[k] for k in d}
-        return d
+        return {k: v / self.scale[k] for k, v in d.items()}
 
     def iterate(self) -> float:
         """Move; the objective there."""
@@ -68,7 +87,8 @@ class Owlqn:
         steep = pseudo_gradient(x, g, self.l1)
         d = {k: v if v * steep[k] < 0 or not self.l1 else 0.0 for k, v in self.newton(steep).items()}
         side = {k: sign(x[k]) or -sign(steep[k]) for k in x}
-        step = 1.0 if self.pairs else min(1.0, 1 / sqrt(dot(steep, steep)))
+        scaled = {k: v / self.scale[k] for k, v in steep.items()}
+        step = 1.0 if self.pairs else min(1.0, 1 / sqrt(dot(scaled, scaled)))
         while True:
             new = {k: x[k] + step * d[k] for k in x}
             if self.l1:
@@ -78,7 +98,8 @@ class Owlqn:
                 break
             step /= 2
         new_g = self.smooth(new)[1]
-        self.pairs.append(({k: new[k] - x[k] for k in x}, {k: new_g[k] - g[k] for k in x}))
+        scale = self.scale
+        self.pairs.append(({k: (new[k] - x[k]) * scale[k] for k in x}, {k: (new_g[k] - g[k]) / scale[k] for k in x}))
         del self.pairs[: -self.memory]
         self.x = new
         return after

@@ -48,7 +48,7 @@ def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus) -> Any:
         average = values.get("averaging", algorithm == "averaged-perceptron")
         return CrfsuiteTrainer(corpus.dataset, corpus.layout, Steps(algorithm, average, **given))
     period = {"period": values["period"], "delta": values["delta"]} if values["period"] else {"delta": 0.0}  # 0: no such test
-    batch = {"epsilon": values["epsilon"], **period, "memory": min(max(values["num_memories"], 1), 64), "l2": 2 * values["c2"]}
+    batch = {"epsilon": 0.0, **period, "memory": min(max(values["num_memories"], 1), 64), "l2": 2 * values["c2"]}
     if values["c1"]:
         return make_trainer("owlqn", corpus, options.make("owlqn", {**batch, "l1": values["c1"]}), run)
     # Who asks for few iterations gets no more passes to warm up.
@@ -134,7 +134,7 @@ class Training:
             if self.algorithm != "l2sgd" or losses[-1] <= min(losses):  # l2sgd keeps the best weights
                 weights = last
             self._iteration(losses, record, trainer, last, seconds, corpus)
-            reason = trainer.converged or self._reason(losses, corpus)
+            reason = trainer.converged or self._reason(losses, corpus, record, last)
             if reason is not None:
                 break
         self._end(reason, losses, time.perf_counter() - begun)
@@ -163,12 +163,15 @@ class Training:
         self.say(f"Seconds required: {time.perf_counter() - begun:.3f}\n")
         self.say("\n")
 
-    def _reason(self, losses: list[float], corpus: Any) -> str | None:
-        """Why online training is over, if it is."""
+    def _reason(self, losses: list[float], corpus: Any, record: dict[str, Any], weights: array.array) -> str | None:
+        """Why training is over by CRFsuite's own criteria, if it is."""
         if self.algorithm == "l2sgd":
             if len(losses) > self.values["period"] and self._improvement(losses) < self.values["delta"]:
                 return "the stopping criteria"
-        elif self.algorithm != "lbfgs":
+        elif self.algorithm == "lbfgs":
+            if record["gradient"] <= self.values["epsilon"] * max(1.0, _norm(weights)):
+                return "a small gradient"
+        else:
             mean, enough = losses[-1] / corpus.dataset.n_sequences, self.values["epsilon"]
             if mean < enough or (mean == enough and self.algorithm == "arow"):
                 return "the stopping criterion"

@@ -71,5 +71,5 @@ class Told(Progress):
         self.note(f"  [{record['pass']:4d}] obj={shown} act={active:<8d} err={tokens:5.2f}%/{sequences:5.2f}% time={record['seconds']:.2f}s/{record['elapsed']:.2f}s")
         self.windows.look(objective, tokens)
 
-    def end(self, reason: str | None, stopped: bool) -> None:
+    def end(self, reason: str | None, stopped: bool, last: dict[str, Any]) -> None:
         pass

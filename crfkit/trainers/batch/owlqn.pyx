@@ -13,7 +13,7 @@ directions may be hundreds of times too long, so that a trial is given up as soo
 F was. Without an L1 penalty there are no orthants, and this is L-BFGS with that line search.
 """
 
-from libc.math cimport INFINITY, fabs, isfinite
+from libc.math cimport INFINITY, fabs, fmax, isfinite
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
@@ -21,7 +21,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport weight_t
-from .quasinewton cimport QuasiNewton
+from .quasinewton cimport QuasiNewton, dual_objective
 
 cdef enum:
     MAX_TRIALS = 60
@@ -60,6 +60,17 @@ cdef class Owlqn(QuasiNewton):
                 size += fabs(self.w[k])
         self.f += self.l1 * size
         return 0
+
+    cdef double dual_value(self) noexcept nogil:
+        cdef:
+            double l1 = self.l1, l2 = self.objective.l2, entropy = self.f, most = 0, excess = 0, g
+            int64_t k
+        for k in range(self.n):
+            g = self.g[k] - l2 * self.w[k]          # of the likelihood
+            entropy -= l1 * fabs(self.w[k]) + (g + 0.5 * l2 * self.w[k]) * self.w[k]
+            most = fmax(most, fabs(g))
+            excess += fmax(fabs(g) - l1, 0.0) ** 2
+        return dual_objective(entropy, l1, l2, most, excess)
 
     cdef void look_around(self) noexcept nogil:
         """The pseudo-gradient."""

@@ -2,7 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from crfkit.data.dataset cimport Dataset
 from crfkit.memory cimport Arena, BufferC
+from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer
 from .objective cimport Objective
@@ -29,13 +31,28 @@ cdef class History(Arena):
         const double* steep
         double c[128]
         double c_g
+        BufferC scales, scaled_steep
+        float* scale                        # of each weight, or NULL: all 1
+        double* scaled                      # steep / scale
 
+    cdef int use_scales(self, Dataset data, Layout layout, double l2) except -1
+    cdef double first_step(self) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* steep) except *
     cdef int32_t next_slot(self) noexcept nogil
     cdef void do_part(self, Work what, int part) noexcept nogil
     cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil
     cdef float* direction(self, const double* steep, const double* g) except *
+
+
+cdef inline double dual_objective(double entropy, double l1, double l2, double most, double excess) noexcept nogil:
+    """A number that no likelihood with penalties is below, from distributions over the paths of all sequences: their entropy,
+    and G, expected minus observed values of all features: most = max |G|, excess = sum of max(|G| - l1, 0)^2.
+
+    The dual objective is entropy - excess / (2 l2). With l1 alone |G| must not exceed it; so the distributions are shrunk
+    towards the observed labels until it does not. The entropy is concave, and zero there."""
+    cdef double shrunk = entropy * (1 if most <= l1 else l1 / most)
+    return max(shrunk, entropy - excess / (2 * l2)) if l2 > 0 else shrunk
 
 
 cdef class QuasiNewton(Trainer):
@@ -49,6 +66,7 @@ cdef class QuasiNewton(Trainer):
         weight_t* w_old         # the point that an iteration started from
         double* steep           # the direction in which what is minimised rises most
         double f                # what is minimised
+        double bound            # it is nowhere below this
         bint started
         readonly int trials     # points that the last line search looked at
         readonly double step    # how far along the direction it went
@@ -58,9 +76,10 @@ cdef class QuasiNewton(Trainer):
     cdef double norm(self, const double* v) noexcept nogil
     cdef int restart(self) except -1
     cdef void exchange(self) noexcept nogil
-    cdef report(self, double steepness)
+    cdef report(self)
     cdef int check(self) except -1
-    cdef int check_convergence(self, double steepness) except -1
+    cdef int check_convergence(self) except -1
+    cdef double dual_value(self) noexcept nogil
     cdef int evaluate(self) except -1
     cdef void look_around(self) noexcept nogil
     cdef void restrict_direction(self) noexcept nogil

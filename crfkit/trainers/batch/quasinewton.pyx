@@ -10,6 +10,12 @@ store, in single precision, and so is the history, which steers the search and d
 difference of two such points to the last bit, and y belongs to it. Once the direction is known, the oldest pair has
 done its work: the direction takes the place of its s, the gradient at the start of the step that of its y, until the
 new pair does.
+
+Where attributes have values, some may be thousands of times as large as others, and so may be the curvature along their
+weights. The history is then that of weights times `scale` (find_scales), and the direction is divided by it.
+
+Every point tells how far it is from the optimum at most: the marginals at w, taken as dual variables, have the dual objective
+f - |g|^2 / (2 l2), and no objective is below that (Fenchel, Young). The best such value so far is `bound`.
 """
 
 from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
@@ -19,8 +25,8 @@ from libc.string cimport memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_reserve
-from crfkit.loops.structs cimport weight_t
+from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_reserve
+from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
 from crfkit.trainers.base cimport Trainer, accuracies, take, vector
 from .objective cimport Objective, in_halves
 
@@ -32,6 +38,56 @@ from .visits import bytes_of_visits
 cdef enum:
     PARTS = 16          # vectors are cut into so many parts, whatever the number of threads
 
+cdef double CURVATURE = 0.1     # of a score, p (1 - p), about
+
+
+cdef int find_scales(Dataset data, Layout layout, double l2, float* scale) except -1:
+    """The root of the curvature along the weights of each attribute, l2 + CURVATURE x the sum of its squared values, over
+    what it would be if all values were 1."""
+    cdef:
+        const DatasetC* c = &data.c
+        const LayoutC* rows = &layout.c
+        BufferC sums
+        double* count
+        double* squares
+        double least, weight
+        int64_t s, k, f, n = <int64_t>rows.A + rows.B, first, last
+    memset(&sums, 0, sizeof(BufferC))
+    buffer_reserve(&sums, 2 * n + 1, sizeof(double))
+    count = <double*>sums.data
+    squares = count + n
+    memset(count, 0, 2 * n * sizeof(double))
+    with nogil:
+        for s in range(c.n_seq):
+            weight = c.seq_weight[s] if c.seq_weight != NULL else 1
+            for k in range(c.u_ptr[c.seq_ptr[s]], c.u_ptr[c.seq_ptr[s + 1]]):
+                count[c.u_id[k]] += weight
+                squares[c.u_id[k]] += weight * (<double>c.u_val[k] * c.u_val[k] if c.u_val != NULL else 1)
+            for k in range(c.b_ptr[c.seq_ptr[s]] if c.b_ptr != NULL else 0, c.b_ptr[c.seq_ptr[s + 1]] if c.b_ptr != NULL else 0):
+                count[rows.A + c.b_id[k]] += weight
+                squares[rows.A + c.b_id[k]] += weight * (<double>c.b_val[k] * c.b_val[k] if c.b_val != NULL else 1)
+        for k in range(rows.n_cells):
+            scale[k] = 1
+        for k in range(n):
+            least = l2 + CURVATURE * count[k]
+            if squares[k] > 0 and least > 0:
+                row_cells(rows, k, &first, &last)
+                for f in range(first, last):
+                    scale[f] = <float>sqrt((l2 + CURVATURE * squares[k]) / least)
+    buffer_free(&sums)
+    return 0
+
+
+cdef void row_cells(const LayoutC* c, int64_t r, int64_t* first, int64_t* last) noexcept nogil:
+    """The cells of an attribute: unigram attributes are counted first, then rich bigram attributes."""
+    cdef int64_t b = r - c.A
+    if r < c.H:
+        first[0], last[0] = r * c.P, (r + 1) * c.P
+    elif r < c.A:
+        first[0], last[0] = c.cold0 + c.u_ptr[r] - c.u_ptr[c.H], c.cold0 + c.u_ptr[r + 1] - c.u_ptr[c.H]
+    else:
+        first[0], last[0] = c.rich0 + c.b_ptr[b], c.rich0 + c.b_ptr[b + 1]
+
 
 cdef class History:
     """The last m pairs s, y in single precision, and all inner products among them and with the gradient."""
@@ -42,10 +98,18 @@ cdef class History:
         if not 1 <= m <= 64:
             raise ValueError("the history holds 1 to 64 pairs")
         self.n, self.m, self.used, self.newest, self.pool = n, m, 0, -1, pool
+        self.scale = NULL
         arena_reserve(self, &self.store, 2 * m * stride, sizeof(float))
         for k in range(2 * m):
             self.row[k] = <float*>self.store.data + k * stride
             memset(<float*>self.row[k] + n, 0, (stride - n) * sizeof(float))
+
+    cdef int use_scales(self, Dataset data, Layout layout, double l2) except -1:
+        """The history of weights as their values are large."""
+        arena_reserve(self, &self.scales, self.n + 1, sizeof(float))
+        arena_reserve(self, &self.scaled_steep, self.n + 1, sizeof(double))
+        self.scale, self.scaled = <float*>self.scales.data, <double*>self.scaled_steep.data
+        return find_scales(data, layout, l2, self.scale)
 
     cdef void forget(self) noexcept nogil:
         self.used, self.newest = 0, -1
@@ -80,15 +144,22 @@ cdef class History:
             int32_t slot = self.newest if what == ADD else self.next_slot()
             float* s = <float*>self.row[2 * slot]
             float* y = <float*>self.row[2 * slot + 1]
+            const double* steep = self.steep if self.scale == NULL else self.scaled
+        for i in range(first, last if self.scale != NULL else first):
+            self.scaled[i] = self.steep[i] / self.scale[i]
         if what == ADD:
             for i in range(first, last):
                 s[i] = self.w[i] - self.w_old[i]
                 y[i] = <float>(self.g[i] - y[i])
-            K.dots(first, last, 2 * self.used, self.row, s, y, self.steep, self.sums[part])
+            for i in range(first, last if self.scale != NULL else first):
+                s[i], y[i] = s[i] * self.scale[i], y[i] / self.scale[i]
+            K.dots(first, last, 2 * self.used, self.row, s, y, steep, self.sums[part])
         else:
-            K.combine(first, last, 2 * self.used, self.row, self.c, self.c_g, self.steep, s)
+            K.combine(first, last, 2 * self.used, self.row, self.c, self.c_g, steep, s)
             for i in range(first, last):
                 y[i] = <float>self.g[i]
+            for i in range(first, last if self.scale != NULL else first):
+                s[i] = s[i] / self.scale[i]
 
     cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil:
         cdef double sum = c_g * self.by_g[k]
@@ -121,6 +192,11 @@ cdef class History:
         self.c_g, self.steep, self.g = c_g, steep, g
         in_halves(self.pool, do_parts, self, COMBINE, PARTS)
         return <float*>self.row[2 * self.next_slot()]
+
+    cdef double first_step(self) noexcept nogil:
+        """How far to go along a direction that is that of steepest descent: scores change by about 1."""
+        cdef const double* steep = self.steep if self.scale == NULL else self.scaled
+        return fmin(1.0, 1 / sqrt(K.dot_doubles(self.n, steep, steep)))
 
     def state(self):
         """As for trainers; see there."""
@@ -161,7 +237,8 @@ cdef class QuasiNewton(Trainer):
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
-        return layout.c.n_cells * cls.bytes_per_cell(options, threads) + bytes_of_visits(data, layout, threads)
+        scales = 12 if has_values(data) else 0
+        return layout.c.n_cells * (cls.bytes_per_cell(options, threads) + scales) + bytes_of_visits(data, layout, threads)
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
@@ -173,27 +250,28 @@ cdef class QuasiNewton(Trainer):
         self.objective = Objective(data, layout, options.l2, threads) if objective is None else objective
         self.objective.counts = options.train_accuracy
         self.history = History(self.n, options.memory, self.objective.pool)
+        if has_values(data):
+            self.history.use_scales(data, layout, options.l2)
         arena_reserve(self, &self.old, self.n + 1, sizeof(weight_t))
         self.w_old = <weight_t*>self.old.data
         arena_reserve(self, &self.gradient, self.n + 1, sizeof(double))
         self.g = <double*>self.gradient.data
         self.recent = deque(maxlen=options.period + 1)
-        self.started = False
+        self.started, self.bound = False, 0
 
     def prepare(self, should_stop=None):
         """With train_accuracy, a record of the point where the first iteration starts."""
         if self.options.train_accuracy and not self.started:
             self.start()
-            yield self.report(self.norm(self.steep))
+            yield self.report()
 
     cdef int start(self) except -1:
         """Look at the first point."""
         self.evaluate()
         self.look_around()
         self.check()
-        self.recent.append(self.f)
         self.started = True
-        return 0
+        return self.check_convergence()
 
     cdef double norm(self, const double* v) noexcept nogil:
         return sqrt(K.dot_doubles(self.n, v, v))
@@ -202,6 +280,10 @@ cdef class QuasiNewton(Trainer):
         """f and g at w."""
         self.f = self.objective.evaluate(self.w, self.g)
         return 0
+
+    cdef double dual_value(self) noexcept nogil:
+        """A number that no objective is below: the dual objective of the marginals at w, or 0."""
+        return self.f - K.dot_doubles(self.n, self.g, self.g) / (2 * self.objective.l2) if self.objective.l2 > 0 else 0
 
     cdef void look_around(self) noexcept nogil:
         """`steep` at w, from g."""
@@ -224,6 +306,8 @@ cdef class QuasiNewton(Trainer):
             raise TypeError("a pass after the end")
         if not self.started:
             self.start()
+            if self.converged is not None:
+                return self.report()
         self.trials, self.step = 0, 0
         while True:
             fresh = self.history.used == 0
@@ -231,10 +315,10 @@ cdef class QuasiNewton(Trainer):
             with nogil:
                 self.restrict_direction()
                 slope = K.dot(self.n, self.steep, self.d)
-            if slope == 0 and (fresh or self.norm(self.steep) == 0):
+            if slope == 0 and fresh:
                 self.converged = "the gradient is zero"
-                return self.report(self.norm(self.steep))
-            step = fmin(1.0, 1 / self.norm(self.steep)) if fresh else 1.0
+                return self.report()
+            step = self.history.first_step() if fresh else 1.0
             self.exchange()
             if slope < 0 and self.search(step, slope):
                 break
@@ -245,12 +329,11 @@ cdef class QuasiNewton(Trainer):
             if fresh:
                 # Steepest descent finds nothing lower: the limit of the arithmetic.
                 self.converged = "no step lowers the objective any more"
-                return self.report(self.norm(self.steep))
+                return self.report()
         self.look_around()
         self.history.add(self.w, self.w_old, self.g, self.steep)
-        steepness = self.norm(self.steep)
-        self.check_convergence(steepness)
-        return self.report(steepness)
+        self.check_convergence()
+        return self.report()
 
     def finish(self):
         self.history = None
@@ -259,7 +342,7 @@ cdef class QuasiNewton(Trainer):
         """What is minimised has changed: begin again at x."""
         self.history.forget()
         self.recent.clear()
-        self.converged, self.started = None, False
+        self.converged, self.started, self.bound = None, False, 0
         return 0
 
     cdef void exchange(self) noexcept nogil:
@@ -273,6 +356,7 @@ cdef class QuasiNewton(Trainer):
             self.history.state(),
             gradient=vector(self, "d", self.g, self.n),
             objective=self.f if self.started else None,
+            bound=self.bound,
             recent=list(self.recent),
         )
         return state
@@ -282,15 +366,17 @@ cdef class QuasiNewton(Trainer):
         self.history.restore(state)
         take(state, "gradient", "d", self.g, self.n)
         self.started = state["objective"] is not None
-        self.f = state["objective"] or 0.0
+        self.f, self.bound = state["objective"] or 0.0, state["bound"]
         self.recent.clear()
         self.recent.extend(map(float, state["recent"]))
         with nogil:
             self.look_around()
 
-    cdef report(self, double steepness):
+    cdef report(self):
         cdef int64_t k, active = 0
-        record = {"objective": self.f, "gradient": steepness}
+        record = {"objective": self.f, "gradient": self.norm(self.steep)}
+        if self.bound > 0:
+            record["gap"] = fmax(self.f - self.bound, 0.0)
         if self.objective.counts:
             for k in range(self.n):
                 active += self.w[k] != 0
@@ -304,13 +390,21 @@ cdef class QuasiNewton(Trainer):
             )
         return 0
 
-    cdef int check_convergence(self, double steepness) except -1:
+    cdef int check_convergence(self) except -1:
         cdef double improvement
+        with nogil:
+            self.bound = fmax(self.bound, self.dual_value())
         self.recent.append(self.f)
-        if steepness <= self.options.epsilon * fmax(1.0, sqrt(K.dot_floats(self.n, self.w, self.w))):
-            self.converged = "the gradient is small (--epsilon)"
+        if self.norm(self.steep) == 0:
+            self.converged = "the gradient is zero"
+        elif self.f - self.bound <= self.options.epsilon * self.bound:
+            self.converged = "the optimum is near enough (--epsilon)"
         elif len(self.recent) > self.options.period:
             improvement = (self.recent[0] - self.f) / fmax(fabs(self.f), 1e-300)
             if improvement < self.options.delta:
                 self.converged = "the objective hardly falls any more (--delta)"
         return 0
+
+
+cdef inline bint has_values(Dataset data) noexcept:
+    return data.c.u_val != NULL or data.c.b_val != NULL

@@ -34,6 +34,7 @@ from crfkit.loops.structs cimport EdgeC, weight_t
 from crfkit.trainers.base cimport Trainer, take, vector
 from .chains cimport Chains
 from .edges cimport Edges
+from .quasinewton cimport dual_objective
 from crfkit.data.occurrences cimport Occurrences
 
 from collections import deque
@@ -88,6 +89,7 @@ cdef class Sbcd(Trainer):
         double stride                   # how much farther the last pass went than its blocks
         int32_t n_blocks                # unigram attributes, rich bigram attributes, plain label pairs
         double l1, l2, f
+        double bound                    # F is nowhere below this
         double norm_g, norm_w           # of the gradient, as far as it can be followed, and of the weights
         bint started
         bint sweeps                     # second derivatives are not asked for
@@ -416,7 +418,7 @@ cdef class Sbcd(Trainer):
         """Another weight of the L1 penalty; the next pass goes on from the weights as they are."""
         if not (l1 >= 0 and isfinite(l1)):
             raise ValueError(f"l1: expected a finite number of at least 0, found {l1}")
-        self.l1, self.started, self.converged, self.stride = l1, False, None, 1
+        self.l1, self.started, self.converged, self.stride, self.bound = l1, False, None, 1, 0
         self.recent.clear()
 
     def state(self):
@@ -426,6 +428,7 @@ cdef class Sbcd(Trainer):
             before=vector(self, "f", self.before, self.layout.c.n_cells),
             stride=self.stride,
             started=self.started,
+            bound=self.bound,
             recent=list(self.recent),
         )
         return state
@@ -434,7 +437,7 @@ cdef class Sbcd(Trainer):
         Trainer.restore(self, state)
         take(state, "kappas", "f", self.kappa, self.n_blocks)
         take(state, "before", "f", self.before, self.layout.c.n_cells)
-        self.stride, self.started = state["stride"], state["started"]
+        self.stride, self.started, self.bound = state["stride"], state["started"], state["bound"]
         self.recent.clear()
         self.recent.extend(map(float, state["recent"]))
         if self.started:
@@ -445,7 +448,7 @@ cdef class Sbcd(Trainer):
         cdef:
             int64_t s, k
             int32_t block
-            double f = 0, log_z, g, w, weight, squares = 0, weights = 0
+            double f = 0, log_z, g, w, weight, squares = 0, weights = 0, entropy = 0, most = 0, excess = 0
             bint is_active
         self.chains.load_edges()
         self.n_active = 0
@@ -456,6 +459,7 @@ cdef class Sbcd(Trainer):
                 weight = self.data.c.seq_weight[s] if self.data.c.seq_weight != NULL else 1
                 self.chains.refresh(s)
                 f += weight * self.chains.full_log_z(s, True)
+            entropy = f
             for block in range(self.n_blocks - 1, -1, -1):
                 self.gather(block, &log_z)
                 is_active = False
@@ -464,6 +468,9 @@ cdef class Sbcd(Trainer):
                     f += self.l1 * fabs(w) + 0.5 * self.l2 * w * w - w * self.observed[k]
                     self.count[self.cell[k]] = self.observed[k]
                     weights += w * w
+                    entropy -= w * self.expected[k]
+                    most = fmax(most, fabs(g))
+                    excess += soft(g, self.l1) ** 2
                     g += self.l2 * w
                     g = soft(g, self.l1) if w == 0 else g + self.l1 if w > 0 else g - self.l1
                     squares += g * g
@@ -474,6 +481,7 @@ cdef class Sbcd(Trainer):
                     self.n_active += 1
         self.sweeps = False
         self.f, self.norm_g, self.norm_w = f, sqrt(squares), sqrt(weights)
+        self.bound = fmax(self.bound, dual_objective(entropy, self.l1, self.l2, most, excess))
         if not isfinite(f) or not isfinite(squares):
             raise TrainingError(
                 "the objective is not finite; scale down the values of the features, or raise --l1 or --l2"
@@ -511,7 +519,10 @@ cdef class Sbcd(Trainer):
             self.go_on()
         self.full_sweep()
         self.check_convergence()
-        return {"objective": self.f, "gradient": self.norm_g, "blocks": visited}
+        record = {"objective": self.f, "gradient": self.norm_g, "blocks": visited}
+        if self.bound > 0:
+            record["gap"] = fmax(self.f - self.bound, 0.0)
+        return record
 
     cdef int go_on(self) except -1:
         """Farther along the way from the end of the last pass's blocks to that of this one's, as long as F falls."""
