@@ -177,37 +177,72 @@ cdef class Lattice:
         every `list_pairs`. Nothing of the sequence before is kept."""
         cdef:
             LatticeC* lat = &self.c
-            EdgeC* edge
+            const int64_t* b_ptr = sent.b_ptr
+            int64_t t
+            int32_t k = 0
+        self.reserve_rows(sent.T)
+        lat.n_own = 0
+        if b_ptr == NULL:
+            for t in range(1, sent.T):
+                lat.edge[t] = &lat.shared
+            return 0
+        if sent.T * <int64_t>sizeof(EdgeC) > self.steps.capacity:
+            self.n_matrices = 0
+            arena_reserve(self, &self.steps, sent.T, sizeof(EdgeC))
+        lat.own = <EdgeC*>self.steps.data
+        for t in range(1, sent.T):
+            if b_ptr[t] == b_ptr[t + 1]:
+                lat.edge[t] = &lat.shared
+            else:
+                lat.edge[t] = lat.own + k
+                k += 1
+        lat.n_own = k
+        if lat.shared.pair != NULL:
+            self.reserve_forms(layout, sent)
+        elif k > self.n_matrices:
+            self.reserve_matrices()
+        return 0
+
+    cdef int reserve_matrices(self) except -1 nogil:
+        """Matrices for all steps with rich attributes. They stay where they are for the sequences that follow."""
+        cdef double* matrix
+        cdef int64_t size = <int64_t>self.c.L * self.c.P, k
+        self.n_matrices = 0
+        arena_reserve(self, &self.own_matrices, 2 * size * self.c.n_own, sizeof(double))
+        matrix = <double*>self.own_matrices.data
+        memset(self.c.own, 0, self.c.n_own * sizeof(EdgeC))
+        for k in range(self.c.n_own):
+            self.c.own[k].L, self.c.own[k].P = self.c.L, self.c.P
+            self.c.own[k].score, self.c.own[k].E = matrix, matrix + size
+            matrix += 2 * size
+        self.n_matrices = self.c.n_own
+        return 0
+
+    cdef int reserve_forms(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
+        """For each of the steps with rich attributes a list, where that is short, or a matrix."""
+        cdef:
+            LatticeC* lat = &self.c
+            EdgeC* edge = lat.own
             double* matrix
             PairC* pair
             int32_t* index
             int64_t size = <int64_t>lat.L * lat.P, matrices = 0, pairs = 0, longest = 0, n, u, t
-            int32_t k = 0
-        self.reserve_rows(sent.T)
-        lat.n_own = 0
+        self.n_matrices = 0
+        memset(edge, 0, lat.n_own * sizeof(EdgeC))
         for t in range(1, sent.T):
-            lat.edge[t] = &lat.shared
-        if sent.b_ptr == NULL:
-            return 0
-        for t in range(1, sent.T):
-            if sent.b_ptr[t] == sent.b_ptr[t + 1]:
+            if lat.edge[t] == &lat.shared:
                 continue
-            arena_reserve(self, &self.steps, lat.n_own + 1, sizeof(EdgeC))
-            edge = <EdgeC*>self.steps.data + lat.n_own
-            memset(edge, 0, sizeof(EdgeC))
-            edge.L, edge.P = lat.L, lat.P
-            lat.n_own += 1
             n = lat.shared.n
-            if lat.shared.pair != NULL:
-                for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                    n += layout.b_ptr[sent.b_id[u] + 1] - layout.b_ptr[sent.b_id[u]]
-            if lat.shared.pair != NULL and n <= self.most:
-                edge.n = <int32_t>n
+            for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+                n += layout.b_ptr[sent.b_id[u] + 1] - layout.b_ptr[sent.b_id[u]]
+            edge.L, edge.P, edge.n = lat.L, lat.P, <int32_t>n
+            if n <= self.most:
                 pairs += n
                 longest = max(longest, n)
             else:
                 edge.n = -1
                 matrices += 1
+            edge += 1
         arena_reserve(self, &self.own_matrices, 2 * matrices * size, sizeof(double))
         arena_reserve(self, &self.own_pairs, pairs + 2 * longest + 1, sizeof(PairC))
         arena_reserve(self, &self.own_index, (lat.n_own - matrices) * 2 * (<int64_t>lat.L + 1) + pairs, sizeof(int32_t))
@@ -216,13 +251,8 @@ cdef class Lattice:
         lat.merged[1] = lat.merged[0] + longest
         pair = lat.merged[1] + longest
         index = <int32_t*>self.own_index.data
-        lat.own = <EdgeC*>self.steps.data
-        for t in range(1, sent.T):
-            if sent.b_ptr[t] == sent.b_ptr[t + 1]:
-                continue
-            edge = lat.own + k
-            lat.edge[t] = edge
-            k += 1
+        for n in range(lat.n_own):
+            edge = lat.own + n
             if edge.n < 0:
                 edge.score, edge.E = matrix, matrix + size
                 matrix += 2 * size
