@@ -15,6 +15,7 @@ cdef class Edges(Arena):
     cdef const weight_t* w
     cdef readonly int32_t n_kinds       # kind 0 is that of plain label pairs
     cdef readonly bint shared           # there is room for a matrix of every kind; otherwise for that of plain pairs only
+    cdef bint listed                    # kinds with rich attributes may be lists
     cdef Recursions recursions
     cdef int32_t* kind                  # [n_tok] of the step into each token
     cdef const int64_t* users           # [B+1] kinds that rich attribute b is part of: users[b] .. users[b+1]

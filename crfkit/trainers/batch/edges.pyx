@@ -14,13 +14,17 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve, buffer_free
-from crfkit.lattice.lattice cimport most_pairs, recursions_of
+from crfkit.lattice.lattice cimport SPARSE, most_pairs, recursions_of
 from crfkit.loops.structs cimport EdgeC, PairC, SentenceC, weight_t
 
 cdef enum:
     TOO_LONG = -1
     NOTHING = -1        # no kind
     STALE = -2          # nor the matrix of plain pairs
+
+# Where nearly every step is of its own kind, a list comes from memory, while the one matrix stays in the second-level cache: up
+# to so many bytes it is the faster form. Measured by `benchmarks/compare.py --labels 161 250 300 400 --only sbcd`.
+cdef int64_t CACHED = 400_000
 
 
 cdef class Edges:
@@ -37,6 +41,7 @@ cdef class Edges:
         # The matrices of all kinds never take more than the recursions themselves; lists no more either.
         self.shared = self.n_kinds * L <= data.c.n_tok or self.n_kinds == 1
         self.budget = 3 * 8 * data.c.n_tok * layout.c.P
+        self.listed = self.shared or self.recursions == SPARSE or 8 * self.matrix > CACHED
         n = self.n_kinds if self.shared else 1
         arena_reserve(self, &self.tables, (2 * n + 3) * self.matrix, sizeof(double))
         memset(self.tables.data, 0, (2 * n + 3) * self.matrix * sizeof(double))
@@ -201,7 +206,7 @@ cdef class Edges:
             SentenceC step
             int64_t no_attributes[2]
             int64_t limit = most_pairs(self.layout.c.L, self.recursions)
-        if self.plain.n > limit:
+        if self.plain.n > limit or kind > 0 and not self.listed:
             return False
         memset(&step, 0, sizeof(SentenceC))
         memset(no_attributes, 0, sizeof(no_attributes))
@@ -312,4 +317,6 @@ cdef class Edges:
             if kind != self.made:
                 self.make(kind)
             edge = &self.spare
-        return edge.E if edge.pair == NULL else K.unfold(edge, True, self.unfolded)
+        if edge.pair == NULL:
+            return edge.E
+        return K.unfold(edge, True, self.unfolded)
