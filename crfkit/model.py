@@ -173,20 +173,7 @@ class Model:
         `top`: only so many, of greatest absolute value, greatest first. `attribute`: only those of this one, written as in
         the text ("*": of plain label pairs).
         """
-        lines = self.dump_lines(top, attribute)
-        if file is None:
-            return "".join(lines)
-        if not hasattr(file, "write"):
-            with replacing(file) as output:
-                output.writelines(line.encode() for line in lines)
-        else:
-            try:
-                file.write("")
-            except TypeError:  # open for bytes
-                file.writelines(line.encode() for line in lines)
-            else:
-                file.writelines(lines)
-        return None
+        return write_lines(self.dump_lines(top, attribute), file)
 
     def dump_lines(self, top: int | None = None, attribute: str | None = None) -> Iterator[str]:
         """The lines of `dump`."""
@@ -195,7 +182,7 @@ class Model:
             raise OptionError(f"top: expected a whole number of at least 1, found {exactly(top)}")
         features = self.features()
         if attribute is not None:
-            features = iter([feature for feature in features if (ANY_ATTRIBUTE if feature[0] is None else _escaped(feature[0])) == attribute])
+            features = iter([feature for feature in features if (ANY_ATTRIBUTE if feature[0] is None else escaped(feature[0])) == attribute])
         if top is not None:
             features = iter(heapq.nlargest(top, features, key=lambda feature: abs(feature[3])))
         found = False
@@ -204,8 +191,8 @@ class Model:
             if isinstance(previous, tuple):
                 before = " ".join(map(_earlier, previous))
             else:
-                before = NO_LABEL if previous is None else _escaped(previous)
-            yield f"{ANY_ATTRIBUTE if name is None else _escaped(name)}\t{before}\t{_escaped(label)}\t{weight:.9g}\n"
+                before = NO_LABEL if previous is None else escaped(previous)
+            yield f"{ANY_ATTRIBUTE if name is None else escaped(name)}\t{before}\t{escaped(label)}\t{weight:.9g}\n"
         if attribute is not None and not found:
             raise OptionError(f"{self.name}: no weights for the attribute {attribute!r}")
 
@@ -215,13 +202,30 @@ class Model:
         return of_u, of_b
 
 
+def write_lines(lines: Iterator[str], file: Any = None) -> str | None:
+    """Lines in a path or an open file, or as a text where none is given."""
+    if file is None:
+        return "".join(lines)
+    if not hasattr(file, "write"):
+        with replacing(file) as output:
+            output.writelines(line.encode() for line in lines)
+    else:
+        try:
+            file.write("")
+        except TypeError:  # open for bytes
+            file.writelines(line.encode() for line in lines)
+        else:
+            file.writelines(lines)
+    return None
+
+
 # In a dump: what stands for no attribute, and for no previous label. An attribute or a label of that name gets a backslash.
 ANY_ATTRIBUTE, NO_LABEL = "*", "#"
 PADDINGS = ("_B-1", "_B-2")  # one place and two places before the sentence
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
-def _escaped(name: str) -> str:
+def escaped(name: str) -> str:
     """An attribute or a label in a dump, in whose lines it can be mistaken for nothing else."""
     return "\\" + name if name in (ANY_ATTRIBUTE, NO_LABEL) else name.translate(_ESCAPES)
 
@@ -230,7 +234,7 @@ def _earlier(label: str | int | None) -> str:
     """One of two previous labels, in a dump."""
     if isinstance(label, int):
         return PADDINGS[-1 - label]
-    return NO_LABEL if label is None else "\\" + label if label in PADDINGS else _escaped(label).replace(" ", "\\s")
+    return NO_LABEL if label is None else "\\" + label if label in PADDINGS else escaped(label).replace(" ", "\\s")
 
 
 def build(layout: Layout, weights: array.array, features: Any, header: dict[str, Any]) -> Model:
@@ -264,7 +268,12 @@ def assembled(
 def load(path_or_bytes: Any, verify: bool = True) -> Model:
     """Open a model file (its path, an open file, or its bytes) and check it. With verify=False the time does not depend
     on its size; what is used is then checked when it is used."""
-    return _read(Model, modelfile.read(path_or_bytes, verify=verify), verify)
+    return of_file(modelfile.read(path_or_bytes, verify=verify), verify)
+
+
+def of_file(file: modelfile.ModelFile, verify: bool = True) -> Model:
+    """The model that a file holds."""
+    return _read(Model, file, verify)
 
 
 def _read(cls: type[Model], file: modelfile.ModelFile, verify: bool = True) -> Model:

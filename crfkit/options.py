@@ -305,6 +305,7 @@ class Lookahead:
     margin: float = option(30.0, "By how much the correct label has to score above all others.", low=0.0)
     direction: str = option("forward", "Label from left to right (forward) or from right to left (backward).", choices=("forward", "backward"))
     average: bool = _average(True)
+    labels: bool = option(False, "Of a parser (P lines): an arc has a relation, too, that of the column deprel.")
 
 
 TRAINERS: dict[str, type] = {

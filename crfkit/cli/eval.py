@@ -9,6 +9,7 @@ import click
 
 from crfkit.errors import OptionError
 from crfkit.evaluation import reports
+from crfkit.evaluation.attachment import evaluate_heads
 from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs, read_lexicon
 from crfkit.evaluation.schemes import marks_chunks
 from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
@@ -52,6 +53,8 @@ from .common import HELP_FLAGS, debug_option, note, write_output
     help="Format of the labelled data. In CRFsuite's format the gold label is the first column.",
 )
 @click.option("--label", metavar="COLUMN", help="With --format conllu: the name of the column of gold labels.")
+@click.option("--heads", is_flag=True, help="With --format conllu: score trees, the columns head and deprel. The gold trees are those of --gold, or those that crfkit tag wrote behind the last sentence.")
+@click.option("--gold", type=click.Path(), metavar="FILE", help="With --heads: the gold trees.")
 @click.option("--comments", is_flag=True, help="Lines that begin with # and stand before a sentence are comments, not tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
 @click.option("-l", "--latex", is_flag=True, help="A LaTeX table, as conlleval -l prints it.")
@@ -73,8 +76,15 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
     \b
     crfkit tag chunking.model test.txt | crfkit eval
     crfkit tag pos.model test.conllu | crfkit eval --format conllu --label upos --tokens
+    crfkit tag parser.model test.conllu | crfkit eval --format conllu --heads
     """
     inputs = list(files) or ["-"]
+    if options["heads"]:
+        _check_heads(ctx, inputs, options)
+        _heads(inputs, options)
+        return
+    if options["gold"] is not None:
+        raise click.UsageError("--gold is of use with --heads only: of labels, the gold ones stand beside the predicted ones", ctx)
     _check_options(ctx, inputs, options)
     lexicon = read_lexicon(options["lexicon"]) if options["lexicon"] is not None else None
     try:
@@ -106,6 +116,30 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
         if options["as_json"]
         else _as_text(outputs.scores, comparisons, options)
     )
+
+
+def _check_heads(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:
+    """Refuse what trees have no use for."""
+    if options["format"] != "conllu":
+        raise click.UsageError("--heads needs --format conllu", ctx)
+    if (*inputs, options["gold"]).count("-") > 1:
+        raise click.UsageError("standard input can be read only once", ctx)
+    for name in options:
+        if name not in ("heads", "gold", "format", "as_json") and ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is of no use with --heads: trees have no labels to count", ctx)
+
+
+def _heads(inputs: list[str], options: dict[str, Any]) -> None:
+    """Score trees."""
+    found = [evaluate_heads(entry, options["gold"]) for entry in inputs]
+    for scores in found:
+        if not scores.has_relations:
+            note(f"{scores.path}: the parser gave no relations, so that there is no labelled score")
+    if options["as_json"]:
+        records = [scores.as_dict() for scores in found]
+        write_output(json.dumps(records[0] if len(records) == 1 else {"files": records}, ensure_ascii=False, indent=1) + "\n")
+        return
+    write_output("".join((f"==> {scores.path} <==\n" if len(found) > 1 else "") + str(scores) for scores in found))
 
 
 def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from crfkit import load
 from crfkit.decode.printing import Printer
 from crfkit.errors import OptionError
 from crfkit.options import MOST_THREADS
+from crfkit.parser.model import Parser, gold_comments
 from crfkit.replacing import replacing
 from crfkit.text.reading import Block, Source
 
@@ -41,6 +42,7 @@ BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
 @click.option("--separator", metavar="TEXT", help="Between the columns that are added.  [default: a tab if the line has one, else a blank]")
 @click.option("--threads", type=click.IntRange(0, MOST_THREADS), default=0, metavar="N",
               help="Threads. 0: one for each processor. The output does not depend on it.  [default: 0]")  # fmt: skip
+@click.option("--gold/--no-gold", default=True, show_default=True, help="Of a parser: where the input has trees, write them behind the last sentence, as comments that begin with '# gold'. crfkit eval --heads takes them from there.")
 @click.option("--unbuffered", is_flag=True, help="Write each sentence as soon as it has been read, as is done on a terminal.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar and no warnings.")
 @debug_option
@@ -69,6 +71,11 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     separator = options["separator"]
     with _opened(output) as stream:
         tagger = load(model, constraints=options["constraints"])
+        if isinstance(tagger, Parser):
+            _parse(ctx, tagger, inputs, stream, output, options)
+            return
+        if ctx.get_parameter_source("gold") == click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError("--gold and --no-gold are for parsers: a tagger leaves the gold labels where they are", ctx)
         for name in ("nbest", "verbose", "probability", "posterior"):
             if options[name]:
                 tagger.need_probabilities(f"--{name}")
@@ -89,6 +96,37 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
                 stream.flush()
         if source.marks.warning is not None and not options["quiet"]:
             note(f"warning: {source.marks.warning}")
+
+
+def _parse(ctx: click.Context, parser: Parser, inputs: list[str], stream: BinaryIO, output: str | None, options: dict[str, Any]) -> None:
+    """Fill in the heads: everything else is written as it came."""
+    for name in ("nbest", "verbose", "probability", "posterior"):
+        if options[name]:
+            parser.need_probabilities(f"--{name}")
+    for name in ("partial", "separator"):
+        if options[name]:
+            raise click.UsageError(f"--{name} is of no use with a parser, which fills in the columns head and deprel", ctx)
+    source = Source(inputs, "conllu", allow_empty=True, block_size=BLOCK_SIZE)
+    live = options["unbuffered"] or stream.isatty()
+    blocks = source if output is None or options["quiet"] else _with_progress(source, inputs)
+    trees: list[bytes] = []
+    held = b""  # the line ends that the last text lacks; what follows it needs them
+    for text, added, gold in parser.text(blocks, threads=1 if live else options["threads"]):
+        write_all(stream, held + text[: len(text) - added])
+        held = text[len(text) - added :] + _blank_line(text)
+        if options["gold"]:
+            trees.append(gold)
+        if live:
+            stream.flush()
+    if comments := gold_comments(trees):
+        write_all(stream, held + comments)
+
+
+def _blank_line(text: bytes) -> bytes:
+    """What it takes for a text to end with a blank line: the last one of a file may not."""
+    if not text[text.rfind(b"\n", 0, -1) + 1 :].strip():
+        return b""
+    return b"\r\n" if text.endswith(b"\r\n") else b"\n"
 
 
 def _check_options(ctx: click.Context, model: str, inputs: list[str], output: str | None, options: dict[str, Any]) -> None:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from crfkit import model, modelfile
 from crfkit.errors import FileError, ModelFileError, OptionError, UnsupportedError
+from crfkit.parser import model as parser
 from crfkit.replacing import replacing
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from crfkit.model import Model
     from crfkit.template.parsing import Template
 
     from .parts import Parts
@@ -103,14 +103,15 @@ def _named(name: str) -> Iterator[None]:
         raise ModelFileError(f"{name}: {error}") from None
 
 
-def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, exact: bool = False) -> Model:
+def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, exact: bool = False) -> Any:
     """Open a model file, or the bytes of one, of crfkit or of another program; `verify` is for crfkit's own, `exact` for
     models of others: scores are then those of their weights in double precision."""
     from .parts import model_of
 
     opened = _opened(path_or_bytes)
     if opened is None:
-        return model.load(path_or_bytes, verify)
+        file = modelfile.read(path_or_bytes, verify=verify)
+        return parser.of_file(file, verify) if file.header.get("kind") == parser.KIND else model.of_file(file, verify)
     name, data, form = opened
     with _named(name):
         found = form.read(data)

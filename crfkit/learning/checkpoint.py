@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from crfkit import modelfile
 from crfkit.errors import FileError, ModelFileError, OptionError
@@ -25,8 +25,13 @@ from crfkit.replacing import check_writable
 from crfkit.values import flag, interval
 from crfkit.version import __version__
 
-if TYPE_CHECKING:
-    from .corpus import Corpus
+
+class Digested(Protocol):
+    """Training data and features, whatever they are."""
+
+    def digest(self) -> str:
+        """Tells them from others."""
+
 
 # Limits only say when to stop; all passes before are the same.
 LIMITS = frozenset({"passes", "max_iter"})
@@ -117,16 +122,12 @@ class Checkpoint:
         if saved != wanted:
             raise OptionError(f"{self.path}: was written with {name} {saved}, not {wanted}; resume with what it was written with")
 
-    def identify(self, corpus: Corpus, initial: array.array | None, dev: Iterable[bytes] | None) -> None:
+    def identify(self, corpus: Digested, initial: array.array | None, dev: Iterable[bytes] | None) -> None:
         """Take note of the data of this run; OptionError if the file is from a run with others."""
         from xxhash import xxh3_128
 
-        layout = corpus.layout
-        numbers = xxh3_128(f"{layout.n_features} {layout.n_cells} {layout.hot} {layout.has_tau}".encode())
-        for values in layout.arrays().values():
-            numbers.update(values)
         parts: dict[str, Iterable[Any] | None] = {"--init model": None if initial is None else [initial], "--dev data": dev}
-        found: dict[str, str | None] = {"training data or template": f"{corpus.dataset.checksum()} {numbers.hexdigest()}"}
+        found: dict[str, str | None] = {"training data or template": corpus.digest()}
         for name, pieces in parts.items():
             checksum = xxh3_128()
             for piece in pieces or ():
@@ -153,7 +154,9 @@ class Checkpoint:
             if getattr(trainer, "passes", standing.passes) != standing.passes:
                 raise ValueError("passes: others than those of the trainer")
             if standing.best_score is not None:
-                standing.best = array.array("f", file.section("best", "float32", (trainer.layout.n_cells,)))
+                # A parser's weights are those of the features that there were then.
+                shape = (trainer.layout.n_cells if hasattr(trainer, "layout") else None,)
+                standing.best = array.array("f", file.section("best", "float32", shape))
         except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise ModelFileError(f"{self.path}: damaged: not the state of such a run ({' '.join(str(error).split())})") from None
         self.file = None  # the mapping is not needed any more

@@ -44,6 +44,16 @@ class Corpus:
         }
         return cls(dataset, reader.builder, layout, header, summary, reader.backward)
 
+    def digest(self) -> str:
+        """Tells the data, and the features that exist, from others."""
+        from xxhash import xxh3_128
+
+        layout = self.layout
+        numbers = xxh3_128(f"{layout.n_features} {layout.n_cells} {layout.hot} {layout.has_tau}".encode())
+        for values in layout.arrays().values():
+            numbers.update(values)
+        return f"{self.dataset.checksum()} {numbers.hexdigest()}"
+
     def attributes(self, bigram: bool = False) -> Names:
         """The names of all attributes of a kind, in the order of their numbers."""
         from crfkit.features.names import Names

@@ -240,6 +240,6 @@ def certificate(record: dict[str, Any]) -> str:
 def _pass_line(record: dict[str, Any]) -> str:
     parts = [f"{name} {record[name]:.2f}" for name in ("objective", "loss") if name in record]
     if "dev_accuracy" in record:
-        parts.append(f"dev accuracy {100 * record['dev_accuracy']:.2f}%  F1 {100 * record['dev_f1']:.2f}")
+        parts.append(f"dev accuracy {100 * record['dev_accuracy']:.2f}%" + (f"  F1 {100 * record['dev_f1']:.2f}" if "dev_f1" in record else ""))
     parts.append(f"{record['seconds']:.2f} s")
     return "  ".join(parts)

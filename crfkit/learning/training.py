@@ -32,6 +32,7 @@ from .corpus import Corpus, read_corpus
 from .development import DevSet
 from .divergence import value_warning
 from .memory import check_data_dir, check_memory, expected_memory
+from .parser import ParserTraining, check_options
 from .passes import Passes
 from .progress import Progress, StopRequest
 from .reader import Reader
@@ -48,17 +49,26 @@ class Training:
             check_writable(run.log)
         if isinstance(run.dev, (str, bytes, os.PathLike)):
             open_file(os.fsdecode(run.dev)).close()
-        self.initial = None if run.init is None else _model_of(run.init)
         self.template = _template(template, run.format)
         self.run = run
+        self.parser: ParserTraining | None = None
+        if self.template is not None and self.template.parses:
+            check_options(self.template, algorithm, options, run)
+            self.parser = ParserTraining(self.train, self.template, options, run, progress, stop)
+        elif getattr(options, "labels", False):
+            raise OptionError("--labels is for parsers: for templates with P lines")
+        self.initial = None if run.init is None or self.parser is not None else _model_of(run.init)
         self.streams = streaming.is_wanted(self.train, algorithm, options)
         if self.streams:
             check_stream(options, run, self.template)
         check_data_dir(run.data_dir)
         self.checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
 
-    def models(self) -> Iterator[Model]:
+    def models(self) -> Iterator[Any]:
         """The models, as they are trained: one, or one for each value of l1 on the path."""
+        if self.parser is not None:
+            yield self.parser.model(self.checkpoint)
+            return
         reader = Reader(self.train, self.template, self.run, self.progress, getattr(self.options, "direction", None))
         if self.streams:
             corpus, weights = streaming.train_stream(reader, self.options, self.stop)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+# Where a P line may look: the top of the stack and what lies below it, the queue, and outermost children.
+PLACES = ("s0", "s1", "s2", "q0", "q1", "q2", "s0.l", "s0.r", "s1.l", "s1.r")
+
 
 @dataclass(frozen=True)
 class Macro:
     """One macro of a line. Fields that its kind has no use for keep their defaults."""
 
-    kind: str  # x cell, t regex test, m regex match, p prefix, s suffix, S shape, N normalised, = equality, y label
+    kind: str  # x cell, t regex test, m regex match, p prefix, s suffix, S shape, N normalised, = equality, y label, d distance
     text: str = field(compare=False)  # as written, for messages
     row: int = 0  # relative to the token
     column: int = -1  # -1: a column named in `column_name` and not yet resolved, or none (kind y)
@@ -21,6 +24,8 @@ class Macro:
     collapse: bool = False  # %C: a shape with runs of one character collapsed
     column_name: str | None = None
     column2_name: str | None = None
+    place: str = ""  # in a P line: one of PLACES, in place of a row
+    place2: str = ""
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Line:
 
     number: int  # in the file, from 1
     text: str  # the whole line as written
-    kinds: str  # "U", "B", "UB" or "T"
+    kinds: str  # "U", "B", "UB", "T" or "P"
     literals: tuple[bytes, ...]  # around the macros: literals[0] macros[0] literals[1] ... literals[-1]
     macros: tuple[Macro, ...]
     rule: str | None = None  # "observed" or "all", where the line overrides --features

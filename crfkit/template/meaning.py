@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import groupby
 
@@ -20,14 +21,17 @@ Rows = Sequence[Sequence[str]]
 _PADDING = re.compile(r"_B[+-][1-9][0-9]*")
 
 
-def expand(line: Line, rows: Rows, t: int, labels: Sequence[str] | None = None) -> str | None:
+def expand(
+    line: Line, rows: Rows, t: int, labels: Sequence[str] | None = None, places: Mapping[str, int | None] | None = None
+) -> str | None:
     """The feature string of a line at token `t` of a sentence; None where a macro has no value there.
 
-    `rows` holds the columns of each token. `labels` are the labels so far, for lines with %y.
+    `rows` holds the columns of each token. `labels` are the labels so far, for lines with %y. `places` says which token stands at
+    each place of a parser, for P lines, whatever `t` is.
     """
     text = line.literals[0].decode()
     for macro, literal in zip(line.macros, line.literals[1:], strict=True):
-        value = _value(macro, rows, t, labels)
+        value = _value(macro, rows, t, labels) if places is None else _placed(macro, rows, places)
         if value is None:
             return None
         text += value + literal.decode()
@@ -47,6 +51,16 @@ def _value(macro: Macro, rows: Rows, t: int, labels: Sequence[str] | None) -> st
         return {"t": "false", "m": "", "p": None, "s": None}.get(macro.kind, cell)
     value = _transform(macro, cell)
     return _lower(value) if macro.lower and value is not None else value
+
+
+def _placed(macro: Macro, rows: Rows, places: Mapping[str, int | None]) -> str | None:
+    """The same in a P line: of an empty place every macro makes the padding."""
+    here, there = places[macro.place], places[macro.place2 or macro.place]
+    if here is None or there is None:
+        return "_B-1"
+    if macro.kind == "d":
+        return str(abs(there - here))
+    return _value(replace(macro, row2=there - here), rows, here, None)
 
 
 def _cell(rows: Rows, i: int, column: int) -> str:

@@ -2,7 +2,7 @@
 
     U05:%x[-1,0]/%x[0,0]  @minfreq=3
     |                     |_ annotations, of this line alone
-    |_ U: with a label, B: with a pair of labels, *: both, T: with three labels
+    |_ U: with a label, B: with a pair of labels, *: both, T: with three labels, P: with an action of a parser
 
 A line stands for one string a token: its literal text with each macro replaced by what it makes of a cell.
 That string, the whole of it, is the name of the feature. `Template.parse` reads templates; `expand` (see
@@ -22,7 +22,7 @@ from typing import Any
 from crfkit.errors import FileError, OptionError, TemplateError
 from crfkit.values import shown
 
-from .macros import Line, Macro
+from .macros import PLACES, Line, Macro
 from .regex_syntax import compile_pattern
 
 _FIELDS = {"r": "row", "c": "column", "R": "row2", "C": "column2", "l": "length", "p": "pattern"}
@@ -56,9 +56,10 @@ MACROS: Mapping[str, _Form] = {
     "N": _Form("N", "rc"),
     "=": _Form("=", "rcRC"),
     "y": _Form("y", "r"),
+    "d": _Form("d", "rR"),
 }
 
-_KINDS = {"U": "U", "u": "U", "B": "B", "b": "B", "*": "UB", "T": "T"}
+_KINDS = {"U": "U", "u": "U", "B": "B", "b": "B", "*": "UB", "T": "T", "P": "P"}
 
 # Six digits are beyond any use and keep every sum of offsets within 32 bits.
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
@@ -117,8 +118,11 @@ class Template:
                 lines.append(_LineParser(line, number, path).parse())
         if not lines:
             what = "has only comments" if text.strip() else "is empty"
-            raise TemplateError(f"the template {what}; it needs a line that starts with U or B", _name(path))
+            raise TemplateError(f"the template {what}; it needs a line that starts with U, B or P", _name(path))
         template = cls(tuple(lines), text, path)
+        other = next((line for line in lines if (line.kinds == "P") != template.parses), None)
+        if other is not None:
+            raise TemplateError("P lines make a parser, all others a tagger: a template has one kind or the other", _name(path), other.number)
         return template if columns is None else template.resolve(columns)
 
     @classmethod
@@ -204,6 +208,11 @@ class Template:
         return tuple(macro for line in self.lines for macro in line.macros)
 
     @property
+    def parses(self) -> bool:
+        """Whether it is that of a parser: its lines are P lines."""
+        return self.lines[0].kinds == "P"
+
+    @property
     def history_line(self) -> Line | None:
         """The first line that sees earlier labels (T, %y), which only the lookahead trainer can use."""
         return next((line for line in self.lines if line.reach), None)
@@ -215,7 +224,7 @@ def _name(path: str | None) -> str:
 
 def _columns(macro: Macro) -> list[tuple[str | None, int]]:
     """Name and number of each column that a macro reads."""
-    if macro.kind == "y":
+    if macro.kind in "yd":
         return []
     first = (macro.column_name, macro.column)
     return [first, (macro.column2_name, macro.column2)] if macro.kind == "=" else [first]
@@ -234,7 +243,7 @@ class _LineParser:
         kinds = _KINDS.get(self.line[0])
         if kinds is None:
             raise self.error(
-                f"a line starts with '{self.line[0]}', expected U (unigram), B (bigram), * (both), T (trigram) or # (comment)"
+                f"a line starts with '{self.line[0]}', expected U (unigram), B (bigram), * (both), T (trigram), P (parser) or # (comment)"
             )
         if "\0" in self.line:
             raise self.error("a NUL character in the template")
@@ -304,9 +313,18 @@ class _LineParser:
     def values(self, form: _Form, text: str, arguments: list[str]) -> dict[str, Any]:
         """The fields of a Macro that its arguments give."""
         values: dict[str, Any] = {}
+        parses = self.line[0] == "P"
+        if parses and form.kind == "y":
+            raise self.error(f"'{text}' in a P line: a parser gives no labels to tokens one by one")
+        if form.kind == "d" and not parses:
+            raise self.error(f"'{text}' in a line that starts with {self.line[0]}: %d belongs into P lines")
         for code, argument in zip(form.arguments, arguments, strict=True):
             name = _FIELDS[code]
-            if code == "p":
+            if parses and code in "rR":
+                if argument not in PLACES:
+                    raise self.error(f"'{argument}' in '{text}' is no place; P lines look at {' '.join(PLACES)}")
+                values["place" if code == "r" else "place2"] = argument
+            elif code == "p":
                 values[name] = self.pattern(text, argument)
             elif code in "cC" and _NAME.fullmatch(argument):
                 values[name + "_name"] = argument

@@ -81,6 +81,8 @@ class Block:
     """Whether lines before a sentence that begin with '#' are no tokens."""
     marks: Marks = field(default_factory=Marks)
     """Of all blocks of a source: who parses this one adds to it."""
+    added: int = 0
+    """Bytes of the line end that was put behind a last line without one."""
 
 
 class Source:
@@ -121,7 +123,7 @@ class Source:
 
     def _blocks(self, file: BinaryIO, path: str, layout: Layout, first: bool, inside: bool) -> Iterator[Block]:
         line, seen = 1, False
-        for data in _whole_sentences(_texts(file, path, self.block_size)):
+        for data, added in _whole_sentences(_texts(file, path, self.block_size)):
             skip = 0
             if line == 1 and not inside:
                 layout, header = self._header(data, path, layout)
@@ -135,7 +137,7 @@ class Source:
                 seen = row is not None
                 if row is not None:
                     layout = self._first_row(row[0] + line, row[1], path, layout)
-            yield Block(data, line, path, skip, layout, self.comments, self.marks)
+            yield Block(data, line, path, skip, layout, self.comments, self.marks, added)
             line += data.count(b"\n")
         if not seen and not self.allow_empty:
             raise DataError("no tokens: expected one token a line and a blank line after each sentence", path)
@@ -313,9 +315,9 @@ def _inflated(head: bytes, pieces: Iterator[bytes], path: str, size: int) -> Ite
             data = b""
 
 
-def _whole_sentences(texts: Iterable[bytes]) -> Iterator[bytes]:
+def _whole_sentences(texts: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
     """Texts cut after blank lines. The last one ends where the input does, and gets a line end if that has
-    none: what is written after it needs one, of the kind the other lines have."""
+    none: what is written after it needs one, of the kind the other lines have. With each, how many bytes were added."""
     waiting = bytearray()
     last_line = 0  # where it begins; no blank line is before it
     line_end = b"\n"
@@ -328,14 +330,15 @@ def _whole_sentences(texts: Iterable[bytes]) -> Iterator[bytes]:
             with memoryview(waiting) as view:
                 block = bytes(view[:cut])
             line_end = b"\r\n" if block.endswith(b"\r\n") else b"\n"
-            yield block
+            yield block, 0
             del waiting[:cut]
             last_line -= cut
     if waiting:
         if last_line > 1:
             line_end = b"\r\n" if waiting[last_line - 2 : last_line] == b"\r\n" else b"\n"
+        before = len(waiting)
         if waiting.endswith(b"\r"):
             waiting += b"\n"
         elif not waiting.endswith(b"\n"):
             waiting += line_end
-        yield bytes(waiting)
+        yield bytes(waiting), len(waiting) - before

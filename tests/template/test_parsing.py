@@ -132,7 +132,7 @@ def test_history():
     [
         ("", "t: the template is empty"),
         (" \n\n", "t: the template is empty"),
-        ("# U00:%x[0,0]\n", "t: the template has only comments; it needs a line that starts with U or B"),
+        ("# U00:%x[0,0]\n", "t: the template has only comments; it needs a line that starts with U, B or P"),
         ("U\nQ01:%x[0,0]", "t:2: a line starts with 'Q', expected U"),
         ("U\n U01:%x[0,0]", "t:2: a line starts with ' ', expected U"),
         ("U:%q[0,0]", "t:1: unknown macro '%q'; the macros are %x %X %t %T %m %M %p %s %S %C %N %= %y"),
@@ -170,6 +170,13 @@ def test_history():
         ("U:%x[0,0] @minfreq=-1", "'@minfreq=-1': expected"),
         ("U:%x[0,0] @minfreq=2 @minfreq=3", "expected one @minfreq"),
         ("U:%x[0,0] @all @observed", "'@all' after '@observed'"),
+        ("P:%x[0,form]", "t:1: '0' in '%x[0,form]' is no place; P lines look at s0 s1 s2 q0 q1 q2 s0.l s0.r s1.l s1.r"),
+        ("U:%x[s0,form]", "t:1: 's0' in '%x[s0,form]' is not a number"),
+        ("U:%d[0,1]", "t:1: '%d[0,1]' in a line that starts with U: %d belongs into P lines"),
+        ("P:%d[s0,3]", "t:1: '3' in '%d[s0,3]' is no place"),
+        ("P:%y[-1]", "t:1: '%y[-1]' in a P line: a parser gives no labels"),
+        ("P:%x[s0,1]\nB", "t:2: P lines make a parser, all others a tagger"),
+        ("B\nP:%x[s0,1]", "t:2: P lines make a parser, all others a tagger"),
         ("U:\0", "t:1: a NUL character"),
     ],
 )
@@ -185,7 +192,7 @@ def test_unnamed_template_still_tells_the_line():
 
 
 @settings(deadline=None)
-@given(st.text('UB*#%xXtTmMpsSCNy=[]0123-+,"\\ @\nabé', max_size=40))
+@given(st.text('UBP*#%dxXtTmMpsSCNy=[]0123-+,"\\ @\nabé', max_size=40))
 def test_any_text_is_a_template_or_an_error(text):
     try:
         template = Template.parse(text)
@@ -384,4 +391,4 @@ def test_every_macro_is_on_the_page():
     reference = PAGE[: PAGE.index("## Annotations")]
     assert all(f"`%{letter}" in reference for letter in MACROS)
     used = "".join(block for _, block in blocks("features"))
-    assert all(f"%{letter}[" in used for letter in MACROS if letter not in "Ty")
+    assert all(f"%{letter}[" in used for letter in MACROS if letter not in "Tyd")

@@ -33,7 +33,16 @@ def sentences(corpus: str) -> list[list[list[str]]]:
 
 
 def test_every_template_has_its_corpus():
-    assert {path.stem for path in (ROOT / "templates").glob("*.txt")} == set(CORPUS_OF)
+    assert {path.stem for path in (ROOT / "templates").glob("*.txt")} == {*CORPUS_OF, "parsing"}
+
+
+def test_the_template_of_a_parser():
+    template = load("parsing")
+    assert template.parses
+    assert template.column_names == {"form", "xpos"}
+    literals = [line.literals[0] for line in template.lines]
+    assert len(set(literals)) == len(literals)
+    assert len({tuple(line.text.split(":")[1:]) for line in template.lines}) == len(template.lines)
 
 
 @pytest.mark.parametrize("name", CORPUS_OF)

@@ -1,0 +1,216 @@
+"""Scores of dependency trees: how many words have the right head, and the right head and relation.
+
+The gold trees come from a file of their own, or stand behind the last sentence, where `crfkit tag` writes them: comments that begin
+with `# gold`, one a sentence, with the head of each word, and after a colon its relation.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from crfkit.errors import DataError
+from crfkit.text.reading import CONLLU, Source
+from crfkit.text.rows import Rows
+
+GOLD = b"# gold"
+
+
+class Word(NamedTuple):
+    """What is scored of a word."""
+
+    head: int
+    relation: bytes | None
+    punctuation: bool
+
+
+class Tree(NamedTuple):
+    """A sentence, and where it stands."""
+
+    words: list[Word]
+    path: str
+    line: int
+
+
+@dataclass
+class Counts:
+    """Words, and how many of them are right."""
+
+    words: int = 0
+    heads: int = 0
+    both: int = 0
+
+    def add(self, head: bool, both: bool) -> None:
+        """One more word."""
+        self.words += 1
+        self.heads += head
+        self.both += both
+
+    @property
+    def unlabelled(self) -> float:
+        """The share of words with the right head."""
+        return self.heads / max(self.words, 1)
+
+    @property
+    def labelled(self) -> float:
+        """The share of words with the right head and relation."""
+        return self.both / max(self.words, 1)
+
+
+@dataclass
+class Attachment:
+    """What an evaluation found."""
+
+    path: str
+    sentences: int
+    whole: int
+    """Sentences with all heads right."""
+    all_words: Counts
+    without_punctuation: Counts
+    has_relations: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for JSON; shares are between 0 and 1."""
+
+        def shares(counts: Counts) -> dict[str, Any]:
+            return {"words": counts.words, "unlabelled": counts.unlabelled, "labelled": counts.labelled if self.has_relations else None}
+
+        return {
+            "file": self.path,
+            "sentences": self.sentences,
+            "whole_trees": self.whole / max(self.sentences, 1),
+            **shares(self.all_words),
+            "without_punctuation": shares(self.without_punctuation),
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.sentences} sentences, {self.all_words.words} words, {self.without_punctuation.words} without punctuation",
+            f"{'':24}{'all words':>10}{'without punctuation':>21}",
+        ]
+        both = self.all_words, self.without_punctuation
+        for name, shown in (("unlabelled", True), ("labelled", self.has_relations)):
+            shares = [f"{100 * getattr(counts, name):.2f}" if shown else "-" for counts in both]
+            lines.append(f"{name + ' attachment':24}{shares[0]:>10}{shares[1]:>21}")
+        lines.append(f"{'all heads right':24}{100 * self.whole / max(self.sentences, 1):10.2f}")
+        return "\n".join(lines) + "\n"
+
+
+def evaluate_heads(predicted: Any, gold: Any = None) -> Attachment:
+    """Scores of the trees in CoNLL-U that `predicted` holds (a path, '-', or an open file), against those of `gold`, or those
+    that it carries itself."""
+    trees, carried = _trees(predicted)
+    path = trees[0].path
+    if gold is not None:
+        right, _ = _trees(gold)
+        if len(right) != len(trees):
+            raise DataError(f"found {len(trees)} sentences, expected {len(right)} as in {right[0].path}", path)
+    elif carried is None:
+        raise DataError("the gold trees are not known: name their file with --gold, or take what crfkit tag writes of a file with trees", path)
+    else:
+        if len(carried) != len(trees):
+            raise DataError(f"found {len(carried)} gold trees for {len(trees)} sentences", path)
+        right = [_carried(line, tree) for line, tree in zip(carried, trees, strict=True)]
+    return _scored(path, trees, right, of_file=gold is not None)
+
+
+def _scored(path: str, trees: list[Tree], right: list[Tree], of_file: bool) -> Attachment:
+    found = Attachment(path, 0, 0, Counts(), Counts(), True)
+    other = False
+    for tree, gold in zip(trees, right, strict=True):
+        if not gold.words:
+            continue
+        if len(tree.words) != len(gold.words):
+            raise DataError(f"the sentence has {len(tree.words)} words, expected {len(gold.words)} as in {gold.path}:{gold.line}", tree.path, tree.line)
+        found.sentences += 1
+        whole = True
+        for word, true in zip(tree.words, gold.words, strict=True):
+            head = word.head == true.head
+            whole &= head
+            found.has_relations &= true.relation is not None
+            other |= word.relation != true.relation
+            both = head and word.relation == true.relation
+            found.all_words.add(head, both)
+            if not word.punctuation:
+                found.without_punctuation.add(head, both)
+        found.whole += whole
+    # A parser without relations leaves those of the file: they say nothing of it.
+    found.has_relations &= not of_file or other or found.all_words.heads == found.all_words.words
+    return found
+
+
+def _trees(data: Any) -> tuple[list[Tree], list[bytes] | None]:
+    """The trees of a file, and the lines of gold trees behind them."""
+    trees: list[Tree] = []
+    carried: list[bytes] = []
+    for block in Source(data, "conllu"):
+        rows = Rows("conllu")
+        rows.parse(block)
+        names = block.layout.names or CONLLU
+        trees += _of_rows(rows, names, str(block.path))
+        if rows.n_tokens:
+            carried = []
+        carried += _tail(block.data)
+    return trees, carried or None
+
+
+def _tail(data: bytes) -> list[bytes]:
+    """Gold trees in the comments behind the last sentence."""
+    found: list[bytes] = []
+    end = len(data)
+    while end > 0:
+        start = data.rfind(b"\n", 0, end - 1) + 1
+        line = data[start:end].strip(b"\r\n \t")
+        if line.startswith(GOLD):
+            found.append(line[len(GOLD) :])
+        elif line and not line.startswith(b"#"):
+            break
+        end = start
+    return found[::-1]
+
+
+def _of_rows(rows: Rows, names: tuple[str, ...], path: str) -> Iterator[Tree]:
+    places = []
+    for name in ("form", "upos", "head", "deprel"):
+        if name not in names:
+            raise DataError(f"there is no column '{name}': the columns are {' '.join(names)}", path, 1)
+        places.append(names.index(name))
+    form, upos, head, relation = places
+    token = 0
+    for cells in rows.sentences():
+        words = []
+        for k, row in enumerate(cells):
+            number = _head(row[head], len(cells))
+            if number is None:
+                found = "missing" if row[head] == b"_" else repr(row[head].decode(errors="replace"))
+                raise DataError(f"HEAD is {found}, expected a number from 0 to {len(cells)}", *rows.where(token + k))
+            words.append(Word(number, row[relation], _is_punctuation(row[form], row[upos])))
+        yield Tree(words, path, rows.line_of(token))
+        token += len(cells)
+
+
+def _head(cell: bytes, n: int) -> int | None:
+    number = int(cell) if cell.isdigit() and len(cell) <= 10 else -1
+    return number if 0 <= number <= n else None
+
+
+def _is_punctuation(form: bytes, upos: bytes) -> bool:
+    """By the part of speech, or where there is none by the characters."""
+    if upos not in (b"_", b""):
+        return upos == b"PUNCT"
+    text = form.decode(errors="replace")
+    return bool(text) and all(unicodedata.category(c).startswith("P") for c in text)
+
+
+def _carried(line: bytes, tree: Tree) -> Tree:
+    """A gold tree of a comment."""
+    words = []
+    for entry in line.strip(b" ").split(b"\t") if line.strip() else ():
+        head, colon, relation = entry.partition(b":")
+        number = _head(head, len(tree.words))
+        if number is None:
+            raise DataError(f"the gold tree of this sentence has the head {head.decode(errors='replace')!r}, expected a number from 0 to {len(tree.words)}", tree.path, tree.line)
+        words.append(Word(number, relation if colon else None, False))
+    return Tree(words, "the comment with its gold tree", tree.line) if words else Tree([], tree.path, tree.line)

@@ -1,0 +1,290 @@
+"""Training a parser: a template with P lines makes one of trees in CoNLL-U."""
+
+from __future__ import annotations
+
+import array
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from crfkit.errors import DataError, OptionError, TemplateError
+from crfkit.foreign import load
+from crfkit.parser.model import KIND, MOST_DEPTH, Parser, ParserModel, build
+from crfkit.parser.places import features_of
+from crfkit.text.reading import CONLLU
+from crfkit.text.sources import listed, parsed_blocks
+
+from .passes import Passes
+
+if TYPE_CHECKING:
+    from crfkit.options import Run
+    from crfkit.template.parsing import Template
+
+    from .checkpoint import Checkpoint
+    from .progress import Progress, StopRequest
+
+
+def check_options(template: Template, algorithm: str, options: Any, run: Run) -> None:
+    """OptionError or TemplateError for what a parser cannot be trained with; before data are read."""
+    if algorithm != "lookahead":
+        raise TemplateError("P lines make a parser, which only the trainer lookahead can train", template.path or "template", template.lines[0].number)
+    if run.format != "conllu":
+        raise OptionError("a template with P lines makes a parser: its data are trees in CoNLL-U, add --format conllu")
+    for name, used in (
+        ("--label", run.label is not None),
+        ("--features all", run.features == "all"),
+        ("--min-freq", run.min_freq > 1),
+        ("--select", run.select is not None),
+        ("--direction backward", options.direction == "backward"),
+        ("--max-memory", run.max_memory is not None),
+        ("--data-dir", run.data_dir is not None),
+    ):
+        if used:
+            raise OptionError(f"{name} is of no use to a parser, which a template with P lines makes: leave it out")
+    if options.depth > MOST_DEPTH:
+        raise OptionError(f"--depth: a parser looks at most {MOST_DEPTH} actions ahead, each takes three times as long as the one before")
+    for line in template.lines:
+        if line.rule is not None or line.min_freq is not None:
+            raise TemplateError("a P line takes no @observed, @all or @minfreq: its features come with what is learned from them", template.path or "template", line.number)
+
+
+class _Sizes:
+    """What the loop over passes asks of a layout."""
+
+    def __init__(self, trainer: Any):
+        self.trainer = trainer
+
+    @property
+    def n_features(self) -> int:
+        """Weights so far."""
+        return max(self.trainer.n_features, 1)
+
+
+class Trees:
+    """Trees as numbers, with what made them numbers: values of cells and relations."""
+
+    def __init__(self, train: Any, template: Template, run: Run, with_relations: bool, progress: Progress):
+        from crfkit.features.builder import IndexBuilder
+        from crfkit.features.strings import StringTable
+        from crfkit.parser.trees import Compared, Treebank
+
+        started = time.perf_counter()
+        self.run, self.n_columns, self.names = run, 0, list(CONLLU)
+        self.table = StringTable() if with_relations else None
+        self.bank: Any = None
+        for rows, names, path in blocks(train, run.comments):
+            if self.bank is None:
+                self.names, self.n_columns = list(names), rows.n_columns
+                self.template = fitted(template, self.names)
+                self.features = features_of(self.template)
+                self.builder = IndexBuilder(self.features.symbols)
+                self.compared = Compared(self.features.compared)
+                self.bank = Treebank(self.features.views + len(self.features.compared))
+            self.bank.add(rows, columns_of(names, path), self.builder, self.compared, self.table)
+            progress.reading(rows.n_tokens, len(rows))
+        if self.bank is None:
+            raise DataError("no tokens to learn from")
+        if not self.bank.n_sequences:
+            raise DataError("no tree without crossing arcs to learn from")
+        self.relations = [] if self.table is None else [name.decode() for name in self.table]
+        if len(self.relations) > 30000:
+            raise DataError(f"{len(self.relations)} different relations in column deprel, expected at most 30,000")
+        self.seconds = time.perf_counter() - started
+
+    def header(self) -> dict[str, Any]:
+        """What a model says of the data."""
+        return {
+            "column_names": self.names, "columns": self.n_columns, "format": "conllu", "relations": self.relations,
+            "root_relation": self.bank.root_relation(), "sequences": self.bank.n_sequences, "template": self.template.text,
+            "tokens": self.bank.n_tokens, "skipped": self.bank.n_crossing,
+        }  # fmt: skip
+
+
+def blocks(data: Any, comments: bool) -> Iterator[tuple[Any, tuple[str, ...], str | None]]:
+    """Rows of every block of the data with the names of their columns, and where they are from."""
+    for rows, layout in parsed_blocks(data, "conllu", "head", comments=comments):
+        if rows.n_tokens:
+            yield rows, layout.names or CONLLU[: rows.n_columns], layout.path
+
+
+def columns_of(names: tuple[str, ...], path: str | None) -> Any:
+    """Where ID, HEAD and DEPREL stand."""
+    from crfkit.parser.trees import Columns
+
+    return Columns(names, path)
+
+
+def fitted(template: Template, names: list[str]) -> Template:
+    """The template with the numbers of its columns."""
+    template = template.resolve({name: number for number, name in enumerate(names)})
+    template.check(len(names), names)
+    for line in template.lines:
+        for macro in line.macros:
+            for column in (macro.column, macro.column2):
+                if column >= 0 and names[column] in ("head", "deprel"):
+                    raise TemplateError(f"{macro.text} uses column '{names[column]}', which the parser is to find", template.path or "template", line.number)
+    return template
+
+
+class Development:
+    """Trees to score weights on after each pass."""
+
+    def __init__(self, data: Any, trees: Trees, trainer: Any):
+        from crfkit.parser.trees import Treebank
+
+        self.trainer, self.with_relations = trainer, trees.table is not None
+        self.bank = Treebank(trees.features.views + len(trees.features.compared))
+        for rows, names, path in blocks(listed(data), trees.run.comments):
+            if list(names) != trees.names:
+                raise DataError(f"the columns are {' '.join(names)}, expected those of the training data: {' '.join(trees.names)}", path, 1)
+            self.bank.add(rows, columns_of(names, path), trees.builder, trees.compared, trees.table, False, False)
+        if not self.bank.n_tokens:
+            raise DataError("no tokens in the development data")
+
+    def contents(self) -> Iterable[bytes]:
+        """What a checkpoint has to be told of it."""
+        yield self.bank.checksum().encode()
+
+    def scores(self, weights: array.array) -> dict[str, float]:
+        """Attachment scores, and under "score" the one to go by: labelled where the parser gives relations."""
+        heads, both, whole = self.trainer.parsed(self.bank, weights)
+        unlabelled, labelled = heads / self.bank.n_tokens, both / self.bank.n_tokens
+        return {
+            "dev_accuracy": labelled if self.with_relations else unlabelled,
+            "dev_sentence_accuracy": whole / self.bank.n_sequences,
+            "dev_unlabelled": unlabelled,
+            **({"dev_labelled": labelled} if self.with_relations else {}),
+            "score": labelled if self.with_relations else unlabelled,
+        }
+
+
+class ParserTraining:
+    """One run. Its parts are named as those of a `Corpus`, for the loop over passes."""
+
+    def __init__(self, train: Any, template: Template, options: Any, run: Run, progress: Progress, stop: StopRequest):
+        self.train, self.template, self.options, self.run, self.progress, self.stop = train, template, options, run, progress, stop
+        self.initial = None if run.init is None else _parser_of(run.init)
+
+    def model(self, checkpoint: Checkpoint | None) -> ParserModel:
+        """Train."""
+        from crfkit.parser.statetables import StateTables
+        from crfkit.parser.trainer import ParserTrainer
+
+        run, options, progress = self.run, self.options, self.progress
+        trees = Trees(self.train, self.template, run, options.labels, progress)
+        bank = trees.bank
+        progress.close()
+        progress.note(
+            f"{bank.n_sequences:,} trees, {bank.n_tokens:,} tokens, {len(trees.relations) or 1:,} relations, "
+            f"{len(trees.template.lines)} lines; read in {trees.seconds:.2f} s"
+        )
+        if bank.n_crossing:
+            progress.note(f"{bank.n_crossing:,} trees with crossing arcs are left out: no order of shift, left and right builds them")
+        tables = StateTables(trees.features, max(len(trees.relations), 1))
+        initial = [] if self.initial is None else list(_taken_over(self.initial, trees, progress))
+        trainer = ParserTrainer(bank, tables, options, run.seed, initial)
+        dev = None if run.dev is None else Development(run.dev, trees, trainer)
+        corpus = _AsCorpus(trees, trainer)
+        if checkpoint is not None:
+            checkpoint.identify(corpus, array.array("f", [weight for *_, weight in initial]) if initial else None, None if dev is None else dev.contents())
+        passes = Passes(trainer, corpus, run, dev, checkpoint, progress, self.stop)  # type: ignore[arg-type]
+        self.stop.arm()
+        ((_, weights),) = passes.all(None)
+        placed = trainer.placed(weights)
+        if run.prune is not None:
+            from crfkit.trainers.base import prune
+
+            prune(placed, run.prune)
+        names = ("prune", "seed")
+        header = {
+            **trees.header(), "algorithm": "lookahead", "options": {**asdict(options), **{name: getattr(run, name) for name in names}},
+        }  # fmt: skip
+        return build(tables, placed, trees.builder, header)
+
+
+class _AsCorpus:
+    """Trees as the loop over passes, and a checkpoint, see a corpus."""
+
+    def __init__(self, trees: Trees, trainer: Any):
+        self.dataset = _AsDataset(trees)
+        self.layout = _Sizes(trainer)
+
+    def digest(self) -> str:
+        """Tells the data and the template from others."""
+        return self.dataset.checksum()
+
+
+class _AsDataset:
+    def __init__(self, trees: Trees):
+        self.trees, self.n_tokens = trees, trees.bank.n_tokens
+        self.labels = ["shift", "left", "right"]
+
+    def checksum(self) -> str:
+        """Of trees, template and relations."""
+        from xxhash import xxh3_128
+
+        text = repr((self.trees.template.text, self.trees.names, self.trees.relations))
+        return xxh3_128(self.trees.bank.checksum() + text).hexdigest()
+
+
+def _parser_of(init: Any) -> ParserModel:
+    """The parser to start from."""
+    found = init
+    if isinstance(init, Parser):
+        found = init.model
+    elif not isinstance(init, ParserModel):
+        found = load(os.fsdecode(init) if isinstance(init, (str, os.PathLike)) else init)
+    if not isinstance(found, ParserModel):
+        raise OptionError(f"--init: {getattr(found, 'name', init)} is no parser, which a template with P lines makes")
+    return found
+
+
+def _taken_over(model: ParserModel, trees: Trees, progress: Progress) -> Iterator[tuple[int, list[int], int, float]]:
+    """The weights to start from: those of lines, values and relations that both have."""
+    from crfkit.parser.places import VALUE
+    from crfkit.parser.scratch import find_value
+
+    lines = {line.text: number for number, line in enumerate(trees.template.lines)}
+    own = ParserModelActions(trees.relations)
+    taken = 0
+    names = model.labels
+    for number, row, values, _ in model.attributes():
+        line = lines.get(model.template.lines[number].text)
+        if line is None:
+            continue
+        key = []
+        for cell, value in zip(trees.features.lines[line], values, strict=True):
+            if value is None:
+                key.append(0)
+            elif cell.kind == VALUE:
+                key.append(1 + find_value(trees.builder, cell.view, str(value).encode()))
+                if key[-1] == 0:
+                    break
+            else:
+                key.append(1 + int(value) if isinstance(value, int) else 1 + (value == "true"))
+        else:
+            for place, action in model.tables.cells(row):
+                if (place_of := own.number(names[action])) is not None:
+                    taken += 1
+                    yield line, key, place_of, model.weights[place]
+    progress.note(f"{taken:,} of the {model.header['features']:,} weights of {model.name} are taken over")
+    if not taken:
+        progress.warn(f"no feature of {model.name} exists here: training starts from zero")
+
+
+class ParserModelActions:
+    """Numbers of actions by their names."""
+
+    def __init__(self, relations: list[str]):
+        sides = ("left", "right")
+        names = ["shift", *(f"{side}:{name}" for side in sides for name in relations)] if relations else ["shift", *sides]
+        self.numbers = {name: number for number, name in enumerate(names)}
+
+    def number(self, name: str) -> int | None:
+        """None if there is no such action."""
+        return self.numbers.get(name)
+
+
+__all__ = ["KIND", "ParserTraining", "check_options"]

@@ -1,0 +1,328 @@
+"""Parsers: a trained model, and its use on sentences and files.
+
+The header of the file has the kind "parser". Sections are those of the index that numbers the values of cells
+(features/packing.pyx), and those of the features of states: `line.I`, `rows`, `actions`, `weights` (statetables.pyx).
+docs/model-format.md describes them.
+"""
+
+from __future__ import annotations
+
+import array
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+from crfkit import modelfile
+from crfkit.errors import DataError, ModelFileError, OptionError, TemplateError, UnsupportedError
+from crfkit.evaluation.attachment import GOLD
+from crfkit.header import template_of
+from crfkit.options import make
+from crfkit.parallel import in_order, threads_of
+from crfkit.text.reading import CONLLU
+from crfkit.text.rows import Rows
+from crfkit.version import __version__
+
+from .places import DISTANCE, EQUAL, Features, features_of
+from .scratch import Scratch, packed_values, sizes_of, value_of
+from .statetables import StateTables
+from .trees import Columns
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from crfkit.text.reading import Block, Layout
+
+KIND = "parser"
+EMPTY = "_B-1"  # what a macro makes of a place where no token is
+MOST_DEPTH = 10  # each further action looked ahead at triples the search
+
+_FIELDS: dict[str, Any] = {
+    "algorithm": str, "column_names": list, "columns": int, "crfkit": str, "features": int, "format": str, "options": dict,
+    "relations": list, "root_relation": int, "template": str,
+}  # fmt: skip
+
+Heads = list[int] | list[tuple[int, str]]
+
+
+def checked(header: dict[str, Any]) -> dict[str, Any]:
+    """The header itself; ModelFileError if a field is missing or not what it should be."""
+    for name, kind in _FIELDS.items():
+        if name not in header or not isinstance(header[name], kind) or isinstance(header[name], bool):
+            raise ModelFileError(f"the header's field {name!r} is missing or not what it should be")
+    names, relations = header["column_names"], header["relations"]
+    if not all(isinstance(name, str) for name in (*names, *relations)) or len(set(names)) < len(names):
+        raise ModelFileError("the header's names are none")
+    if len(set(relations)) < len(relations) or any(not name or set(name) & set("\t\r\n\0") for name in relations):
+        raise ModelFileError("the header's relations are not different names")
+    if not 0 <= header["root_relation"] < max(len(relations), 1) or len(relations) > 30000:
+        raise ModelFileError("the header's relations are too many, or have none of a root")
+    if header["format"] != "conllu" or not {"id", "head", "deprel"} <= set(names):
+        raise ModelFileError("the header is that of no parser of CoNLL-U")
+    return header
+
+
+class ParserModel:
+    """A parser, read-only. `learn` makes one of a template with P lines, `load` opens one."""
+
+    has_probabilities = False
+
+    def __init__(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str = "model", verify: bool = True):
+        from crfkit.features.index import Index
+        from crfkit.trainers.base import all_finite
+
+        self.name, self.sections, self.verified = name, sections, verify
+        try:
+            self._header = header = checked(deepcopy(header))
+            template = template_of(header)
+            if template is None or not template.parses:
+                raise ModelFileError("its template has no P lines")
+            self.template = template
+            names = {name: getattr(make("lookahead", {name: header["options"].get(name)}), name) for name in ("depth",)}
+            self.depth: int = names["depth"]
+            if self.depth > MOST_DEPTH:
+                raise ModelFileError(f"a search of depth {self.depth}")
+            self.parts: Features = features_of(template)
+            self.index = Index(self.parts.symbols, sections, verify=verify)
+            self.sizes = sizes_of(self.index)
+            relations = max(len(header["relations"]), 1)
+            tables = {name: self._numbers(name, "int32") for name in sections if name == "rows" or name.startswith("line.")}
+            self.weights = self._numbers("weights", "float32")
+            self.tables = StateTables(self.parts, relations, {"rows": self._numbers("rows", "int32"), "actions": self._numbers("actions", "uint16"), **tables}, verify, self.sizes)
+            if len(self.weights) != len(self._numbers("actions", "uint16")):
+                raise ModelFileError("its weights are not as many as their actions")
+            if verify and not all_finite(self.weights):
+                raise ModelFileError("a weight is not a finite number")
+        except (OptionError, TemplateError) as error:
+            raise ModelFileError(f"{name}: {error}") from None
+        except ModelFileError as error:
+            raise ModelFileError(f"{name}: {error}") from None
+
+    def _numbers(self, name: str, dtype: str) -> Any:
+        try:
+            section = memoryview(self.sections[name])
+        except KeyError:
+            raise ModelFileError(f"section {name!r} is missing") from None
+        code, size = modelfile.DTYPES[dtype]
+        if section.nbytes % size:
+            raise ModelFileError(f"section {name!r} is not made of {dtype}")
+        return section.toreadonly().cast("B").cast(code)
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What the file says of itself: options, relations, template, counts; a copy."""
+        return deepcopy(self._header)
+
+    @property
+    def labels(self) -> list[str]:
+        """The actions, in the order of their numbers: shift, left, right; with relations `left:nsubj` and so on."""
+        relations = self._header["relations"]
+        if not relations:
+            return ["shift", "left", "right"]
+        return ["shift", *(f"{side}:{name}" for side in ("left", "right") for name in relations)]
+
+    def tagger(self, constraints: Any = None) -> Parser:
+        """The model at work: `model.tagger().tag(rows)`."""
+        if constraints is not None:
+            raise UnsupportedError("a parser takes no constraints: they are for labels")
+        return Parser(self)
+
+    def save(self, file: Any) -> int:
+        """Write the model to a path, or to a file that is open for bytes; returns the bytes written."""
+        return modelfile.write(file, self._header, self.sections)
+
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` writes."""
+        return modelfile.dumps(self._header, self.sections)
+
+    def __reduce__(self):
+        return load, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        return f"<ParserModel {self.name}: depth {self.depth}, {len(self._header['relations'])} relations, {self._header['features']:,} features>"
+
+    def attributes(self) -> Iterator[tuple[int, int, list[int | str | None], str]]:
+        """(line, row of weights, what its cells are, name) of each attribute. A cell is a text, a number, or None where its place
+        is empty; the name is the line with these in place of its macros."""
+        for number, (line, cells) in enumerate(zip(self.template.lines, self.parts.lines, strict=True)):
+            for row, key in self.tables.entries(number):
+                values: list[int | str | None] = [self._value(cell, of) for cell, of in zip(cells, key, strict=True)]
+                text = line.literals[0].decode()
+                for value, literal in zip(values, line.literals[1:], strict=True):
+                    text += (EMPTY if value is None else str(value)) + literal.decode()
+                yield number, row, values, text
+
+    def _value(self, cell: Any, key: int) -> int | str | None:
+        if key == 0:
+            return None
+        if cell.kind == DISTANCE:
+            return key - 1
+        if cell.kind == EQUAL:
+            return "true" if key == 2 else "false"
+        return value_of(self.index, cell.view, key - 1).decode(errors="backslashreplace") if key <= self.sizes[cell.view] else None
+
+    def features(self) -> Iterator[tuple[str, None, str, float]]:
+        """Every feature: (attribute, None, action, weight)."""
+        names = self.labels
+        for _, row, _, text in self.attributes():
+            for place, action in self.tables.cells(row):
+                yield text, None, names[action] if action < len(names) else str(action), self.weights[place]
+
+    def dump(self, file: Any = None, *, top: int | None = None, attribute: str | None = None) -> str | None:
+        """The weights as text, as `crfkit dump` prints them: see `crfkit.model.Model.dump`."""
+        from crfkit.model import write_lines
+
+        return write_lines(self.dump_lines(top, attribute), file)
+
+    def dump_lines(self, top: int | None = None, attribute: str | None = None) -> Iterator[str]:
+        """The lines of `dump`."""
+        from crfkit.model import NO_LABEL, escaped
+
+        features = self.features()
+        if attribute is not None:
+            features = iter([feature for feature in features if escaped(feature[0]) == attribute])
+        if top is not None:
+            features = iter(heapq.nlargest(top, features, key=lambda feature: abs(feature[3])))
+        found = False
+        for name, _, action, weight in features:
+            found = True
+            yield f"{escaped(name)}\t{NO_LABEL}\t{action}\t{weight:.9g}\n"
+        if attribute is not None and not found:
+            raise OptionError(f"{self.name}: no weights for the attribute {attribute!r}")
+
+
+def build(tables: StateTables, weights: Any, index: Any, header: dict[str, Any]) -> ParserModel:
+    """The model of trained weights, as the actions of the tables stand. What has no weight is left out."""
+    from crfkit.features.packing import pack
+
+    class Renumbering:
+        """Numbers for the values that are used, noting the attributes that stand for them."""
+
+        sizes = sizes_of(index)
+        attributes: Any = None
+
+        def __call__(self, marks: Any) -> Any:
+            self.attributes, numbers = packed_values(index, marks)
+            return numbers
+
+    renumbering = Renumbering()
+    sections = tables.pack(weights, renumbering)
+    sections = {**pack(index, renumbering.attributes, array.array("i")), **sections}
+    header = {
+        "kind": KIND, **header, "crfkit": __version__, "features": len(sections["weights"]), "attributes": len(sections["rows"]) // 2,
+    }  # fmt: skip
+    return ParserModel(header, sections)
+
+
+def load(path_or_bytes: Any, verify: bool = True) -> ParserModel:
+    """Open a model file."""
+    return of_file(modelfile.read(path_or_bytes, verify=verify), verify)
+
+
+def of_file(file: modelfile.ModelFile, verify: bool = True) -> ParserModel:
+    """The parser that a file holds."""
+    sections = {name: file.section(name, entry.dtype) for name, entry in file.sections.items()}
+    return ParserModel(file.header, sections, file.name, verify)
+
+
+class Parser:
+    """A parser at work. It may serve any number of threads at once.
+
+    A sentence is a list of rows, a row a list of the columns of CoNLL-U: those that the template uses have to be there.
+    """
+
+    def __init__(self, model: ParserModel | Parser):
+        self.model: ParserModel = model.model if isinstance(model, Parser) else model
+        self._header = self.model.header
+        self._used = [self._header["column_names"][column] for column in self.model.index.plan.columns]
+        self._compared = [self._header["column_names"][column] for column in self.model.parts.compared]
+
+    def __reduce__(self):
+        return Parser, (self.model,)
+
+    def __repr__(self) -> str:
+        return repr(self.model).replace("ParserModel", "Parser", 1)
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """That of the model."""
+        return self.model.header
+
+    @property
+    def labels(self) -> list[str]:
+        """The actions."""
+        return self.model.labels
+
+    @property
+    def has_probabilities(self) -> bool:
+        """A parser has none."""
+        return False
+
+    def need_probabilities(self, wanted: str) -> None:
+        """UnsupportedError: there are none."""
+        raise UnsupportedError(f"{wanted} asks for probabilities, which a parser does not have: its scores only say which action is best")
+
+    def tag(self, rows: Sequence[Sequence[str]]) -> Heads:
+        """The head of each word: the number of a word, from 1, or 0 for the root. Of a model that was trained with `labels`,
+        pairs (head, relation)."""
+        return self.tag_many([rows], threads=1)[0]
+
+    def tag_many(self, sentences: Iterable[Sequence[Sequence[str]]], threads: int = 0) -> list[Heads]:
+        """The heads of each sentence, as of `tag`, on threads (0: one for each processor)."""
+        parsed = Rows("conllu")
+        parsed.fill(sentences)
+        if not parsed.n_tokens:
+            return [[] for _ in range(len(parsed))]
+        names = self._header["column_names"][: parsed.n_columns]
+        places = self._places(names)
+        at_once = 64
+
+        def work(first: int) -> list[Heads]:
+            scratch = self._scratch(places)
+            return [scratch.heads(parsed, s) for s in range(first, min(first + at_once, len(parsed)))]
+
+        return [heads for part in in_order(work, range(0, len(parsed), at_once), threads_of(threads)) for heads in part]
+
+    def text(self, blocks: Iterable[Block], threads: int = 0) -> Iterator[tuple[bytes, int, bytes]]:
+        """Blocks of CoNLL-U: each with HEAD filled in, and DEPREL if the parser gives relations; how many bytes at its end the
+        input did not have; and the trees that it had, for `gold_comments`."""
+        free: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Scratch]] = {}
+
+        def work(block: Block) -> tuple[bytes, int, bytes]:
+            names = block.layout.names or CONLLU
+            columns = Columns(names, block.path)
+            rows = Rows("conllu")
+            rows.parse(block)
+            places = self._places(names, block.layout)
+            pool = free.setdefault(places, [])
+            try:
+                scratch = pool.pop()
+            except IndexError:
+                scratch = self._scratch(places)
+            try:
+                text, gold = scratch.text(rows, columns)
+            finally:
+                pool.append(scratch)
+            return text, block.added, gold
+
+        return in_order(work, blocks, threads_of(threads))
+
+    def _places(self, names: Sequence[str], layout: Layout | None = None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Where the columns of the template stand among these."""
+        for name in (*self._used, *self._compared):
+            if name not in names:
+                where = (None, None) if layout is None else (layout.path, 1)
+                raise DataError(f"the model's template uses column '{name}'; the columns are {' '.join(names)}", *where)
+        return tuple(map(names.index, self._used)), tuple(map(names.index, self._compared))
+
+    def _scratch(self, places: tuple[tuple[int, ...], tuple[int, ...]]) -> Scratch:
+        model = self.model
+        return Scratch(
+            model.index, model.tables, model.weights, model.depth, places[0], places[1], self._header["relations"], self._header["root_relation"]
+        )
+
+
+def gold_comments(trees: Sequence[bytes]) -> bytes:
+    """Comments that carry trees to `crfkit eval --heads`; nothing where no sentence has one."""
+    lines = b"".join(trees).split(b"\n")[:-1]
+    return b"".join(GOLD + line + b"\n" for line in lines) if any(lines) else b""

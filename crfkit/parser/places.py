@@ -1,0 +1,73 @@
+"""P lines of a template, taken apart: what the data say of a token, and which tokens a state puts before a line.
+
+    P01:%x[s0,form]/%x[q0,upos]      cells (form, s0) and (upos, q0)
+
+What a macro makes of a token does not depend on the state. So the cells of all tokens become numbers first, by the index that
+taggers have: `symbols` is its template, with one line for each different macro. A line of the parser is then a list of `Cell`s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from crfkit.features.plan import View
+from crfkit.template.macros import PLACES, Line, Macro
+from crfkit.template.parsing import Template
+
+MOST_CELLS = 16  # in a line
+
+VALUE, DISTANCE, EQUAL = range(3)
+
+
+class Cell(NamedTuple):
+    """One macro of a line: the value of a view at a place, or of two places their distance, or whether cells are equal."""
+
+    kind: int
+    view: int
+    place: int
+    view2: int = 0
+    place2: int = 0
+
+
+class Features(NamedTuple):
+    """What P lines ask for."""
+
+    symbols: Template
+    lines: tuple[tuple[Cell, ...], ...]
+    views: int
+    compared: tuple[int, ...]
+    """Columns whose cells are compared as they are: they follow the views."""
+
+
+def features_of(template: Template) -> Features:
+    """The lines of a template whose columns have numbers."""
+    views: dict[View, Macro] = {}
+    compared: dict[int, int] = {}
+    for macro in template.macros:
+        if macro.kind == "=":
+            compared.setdefault(macro.column, len(compared))
+            compared.setdefault(macro.column2, len(compared))
+        elif macro.kind != "d":
+            views.setdefault(View.of(macro), macro)
+    if not views:  # the tables of an index have at least one
+        macro = Macro("x", "%x[s0,0]", column=0)
+        views[View.of(macro)] = macro
+    numbers = {view: number for number, view in enumerate(views)}
+
+    def cell(macro: Macro) -> Cell:
+        place, place2 = PLACES.index(macro.place), PLACES.index(macro.place2 or macro.place)
+        if macro.kind == "d":
+            return Cell(DISTANCE, 0, place, 0, place2)
+        if macro.kind == "=":
+            return Cell(EQUAL, len(views) + compared[macro.column], place, len(views) + compared[macro.column2], place2)
+        return Cell(VALUE, numbers[View.of(macro)], place)
+
+    # Of equal width, so that no name begins another one.
+    names = (b"%06d:" % number for number in range(len(views)))
+    symbols = tuple(
+        Line(number, name.decode(), "U", (name, b""), (replace(macro, row=0, place="", place2=""),))
+        for number, (name, macro) in enumerate(zip(names, views.values(), strict=True), 1)
+    )
+    lines = tuple(tuple(map(cell, line.macros)) for line in template.lines)
+    return Features(Template(symbols, "", template.path), lines, len(views), tuple(compared))

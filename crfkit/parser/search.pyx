@@ -1,0 +1,224 @@
+"""Lookahead: the value of an action is the best sum of scores of itself and the next D actions (Tsuruoka, Miyao and Kazama,
+2011, figure 2).
+
+The search goes through the tree of actions depth first, on one state with undoing. Its nodes stay: after an action the subtree
+of that action is the new tree, and only its deepest level is new, 3^D states in place of 3^D + ... + 3 + 1. Features do not see
+relations, so that of all left arcs and of all right arcs only the relation of the highest score needs to be followed.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.string cimport memset
+
+from crfkit.loops.atomic cimport crfkit_prefetch
+from crfkit.memory cimport arena_reserve
+from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, StepC, state_allows, state_do, state_ended, state_start, state_undo
+from .statetables cimport NO_ROW, LineC, RowC, StateTables, has_feature, key_home, line_find
+
+
+cdef class Search(Arena):
+    """The search of one thread. Its owner sets `w`, the weights as the `action`s of the tables stand."""
+
+    def __cinit__(self, StateTables tables not None, int32_t depth):
+        cdef int32_t i
+        self.tables, self.depth = tables, depth
+        for i in range(depth + 1):
+            self.capacity = 3 * self.capacity + 1
+        arena_reserve(self, &self.node_buf, self.capacity, sizeof(NodeC))
+        arena_reserve(self, &self.score_buf, <int64_t>self.capacity * tables.n_actions, sizeof(float))
+        arena_reserve(self, &self.free_buf, self.capacity, sizeof(int32_t))
+        arena_reserve(self, &self.key_buf, tables.n_lines * tables.most_cells + 1, sizeof(uint32_t))
+        arena_reserve(self, &self.home_buf, tables.n_lines + 1, sizeof(int64_t))
+        arena_reserve(self, &self.row_buf, tables.n_lines + 1, sizeof(int32_t))
+        self.node, self.scores = <NodeC*>self.node_buf.data, <float*>self.score_buf.data
+        self.free, self.key = <int32_t*>self.free_buf.data, <uint32_t*>self.key_buf.data
+        self.home, self.row = <int64_t*>self.home_buf.data, <int32_t*>self.row_buf.data
+        for i in range(self.capacity):
+            self.free[i] = self.capacity - 1 - i
+        self.n_free = self.capacity
+        self.root = NOBODY
+
+    cdef int start(self, int32_t T, const int32_t* values) except -1 nogil:
+        """The first state of a sentence."""
+        cdef StateC* s = &self.state
+        arena_reserve(self, &self.token_buf, 5 * <int64_t>T, sizeof(int32_t))
+        s.stack = <int32_t*>self.token_buf.data
+        s.head, s.relation = s.stack + T, s.stack + 2 * <int64_t>T
+        s.first_child, s.last_child = s.stack + 3 * <int64_t>T, s.stack + 4 * <int64_t>T
+        state_start(s, T)
+        self.values = values
+        self.forget()
+        return 0
+
+    cdef int32_t kind_of(self, int32_t action) noexcept nogil:
+        return SHIFT if action == 0 else LEFT if action <= self.tables.n_relations else RIGHT
+
+    cdef int32_t relation_of(self, int32_t action) noexcept nogil:
+        return 0 if action == 0 else (action - 1) % self.tables.n_relations
+
+    # ------------------------------------------------------------------------------------------ the tree
+
+    cdef int32_t new_node(self) noexcept nogil:
+        cdef int32_t number = self.free[self.n_free - 1], kind
+        self.n_free -= 1
+        self.node[number].known = False
+        for kind in range(KINDS):
+            self.node[number].child[kind] = NOBODY
+        return number
+
+    cdef void release(self, int32_t number) noexcept nogil:
+        cdef int32_t kind
+        if number >= 0:
+            for kind in range(KINDS):
+                self.release(self.node[number].child[kind])
+            self.free[self.n_free] = number
+            self.n_free += 1
+
+    cdef void forget(self) noexcept nogil:
+        """Scores are not true any more."""
+        self.release(self.root)
+        self.root = self.new_node()
+
+    cdef void look(self, int32_t number) noexcept nogil:
+        """The scores of the actions of the state as it stands. What is found is bounded whatever the tables hold."""
+        cdef:
+            NodeC* node = &self.node[number]
+            float* score = self.scores + <int64_t>number * self.tables.n_actions
+            const uint32_t* key = self.key
+            const LineC* line
+            int32_t i, r, a, kind, R = self.tables.n_relations
+            int64_t k, last
+        self.tables.keys(&self.state, self.values, self.key)
+        for i in range(self.tables.n_lines):
+            line = &self.tables.line[i]
+            self.row[i] = NO_ROW
+            if line.n_slots and has_feature(line, key):
+                self.row[i] = 0
+                self.home[i] = key_home(key, line.arity, line.n_slots)
+                crfkit_prefetch(line.slot + self.home[i] * (1 + line.arity))
+            key += self.tables.most_cells
+        key = self.key
+        for i in range(self.tables.n_lines):
+            if self.row[i] >= 0:
+                self.row[i] = r = line_find(&self.tables.line[i], key, self.home[i])
+                if r >= self.tables.n_rows:
+                    self.row[i] = NO_ROW
+                elif r >= 0:
+                    crfkit_prefetch(&self.tables.row[r])
+            key += self.tables.most_cells
+        for i in range(self.tables.n_lines):
+            if self.row[i] >= 0:
+                k = self.tables.row[self.row[i]].first
+                if 0 <= k < self.tables.n_cells:
+                    crfkit_prefetch(&self.tables.action[k])
+                    crfkit_prefetch(&self.w[k])
+        memset(score, 0, self.tables.n_actions * sizeof(float))
+        for i in range(self.tables.n_lines):
+            if self.row[i] >= 0:
+                k = self.tables.row[self.row[i]].first
+                last = k + self.tables.row[self.row[i]].n
+                if k < 0 or last > self.tables.n_cells:
+                    continue
+                while k < last:
+                    if self.tables.action[k] < self.tables.n_actions:
+                        score[self.tables.action[k]] += self.w[k]
+                    k += 1
+        node.best[SHIFT], node.best[LEFT], node.best[RIGHT] = 0, 1, 1 + R
+        for kind in range(LEFT, KINDS):
+            for a in range(node.best[kind], 1 + kind * R):
+                if score[a] > score[node.best[kind]]:
+                    node.best[kind] = a
+        for kind in range(KINDS):
+            node.top[kind] = score[node.best[kind]]
+        node.known = True
+
+    cdef double explore(self, int32_t number, int32_t depth) noexcept nogil:
+        """The best sum of scores of the next depth + 1 actions, 0 where there are none; notes the choice."""
+        cdef:
+            NodeC* node = &self.node[number]
+            int32_t kind
+            double value, best = -INFINITY
+            StepC step
+        node.choice = NOBODY
+        if state_ended(&self.state):
+            return 0
+        if not node.known:
+            self.look(number)
+        for kind in range(KINDS):
+            if not state_allows(&self.state, kind):
+                continue
+            value = node.top[kind]
+            if depth > 0:
+                if node.child[kind] < 0:
+                    node.child[kind] = self.new_node()
+                step = state_do(&self.state, kind, 0)
+                value += self.explore(node.child[kind], depth - 1)
+                state_undo(&self.state, kind, step)
+            if value > best:
+                best = value
+                node.choice = kind
+        return best
+
+    # ------------------------------------------------------------------------------------------ decisions
+
+    cdef void choose(self, int32_t correct, double margin, ChoiceC* choice) noexcept nogil:
+        """The action of the highest value, after `margin` is taken from that of the correct one (NOBODY: there is none). Of equal
+        values the first counts."""
+        cdef:
+            NodeC* node = &self.node[self.root]
+            const float* score = self.scores + <int64_t>self.root * self.tables.n_actions
+            int32_t kind, a, first, last, R = self.tables.n_relations
+            double ahead, value
+            StepC step
+        choice.action, choice.value, choice.correct = NOBODY, -INFINITY, -INFINITY
+        if not node.known:
+            self.look(self.root)
+        for kind in range(KINDS):
+            if not state_allows(&self.state, kind):
+                continue
+            ahead = 0
+            if self.depth > 0:
+                if node.child[kind] < 0:
+                    node.child[kind] = self.new_node()
+                step = state_do(&self.state, kind, 0)
+                ahead = self.explore(node.child[kind], self.depth - 1)
+                state_undo(&self.state, kind, step)
+            first, last = node.best[kind], node.best[kind] + 1
+            if correct == first and correct >= 0 and kind != SHIFT:
+                first, last = (1, 1 + R) if kind == LEFT else (1 + R, 1 + 2 * R)
+            for a in range(first, last):
+                value = score[a] + ahead
+                if a == correct:
+                    value -= margin
+                    choice.correct = value
+                if value > choice.value:
+                    choice.action, choice.value = a, value
+            if choice.correct == -INFINITY and correct >= 0 and self.kind_of(correct) == kind:
+                choice.correct = score[correct] + ahead - margin
+        if choice.action == NOBODY:  # damaged weights that are not numbers
+            choice.action = 0 if state_allows(&self.state, SHIFT) else 1
+
+    cdef int32_t path(self, int32_t action, int32_t* actions) noexcept nogil:
+        """The best actions that begin with this one, as the search found them; their number."""
+        cdef int32_t n = 1, number = self.node[self.root].child[self.kind_of(action)]
+        actions[0] = action
+        while n <= self.depth and number >= 0 and self.node[number].choice >= 0:
+            actions[n] = self.node[number].best[self.node[number].choice]
+            n += 1
+            number = self.node[number].child[self.node[number].choice]
+        return n
+
+    cdef void take(self, int32_t action) noexcept nogil:
+        """Go on to the state after an action."""
+        cdef int32_t kind = self.kind_of(action), next_root = self.node[self.root].child[kind]
+        state_do(&self.state, kind, self.relation_of(action))
+        self.node[self.root].child[kind] = NOBODY
+        self.release(self.root)
+        self.root = next_root if next_root >= 0 else self.new_node()
+
+    cdef void run(self) noexcept nogil:
+        """Parse: afterwards the state has the heads."""
+        cdef ChoiceC choice
+        while not state_ended(&self.state):
+            self.choose(NOBODY, 0, &choice)
+            self.take(choice.action)

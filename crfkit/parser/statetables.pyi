@@ -1,0 +1,17 @@
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .places import Features
+
+class StateTables:
+    n_views: int
+    n_relations: int
+    n_actions: int
+    def __init__(
+        self, features: Features, n_relations: int, sections: Mapping[str, memoryview] | None = None, verify: bool = True, sizes: Sequence[int] | None = None
+    ) -> None: ...
+    def pack(self, weights: array[float], index: Callable[[list[array[int]]], list[array[int]]]) -> dict[str, Any]: ...
+    def verify(self, sizes: Sequence[int]) -> None: ...
+    def entries(self, number: int) -> Iterator[tuple[int, list[int]]]: ...
+    def cells(self, row: int) -> list[tuple[int, int]]: ...

@@ -1,0 +1,292 @@
+"""The features of states: for each P line an exact table of what its cells were, and the weights of each with actions.
+
+    slot     of a line: [row, key of its first cell, of its second ...], found by hash, linear probing
+    row      of an attribute: (first, n), its weights
+    action   [cells] which action each weight is for; a weight that is not there is zero
+
+The key of a cell is 0 where its place is empty, otherwise 1 + the number of the value, or the distance, or 1 and 2 for cells that
+differ and are equal.
+
+While a parser is trained, tables grow (trainer.pyx); in a model they lie in its file as they are, and are read only.
+"""
+
+import array
+
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
+from libc.string cimport memset
+
+from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_swap, empty_buffer
+from .states cimport N_PLACES, StateC, state_places
+
+from crfkit.errors import ModelFileError
+
+from .places import DISTANCE as _DISTANCE
+from .places import EQUAL as _EQUAL
+
+cdef int32_t DISTANCE = _DISTANCE
+cdef int32_t EQUAL = _EQUAL
+
+
+cdef class StateTables(Arena):
+    """Tables of these lines (crfkit.parser.places.Features). `sections`, of a model file, hold them packed."""
+
+    def __cinit__(self, features, int32_t n_relations, sections=None, bint verify=True, sizes=None):
+        cdef int32_t i, n = 0
+        cdef CellC* cell
+        cdef LineC* line
+        self.n_views, self.n_relations, self.n_actions = features.views, n_relations, 1 + 2 * n_relations
+        self.width = features.views + len(features.compared)
+        self.n_lines = len(features.lines)
+        arena_reserve(self, &self.line_buf, self.n_lines, sizeof(LineC))
+        self.line = <LineC*>self.line_buf.data
+        memset(self.line, 0, self.n_lines * sizeof(LineC))
+        arena_reserve(self, &self.cell_buf, sum(map(len, features.lines)) + 1, sizeof(CellC))
+        cell = <CellC*>self.cell_buf.data
+        self.most_cells = 1
+        for i, cells in enumerate(features.lines):
+            line = &self.line[i]
+            line.arity, line.cell = len(cells), cell
+            if line.arity > MOST_CELLS:
+                raise ValueError(f"{line.arity} cells in a line")
+            self.most_cells = max(self.most_cells, line.arity)
+            for one in cells:
+                cell[0] = CellC(one.kind, one.view, one.place, one.view2, one.place2)
+                cell += 1
+        if sections is not None:
+            self.map(sections, verify, sizes)
+
+    cdef int keys(self, const StateC* state, const int32_t* values, uint32_t* key) noexcept nogil:
+        """The keys of all lines, [lines][most_cells]; see has_feature. Values are those of the sentence, [T][width]."""
+        cdef int32_t place[N_PLACES]
+        cdef const int32_t* at[N_PLACES]
+        cdef int32_t i, k, value
+        cdef const CellC* cell
+        state_places(state, place)
+        for i in range(N_PLACES):
+            at[i] = values + <int64_t>place[i] * self.width
+        for i in range(self.n_lines):
+            for k in range(self.line[i].arity):
+                cell = &self.line[i].cell[k]
+                if place[cell.place] < 0 or place[cell.place2] < 0:
+                    key[k] = 0
+                elif cell.kind == DISTANCE:
+                    value = place[cell.place2] - place[cell.place]
+                    key[k] = 1 + (value if value >= 0 else -value)
+                elif cell.kind == EQUAL:
+                    key[k] = 1 + (at[cell.place][cell.view] == at[cell.place2][cell.view2])
+                else:
+                    value = at[cell.place][cell.view]
+                    if value < 0:
+                        key[0] = <uint32_t>0xFFFFFFFF
+                        break
+                    key[k] = 1 + <uint32_t>value
+            key += self.most_cells
+        return 0
+
+    # ------------------------------------------------------------------------------------------ growing
+
+    cdef int grow_line(self, LineC* line, int64_t n) except -1 nogil:
+        """Room for n entries in all."""
+        cdef BufferC before = empty_buffer()
+        cdef const int32_t* was = line.slot
+        cdef const int32_t* entry
+        cdef int32_t* slot
+        cdef int64_t i, at, n_before = line.n_slots, size = max(n + n // 2 + 1, <int64_t>16)
+        cdef int32_t k, width = 1 + line.arity
+        buffer_swap(&before, &line.slots)
+        try:
+            arena_reserve(self, &line.slots, size * width, sizeof(int32_t))
+            memset(line.slots.data, 0xFF, <size_t>(size * width) * sizeof(int32_t))
+            slot = <int32_t*>line.slots.data
+            line.slot, line.n_slots = slot, size
+            for i in range(n_before):
+                entry = was + i * width
+                if entry[0] >= 0:
+                    at = key_home(<const uint32_t*>entry + 1, line.arity, size)
+                    while slot[at * width] >= 0:
+                        at = at + 1 if at + 1 < size else 0
+                    for k in range(width):
+                        slot[at * width + k] = entry[k]
+        finally:
+            buffer_free(&before)
+        return 0
+
+    cdef int32_t add(self, int32_t number, const uint32_t* key) except -1 nogil:
+        """The row of a key of this line; a new one, without weights, if it was never seen."""
+        cdef LineC* line = &self.line[number]
+        cdef int64_t at
+        cdef int32_t k, found, width = 1 + line.arity
+        if (line.n + 1) * 3 > line.n_slots * 2:
+            self.grow_line(line, 2 * (line.n + 1))
+        at = key_home(key, line.arity, line.n_slots)
+        found = line_find(line, key, at)
+        if found >= 0:
+            return found
+        if self.n_rows >= 0x7FFFFFF0:
+            raise OverflowError("more than two thousand million attributes")
+        while line.slot[at * width] >= 0:
+            at = at + 1 if at + 1 < line.n_slots else 0
+        line.slot[at * width] = <int32_t>self.n_rows
+        for k in range(line.arity):
+            line.slot[at * width + 1 + k] = <int32_t>key[k]
+        line.n += 1
+        arena_reserve(self, &self.row_buf, self.n_rows + 1, sizeof(RowC))
+        self.row = <RowC*>self.row_buf.data
+        self.row[self.n_rows] = RowC(0, 0)
+        self.n_rows += 1
+        return <int32_t>(self.n_rows - 1)
+
+    # ------------------------------------------------------------------------------------------ packed
+
+    def pack(self, const float[::1] weights not None, index):
+        """(sections, for each view which of its values are used): rows without a weight other than zero are left out. `weights`
+        stand as `action` does. `index` is a function from these to the new numbers of the values of each view, -1 for none."""
+        cdef int32_t i, k, r
+        cdef int64_t j, at, n = 0, n_cells = 0, n_slots
+        cdef const LineC* line
+        cdef const CellC* cell
+        cdef const int32_t* slot
+        cdef int32_t key[MOST_CELLS]
+        cdef int32_t[::1] new_row = array.array("i", [-1]) * (self.n_rows or 1)
+        cdef int32_t[::1] mark, entry
+        cdef const int32_t[::1] value
+        if weights.shape[0] < self.n_cells:
+            raise ValueError(f"{weights.shape[0]} weights for {self.n_cells} cells")
+        rows, actions, kept = array.array("i"), array.array("H"), array.array("f")
+        for i in range(self.n_lines):
+            # In the order of the slots: those of a line lie together.
+            line = &self.line[i]
+            for j in range(line.n_slots):
+                r = line.slot[j * (1 + line.arity)]
+                if r < 0:
+                    continue
+                before = len(kept)
+                for k in range(self.row[r].first, self.row[r].first + self.row[r].n):
+                    if weights[k] != 0:
+                        actions.append(self.action[k])
+                        kept.append(weights[k])
+                if len(kept) > before:
+                    rows.append(before)
+                    rows.append(len(kept) - before)
+                    new_row[r] = <int32_t>n
+                    n += 1
+        marks = [array.array("i", [0]) * size for size in index.sizes]
+        for i in range(self.n_lines):
+            line = &self.line[i]
+            for k in range(line.arity):
+                cell = &line.cell[k]
+                if cell.kind == DISTANCE or cell.kind == EQUAL:
+                    continue
+                mark = marks[cell.view]
+                for j in range(line.n_slots):
+                    slot = line.slot + j * (1 + line.arity)
+                    if slot[0] >= 0 and new_row[slot[0]] >= 0 and slot[1 + k] > 0:
+                        mark[slot[1 + k] - 1] = 1
+        numbers = index(marks)
+        sections = {"rows": rows, "actions": actions, "weights": kept}
+        for i in range(self.n_lines):
+            line = &self.line[i]
+            n_cells = 0
+            for j in range(line.n_slots):
+                r = line.slot[j * (1 + line.arity)]
+                n_cells += r >= 0 and new_row[r] >= 0
+            n_slots = n_cells + n_cells // 2 + 1
+            table = array.array("i", [-1]) * (n_slots * (1 + line.arity))
+            entry = table
+            for j in range(line.n_slots):
+                slot = line.slot + j * (1 + line.arity)
+                if slot[0] < 0 or new_row[slot[0]] < 0:
+                    continue
+                for k in range(line.arity):
+                    key[k] = slot[1 + k]
+                    cell = &line.cell[k]
+                    if cell.kind != DISTANCE and cell.kind != EQUAL and key[k] > 0:
+                        value = numbers[cell.view]
+                        key[k] = 1 + value[key[k] - 1]
+                at = key_home(<const uint32_t*>key, line.arity, n_slots)
+                while entry[at * (1 + line.arity)] >= 0:
+                    at = at + 1 if at + 1 < n_slots else 0
+                entry[at * (1 + line.arity)] = new_row[slot[0]]
+                for k in range(line.arity):
+                    entry[at * (1 + line.arity) + 1 + k] = key[k]
+            sections[f"line.{i}"] = table
+        return sections
+
+    cdef int map(self, sections, bint verify, sizes) except -1:
+        """Take over the tables of a model; `sizes`: how many values each view has. ModelFileError if they cannot be used."""
+        cdef int32_t i
+        cdef LineC* line
+        cdef const int32_t[::1] rows, table
+        cdef const uint16_t[::1] actions
+        rows, actions = sections["rows"], sections["actions"]
+        if rows.shape[0] % 2 or rows.shape[0] > 0x7FFFFFF0 or actions.shape[0] > 0x7FFFFFF0:
+            raise ModelFileError("the rows of its weights are no pairs")
+        self.mapped = [rows, actions]
+        self.n_rows, self.n_cells = rows.shape[0] // 2, actions.shape[0]
+        self.row = <RowC*>&rows[0] if self.n_rows else NULL
+        self.action = <uint16_t*>&actions[0] if self.n_cells else NULL
+        for i in range(self.n_lines):
+            line = &self.line[i]
+            name = f"line.{i}"
+            if name not in sections:
+                raise ModelFileError(f"section {name!r} is missing")
+            table = sections[name]
+            if table.shape[0] % (1 + line.arity) or table.shape[0] > 0x7FFFFFF0:
+                raise ModelFileError(f"section {name!r} is no table of its line")
+            self.mapped.append(table)
+            line.n_slots = table.shape[0] // (1 + line.arity)
+            line.slot = <int32_t*>&table[0] if line.n_slots else NULL
+        if verify:
+            self.verify(sizes)
+        return 0
+
+    def verify(self, sizes):
+        """ModelFileError unless every number of mapped tables is in range, and every key is found from its home."""
+        cdef int64_t j, n = 0
+        cdef int32_t i, k, r
+        cdef int64_t limit
+        cdef const LineC* line
+        cdef const int32_t* slot
+        for j in range(self.n_rows):
+            if self.row[j].first != n or self.row[j].n < 1 or self.row[j].n > self.n_cells - n:
+                raise ModelFileError("the rows of its weights do not cover them one by one")
+            n += self.row[j].n
+        if n != self.n_cells:
+            raise ModelFileError("the rows of its weights do not cover them one by one")
+        for j in range(self.n_cells):
+            if self.action[j] >= self.n_actions:
+                raise ModelFileError("a weight is for an action that does not exist")
+        for i in range(self.n_lines):
+            line = &self.line[i]
+            for j in range(line.n_slots):
+                slot = line.slot + j * (1 + line.arity)
+                r = slot[0]
+                if r == NO_ROW:
+                    continue
+                if r < 0 or r >= self.n_rows:
+                    raise ModelFileError(f"section 'line.{i}' names a row that does not exist")
+                for k in range(line.arity):
+                    limit = 0x7FFFFFFE
+                    if line.cell[k].kind == EQUAL:
+                        limit = 2
+                    elif line.cell[k].kind != DISTANCE:
+                        limit = sizes[line.cell[k].view]
+                    if slot[1 + k] < 0 or slot[1 + k] > limit:
+                        raise ModelFileError(f"section 'line.{i}' names a value that does not exist")
+                if line_find(line, <const uint32_t*>slot + 1, key_home(<const uint32_t*>slot + 1, line.arity, line.n_slots)) != r:
+                    raise ModelFileError(f"section 'line.{i}' has an entry that is not found where its hash says")
+
+    def entries(self, int32_t number):
+        """(row, key) of each entry of a line, in the order of the table."""
+        cdef const LineC* line = &self.line[number]
+        cdef int64_t j
+        cdef int32_t k
+        for j in range(line.n_slots):
+            if 0 <= line.slot[j * (1 + line.arity)] < self.n_rows:
+                yield line.slot[j * (1 + line.arity)], [line.slot[j * (1 + line.arity) + 1 + k] for k in range(line.arity)]
+
+    def cells(self, int64_t row):
+        """(place among the weights, action) of each weight of a row."""
+        cdef int64_t k
+        cdef RowC found = self.row[row]
+        return [(k, self.action[k]) for k in range(max(found.first, 0), min(found.first + <int64_t>found.n, self.n_cells))]

@@ -1,0 +1,335 @@
+"""Learning to parse with lookahead (Tsuruoka, Miyao and Kazama, 2011, figure 3): a margin perceptron.
+
+Every state on the way to a sentence's tree is a decision. The value of an action is the best sum of scores that begins with it and
+looks `depth` actions ahead (search.pyx). The correct action has to be better than all others by `margin`. Where it is not, all
+features on its best way ahead gain 1, and those on the best way of the other action lose 1; what both have cancels.
+
+Features come into being with their first change: what never changed weighs nothing. So any state that the search meets may have
+features, and memory is taken by those alone that were learned from. A row gets twice the room where it is full, and moves; each
+weight keeps the number it got when it came, and `weights` are in that order.
+
+The average is that of the weights after each decision, as in trainers/online/averaged.pyx: late += decision * change.
+"""
+
+import array
+
+from libc.math cimport isfinite
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
+
+from crfkit.memory cimport Arena, BufferC, arena_reserve
+from crfkit.rng cimport RngC, rng_seed, rng_shuffle
+from crfkit.trainers.base cimport take, vector
+from .search cimport ChoiceC, Search
+from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, StepC, state_do, state_ended, state_undo
+from .statetables cimport RowC, StateTables, has_feature
+from .trees cimport Treebank, correct_kind, count_children
+
+from crfkit.errors import TrainingError
+
+cdef enum:
+    SENTENCES_BETWEEN_SIGNALS = 64
+    SIZES = 20                  # of rows: 2, 4, 8 ... weights
+
+
+cdef class ParserTrainer(Arena):
+    """Options: depth, margin, average (crfkit.options.Lookahead). `initial` lists weights to start from: (line, key, action,
+    weight). The loss is the sum, over all decisions, of what is missing to the margin."""
+
+    cdef readonly Treebank data
+    cdef readonly StateTables tables
+    cdef readonly object options, converged
+    cdef readonly bint interrupted
+    cdef readonly int64_t passes, decisions
+    cdef readonly int64_t n_features
+    cdef Search search
+    cdef RngC rng
+    cdef double margin
+    cdef float* w                       # as the actions of the tables stand
+    cdef double* late
+    cdef int32_t* number                # of each weight; in a row that is free, the next such row
+    cdef int32_t[SIZES] free_rows
+    cdef int32_t* order
+    cdef int32_t* waiting
+    cdef int32_t* right
+    cdef int32_t* wrong
+    cdef BufferC w_buf, late_buf, number_buf, order_buf, waiting_buf, right_buf, wrong_buf
+
+    def __cinit__(self, Treebank data not None, StateTables tables not None, options, seed=0, initial=()):
+        cdef int32_t i
+        self.data, self.tables, self.options = data, tables, options
+        self.margin = options.margin
+        self.search = Search(tables, options.depth)
+        if data.n_sequences > 0x7FFFFFFF:
+            raise TrainingError("online trainers take at most 2,147,483,647 sequences")
+        rng_seed(&self.rng, <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF))
+        arena_reserve(self, &self.order_buf, data.n_sequences + 1, sizeof(int32_t))
+        arena_reserve(self, &self.waiting_buf, data.longest + 1, sizeof(int32_t))
+        arena_reserve(self, &self.right_buf, options.depth + 1, sizeof(int32_t))
+        arena_reserve(self, &self.wrong_buf, options.depth + 1, sizeof(int32_t))
+        self.order, self.waiting = <int32_t*>self.order_buf.data, <int32_t*>self.waiting_buf.data
+        self.right, self.wrong = <int32_t*>self.right_buf.data, <int32_t*>self.wrong_buf.data
+        for i in range(data.n_sequences):
+            self.order[i] = i
+        for i in range(SIZES):
+            self.free_rows[i] = NOBODY
+        for line, key, action, weight in initial:
+            self.change(self.row_of(line, key), action, weight)
+
+    cdef int32_t row_of(self, int32_t line, key) except -1:
+        cdef uint32_t[16] cells
+        for i, cell in enumerate(key):
+            cells[i] = cell
+        return self.tables.add(line, cells)
+
+    def sentence_order(self) -> list[int]:
+        """The order in which the last pass took the sentences."""
+        cdef int64_t k
+        return [self.order[k] for k in range(self.data.n_sequences)]
+
+    # ------------------------------------------------------------------------------------------ weights
+
+    cdef int change(self, int32_t r, int32_t action, double by) except -1 nogil:
+        """Add to the weight of a row for an action."""
+        cdef RowC* row = &self.tables.row[r]
+        cdef int64_t k, last = row.first + <int64_t>row.n
+        for k in range(row.first, last):
+            if self.tables.action[k] == action:
+                self.w[k] += <float>by
+                self.late[k] += by * self.decisions
+                return 0
+        if row.n == 0 or (row.n > 1 and row.n & (row.n - 1) == 0):
+            self.move(row)
+        k = row.first + row.n
+        row.n += 1
+        self.tables.action[k] = <uint16_t>action
+        self.w[k], self.late[k] = <float>by, by * self.decisions
+        self.number[k] = <int32_t>self.n_features
+        self.n_features += 1
+        return 0
+
+    cdef int move(self, RowC* row) except -1 nogil:
+        """Room for twice as many weights."""
+        cdef int32_t size = 0, n = row.n, first, k
+        while (2 << size) < max(2 * n, 2):
+            size += 1
+        if self.free_rows[size] >= 0:
+            first = self.free_rows[size]
+            self.free_rows[size] = self.number[first]
+        else:
+            if self.tables.n_cells > 0x7FF00000:
+                raise OverflowError("more than two thousand million weights")
+            first = <int32_t>self.tables.n_cells
+            self.reserve(self.tables.n_cells + (2 << size))
+        for k in range(n):
+            self.tables.action[first + k] = self.tables.action[row.first + k]
+            self.w[first + k], self.late[first + k] = self.w[row.first + k], self.late[row.first + k]
+            self.number[first + k] = self.number[row.first + k]
+        if n:
+            self.number[row.first] = self.free_rows[size - 1]
+            self.free_rows[size - 1] = row.first
+        row.first = first
+        return 0
+
+    cdef int reserve(self, int64_t n) except -1 nogil:
+        arena_reserve(self.tables, &self.tables.action_buf, n, sizeof(uint16_t))
+        arena_reserve(self, &self.w_buf, n, sizeof(float))
+        arena_reserve(self, &self.late_buf, n, sizeof(double))
+        arena_reserve(self, &self.number_buf, n, sizeof(int32_t))
+        self.tables.action, self.w = <uint16_t*>self.tables.action_buf.data, <float*>self.w_buf.data
+        self.late, self.number = <double*>self.late_buf.data, <int32_t*>self.number_buf.data
+        self.tables.n_cells = n
+        self.search.w = self.w
+        return 0
+
+    def weights(self) -> array.array:
+        """A copy of the weights as they would be stored: the average, or the last ones."""
+        found = array.array("f", [0.0]) * self.n_features
+        cdef float[::1] view = found if len(found) else None
+        cdef int64_t r, k, n = self.decisions if self.options.average else 0
+        cdef RowC row
+        for r in range(self.tables.n_rows):
+            row = self.tables.row[r]
+            for k in range(row.first, row.first + <int64_t>row.n):
+                view[self.number[k]] = <float>(self.w[k] - self.late[k] / n) if n else self.w[k]
+        return found
+
+    def placed(self, const float[::1] weights) -> array.array:
+        """Weights in the order of `weights`, maybe of an earlier pass, as the actions of the tables stand."""
+        found = array.array("f", [0.0]) * max(self.tables.n_cells, 1)
+        cdef float[::1] view = found
+        cdef int64_t r, k
+        cdef RowC row
+        for r in range(self.tables.n_rows):
+            row = self.tables.row[r]
+            for k in range(row.first, row.first + <int64_t>row.n):
+                if self.number[k] < weights.shape[0]:
+                    view[k] = weights[self.number[k]]
+        return found
+
+    # ------------------------------------------------------------------------------------------ passes
+
+    def prepare(self, should_stop=None):
+        """Nothing is to be done before the first pass."""
+        return ()
+
+    def run_pass(self, should_stop=None) -> dict:
+        """Every sentence once, in a new random order; `should_stop()` is asked now and then, to end it early."""
+        cdef int64_t k = 0, n = self.data.n_sequences, last
+        cdef double loss = 0
+        rng_shuffle(&self.rng, self.order, n)
+        while k < n:
+            last = min(n, k + SENTENCES_BETWEEN_SIGNALS)
+            with nogil:
+                while k < last:
+                    self.step(self.order[k], &loss)
+                    k += 1
+            if should_stop is not None and should_stop():
+                break
+        self.interrupted = k < n
+        if not isfinite(loss):
+            raise TrainingError("training diverged: a weight is not finite; lower --margin")
+        self.passes += 1
+        return {"loss": loss}
+
+    cdef int step(self, int64_t s, double* loss) except -1 nogil:
+        """Learn from one sentence."""
+        cdef:
+            int64_t first = self.data.start[s]
+            int32_t T = <int32_t>(self.data.start[s + 1] - first), correct, n
+            const int32_t* head = self.data.head + first
+            const int32_t* relation = self.data.relation + first
+            ChoiceC choice
+            int kind
+        count_children(head, T, self.waiting)
+        self.search.start(T, self.data.values + first * self.data.width)
+        while not state_ended(&self.search.state):
+            kind = correct_kind(&self.search.state, head, self.waiting)
+            correct = self.correct_action(kind, relation)
+            self.search.choose(correct, self.margin, &choice)
+            if choice.action != correct:
+                n = self.search.path(correct, self.right)
+                self.follow(self.right, n, 1)
+                n = self.search.path(choice.action, self.wrong)
+                self.follow(self.wrong, n, -1)
+                loss[0] += choice.value - choice.correct
+                self.search.forget()
+            self.decisions += 1
+            self.search.take(correct)
+        return 0
+
+    cdef int32_t correct_action(self, int kind, const int32_t* relation) noexcept nogil:
+        """The action of this kind that the tree wants; its child gets one head."""
+        cdef int32_t depth = self.search.state.depth
+        cdef const int32_t* stack = self.search.state.stack
+        if kind == SHIFT:
+            return 0
+        self.waiting[stack[depth - 1 if kind == LEFT else depth - 2]] -= 1
+        if kind == LEFT:
+            return 1 + relation[stack[depth - 2]]
+        return 1 + self.tables.n_relations + relation[stack[depth - 1]]
+
+    cdef int follow(self, const int32_t* actions, int32_t n, double gain) except -1 nogil:
+        """Add to the weights of all features on the way of these actions."""
+        cdef:
+            StepC[16] steps
+            const uint32_t* key
+            int32_t i, k
+        for k in range(n):
+            self.tables.keys(&self.search.state, self.search.values, self.search.key)
+            key = self.search.key
+            for i in range(self.tables.n_lines):
+                if has_feature(&self.tables.line[i], key):
+                    self.change(self.tables.add(i, key), actions[k], gain)
+                key += self.tables.most_cells
+            steps[k] = state_do(&self.search.state, self.search.kind_of(actions[k]), 0)
+        for k in range(n - 1, -1, -1):
+            state_undo(&self.search.state, self.search.kind_of(actions[k]), steps[k])
+        return 0
+
+    def finish(self) -> None:
+        """No further pass will be asked for."""
+
+    def measures(self) -> dict:
+        """What else the log should say of the weights as they stand."""
+        return {"features": self.n_features}
+
+    # ------------------------------------------------------------------------------------------ going on later
+
+    def state(self) -> dict:
+        """All that the next pass depends on."""
+        cdef int64_t r, k
+        cdef int32_t i, width = self.tables.most_cells
+        lines, keys = array.array("i", [0]) * self.tables.n_rows, array.array("i", [0]) * (self.tables.n_rows * width)
+        rows, actions = array.array("i", [0]) * self.n_features, array.array("i", [0]) * self.n_features
+        weights, late = array.array("f", [0.0]) * self.n_features, array.array("d", [0.0]) * self.n_features
+        for i in range(self.tables.n_lines):
+            for r, key in self.tables.entries(i):
+                lines[r] = i
+                keys[r * width : r * width + len(key)] = array.array("i", key)
+        for r in range(self.tables.n_rows):
+            for k in range(self.tables.row[r].first, self.tables.row[r].first + <int64_t>self.tables.row[r].n):
+                rows[self.number[k]], actions[self.number[k]] = r, self.tables.action[k]
+                weights[self.number[k]], late[self.number[k]] = self.w[k], self.late[k]
+        return {
+            "lines": lines, "keys": keys, "rows": rows, "actions": actions, "weights": weights, "late": late,
+            "rng": vector(self, "Q", &self.rng, 4), "order": vector(self, "i", self.order, self.data.n_sequences),
+            "passes": self.passes, "decisions": self.decisions, "converged": None,
+        }  # fmt: skip
+
+    def restore(self, dict state) -> None:
+        """Go on where another trainer was when it gave this state. KeyError, TypeError or ValueError if it is not that of
+        such a trainer; it is then of no use any more."""
+        cdef int64_t r, k
+        cdef int32_t width = self.tables.most_cells
+        lines, keys, rows, actions = (memoryview(state[name]).cast("B").cast("i") for name in ("lines", "keys", "rows", "actions"))
+        weights, late = memoryview(state["weights"]).cast("B").cast("f"), memoryview(state["late"]).cast("B").cast("d")
+        if len(keys) != len(lines) * width or not len(rows) == len(actions) == len(weights) == len(late):
+            raise ValueError("weights: of other features")
+        if self.tables.n_rows:
+            raise ValueError("a trainer that has learned already")
+        if lines and not 0 <= min(lines) <= max(lines) < self.tables.n_lines:
+            raise ValueError("lines: of another template")
+        if rows and not (0 <= min(rows) <= max(rows) < len(lines) and 0 <= min(actions) <= max(actions) < self.tables.n_actions):
+            raise ValueError("actions: that do not exist")
+        for r in range(len(lines)):
+            line = lines[r]
+            if self.row_of(line, [cell & 0xFFFFFFFF for cell in keys[r * width : r * width + self.tables.line[<int32_t>line].arity]]) != r:
+                raise ValueError("keys: the same twice")
+        for k in range(len(rows)):
+            self.change(rows[k], actions[k], weights[k])
+            if self.n_features != k + 1:
+                raise ValueError("actions: the same twice")
+            r = self.tables.row[<int32_t>rows[k]].first + self.tables.row[<int32_t>rows[k]].n - 1
+            self.w[r], self.late[r] = weights[k], late[k]
+        take(state, "rng", "Q", &self.rng, 4)
+        take(state, "order", "i", self.order, self.data.n_sequences)
+        if sorted(self.sentence_order()) != list(range(self.data.n_sequences)):
+            raise ValueError("order: not one of the sentences")
+        self.passes, self.decisions = state["passes"], state["decisions"]
+        if self.passes < 0 or self.decisions < 0:
+            raise ValueError("passes: fewer than none")
+
+    # ------------------------------------------------------------------------------------------ development data
+
+    def parsed(self, Treebank data not None, const float[::1] weights not None):
+        """Parse sentences with weights in the order of `weights`: (words with the right head, with the right relation too,
+        sentences without a mistake)."""
+        cdef Search search = Search(self.tables, self.options.depth)
+        placed = self.placed(weights)
+        cdef const float[::1] view = placed
+        cdef int64_t s, t, first, heads = 0, both = 0, whole = 0, good
+        search.w = &view[0]
+        for s in range(data.n_sequences):
+            first = data.start[s]
+            search.start(<int32_t>(data.start[s + 1] - first), data.values + first * data.width)
+            with nogil:
+                search.run()
+            good = 0
+            for t in range(search.state.T):
+                if search.state.head[t] == data.head[first + t]:
+                    heads += 1
+                    if data.head[first + t] < 0 or search.state.relation[t] == data.relation[first + t]:
+                        good += 1
+            both += good
+            whole += good == search.state.T
+        return heads, both, whole

@@ -1,0 +1,53 @@
+"""Sentences as values of cells, with their trees; see trees.pyx."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.features.strings cimport StringTable
+from crfkit.features.walk cimport Workspace
+from crfkit.memory cimport Arena, BufferC
+from crfkit.text.rows cimport Rows, RowsC
+from .states cimport StateC
+
+
+cdef class Compared(Arena):
+    """Numbers of cells that are compared as they are: equal within a sentence where cells are."""
+    cdef StringTable texts
+    cdef BufferC columns
+    cdef int32_t n
+
+    cdef int fill(self, const RowsC* rows, int64_t first, int64_t last, int32_t* values, int32_t width) except -1 nogil
+
+
+# Note the values of the views of a sentence, [T][width].
+cdef int copy_values(Workspace workspace, int32_t n_views, int32_t* values, int32_t width) noexcept nogil
+
+# The next action that leads to a tree, as a kind; `waiting`: how many children each token still lacks. NOBODY if none does.
+cdef int correct_kind(const StateC* state, const int32_t* head, const int32_t* waiting) noexcept nogil
+
+
+# How many children each token has.
+cdef void count_children(const int32_t* head, int32_t T, int32_t* waiting) noexcept nogil
+
+
+cdef class Columns:
+    cdef readonly int32_t id, head, relation
+
+
+cpdef check_ids(Rows rows, Columns columns)
+
+# A number in digits alone; -1 for anything else, and for what no token can have.
+cdef int64_t number_in(const char* s, int64_t n) noexcept nogil
+
+
+cdef class Treebank(Arena):
+    cdef readonly int64_t n_tokens, n_sequences
+    cdef readonly int64_t n_crossing        # sentences left out: arcs cross
+    cdef readonly int64_t longest
+    cdef int32_t width
+    cdef Dataset attributes                 # of one sentence: they come with the values, and are of no use here
+    cdef int64_t* start                     # [sequences + 1]
+    cdef int32_t* values                    # [tokens][width]
+    cdef int32_t* head                      # [tokens] within the sentence, NOBODY for the root
+    cdef int32_t* relation                  # [tokens]
+    cdef BufferC start_buf, value_buf, head_buf, relation_buf

@@ -1,0 +1,36 @@
+from collections.abc import Sequence
+
+from crfkit.features.builder import IndexBuilder
+from crfkit.features.strings import StringTable
+from crfkit.text.rows import Rows
+
+class Compared:
+    def __init__(self, columns: Sequence[int]) -> None: ...
+
+class Columns:
+    id: int
+    head: int
+    relation: int
+    def __init__(self, names: Sequence[str], path: str | None = None) -> None: ...
+
+def check_ids(rows: Rows, columns: Columns) -> None: ...
+
+class Treebank:
+    n_tokens: int
+    n_sequences: int
+    n_crossing: int
+    longest: int
+    def __init__(self, width: int) -> None: ...
+    def add(
+        self,
+        rows: Rows,
+        columns: Columns,
+        builder: IndexBuilder,
+        compared: Compared,
+        relations: StringTable | None = None,
+        learn: bool = True,
+        skip: bool = True,
+    ) -> None: ...
+    def heads(self, s: int) -> tuple[list[int], list[int]]: ...
+    def root_relation(self) -> int: ...
+    def checksum(self) -> str: ...

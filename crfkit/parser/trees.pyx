@@ -1,0 +1,268 @@
+"""Trees in CoNLL-U, read and checked, and sentences as the values of their cells.
+
+A sentence is a tree if one token has the head 0 and all others lead there. It is projective if the parser can build it.
+"""
+
+import array
+
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.features.builder cimport IndexBuilder
+from crfkit.features.strings cimport StringTable
+from crfkit.features.walk cimport Workspace, find_tokens, learn_tokens
+from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_reserve, empty_buffer
+from crfkit.text.rows cimport Rows, RowsC, rows_cell
+from .states cimport LEFT, NOBODY, RIGHT, SHIFT, StateC, state_allows, state_do, state_ended, state_start
+
+from crfkit.errors import DataError
+
+cdef enum:
+    MOST_TEXTS = 1 << 16        # then a table of them begins anew
+
+
+cdef class Compared(Arena):
+
+    def __cinit__(self, columns):
+        cdef int32_t i, column
+        self.n = len(columns)
+        self.texts = StringTable()
+        arena_reserve(self, &self.columns, self.n + 1, sizeof(int32_t))
+        for i, column in enumerate(columns):
+            (<int32_t*>self.columns.data)[i] = column
+
+    cdef int fill(self, const RowsC* rows, int64_t first, int64_t last, int32_t* values, int32_t width) except -1 nogil:
+        cdef int64_t t
+        cdef int32_t i, n
+        cdef const char* text
+        if self.n and self.texts.c.n > MOST_TEXTS:
+            with gil:
+                self.texts = StringTable()
+        for t in range(first, last):
+            for i in range(self.n):
+                text = rows_cell(rows, t, (<int32_t*>self.columns.data)[i], &n)
+                values[(t - first) * width + i] = self.texts.intern(text, n)
+        return 0
+
+
+cdef int copy_values(Workspace workspace, int32_t n_views, int32_t* values, int32_t width) noexcept nogil:
+    cdef int32_t v, t
+    cdef const int32_t* value
+    for v in range(n_views):
+        value = (<const int32_t**>workspace.value_at.data)[v]
+        for t in range(workspace.T):
+            values[<int64_t>t * width + v] = value[t]
+    return 0
+
+
+cdef int correct_kind(const StateC* s, const int32_t* head, const int32_t* waiting) noexcept nogil:
+    if s.depth > 1:
+        if head[s.stack[s.depth - 2]] == s.stack[s.depth - 1]:
+            return LEFT
+        if head[s.stack[s.depth - 1]] == s.stack[s.depth - 2] and waiting[s.stack[s.depth - 1]] == 0:
+            return RIGHT
+    return SHIFT if state_allows(s, SHIFT) else NOBODY
+
+
+cdef int64_t number_in(const char* s, int64_t n) noexcept nogil:
+    """A number in digits alone; -1 for anything else, and for what no token can have."""
+    cdef int64_t i, found = 0
+    if n < 1 or n > 10:
+        return -1
+    for i in range(n):
+        if s[i] < b"0" or s[i] > b"9":
+            return -1
+        found = 10 * found + (s[i] - 48)
+    return found
+
+
+cdef class Columns:
+    """Where ID, HEAD and DEPREL stand."""
+
+    def __init__(self, names, path=None):
+        for name in ("id", "head", "deprel"):
+            if name not in names:
+                raise DataError(f"there is no column '{name}': the columns are {' '.join(names)}", path, 1)
+        self.id, self.head, self.relation = (names.index(name) for name in ("id", "head", "deprel"))
+
+
+cpdef check_ids(Rows rows, Columns columns):
+    """DataError unless the words of each sentence are numbered 1, 2, 3 ...: heads are such numbers."""
+    cdef int64_t s, t
+    cdef int32_t n
+    cdef const char* text
+    for s in range(rows.c.n_seq):
+        for t in range(rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1]):
+            text = rows_cell(&rows.c, t, columns.id, &n)
+            if number_in(text, n) != t - rows.c.seq_ptr[s] + 1:
+                raise fault(rows, s, t, f"ID is {shown(rows, t, columns.id)}, expected {t - rows.c.seq_ptr[s] + 1}: words are numbered one by one")
+
+
+cdef fault(Rows rows, int64_t s, int64_t t, str message):
+    path, line = rows.where(t)
+    if line is None:
+        return DataError(f"sentence {s + 1}, token {t - rows.c.seq_ptr[s] + 1}: {message}")
+    return DataError(message, path, line)
+
+
+cdef str shown(Rows rows, int64_t t, int32_t column):
+    cdef int32_t n
+    cdef const char* text = rows_cell(&rows.c, t, column, &n)
+    return repr(text[:min(n, 40)].decode("utf-8", "replace"))
+
+
+cdef int read_heads(Rows rows, Columns columns, int64_t s, int32_t* head) except -1:
+    """The heads of a sentence as places, NOBODY for the root. DataError if it is no tree."""
+    cdef int64_t first = rows.c.seq_ptr[s], T = rows.c.seq_ptr[s + 1] - first, t, found, root = -1, steps
+    cdef int32_t n, at
+    cdef const char* text
+    for t in range(T):
+        text = rows_cell(&rows.c, first + t, columns.head, &n)
+        found = number_in(text, n)
+        if found < 0 or found > T:
+            cell = shown(rows, first + t, columns.head)
+            what = "HEAD is missing" if cell == "'_'" else f"HEAD is {cell}"
+            raise fault(rows, s, first + t, f"{what}, expected a number from 0 to {T}: that of a word of the sentence, 0 for the root")
+        if found == 0:
+            if root >= 0:
+                raise fault(rows, s, first + t, f"a second root: HEAD of word {root + 1} is 0 already; expected one root a sentence")
+            root = t
+        head[t] = <int32_t>found - 1
+    # Whoever leads to the root is marked by a detour: the way to it is walked once.
+    cdef BufferC marks = empty_buffer()
+    cdef int32_t* seen
+    try:
+        buffer_reserve(&marks, T, sizeof(int32_t))
+        seen = <int32_t*>marks.data
+        for t in range(T):
+            seen[t] = 0
+        for t in range(T):
+            at, steps = <int32_t>t, 0
+            while at >= 0 and seen[at] == 0:
+                seen[at] = <int32_t>t + 1
+                at = head[at]
+            if at >= 0 and seen[at] == t + 1:
+                raise fault(rows, s, first + t, f"HEAD {head[t] + 1} leads in a circle: expected a tree, in which every word leads to the root")
+    finally:
+        buffer_free(&marks)
+    return 0
+
+
+cdef class Treebank(Arena):
+    """Sentences one after the other; `width`: values of a token."""
+
+    def __cinit__(self, int32_t width):
+        self.width = width
+        self.attributes = Dataset()
+        arena_reserve(self, &self.start_buf, 1, sizeof(int64_t))
+        self.start = <int64_t*>self.start_buf.data
+        self.start[0] = 0
+
+    def add(self, Rows rows not None, Columns columns not None, IndexBuilder builder not None, Compared compared not None,
+            StringTable relations=None, bint learn=True, bint skip=True):
+        """Take in a parsed block. With `learn`, values that are new get numbers. With `skip`, trees with crossing arcs are counted
+        and left out. `relations` numbers relations; without it they are all one."""
+        cdef int64_t s, t, T, n
+        cdef int32_t size
+        cdef const char* text
+        check_ids(rows, columns)
+        for s in range(rows.c.n_seq):
+            T, n = rows.c.seq_ptr[s + 1] - rows.c.seq_ptr[s], self.n_tokens
+            if T > 0x3FFFFFFF:
+                raise OverflowError("a sentence of more than a thousand million words")
+            arena_reserve(self, &self.head_buf, n + T, sizeof(int32_t))
+            arena_reserve(self, &self.relation_buf, n + T, sizeof(int32_t))
+            arena_reserve(self, &self.value_buf, (n + T) * self.width, sizeof(int32_t))
+            arena_reserve(self, &self.start_buf, self.n_sequences + 2, sizeof(int64_t))
+            self.head, self.relation = <int32_t*>self.head_buf.data, <int32_t*>self.relation_buf.data
+            self.values, self.start = <int32_t*>self.value_buf.data, <int64_t*>self.start_buf.data
+            read_heads(rows, columns, s, self.head + n)
+            if skip and not projective(self.head + n, <int32_t>T):
+                self.n_crossing += 1
+                continue
+            for t in range(T):
+                self.relation[n + t] = 0
+                if relations is not None:
+                    text = rows_cell(&rows.c, rows.c.seq_ptr[s] + t, columns.relation, &size)
+                    if learn:
+                        if size == 0 or (size == 1 and text[0] == b"_"):
+                            raise fault(rows, s, rows.c.seq_ptr[s] + t, "DEPREL is missing: expected the name of a relation")
+                        self.relation[n + t] = relations.intern(text, size)
+                    else:
+                        self.relation[n + t] = relations.find(text[:size])
+            self.attributes.c.n_tok = 0
+            if learn:
+                learn_tokens(builder, builder.workspace, &rows.c, rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1], self.attributes)
+            else:
+                find_tokens(builder, builder.workspace, &rows.c, rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1], self.attributes)
+            copy_values(builder.workspace, builder.n_views, self.values + n * self.width, self.width)
+            compared.fill(&rows.c, rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1], self.values + n * self.width + builder.n_views, self.width)
+            self.n_tokens += T
+            self.n_sequences += 1
+            self.start[self.n_sequences] = self.n_tokens
+            self.longest = max(self.longest, T)
+
+    def heads(self, int64_t s):
+        """Heads and relations of a sentence: numbers of words, 0 for the root."""
+        if not 0 <= s < self.n_sequences:
+            raise IndexError(f"sentence {s} of {self.n_sequences}")
+        places = range(self.start[s], self.start[s + 1])
+        return [self.head[t] + 1 for t in places], [self.relation[t] for t in places]
+
+    def root_relation(self):
+        """The relation that most roots have; 0 where there are none."""
+        cdef int64_t t
+        counts = {}
+        for t in range(self.n_tokens):
+            if self.head[t] < 0:
+                counts[self.relation[t]] = counts.get(self.relation[t], 0) + 1
+        return max(counts, key=counts.get, default=0)
+
+    def checksum(self):
+        """Of all that training depends on."""
+        from xxhash import xxh3_128
+
+        digest = xxh3_128()
+        digest.update((<char*>self.start)[:8 * (self.n_sequences + 1)])
+        digest.update((<char*>self.head)[:4 * self.n_tokens] if self.n_tokens else b"")
+        digest.update((<char*>self.relation)[:4 * self.n_tokens] if self.n_tokens else b"")
+        digest.update((<char*>self.values)[:4 * self.n_tokens * self.width] if self.n_tokens else b"")
+        return digest.hexdigest()
+
+
+cdef int projective(const int32_t* head, int32_t T) except -1:
+    """Whether shift, left and right build the tree."""
+    cdef BufferC room = empty_buffer()
+    cdef StateC s
+    cdef int32_t* waiting
+    cdef int32_t t
+    cdef int kind
+    try:
+        buffer_reserve(&room, 6 * <int64_t>T, sizeof(int32_t))
+        s.stack = <int32_t*>room.data
+        s.head, s.relation = s.stack + T, s.stack + 2 * <int64_t>T
+        s.first_child, s.last_child = s.stack + 3 * <int64_t>T, s.stack + 4 * <int64_t>T
+        waiting = s.stack + 5 * <int64_t>T
+        count_children(head, T, waiting)
+        state_start(&s, T)
+        while not state_ended(&s):
+            kind = correct_kind(&s, head, waiting)
+            if kind == NOBODY:
+                return False
+            t = NOBODY if kind == SHIFT else s.stack[s.depth - 1 if kind == LEFT else s.depth - 2]
+            if t >= 0:
+                waiting[t] -= 1
+            state_do(&s, kind, 0)
+        return True
+    finally:
+        buffer_free(&room)
+
+
+cdef void count_children(const int32_t* head, int32_t T, int32_t* waiting) noexcept nogil:
+    cdef int32_t t
+    for t in range(T):
+        waiting[t] = 0
+    for t in range(T):
+        if head[t] >= 0:
+            waiting[head[t]] += 1

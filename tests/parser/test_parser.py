@@ -1,0 +1,219 @@
+"""The parser against its slow twin: states, search, learning, and what is written."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from parser.twin import State, Twin, correct_action
+
+import crfkit
+from crfkit.cli import cli
+from crfkit.errors import DataError
+from crfkit.evaluation.attachment import evaluate_heads
+from crfkit.learning.parser import Trees, blocks
+from crfkit.learning.progress import Progress
+from crfkit.options import judge
+from crfkit.parser.statetables import StateTables
+from crfkit.parser.trainer import ParserTrainer
+from crfkit.template.parsing import Template
+
+TEMPLATE = """\
+P01:%x[s0,form]
+P02:%x[s0,upos]/%x[s1,upos]
+P03:%X[s1,form]/%x[q0,upos]/%d[s0,s1]
+P04:%x[s0.l,upos]/%x[s1.r,form]
+P05:%p[q1,form,2]/%S[s2,form]
+P06:%=[s0,upos,s1,upos]/%x[q2,upos]
+P07:%=[s0,form,q0,upos]
+P08:%t[s1.l,form,"^b"]/%s[s0.r,form,1]
+P09
+"""
+NAMES = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+
+
+def random_tree(rng, n):
+    """A projective one."""
+    heads = [0] * n
+
+    def attach(low, high, head):
+        while low < high:
+            root = rng.randrange(low, high)
+            cut = rng.randrange(root + 1, high + 1) if head else high
+            heads[root] = head
+            attach(low, root, root + 1)
+            attach(root + 1, cut, root + 1)
+            low = cut
+
+    attach(0, n, 0)
+    return heads
+
+
+def sentence(rng, n, relations=("nsubj", "obj", "det")):
+    """Rows of CoNLL-U."""
+    heads = random_tree(rng, n)
+    rows = []
+    for t, head in enumerate(heads):
+        form, tag = rng.choice(["a", "B", "bc", "Noun", "noun"]), rng.choice(["X", "Noun", "V"])
+        rows.append([str(t + 1), form, "_", tag, "_", "_", str(head), rng.choice(relations) if head else "root", "_", "_"])
+    return rows
+
+
+def corpus(seed, n=6, longest=7):
+    rng = random.Random(seed)
+    return [sentence(rng, rng.randrange(1, longest + 1)) for _ in range(n)]
+
+
+def tree_of(rows, labels):
+    return [(int(row[6]), row[7] if labels and row[6] != "0" else None) for row in rows]
+
+
+def resolved(text=TEMPLATE):
+    return Template.parse(text, columns={name: number for number, name in enumerate(NAMES)})
+
+
+def trained(data, depth, margin, labels, passes, average):
+    """The trainer after some passes, and its twin."""
+    _, options, run = judge("lookahead", {"depth": depth, "margin": margin, "labels": labels, "passes": passes, "average": average, "format": "conllu"})
+    trees = Trees(data, Template.parse(TEMPLATE), run, labels, Progress.silent())
+    trainer = ParserTrainer(trees.bank, StateTables(trees.features, max(len(trees.relations), 1)), options)
+    relations = trees.relations if labels else None
+    twin = Twin(resolved(), relations, depth, margin)
+    losses = []
+    for _ in range(passes):
+        losses.append(trainer.run_pass()["loss"])
+        before = twin.loss
+        for s in trainer.sentence_order():
+            twin.learn(data[s], tree_of(data[s], labels))
+        assert losses[-1] == twin.loss - before
+    return trainer, twin, trees
+
+
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_learning_and_parsing_are_those_of_the_twin(depth, average, labels):
+    data, test = corpus(depth), corpus(99, 4, 6)
+    for rows in data:  # relations that roots have are no actions
+        for row in rows:
+            row[7] = "root" if row[6] == "0" else row[7]
+    _, twin, _ = trained(data, depth, 3.0, labels, 2, average)
+    model = crfkit.learn(data, TEMPLATE, "lookahead", format="conllu", depth=depth, margin=3.0, labels=labels, passes=2, average=average)
+    actions = {f"{side}:{relation}" if relation else side: (side, relation) for side, relation in
+               [("shift", None), ("left", None), ("right", None), *((s, r) for s in ("left", "right") for r in twin.relations if r)]}  # fmt: skip
+    found = {(text, actions[action]): weight for text, _, action, weight in model.features()}
+    expected = twin.weights(average)
+    assert found.keys() == expected.keys()
+    assert all(found[key] == pytest.approx(expected[key], rel=1e-6, abs=1e-7) for key in found)
+    if not average:
+        for rows in test:
+            parsed = model.tagger().tag(rows)
+            of_twin = twin.parse(rows)
+            if labels:
+                assert parsed == [(head, relation if head else "root") for head, relation in of_twin]
+            else:
+                assert parsed == [head for head, _ in of_twin]
+
+
+@given(st.integers(0, 10**9), st.integers(1, 12))
+def test_the_correct_actions_build_every_projective_tree(seed, n):
+    heads = random_tree(random.Random(seed), n)
+    state = State(n)
+    while not state.ended:
+        state = state.after(correct_action(state, [(head, None) for head in heads]))
+    assert [head for head, _ in state.heads()] == heads
+    rows = [[str(t + 1), "w", "_", "X", "_", "_", str(head), "r" if head else "root", "_", "_"] for t, head in enumerate(heads)]
+    _, options, run = judge("lookahead", {"format": "conllu"})
+    trees = Trees([rows], Template.parse(TEMPLATE), run, True, Progress.silent())
+    assert trees.bank.n_crossing == 0 and trees.bank.heads(0)[0] == heads
+    trainer = ParserTrainer(trees.bank, StateTables(trees.features, len(trees.relations)), options)
+    trainer.run_pass()
+    assert trainer.decisions == 2 * n - 1
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**9), st.integers(1, 9))
+def test_trees_with_crossing_arcs_are_left_out(seed, n):
+    """Against the definition: every word between a head and its child descends from the head."""
+    rng = random.Random(seed)
+    order = list(range(1, n + 1))
+    rng.shuffle(order)
+    heads = [0] * n
+    for k, word in enumerate(order):
+        heads[word - 1] = rng.choice(order[:k]) if k else 0
+
+    def descends(word, head):
+        while word not in (0, head):
+            word = heads[word - 1]
+        return word == head
+
+    arcs = [(head, word) for word, head in enumerate(heads, 1) if head]
+    crossing = any(not descends(between, head) for head, word in arcs for between in range(min(head, word) + 1, max(head, word)))
+    rows = [[str(t + 1), "w", "_", "X", "_", "_", str(head), "r", "_", "_"] for t, head in enumerate(heads)]
+    other = [["1", "w", "_", "X", "_", "_", "0", "r", "_", "_"]]
+    trees = Trees([rows, other], Template.parse(TEMPLATE), judge("lookahead", {"format": "conllu"})[2], False, Progress.silent())
+    assert trees.bank.n_crossing == crossing
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**9), st.integers(0, 3), st.booleans())
+def test_what_comes_out_is_a_tree(seed, depth, labels):
+    model = crfkit.learn(corpus(1), TEMPLATE, "lookahead", format="conllu", depth=depth, labels=labels, passes=1)
+    (rows,) = corpus(seed, 1, 12)
+    heads = [entry[0] if labels else entry for entry in model.tagger().tag(rows)]
+    assert heads.count(0) == 1
+    for word in range(1, len(heads) + 1):
+        steps = 0
+        while word:
+            word = heads[word - 1]
+            steps += 1
+            assert steps <= len(heads)
+
+
+def test_a_block_has_the_names_of_its_columns():
+    ((rows, names, path),) = blocks([corpus(0)[0]], False)
+    assert (names, path) == (NAMES, None) and rows.n_tokens
+
+
+def test_everything_but_the_heads_comes_out_byte_for_byte(tmp_path):
+    text = (
+        b"# sent_id = 1\r\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\r\n1\tde\t_\tX\t_\t_\t_\t_\t_\tA=b\r\n2\tle\t_\tV\t_\t_\t_\t_\t_\t_\r\n"
+        b"2.1\te\t_\tV\t_\t_\t_\t_\t2:x\t_\r\n\r\n \n\n# two\n1\ta b\t_\tNoun\t_\t_\t_\tkept\t_\t_"
+    )
+    model = crfkit.learn(corpus(2), TEMPLATE, "lookahead", format="conllu", passes=1)
+    model.save(tmp_path / "m")
+    (tmp_path / "in").write_bytes(text)
+    written = run_tag(tmp_path, "m", "in")
+    heads = model.tagger().tag([[str(t), form, "_", tag, *"______"] for t, form, tag in ((1, "de", "X"), (2, "le", "V"))])
+    expected = text.replace(b"de\t_\tX\t_\t_\t_", b"de\t_\tX\t_\t_\t%d" % heads[0]).replace(b"le\t_\tV\t_\t_\t_", b"le\t_\tV\t_\t_\t%d" % heads[1])
+    assert written == expected.replace(b"Noun\t_\t_\t_\tkept", b"Noun\t_\t_\t0\tkept")
+
+
+def run_tag(folder, *arguments):
+    """What `crfkit tag` writes."""
+    done = CliRunner().invoke(cli, ["tag", *(str(folder / name) if not name.startswith("-") else name for name in arguments)])
+    assert done.exit_code == 0, done.output
+    return done.stdout_bytes
+
+
+def test_gold_trees_go_along_to_eval(tmp_path):
+    data = corpus(3, 8)
+    model = crfkit.learn(data[:4], TEMPLATE, "lookahead", format="conllu", passes=1, labels=True)
+    model.save(tmp_path / "m")
+    (tmp_path / "in").write_text("".join("".join("\t".join(row) + "\n" for row in rows) + "\n" for rows in data))
+    written = run_tag(tmp_path, "m", "in")
+    bare = run_tag(tmp_path, "--no-gold", "m", "in")
+    assert written.startswith(bare) and written.count(b"# gold ") == len(data) and b"# gold" not in bare
+    (tmp_path / "out").write_bytes(written)
+    (tmp_path / "bare").write_bytes(bare)
+    by_itself = evaluate_heads(str(tmp_path / "out")).as_dict()
+    by_file = evaluate_heads(str(tmp_path / "bare"), str(tmp_path / "in")).as_dict()
+    assert {**by_itself, "file": ""} == {**by_file, "file": ""}
+    pairs = [(entry, (int(row[6]), row[7])) for rows in data for entry, row in zip(model.tagger().tag(rows), rows, strict=True)]
+    assert by_itself["unlabelled"] == sum(found[0] == gold[0] for found, gold in pairs) / len(pairs)
+    assert by_itself["labelled"] == sum(found == gold for found, gold in pairs) / len(pairs)
+    with pytest.raises(DataError, match="the gold trees are not known"):
+        evaluate_heads(str(tmp_path / "bare"))

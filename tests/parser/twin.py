@@ -1,0 +1,134 @@
+"""A slow twin of the parser: naive search and updates as in figures 2 and 3 of the paper, features as strings."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+from crfkit.template.meaning import expand
+
+
+class State:
+    """Stack, queue and arcs, as lists; a new one for every action."""
+
+    def __init__(self, n, stack=(), start=0, arcs=()):
+        self.n, self.stack, self.start, self.arcs = n, tuple(stack), start, tuple(arcs)
+
+    @property
+    def ended(self):
+        return self.start == self.n and len(self.stack) <= 1
+
+    def actions(self, relations):
+        """All that are possible, in the order of their numbers."""
+        if self.start < self.n:
+            yield ("shift", None)
+        if len(self.stack) > 1:
+            yield from (("left", relation) for relation in relations)
+            yield from (("right", relation) for relation in relations)
+
+    def after(self, action):
+        side, relation = action
+        if side == "shift":
+            return State(self.n, (*self.stack, self.start), self.start + 1, self.arcs)
+        *rest, s1, s0 = self.stack
+        head, child = (s0, s1) if side == "left" else (s1, s0)
+        return State(self.n, (*rest, head), self.start, (*self.arcs, (head, child, relation)))
+
+    def places(self):
+        """What stands where a P line may look."""
+        found = {f"s{k}": self.stack[-1 - k] if k < len(self.stack) else None for k in range(3)}
+        found |= {f"q{k}": self.start + k if self.start + k < self.n else None for k in range(3)}
+        for top in ("s0", "s1"):
+            children = [child for head, child, _ in self.arcs if head == found[top]]
+            found[top + ".l"] = min((c for c in children if c < found[top]), default=None)
+            found[top + ".r"] = max((c for c in children if c > found[top]), default=None)
+        return found
+
+    def heads(self):
+        """(head, relation) of each word, numbers from 1."""
+        found = [(0, None)] * self.n
+        for head, child, relation in self.arcs:
+            found[child] = (head + 1, relation)
+        return found
+
+
+def correct_action(state, tree):
+    """What leads to the tree, [(head, relation)]; None if nothing does."""
+    attached = [child for _, child, _ in state.arcs]
+    if len(state.stack) > 1:
+        s1, s0 = state.stack[-2:]
+        if tree[s1][0] == s0 + 1:
+            return ("left", tree[s1][1])
+        if tree[s0][0] == s1 + 1 and all(child in attached for child in range(state.n) if tree[child][0] == s0 + 1):
+            return ("right", tree[s0][1])
+    return ("shift", None) if state.start < state.n else None
+
+
+class Twin:
+    """Weights and what is done with them."""
+
+    def __init__(self, template, relations, depth, margin):
+        self.template, self.relations, self.depth, self.margin = template, relations or [None], depth, margin
+        self.w, self.late = defaultdict(float), defaultdict(float)
+        self.decisions = 0
+        self.loss = 0.0
+
+    def features(self, rows, state):
+        """The strings of a state."""
+        places = state.places()
+        strings = (expand(line, rows, 0, places=places) for line in self.template.lines)
+        return [text for text in strings if text is not None]
+
+    def score(self, rows, state, action):
+        return sum(self.w.get((text, action), 0.0) for text in self.features(rows, state))
+
+    def search(self, rows, state, d):
+        """Figure 2, its scores summed on the way: (value, actions) of the best d actions from here; the first of the best."""
+        best = (-math.inf, ())
+        for action in state.actions(self.relations) if d else ():
+            value, ahead = self.search(rows, state.after(action), d - 1)
+            value += self.score(rows, state, action)
+            if value > best[0]:
+                best = (value, (action, *ahead))
+        return best if best[1] else (0.0, ())
+
+    def choose(self, rows, state, correct=None):
+        """Figure 3, lines 8 to 16: the action with the best actions ahead, and those of the correct one."""
+        best, right = (-math.inf, ()), (-math.inf, ())
+        for action in state.actions(self.relations):
+            value, ahead = self.search(rows, state.after(action), self.depth)
+            value += self.score(rows, state, action)
+            if action == correct:
+                value -= self.margin
+                right = (value, (action, *ahead))
+            if value > best[0]:
+                best = (value, (action, *ahead))
+        return best, right
+
+    def learn(self, rows, tree):
+        state = State(len(rows))
+        while not state.ended:
+            correct = correct_action(state, tree)
+            best, right = self.choose(rows, state, correct)
+            if best[1][0] != correct:
+                for gain, actions in ((1, right[1]), (-1, best[1])):
+                    after = state
+                    for action in actions:
+                        for text in self.features(rows, after):
+                            self.w[text, action] += gain
+                            self.late[text, action] += gain * self.decisions
+                        after = after.after(action)
+                self.loss += best[0] - right[0]
+            self.decisions += 1
+            state = state.after(correct)
+
+    def parse(self, rows):
+        state = State(len(rows))
+        while not state.ended:
+            state = state.after(self.choose(rows, state)[0][1][0])
+        return state.heads()
+
+    def weights(self, average):
+        """Those that are not zero."""
+        found = {key: w - self.late[key] / self.decisions if average else w for key, w in self.w.items()}
+        return {key: w for key, w in found.items() if w}
