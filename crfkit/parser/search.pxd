@@ -45,6 +45,6 @@ cdef class Search(Arena):
     cdef void look(self, int32_t number) noexcept nogil
     cdef double explore(self, int32_t number, int32_t depth) noexcept nogil
     cdef void choose(self, int32_t correct, double margin, ChoiceC* choice) noexcept nogil
-    cdef int32_t path(self, int32_t action, int32_t* actions) noexcept nogil
+    cdef int32_t way(self, int32_t action, int32_t* actions) noexcept nogil
     cdef void take(self, int32_t action) noexcept nogil
     cdef void run(self) noexcept nogil

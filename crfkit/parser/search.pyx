@@ -198,7 +198,7 @@ cdef class Search(Arena):
         if choice.action == NOBODY:  # damaged weights that are not numbers
             choice.action = 0 if state_allows(&self.state, SHIFT) else 1
 
-    cdef int32_t path(self, int32_t action, int32_t* actions) noexcept nogil:
+    cdef int32_t way(self, int32_t action, int32_t* actions) noexcept nogil:
         """The best actions that begin with this one, as the search found them; their number."""
         cdef int32_t n = 1, number = self.node[self.root].child[self.kind_of(action)]
         actions[0] = action

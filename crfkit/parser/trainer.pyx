@@ -207,9 +207,9 @@ cdef class ParserTrainer(Arena):
             correct = self.correct_action(kind, relation)
             self.search.choose(correct, self.margin, &choice)
             if choice.action != correct:
-                n = self.search.path(correct, self.right)
+                n = self.search.way(correct, self.right)
                 self.follow(self.right, n, 1)
-                n = self.search.path(choice.action, self.wrong)
+                n = self.search.way(choice.action, self.wrong)
                 self.follow(self.wrong, n, -1)
                 loss[0] += choice.value - choice.correct
                 self.search.forget()
