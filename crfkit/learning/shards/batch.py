@@ -34,6 +34,7 @@ class FarObjective:
         if not plain:
             sums = array.array("d", [0.0]) * len(terms)
             self._ask("sums", {"largest": terms}, lambda _, answer: merge(sums, answer))
+        self.extent = (terms, sums) if data.has_values else None
         merged = None if survey is None else list(survey.found())
         far.common.append(("share_whole", {"survey": merged, "sums": sums, "threads": threads, "counts": counts}))
 
@@ -78,4 +79,4 @@ class FarObjective:
 
     def objective(self, l2: float, threads: int) -> Sharded:
         """For a trainer; `threads` are those of this process."""
-        return Sharded(self.far.layout, l2, threads, self.gather)
+        return Sharded(self.far.layout, l2, threads, self.gather, self.extent)

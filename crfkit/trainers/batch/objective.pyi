@@ -19,6 +19,7 @@ class Objective:
     l2: float
     wrong: int
     flawed: int
+    extent: tuple[Buffer, Buffer] | None
     def __init__(self, data: Dataset, layout: Layout, l2: float, threads: int, recursions: str = "auto", whole: Whole | None = None) -> None: ...
     def at(self, cells: Buffer, bound: float = ...) -> tuple[float, array[float]]: ...
 

@@ -113,9 +113,6 @@ cdef double find_quanta(Dataset data, Layout layout, const double[::1] sums, Are
         double most
         double* quantum
         int64_t u, n = <int64_t>layout.c.A + layout.c.B
-    if sums is None:
-        sums = sums_of_terms(
-            data, None if c.u_val == NULL and c.b_val == NULL and c.seq_weight == NULL else largest_terms(data))
     if sums.shape[0] != n + 1:
         raise ValueError("the sums of other attributes")
     arena_reserve(owner, quanta, n + 1, sizeof(double))
@@ -196,7 +193,13 @@ cdef class Objective:
         memcpy(self.chunks.data, &starts[0], (n + 1) * sizeof(int64_t))
         self.n_chunks = n
         arena_reserve(self, &self.nll, n, sizeof(double))
-        quantum = find_quanta(data, layout, None if whole is None else whole.sums, self, &self.quanta)
+        if whole is None:
+            largest = largest_terms(data) if data.has_values or data.has_weights else None
+            sums = sums_of_terms(data, largest)
+            self.extent = (largest, sums) if data.has_values else None
+        else:
+            sums = whole.sums
+        quantum = find_quanta(data, layout, sums, self, &self.quanta)
         if data.c.u_val != NULL:
             spread_quanta(layout, <const double*>self.quanta.data, self, &self.cold_quanta)
         threads = max(1, min(threads, n))

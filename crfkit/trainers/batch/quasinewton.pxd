@@ -2,7 +2,6 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from crfkit.data.dataset cimport Dataset
 from crfkit.memory cimport Arena, BufferC
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport weight_t
@@ -35,7 +34,7 @@ cdef class History(Arena):
         float* scale                        # of each weight, or NULL: all 1
         double* scaled                      # steep / scale
 
-    cdef int use_scales(self, Dataset data, Layout layout, double l2) except -1
+    cdef int use_scales(self, Layout layout, double l2, tuple extent) except -1
     cdef double first_step(self) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* steep) except *

@@ -25,8 +25,8 @@ from libc.string cimport memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_reserve
-from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
+from crfkit.memory cimport arena_reserve
+from crfkit.loops.structs cimport LayoutC, weight_t
 from crfkit.trainers.base cimport Trainer, accuracies, take, vector
 from .objective cimport Objective, in_halves
 
@@ -41,40 +41,21 @@ cdef enum:
 cdef double CURVATURE = 0.1     # of a score, p (1 - p), about
 
 
-cdef int find_scales(Dataset data, Layout layout, double l2, float* scale) except -1:
+cdef int find_scales(Layout layout, double l2, const double[::1] largest, const double[::1] sums, float* scale) except -1:
     """The root of the curvature along the weights of each attribute, l2 + CURVATURE x the sum of its squared values, over
-    what it would be if all values were 1."""
+    what it would be if all values were 1; about, from the largest value and the sum of all (Objective.extent)."""
     cdef:
-        const DatasetC* c = &data.c
-        const LayoutC* rows = &layout.c
-        BufferC sums
-        double* count
-        double* squares
-        double least, weight
-        int64_t s, k, f, n = <int64_t>rows.A + rows.B, first, last
-    memset(&sums, 0, sizeof(BufferC))
-    buffer_reserve(&sums, 2 * n + 1, sizeof(double))
-    count = <double*>sums.data
-    squares = count + n
-    memset(count, 0, 2 * n * sizeof(double))
-    with nogil:
-        for s in range(c.n_seq):
-            weight = c.seq_weight[s] if c.seq_weight != NULL else 1
-            for k in range(c.u_ptr[c.seq_ptr[s]], c.u_ptr[c.seq_ptr[s + 1]]):
-                count[c.u_id[k]] += weight
-                squares[c.u_id[k]] += weight * (<double>c.u_val[k] * c.u_val[k] if c.u_val != NULL else 1)
-            for k in range(c.b_ptr[c.seq_ptr[s]] if c.b_ptr != NULL else 0, c.b_ptr[c.seq_ptr[s + 1]] if c.b_ptr != NULL else 0):
-                count[rows.A + c.b_id[k]] += weight
-                squares[rows.A + c.b_id[k]] += weight * (<double>c.b_val[k] * c.b_val[k] if c.b_val != NULL else 1)
-        for k in range(rows.n_cells):
-            scale[k] = 1
-        for k in range(n):
-            least = l2 + CURVATURE * count[k]
-            if squares[k] > 0 and least > 0:
-                row_cells(rows, k, &first, &last)
-                for f in range(first, last):
-                    scale[f] = <float>sqrt((l2 + CURVATURE * squares[k]) / least)
-    buffer_free(&sums)
+        const LayoutC* c = &layout.c
+        int64_t k, f, n = <int64_t>c.A + c.B, first, last
+        double value, more
+    for k in range(c.n_cells):
+        scale[k] = 1
+    for k in range(n):
+        value, more = largest[1 + k] / largest[0], CURVATURE * sums[1 + k]
+        if value > 0:
+            row_cells(c, k, &first, &last)
+            for f in range(first, last):
+                scale[f] = <float>sqrt((l2 + more * value) / (l2 + more / value))
     return 0
 
 
@@ -104,12 +85,12 @@ cdef class History:
             self.row[k] = <float*>self.store.data + k * stride
             memset(<float*>self.row[k] + n, 0, (stride - n) * sizeof(float))
 
-    cdef int use_scales(self, Dataset data, Layout layout, double l2) except -1:
+    cdef int use_scales(self, Layout layout, double l2, tuple extent) except -1:
         """The history of weights as their values are large."""
         arena_reserve(self, &self.scales, self.n + 1, sizeof(float))
         arena_reserve(self, &self.scaled_steep, self.n + 1, sizeof(double))
         self.scale, self.scaled = <float*>self.scales.data, <double*>self.scaled_steep.data
-        return find_scales(data, layout, l2, self.scale)
+        return find_scales(layout, l2, extent[0], extent[1], self.scale)
 
     cdef void forget(self) noexcept nogil:
         self.used, self.newest = 0, -1
@@ -237,7 +218,7 @@ cdef class QuasiNewton(Trainer):
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
-        scales = 12 if has_values(data) else 0
+        scales = 12 if data.has_values else 0
         return layout.c.n_cells * (cls.bytes_per_cell(options, threads) + scales) + bytes_of_visits(data, layout, threads)
 
     @staticmethod
@@ -250,8 +231,8 @@ cdef class QuasiNewton(Trainer):
         self.objective = Objective(data, layout, options.l2, threads) if objective is None else objective
         self.objective.counts = options.train_accuracy
         self.history = History(self.n, options.memory, self.objective.pool)
-        if has_values(data):
-            self.history.use_scales(data, layout, options.l2)
+        if self.objective.extent is not None:
+            self.history.use_scales(layout, options.l2, self.objective.extent)
         arena_reserve(self, &self.old, self.n + 1, sizeof(weight_t))
         self.w_old = <weight_t*>self.old.data
         arena_reserve(self, &self.gradient, self.n + 1, sizeof(double))
@@ -404,7 +385,3 @@ cdef class QuasiNewton(Trainer):
             if improvement < self.options.delta:
                 self.converged = "the objective hardly falls any more (--delta)"
         return 0
-
-
-cdef inline bint has_values(Dataset data) noexcept:
-    return data.c.u_val != NULL or data.c.b_val != NULL

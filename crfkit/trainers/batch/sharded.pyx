@@ -88,11 +88,11 @@ cdef class Share(Arena):
 cdef class Sharded(Objective):
     """The objective as whoever drives sees it. `gather(weights, bound, add)` hands the weights out, gives each gradient that comes
     back to `add`, and returns the likelihoods of all chunks in their order, wrong labels and flawed sequences; or None above
-    the bound."""
+    the bound. `extent` is as in Objective."""
     cdef object gather
 
-    def __init__(self, Layout layout not None, double l2, int threads, gather):
-        self.layout, self.l2, self.gather, self.bound, self.workers = layout, l2, gather, INFINITY, []
+    def __init__(self, Layout layout not None, double l2, int threads, gather, extent=None):
+        self.layout, self.l2, self.gather, self.bound, self.workers, self.extent = layout, l2, gather, INFINITY, [], extent
         self.pool = ThreadPoolExecutor(threads - 1, "crfkit") if threads > 1 else None
 
     cdef double sum_up(self) except? -1:
