@@ -14,7 +14,9 @@ from functools import cached_property
 from math import exp
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar, overload, runtime_checkable
 
-from crfkit.decode.decoder import Decoder, Scratch, gold_labels
+from crfkit.decode.decoder import Decoder
+from crfkit.decode.scratch import Scratch, gold_labels
+from crfkit.decode.sentence import OneSentence
 from crfkit.text.items import fill_items
 from crfkit.text.rows import Rows
 
@@ -49,7 +51,7 @@ Row = Collection[Any] | Iterator[Any]
 Sentence = Collection[Row] | Iterator[Row]
 Labels = Collection[str] | Iterator[str]
 Allowed = Collection[str | Labels | None] | Iterator[str | Labels | None]
-Question = Callable[[Scratch], R]
+Question = Callable[[OneSentence], R]
 
 SENTENCES_AT_ONCE = 64
 
@@ -118,7 +120,7 @@ class Tagger:
             index, layout, weights, header["labels"],
             verified=verified, constraints=self.constraints, depth=search.depth, backward=search.backward, rest=rest,
         )  # fmt: skip
-        self._scratches: dict[tuple[int, ...] | None, list[Scratch]] = {None: []}
+        self._scratches: dict[tuple[int, ...] | None, list[OneSentence]] = {None: []}
         self._decoders: dict[tuple[int, ...] | None, Decoder] = {None: decoder}
 
     @cached_property
@@ -166,7 +168,7 @@ class Tagger:
         there are constraints, those of the greatest sum of them."""
         if posterior:
             self.need_probabilities("posterior=True")
-        return self._one(rows, allowed, _by_marginals if posterior else Scratch.best_labels)
+        return self._one(rows, allowed, _by_marginals if posterior else OneSentence.best_labels)
 
     def nbest(self, rows: Sentence, n: int, *, allowed: Allowed | None = None, log: bool = False) -> list[tuple[float, list[str]]]:
         """The n best sequences of labels with their probabilities, best first; fewer if there are no more.
@@ -190,7 +192,7 @@ class Tagger:
         self.need_probabilities("edge_marginals")
         width = len(self._header["labels"])
 
-        def answer(scratch: Scratch) -> numpy.ndarray:
+        def answer(scratch: OneSentence) -> numpy.ndarray:
             array = numpy.empty((max(scratch.length - 1, 0), width, width))
             scratch.fill_edges(array)
             return array
@@ -210,7 +212,7 @@ class Tagger:
     def log_z(self, rows: Sentence, *, allowed: Allowed | None = None) -> float:
         """The natural logarithm of the sum of exp(score) over all sequences of labels: log_probability is score - log_z."""
         self.need_probabilities("log_z")
-        return self._one(rows, allowed, Scratch.log_z)
+        return self._one(rows, allowed, OneSentence.log_z)
 
     def score(self, rows: Sentence, labels: Labels) -> float:
         """The score of a sequence of labels: the sum of the weights of its features; -inf if it is forbidden."""
@@ -278,7 +280,7 @@ class Tagger:
             raise OptionError(f"n: expected a whole number of at least 1, found {shown(n) if isinstance(n, int) else repr(n)}")
         self.need_probabilities("nbest")
 
-        def answer(scratch: Scratch) -> list[tuple[float, list[str]]]:
+        def answer(scratch: OneSentence) -> list[tuple[float, list[str]]]:
             paths = scratch.best_paths(n)
             log_z = scratch.log_z()
             return [(score - log_z if log else exp(score - log_z), labels) for score, labels in paths]
@@ -289,12 +291,12 @@ class Tagger:
         """The marginals of labels."""
         self.need_probabilities("marginals")
         if named:
-            return Scratch.marginals
+            return OneSentence.marginals
         import numpy
 
         width = len(self._header["labels"])
 
-        def answer(scratch: Scratch) -> numpy.ndarray:
+        def answer(scratch: OneSentence) -> numpy.ndarray:
             array = numpy.empty((scratch.length, width))
             scratch.fill_nodes(array)
             return array
@@ -333,7 +335,7 @@ class Tagger:
     # Inside
 
     @contextmanager
-    def _scratch(self, key: tuple[int, ...] | None = None) -> Iterator[Scratch]:
+    def _scratch(self, key: tuple[int, ...] | None = None) -> Iterator[OneSentence]:
         """A scratch that no other thread uses meanwhile."""
         free = self._scratches[key]
         try:
@@ -397,7 +399,7 @@ class Tagger:
             self._decoders[key] = self._decoders[None].with_columns(key)
         return key
 
-    def _ids(self, scratch: Scratch, labels: Labels) -> list[int]:
+    def _ids(self, scratch: OneSentence, labels: Labels) -> list[int]:
         found = _listed(labels, "labels")
         if len(found) != scratch.length:
             raise DataError(f"found {len(found)} labels, expected {scratch.length}: one for each row")
@@ -429,9 +431,9 @@ def _again(cls: type[Tagger], model: Any, constraints: Constraints | None) -> Ta
     return tagger
 
 
-def scratch_of(tagger: Tagger, key: tuple[int, ...] | None = None) -> Scratch:
+def scratch_of(tagger: Tagger, key: tuple[int, ...] | None = None) -> OneSentence:
     """A new scratch, for who asks several questions about one sentence. It serves one thread at a time."""
-    return Scratch(tagger._decoders[key], tagger._header["format"], tagger._needs)
+    return OneSentence(tagger._decoders[key], tagger._header["format"], tagger._needs)
 
 
 def refuse_columns(tagger: Tagger, found: int, *where: Any) -> NoReturn:
@@ -439,7 +441,7 @@ def refuse_columns(tagger: Tagger, found: int, *where: Any) -> NoReturn:
     raise DataError(f"found {found} column{'s' * (found != 1)}, expected {tagger._needs} or more: {tagger._reader(found)}", *where)
 
 
-def _by_marginals(scratch: Scratch) -> list[str]:
+def _by_marginals(scratch: OneSentence) -> list[str]:
     return scratch.best_labels(True)
 
 

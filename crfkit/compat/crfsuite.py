@@ -13,7 +13,7 @@ import click
 
 from crfkit.cli.common import HELP_FLAGS as HELP
 from crfkit.cli.common import errors_as_lines
-from crfkit.decode.decoder import gold_labels
+from crfkit.decode.scratch import gold_labels
 from crfkit.errors import FileError, OptionError
 from crfkit.text.sources import parsed_blocks
 from crfkit.version import __version__

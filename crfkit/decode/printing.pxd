@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.text.rows cimport Rows
-from .decoder cimport HowC, Scratch
+from .scratch cimport HowC, Scratch
 from crfkit.text.output cimport OutC
 
 

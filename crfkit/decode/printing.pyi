@@ -1,6 +1,6 @@
 from crfkit.text.rows import Rows
 
-from .decoder import Scratch
+from .scratch import Scratch
 
 class Printer:
     def __init__(

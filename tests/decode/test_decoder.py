@@ -15,8 +15,10 @@ from models import model, sentences
 from problems import thorough
 
 from crfkit import learn
-from crfkit.decode.decoder import Decoder, Scratch, gold_labels
+from crfkit.decode.decoder import Decoder
 from crfkit.decode.printing import Printer
+from crfkit.decode.scratch import gold_labels
+from crfkit.decode.sentence import OneSentence
 from crfkit.errors import DataError
 from crfkit.template.parsing import Template
 from crfkit.text.rows import Rows
@@ -47,14 +49,14 @@ def test_parts_that_do_not_belong_together():
         decoder(constraints=SimpleNamespace(transitions=b"", starts=b"", ends=b""))
     with pytest.raises(TypeError):
         decoder(constraints=SimpleNamespace(transitions="x" * 16, starts=b"1234", ends=b"1234"))
-    for cls in (Decoder, Scratch):
+    for cls in (Decoder, OneSentence):
         with pytest.raises(TypeError):
             cls()
 
 
 def test_set_up_once():
     one = decoder()
-    scratch = Scratch(one)
+    scratch = OneSentence(one)
     with pytest.raises(TypeError, match="once"):
         scratch.__init__(one)
     with pytest.raises(TypeError, match="once"):
@@ -64,18 +66,18 @@ def test_set_up_once():
 def test_weights_anywhere_in_memory():
     trained = model("segmentation")
     rows = filled([[row[:1] for row in sentence] for sentence in sentences("segmentation")])
-    expected = Scratch(decoder()).labels_of(rows, 0, len(rows))
+    expected = OneSentence(decoder()).labels_of(rows, 0, len(rows))
     space = array.array("f", bytes(4 * (len(trained.weights) + 16)))
     for offset in range(16):
         moved = memoryview(space)[offset : offset + len(trained.weights)]
         moved[:] = array.array("f", trained.weights.tolist())
         other = Decoder(trained.index, trained.layout, moved, trained.labels)
-        assert Scratch(other).labels_of(rows, 0, len(rows)) == expected
+        assert OneSentence(other).labels_of(rows, 0, len(rows)) == expected
 
 
 def test_ranges_of_sentences():
     rows = filled([[["a"]], [], [["b"], ["c"]]])
-    scratch = Scratch(decoder())
+    scratch = OneSentence(decoder())
     assert [len(labels) for labels in scratch.labels_of(rows, 0, 3)] == [1, 0, 2]
     assert scratch.labels_of(rows, 1, 1) == [] and scratch.labels_of(rows, 1, 2) == [[]]
     for first, last in ((-1, 1), (0, 4), (2, 1)):
@@ -84,7 +86,7 @@ def test_ranges_of_sentences():
 
 
 def test_one_sentence_at_a_time():
-    scratch, rows = Scratch(decoder()), filled([[["a"], ["b"]]])
+    scratch, rows = OneSentence(decoder()), filled([[["a"], ["b"]]])
     for sentence in (-1, 1):
         with pytest.raises(IndexError):
             scratch.take(rows, sentence)
@@ -108,7 +110,7 @@ def test_one_sentence_at_a_time():
 
 
 def test_a_sentence_without_tokens_has_one_path():
-    scratch = Scratch(decoder())
+    scratch = OneSentence(decoder())
     scratch.take(filled([[["a"]]]), 0)
     scratch.take(filled([[]]), 0)
     assert scratch.length == 0 and scratch.best_labels() == [] and scratch.best_paths(2) == [(0.0, [])]
@@ -119,7 +121,7 @@ def test_a_sentence_without_tokens_has_one_path():
 
 
 def test_questions_in_any_order_have_the_same_answers():
-    scratch, rows = Scratch(decoder()), filled([[["a"], ["b"], ["z"]], [["b"]]])
+    scratch, rows = OneSentence(decoder()), filled([[["a"], ["b"], ["z"]], [["b"]]])
     questions = {
         "path": scratch.best_labels, "votes": lambda: scratch.best_labels(True), "paths": lambda: scratch.best_paths(3), "log_z": scratch.log_z,
         "marginals": scratch.marginals, "marginal": lambda: scratch.marginal(0, 1), "edges": lambda: edges(scratch),
@@ -141,11 +143,11 @@ def edges(scratch):
 
 
 def test_a_sentence_from_python_is_one_of_rows():
-    scratch = Scratch(decoder(), columns=1)
+    scratch = OneSentence(decoder(), columns=1)
     scratch.take(filled([[["a"], ["b"]]]), 0)
     expected = scratch.marginals()
     assert scratch.read([["a"], ["b"]]) and scratch.marginals() == expected and scratch.n_columns == 1
-    assert not Scratch(decoder(), columns=2).read([["a"]])
+    assert not OneSentence(decoder(), columns=2).read([["a"]])
     with pytest.raises(DataError):
         scratch.read([[3]])
     assert scratch.length == 0 and scratch.best_labels() == []
@@ -157,7 +159,7 @@ def test_gold_labels():
 
 @pytest.mark.parametrize("options", [{}, {"verbose": 1}, {"nbest": 2}, {"probability": True}])
 def test_printing_needs_tokens(options):
-    printer, scratch = Printer(**options), Scratch(decoder())
+    printer, scratch = Printer(**options), OneSentence(decoder())
     assert printer.text(scratch, Rows()) == b""
     if options:
         with pytest.raises(ValueError, match="an empty sentence has no scores"):
@@ -191,7 +193,7 @@ def with_all_features(labels):
 
 def scratches(trained, weights, **chosen):
     """With lists, and with matrices."""
-    return [Scratch(Decoder(trained.index, trained.layout, weights, trained.labels, recursions=kind, **chosen)) for kind in ("sparse", "dense")]
+    return [OneSentence(Decoder(trained.index, trained.layout, weights, trained.labels, recursions=kind, **chosen)) for kind in ("sparse", "dense")]
 
 
 def take(scratch, rows, mask):
@@ -262,7 +264,7 @@ def test_many_labels_as_lists(share):
     weights = array.array("f", [rng.gauss(0, 3) if w and rng.random() < (share if k >= trained.layout.pair_cell(0, 0) else 1) else 0.0
                                 for k, w in enumerate(trained.weights)])  # fmt: skip
     lists, matrices = scratches(trained, weights)
-    chosen = Scratch(Decoder(trained.index, trained.layout, weights, trained.labels))
+    chosen = OneSentence(Decoder(trained.index, trained.layout, weights, trained.labels))
     for length in (1, 2, 30):
         rows = filled([[[letter] for letter in rng.choices("abz", k=length)]])
         expected = everything(matrices, rows, length)

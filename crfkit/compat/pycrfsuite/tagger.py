@@ -15,7 +15,7 @@ from crfkit.errors import CrfkitError
 from .items import ItemSequence
 
 if TYPE_CHECKING:
-    from crfkit.decode.decoder import Scratch
+    from crfkit.decode.sentence import OneSentence
     from crfkit.tagging import Tagger as OwnTagger
     from crfkit.text.rows import Rows
 
@@ -43,7 +43,7 @@ class Tagger:
 
     def __init__(self) -> None:
         self._tagger: OwnTagger | None = None
-        self._scratch: Scratch | None = None
+        self._scratch: OneSentence | None = None
         self._lock = threading.RLock()  # of the scratch
         self._source: str | bytes = ""
         self._numbers: dict[str | bytes, int] = {}
@@ -101,7 +101,7 @@ class Tagger:
         with self._lock:
             self._read(scratch, xseq)
 
-    def _read(self, scratch: Scratch, xseq: Iterable[Any] | ItemSequence) -> None:
+    def _read(self, scratch: OneSentence, xseq: Iterable[Any] | ItemSequence) -> None:
         if isinstance(xseq, ItemSequence):
             scratch.take(xseq.rows, 0)
         elif not scratch.read(xseq) and self._tagger is not None:
@@ -151,7 +151,7 @@ class Tagger:
         with self._lock:
             return scratch.marginals()
 
-    def _having_probabilities(self, wanted: str) -> Scratch:
+    def _having_probabilities(self, wanted: str) -> OneSentence:
         if self._tagger is None or self._scratch is None:
             raise _closed()
         if not self._tagger.has_probabilities:

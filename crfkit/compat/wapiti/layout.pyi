@@ -1,4 +1,4 @@
-from crfkit.decode.decoder import Scratch
+from crfkit.decode.scratch import Scratch
 from crfkit.text.rows import Rows
 
 Found = tuple[int, int, int, list[tuple[int, int, int]]]

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.stdio cimport snprintf
 from libc.string cimport memcpy
 
-from crfkit.decode.decoder cimport Scratch
+from crfkit.decode.scratch cimport Scratch
 from crfkit.decode.nbest cimport search_nbest
 from crfkit.features.strings cimport string_hash, strings_find
 from crfkit.lattice.lattice cimport Lattice

@@ -1,0 +1,48 @@
+"""From the rows of a model's input to labels: the part that all taggers share, on one thread."""
+
+from libc.stdint cimport int32_t, int64_t, uint16_t
+
+from crfkit.text.rows cimport Rows
+from crfkit.features.extractor cimport Extractor
+from crfkit.lattice.lattice cimport Lattice
+from .decoder cimport Decoder
+from .lookahead cimport LookaheadSearch
+from crfkit.memory cimport Arena, BufferC
+from .nbest cimport NBest
+
+
+# How sentences are decoded.
+cdef struct HowC:
+    bint posterior              # by marginals, not by the best path
+    bint partial                # the labels in the rows say which are possible
+
+
+cdef class Scratch(Arena):
+    cdef readonly Decoder decoder
+    cdef Extractor extractor
+    cdef Lattice lattice
+    cdef Lattice rest                   # scores of the weights' rest, or None
+    cdef NBest search
+    cdef LookaheadSearch history              # or None
+    cdef Lattice voting                 # marginals as scores, where transitions are constrained
+    cdef BufferC labels                 # uint16 of the tokens of a block
+    cdef BufferC flags                  # uint8 [L]
+    cdef double path_score              # of the labels found last
+
+    cdef int score(self, Rows rows, int64_t s) except -1 nogil
+    cdef int allow(self, Rows rows, int64_t s) except -1 nogil
+    cdef int best(self, Rows rows, int64_t s, HowC how, uint16_t* labels) except -1 nogil
+    cdef int find_path(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil
+    cdef int find_history(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil
+    cdef int expect(self, Rows rows, int64_t s) except -1 nogil
+    cdef int vote(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil
+    cdef int decode(self, Rows rows, int64_t first, int64_t last, HowC how, uint16_t* labels) except -1 nogil
+    cdef int bound(self, Lattice lattice) noexcept nogil
+    cdef int impossible(self, Rows rows, int64_t s) except -1 nogil
+    cdef int unknown_label(self, Rows rows, int64_t token, const char* s, int64_t n) except -1 nogil
+    cdef int check_scores(self) except -1 nogil
+    cdef list as_text(self, const uint16_t* labels, int64_t n)
+    cdef uint16_t* room(self, int64_t n) except NULL nogil
+
+
+cdef void reverse(uint16_t* labels, int64_t n) noexcept nogil

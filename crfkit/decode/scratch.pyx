@@ -1,0 +1,321 @@
+"""Decoding: sentences of parsed rows to labels, on one thread.
+
+    rows ── Extractor ── attributes ── K.score ── lattice ─┬─ K.viterbi ── labels
+                                                           └─ K.forward_backward ── marginals ── labels
+"""
+
+from libc.math cimport INFINITY, isfinite
+from libc.stdint cimport uint8_t
+from libc.string cimport memchr, memcpy, memset
+
+from crfkit.text.rows cimport FORM_CONLLU, Rows, rows_label
+from crfkit.loops.kernels cimport K
+from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_allow, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
+from crfkit.weights.layout cimport layout_fits
+from .lookahead cimport LookaheadSearch
+from crfkit.memory cimport arena_reserve
+from .nbest cimport NBest
+from crfkit.features.strings cimport StringTableC, string_hash, strings_find
+from crfkit.loops.structs cimport LatticeC, SentenceC
+
+from crfkit.errors import DataError, ModelFileError
+
+
+cdef class Scratch:
+    """What one thread needs to decode. It grows with the longest sentence and the largest block."""
+
+    def __init__(self, Decoder decoder not None):
+        if self.decoder is not None:
+            raise TypeError("a Scratch is set up once")
+        self.extractor, self.lattice, self.search = Extractor(decoder.index, decoder.columns), Lattice(decoder.layout.c.L), NBest()
+        lattice_load_weights(&self.lattice.c, &decoder.layout.c, decoder.w, 1.0)
+        if not all_numbers(self.lattice.c.shared.score, decoder.layout.c.L, &self.lattice.c):
+            raise ModelFileError("the model is damaged: the weight of a pair of labels is not a finite number")
+        if decoder.rest != NULL:
+            self.rest = Lattice(decoder.layout.c.L)
+            lattice_load_weights(&self.rest.c, &decoder.layout.c, decoder.rest, 1.0)
+            lattice_add_weights(&self.lattice.c, &self.rest.c)
+        if decoder.constrained:
+            lattice_forbid(&self.lattice.c, decoder.may_follow)
+            self.voting = _votes(decoder)
+        if decoder.depth >= 0:
+            self.history = LookaheadSearch(decoder.layout, self.lattice, decoder.depth, decoder.index.shared())
+            self.history.w = decoder.w
+        arena_reserve(self, &self.flags, decoder.layout.c.L, 1)
+        self.lattice.list_pairs(recursions_of(decoder.recursions))
+        self.decoder = decoder
+
+    cdef int score(self, Rows rows, int64_t s) except -1 nogil:
+        """Node and edge scores of sentence s. With history: those of nodes; labels stand in the order in which they
+        are chosen."""
+        cdef const SentenceC* sent = &self.extractor.sentence
+        cdef SentenceC nodes
+        if rows.c.seq_ptr[s + 1] == rows.c.seq_ptr[s]:
+            raise ValueError("an empty sentence has no scores")
+        self.extractor.extract(&rows.c, rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1])
+        if not self.decoder.verified and not layout_fits(&self.decoder.layout.c, sent):
+            raise ModelFileError("the model is damaged: its tables of features contradict each other")
+        if self.decoder.depth >= 0:
+            nodes = sent[0]
+            nodes.b_ptr = NULL
+            sent = &nodes
+        self.lattice.reserve(&self.decoder.layout.c, sent)
+        K.score(&self.decoder.layout.c, self.decoder.w, 1.0, sent, &self.lattice.c)
+        if self.rest is not None:
+            self.rest.reserve(&self.decoder.layout.c, sent)
+            K.score(&self.decoder.layout.c, self.decoder.rest, 1.0, sent, &self.rest.c)
+            lattice_add_scores(&self.lattice.c, &self.rest.c)
+        if not self.decoder.verified:
+            self.check_scores()
+        if self.decoder.constrained:
+            self.bound(self.lattice)
+        return 0
+
+    cdef int bound(self, Lattice lattice) noexcept nogil:
+        """Only labels that may begin and end a sentence stay possible at its ends."""
+        cdef LatticeC* lat = &lattice.c
+        cdef const uint8_t* starts = self.decoder.may_start
+        cdef const uint8_t* ends = self.decoder.may_end
+        cdef int64_t j, last = <int64_t>(lat.T - 1) * lat.P
+        for j in range(lat.L):
+            if not starts[j]:
+                lat.score[j] = -INFINITY
+            if not ends[j]:
+                lat.score[last + j] = -INFINITY
+        return 0
+
+    cdef int allow(self, Rows rows, int64_t s) except -1 nogil:
+        """Only the labels that stand in the rows stay possible: label|label|..., or ? for all of them. In CoNLL-U
+        an empty cell (_) says nothing either."""
+        cdef LatticeC* lat = &self.lattice.c
+        cdef double* node
+        cdef const StringTableC* names = &self.decoder.label_table.c
+        cdef uint8_t* allowed = <uint8_t*>self.flags.data
+        cdef const char* cell
+        cdef const char* bar
+        cdef int64_t t, j, size
+        cdef int32_t n, label
+        for t in range(lat.T):
+            cell = rows_label(&rows.c, rows.c.seq_ptr[s] + t, &n)
+            if n == 1 and cell[0] == b"?":
+                continue
+            label = strings_find(names, cell, n, string_hash(cell, n))
+            if label < 0 and rows.c.form == FORM_CONLLU and n == 1 and cell[0] == b"_":
+                continue
+            memset(allowed, 0, lat.L)
+            if label >= 0:  # first: a label may hold a bar itself
+                allowed[label] = 1
+                n = -1
+            while n >= 0:
+                bar = <const char*>memchr(cell, b"|", n)
+                size = bar - cell if bar != NULL else n
+                label = strings_find(names, cell, size, string_hash(cell, size))
+                if label < 0:
+                    self.unknown_label(rows, rows.c.seq_ptr[s] + t, cell, size)
+                allowed[label] = 1
+                cell += size + 1
+                n -= <int32_t>size + 1
+            node = lat.score + (lat.T - 1 - t if self.decoder.backward else t) * lat.P
+            for j in range(lat.L):
+                if not allowed[j]:
+                    node[j] = -INFINITY
+        return 0
+
+    cdef int best(self, Rows rows, int64_t s, HowC how, uint16_t* labels) except -1 nogil:
+        """The labels of sentence s, which must not be empty, and in path_score their score."""
+        self.score(rows, s)
+        if how.partial:
+            self.allow(rows, s)
+        if how.posterior:
+            self.expect(rows, s)
+            self.vote(rows, s, labels)
+        else:
+            self.find_path(rows, s, labels)
+        return 0
+
+    cdef int find_path(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
+        """The best path of the sentence that is scored."""
+        if self.decoder.depth >= 0:
+            return self.find_history(rows, s, labels)
+        self.path_score = K.viterbi(&self.lattice.c, labels)
+        if self.path_score == -INFINITY:
+            self.impossible(rows, s)
+        return 0
+
+    cdef int find_history(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
+        """The labels of the sentence that is scored, one after the other, each with regard to those before it."""
+        cdef LatticeC* lat = &self.lattice.c
+        close_dead_ends(lat)
+        self.history.watch(&self.extractor.sentence, lat.T)
+        if self.history.tag(labels) != 0:
+            self.impossible(rows, s)
+        if self.decoder.backward:
+            reverse(labels, lat.T)
+        return 0
+
+    cdef int expect(self, Rows rows, int64_t s) except -1 nogil:
+        """Node marginals of the sentence that is scored."""
+        if K.forward_backward(&self.lattice.c) != 0:
+            self.impossible(rows, s)
+        K.node_marginals(&self.lattice.c)
+        return 0
+
+    cdef int vote(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
+        """After expect: the labels with the greatest sum of marginals, so that most tokens are expected to be
+        right. Without constraints on transitions, that is the most probable label of each token."""
+        cdef LatticeC* lat = &self.lattice.c
+        cdef LatticeC* votes
+        cdef int64_t t, j, best
+        cdef const double* node
+        if self.decoder.constrained:
+            votes = &self.voting.c
+            self.voting.reserve_rows(lat.T)
+            votes.T = lat.T
+            for t in range(lat.T):
+                votes.edge[t] = &votes.shared
+            memcpy(votes.score, lat.node, <size_t>lat.T * lat.P * sizeof(double))
+            for t in range(lat.T):
+                for j in range(lat.P):
+                    if j >= lat.L or lat.score[t * lat.P + j] == -INFINITY:
+                        votes.score[t * lat.P + j] = -INFINITY
+            if K.viterbi(votes, labels) == -INFINITY:
+                self.impossible(rows, s)
+        else:
+            for t in range(lat.T):
+                node = lat.node + t * lat.P
+                best = 0
+                for j in range(1, lat.L):
+                    if node[j] > node[best]:
+                        best = j
+                labels[t] = <uint16_t>best
+        self.path_score = lattice_path_score(lat, labels)
+        return 0
+
+    cdef int decode(self, Rows rows, int64_t first, int64_t last, HowC how, uint16_t* labels) except -1 nogil:
+        """The labels of sentences first .. last-1, one after the other."""
+        cdef int64_t s, base = rows.c.seq_ptr[first]
+        for s in range(first, last):
+            if rows.c.seq_ptr[s + 1] > rows.c.seq_ptr[s]:
+                self.best(rows, s, how, labels + (rows.c.seq_ptr[s] - base))
+        return 0
+
+    # ------------------------------------------------------------------------- faults
+
+    cdef int check_scores(self) except -1 nogil:
+        """That the weights of an unverified model have led to numbers."""
+        cdef LatticeC* lat = &self.lattice.c
+        cdef bint good = all_numbers(lat.score, lat.T, lat)
+        cdef int32_t k, n
+        for k in range(lat.n_own):
+            if lat.own[k].score != NULL:
+                good = good and all_numbers(lat.own[k].score, lat.L, lat)
+            for n in range(lat.own[k].n if lat.own[k].score == NULL else 0):
+                good = good and is_number(lat.own[k].pair[n].score, lat)
+        if not good:
+            raise ModelFileError("the model is damaged: a weight is not a finite number")
+        return 0
+
+    cdef int impossible(self, Rows rows, int64_t s) except -1 nogil:
+        with gil:
+            path, line = rows.where(rows.c.seq_ptr[s])
+            culprit = "the constraints leave no labels" if self.decoder.constrained else "the scores of the model allow no labels"
+            place = "the sentence that begins here" if path is not None else "a sentence"
+            raise DataError(f"{culprit} for {place}", path, line)
+
+    cdef int unknown_label(self, Rows rows, int64_t token, const char* s, int64_t n) except -1 nogil:
+        with gil:
+            path, line = rows.where(token)
+            raise DataError(f"the model has no label '{s[:n].decode()}': expected ? for any label, or labels with | "
+                            f"between them, such as {'|'.join(self.decoder.labels[:2])}", path, line)
+
+    cdef uint16_t* room(self, int64_t n) except NULL nogil:
+        """Room for the labels of n tokens."""
+        arena_reserve(self, &self.labels, n + 1, sizeof(uint16_t))
+        return <uint16_t*>self.labels.data
+
+    cdef list as_text(self, const uint16_t* labels, int64_t n):
+        cdef int64_t t
+        cdef list names = self.decoder.labels
+        return [names[labels[t]] for t in range(n)]
+
+    def labels_of(self, Rows rows not None, int64_t first, int64_t last, bint posterior=False):
+        """The best labels of sentences first .. last-1 of parsed rows, which other threads may read too."""
+        cdef int64_t s
+        cdef uint16_t* labels
+        if not 0 <= first <= last <= rows.c.n_seq:
+            raise IndexError(f"sentences {first} to {last} of {rows.c.n_seq}")
+        labels = self.room(rows.c.seq_ptr[last] - rows.c.seq_ptr[first])
+        with nogil:
+            self.decode(rows, first, last, HowC(posterior, False), labels)
+        return [self.as_text(labels + (rows.c.seq_ptr[s] - rows.c.seq_ptr[first]),
+                             rows.c.seq_ptr[s + 1] - rows.c.seq_ptr[s]) for s in range(first, last)]
+
+
+cdef void reverse(uint16_t* labels, int64_t n) noexcept nogil:
+    cdef int64_t t
+    for t in range(n // 2):
+        labels[t], labels[n - 1 - t] = labels[n - 1 - t], labels[t]
+
+
+cdef void close_dead_ends(LatticeC* lat) noexcept nogil:
+    """Where some labels or steps are forbidden, forbid labels after which the sentence cannot be finished too: who
+    chooses one label after the other must not find that out too late."""
+    cdef int64_t t, i, j, P = lat.P
+    cdef bint open
+    cdef double* node
+    for t in range(lat.T - 2, -1, -1):
+        node = lat.score + t * P
+        for i in range(lat.L):
+            open = False
+            for j in range(lat.L):
+                if lat.shared.score[i * P + j] > -INFINITY and node[P + j] > -INFINITY:
+                    open = True
+                    break
+            if not open:
+                node[i] = -INFINITY
+
+
+cdef inline bint is_number(double score, const LatticeC* lat) noexcept nogil:
+    """Whether a score is finite, or -inf in a lattice that forbids steps."""
+    return isfinite(score) or (lat.forbidden and score == -INFINITY)
+
+
+cdef bint all_numbers(const double* rows, int64_t n, const LatticeC* lat) noexcept nogil:
+    """The same of n rows of L cells."""
+    cdef int64_t r, j
+    for r in range(n):
+        for j in range(lat.L):
+            if not is_number(rows[r * lat.P + j], lat):
+                return False
+    return True
+
+
+def gold_labels(Rows rows not None):
+    """The labels that stand in the rows themselves, sentence by sentence."""
+    cdef int64_t s, t
+    cdef int32_t n
+    cdef const char* cell
+    cdef dict known = {}
+    sentences = []
+    for s in range(rows.c.n_seq):
+        labels = []
+        for t in range(rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1]):
+            cell = rows_label(&rows.c, t, &n)
+            name = cell[:n]
+            label = known.get(name)
+            if label is None:
+                label = known[name] = name.decode()
+            labels.append(label)
+        sentences.append(labels)
+    return sentences
+
+
+cdef Lattice _votes(Decoder decoder):
+    """A lattice whose steps score nothing, or -inf if they are forbidden."""
+    cdef Lattice lattice = Lattice(decoder.layout.c.L)
+    cdef LatticeC* lat = &lattice.c
+    cdef int64_t k
+    for k in range(<int64_t>lat.L * lat.P):
+        lat.shared.score[k] = 0 if k % lat.P < lat.L else -INFINITY
+    lattice_forbid(lat, decoder.may_follow)
+    return lattice

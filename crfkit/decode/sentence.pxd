@@ -1,0 +1,19 @@
+"""One sentence, and what Python asks of it."""
+
+from libc.stdint cimport int32_t, int64_t, uint16_t
+
+from crfkit.text.rows cimport Rows
+from .decoder cimport Decoder
+from .scratch cimport Scratch
+
+
+cdef class OneSentence(Scratch):
+    cdef str form                       # of sentences from Python
+    cdef int32_t columns                # that their rows have at least
+    cdef Rows own                       # the one that was read, or None
+    cdef Rows source                    # the rows of the sentence looked at, and
+    cdef int64_t taken                  # which of them it is
+    cdef bint expected                  # its marginals are known
+
+    cdef int look_at(self, Rows rows, int64_t sentence) except -1
+    cdef int expect_once(self) except -1

@@ -1,0 +1,188 @@
+"""One sentence, and what Python asks of it."""
+
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
+
+from crfkit.text.items cimport fill_sentence
+from crfkit.text.rows cimport FORM_CRFSUITE, Rows
+from crfkit.loops.kernels cimport K
+from crfkit.lattice.lattice cimport lattice_allow, lattice_path_score
+from .nbest cimport search_nbest
+from .scratch cimport reverse
+from crfkit.loops.structs cimport LatticeC
+
+from crfkit.errors import DataError
+
+
+cdef class OneSentence:
+    """`take` it from parsed rows, or `read` it from Python, in the `form` of the model, with at least so many columns; then ask.
+    What forward and backward give is kept for further questions.
+    """
+
+    def __init__(self, Decoder decoder not None, str form="columns", int32_t columns=0):
+        Scratch.__init__(self, decoder)
+        self.form, self.columns, self.own = form, columns, Rows(form)
+
+    def read(self, sentence):
+        """Score a sentence given as a list of rows, or of items. False if its rows have fewer columns than are needed."""
+        cdef Rows rows = self.own
+        self.own = None  # a generator may ask for another sentence meanwhile
+        if rows is None:
+            rows = Rows(self.form)
+        self.source, self.lattice.c.T = None, 0
+        if rows.c.form == FORM_CRFSUITE:
+            fill_sentence(rows, sentence)
+        else:
+            rows.fill((sentence,))
+        self.own = rows
+        if rows.c.n_tok and rows.c.n_cols < self.columns:
+            self.lattice.c.T = 0
+            return False
+        self.look_at(rows, 0)
+        return True
+
+    def take(self, Rows rows not None, int64_t sentence):
+        """Score a sentence of the rows, which may be empty."""
+        if not 0 <= sentence < rows.c.n_seq:
+            raise IndexError(f"sentence {sentence} of {rows.c.n_seq}")
+        self.look_at(rows, sentence)
+
+    cdef int look_at(self, Rows rows, int64_t sentence) except -1:
+        self.source, self.taken, self.expected = None, sentence, False
+        self.lattice.c.T = 0
+        if rows.c.seq_ptr[sentence + 1] > rows.c.seq_ptr[sentence]:
+            with nogil:
+                self.score(rows, sentence)
+                self.room(self.lattice.c.T)
+        self.source = rows
+        return 0
+
+    def restrict(self, allowed):
+        """Only the labels whose flags [T*L] are set stay possible for the sentence."""
+        cdef int64_t t, L = self.lattice.c.L
+        cdef const uint8_t[::1] mask = allowed
+        if mask.shape[0] != self.lattice.c.T * L:
+            raise ValueError("flags of another sentence")
+        if self.decoder.backward:
+            mask = b"".join([allowed[t * L : (t + 1) * L] for t in range(self.lattice.c.T - 1, -1, -1)])
+        if self.lattice.c.T:
+            lattice_allow(&self.lattice.c, &mask[0])
+        self.expected = False
+
+    @property
+    def length(self):
+        """Tokens of the sentence."""
+        return self.lattice.c.T
+
+    @property
+    def n_columns(self):
+        """Columns of the sentence that was read last."""
+        return 0 if self.own is None else self.own.c.n_cols
+
+    def best_labels(self, bint posterior=False):
+        """The labels of the sentence, by the best path or by marginals."""
+        cdef uint16_t* labels = <uint16_t*>self.labels.data
+        if self.lattice.c.T == 0:
+            return []
+        with nogil:
+            if posterior:
+                self.expect(self.source, self.taken)
+                self.vote(self.source, self.taken, labels)
+            else:
+                self.find_path(self.source, self.taken, labels)
+        self.expected = posterior
+        return self.as_text(labels, self.lattice.c.T)
+
+    def best_paths(self, int n):
+        """The n best paths of the sentence: (score, labels)."""
+        cdef int64_t k
+        if self.lattice.c.T == 0:
+            return [(0.0, [])]
+        self.expected = False
+        with nogil:
+            if search_nbest(self.search, &self.lattice.c, n, 0.0, 1.0) == 0:
+                self.impossible(self.source, self.taken)
+        return [(self.search.scores[k], self.as_text(self.search.labels + k * self.lattice.c.T, self.lattice.c.T))
+                for k in range(self.search.found)]
+
+    def score_of(self, labels):
+        """The score of the labels (numbers) of the sentence."""
+        cdef int64_t t
+        cdef uint16_t* path = <uint16_t*>self.labels.data
+        labels = tuple(labels)
+        if len(labels) != self.lattice.c.T:
+            raise DataError(f"found {len(labels)} labels, expected {self.lattice.c.T}: one for each row")
+        for t in range(self.lattice.c.T):
+            if not 0 <= labels[t] < self.lattice.c.L:
+                raise ValueError(f"label {labels[t]}")
+            path[t] = labels[t]
+        if self.lattice.c.T == 0:
+            return 0.0
+        if self.decoder.depth >= 0:
+            if self.decoder.backward:
+                reverse(path, self.lattice.c.T)
+            self.history.watch(&self.extractor.sentence, self.lattice.c.T)
+            return self.history.path_score(path)
+        return lattice_path_score(&self.lattice.c, path)
+
+    def log_z(self):
+        """The logarithm of the sum over all paths of the sentence."""
+        if self.lattice.c.T == 0:
+            return 0.0
+        self.expect_once()
+        return self.lattice.c.logz
+
+    cdef int expect_once(self) except -1:
+        """Forward and backward, unless that has been done."""
+        if not self.expected:
+            with nogil:
+                self.expect(self.source, self.taken)
+            self.expected = True
+        return 0
+
+    def marginal(self, int64_t t, int64_t j):
+        """The probability of label j at position t."""
+        if not (0 <= t < self.lattice.c.T and 0 <= j < self.lattice.c.L):
+            raise IndexError(f"label {j} at position {t}")
+        self.expect_once()
+        return self.lattice.c.node[t * self.lattice.c.P + j]
+
+    def marginals(self):
+        """The probability of each label at each position, as dicts."""
+        cdef int64_t t, j
+        cdef dict row
+        found = []
+        for t in range(self.lattice.c.T):
+            self.expect_once()
+            row = {}
+            for j in range(self.lattice.c.L):
+                row[self.decoder.labels[j]] = self.lattice.c.node[t * self.lattice.c.P + j]
+            found.append(row)
+        return found
+
+    def fill_nodes(self, double[:, ::1] out not None):
+        """Marginals [T][L] of labels."""
+        cdef LatticeC* lat = &self.lattice.c
+        cdef int64_t t
+        if out.shape[0] != lat.T or out.shape[1] != lat.L:
+            raise ValueError("an array of another shape")
+        for t in range(lat.T):
+            self.expect_once()
+            memcpy(&out[t, 0], lat.node + t * lat.P, lat.L * sizeof(double))
+
+    def fill_edges(self, double[:, :, ::1] out not None):
+        """Marginals [T-1][L][L] of neighbouring labels."""
+        cdef LatticeC* lat = &self.lattice.c
+        cdef int32_t t, i, j
+        if out.shape[0] != max(lat.T - 1, 0) or out.shape[1] != lat.L or out.shape[2] != lat.L:
+            raise ValueError("an array of another shape")
+        if lat.T < 2:
+            return
+        cdef double* cell = &out[0, 0, 0]
+        self.expect_once()
+        with nogil:
+            for t in range(1, lat.T):
+                for i in range(lat.L):
+                    for j in range(lat.L):
+                        cell[0] = K.pair_marginal(lat, t, i, j)
+                        cell += 1
