@@ -36,6 +36,8 @@ def checked(header: dict[str, Any]) -> dict[str, Any]:
     """The header itself; ModelFileError if a field is missing or not what it should be."""
     if header.get("kind") == modelfile.CHECKPOINT:
         raise ModelFileError("is a checkpoint of a training run, not a model; crfkit learn --resume goes on with it")
+    if header.get("kind") == modelfile.PARSER:
+        raise ModelFileError("is a parser, which has no labels for tokens; crfkit tag and crfkit.load use it")
     for name, kind in _FIELDS.items():
         if name not in header or not isinstance(header[name], kind) or (kind is not bool and isinstance(header[name], bool)):
             raise ModelFileError(f"the header's field {name!r} is missing or not what it should be")

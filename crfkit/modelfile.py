@@ -38,6 +38,7 @@ MAGIC = b"\x89crfkit\n"
 _CONVERTED = tuple(first + b"crfkit" for first in (b"\x89", b"\x09", b"\xc2\x89", b"\xe2\x80\xb0", b"\xef\xbf\xbd", b"?"))
 VERSION = 1
 CHECKPOINT = "checkpoint"  # the "kind" in the header of a file that is no model
+PARSER = "parser"  # and of one that finds trees
 ALIGNMENT = 64
 PREFIX = struct.Struct("<8sIIQ")  # magic, version, length of the JSON text, its XXH3-64
 MAX_HEADER = 16 << 20  # bytes of JSON text

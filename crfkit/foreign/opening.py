@@ -111,7 +111,7 @@ def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, ex
     opened = _opened(path_or_bytes)
     if opened is None:
         file = modelfile.read(path_or_bytes, verify=verify)
-        return parser.of_file(file, verify) if file.header.get("kind") == parser.KIND else model.of_file(file, verify)
+        return parser.of_file(file, verify) if file.header.get("kind") == modelfile.PARSER else model.of_file(file, verify)
     name, data, form = opened
     with _named(name):
         found = form.read(data)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError, OptionError, TemplateError
 from crfkit.foreign import load
-from crfkit.parser.model import KIND, MOST_DEPTH, Parser, ParserModel, build
+from crfkit.parser.model import ParserModel, build, check_search
 from crfkit.parser.places import features_of
 from crfkit.text.reading import CONLLU
 from crfkit.text.sources import listed, parsed_blocks
+from crfkit.values import shown
 
 from .passes import Passes
 
@@ -40,13 +41,10 @@ def check_options(template: Template, algorithm: str, options: Any, run: Run) ->
         ("--direction backward", options.direction == "backward"),
         ("--max-memory", run.max_memory is not None),
         ("--data-dir", run.data_dir is not None),
-        ("--workers", run.workers is not None),
-        ("--cluster", run.cluster is not None),
     ):
         if used:
             raise OptionError(f"{name} is of no use to a parser, which a template with P lines makes: leave it out")
-    if options.depth > MOST_DEPTH:
-        raise OptionError(f"--depth: a parser looks at most {MOST_DEPTH} actions ahead, each takes three times as long as the one before")
+    check_search(options.depth, 0)
     for line in template.lines:
         if line.rule is not None or line.min_freq is not None:
             raise TemplateError("a P line takes no @observed, @all or @minfreq: its features come with what is learned from them", template.path or "template", line.number)
@@ -184,6 +182,7 @@ class ParserTraining:
         )
         if bank.n_crossing:
             progress.note(f"{bank.n_crossing:,} trees with crossing arcs are left out: no order of shift, left and right builds them")
+        check_search(options.depth, len(trees.relations))
         tables = StateTables(trees.features, max(len(trees.relations), 1))
         initial = [] if self.initial is None else list(_taken_over(self.initial, trees, progress))
         trainer = ParserTrainer(bank, tables, options, run.seed, initial)
@@ -228,18 +227,16 @@ class _AsDataset:
         from xxhash import xxh3_128
 
         text = repr((self.trees.template.text, self.trees.names, self.trees.relations))
-        return xxh3_128(self.trees.bank.checksum() + text).hexdigest()
+        return xxh3_128((self.trees.bank.checksum() + text).encode()).hexdigest()
 
 
 def _parser_of(init: Any) -> ParserModel:
     """The parser to start from."""
-    found = init
-    if isinstance(init, Parser):
-        found = init.model
-    elif not isinstance(init, ParserModel):
-        found = load(os.fsdecode(init) if isinstance(init, (str, os.PathLike)) else init)
+    found = getattr(init, "model", init)
+    if isinstance(init, (str, bytes, bytearray, memoryview, os.PathLike)) or hasattr(init, "read"):
+        found = load(init)
     if not isinstance(found, ParserModel):
-        raise OptionError(f"--init: {getattr(found, 'name', init)} is no parser, which a template with P lines makes")
+        raise OptionError(f"--init: {getattr(found, 'name', shown(init))} is no parser, which a template with P lines makes")
     return found
 
 
@@ -249,7 +246,7 @@ def _taken_over(model: ParserModel, trees: Trees, progress: Progress) -> Iterato
     from crfkit.parser.scratch import find_value
 
     lines = {line.text: number for number, line in enumerate(trees.template.lines)}
-    own = ParserModelActions(trees.relations)
+    own = Actions(trees.relations)
     taken = 0
     names = model.labels
     for number, row, values, _ in model.attributes():
@@ -276,7 +273,7 @@ def _taken_over(model: ParserModel, trees: Trees, progress: Progress) -> Iterato
         progress.warn(f"no feature of {model.name} exists here: training starts from zero")
 
 
-class ParserModelActions:
+class Actions:
     """Numbers of actions by their names."""
 
     def __init__(self, relations: list[str]):
@@ -287,6 +284,3 @@ class ParserModelActions:
     def number(self, name: str) -> int | None:
         """None if there is no such action."""
         return self.numbers.get(name)
-
-
-__all__ = ["KIND", "ParserTraining", "check_options"]

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from crfkit.text.reading import Block, Layout
 
-KIND = "parser"
 EMPTY = "_B-1"  # what a macro makes of a place where no token is
 MOST_DEPTH = 10  # each further action looked ahead at triples the search
+MOST_SCORES = 1 << 24  # of actions, that a search holds
 
 _FIELDS: dict[str, Any] = {
     "algorithm": str, "column_names": list, "columns": int, "crfkit": str, "features": int, "format": str, "options": dict,
@@ -62,6 +62,14 @@ def checked(header: dict[str, Any]) -> dict[str, Any]:
     return header
 
 
+def check_search(depth: int, relations: int) -> None:
+    """OptionError if a search would take too long, or too much memory."""
+    if depth > MOST_DEPTH:
+        raise OptionError(f"--depth: a parser looks at most {MOST_DEPTH} actions ahead, each takes three times as long as the one before")
+    if 3**depth * (1 + 2 * relations) > MOST_SCORES:
+        raise OptionError(f"--depth {depth} with {relations} relations takes too much memory: lower --depth")
+
+
 class ParserModel:
     """A parser, read-only. `learn` makes one of a template with P lines, `load` opens one."""
 
@@ -80,8 +88,7 @@ class ParserModel:
             self.template = template
             names = {name: getattr(make("lookahead", {name: header["options"].get(name)}), name) for name in ("depth",)}
             self.depth: int = names["depth"]
-            if self.depth > MOST_DEPTH:
-                raise ModelFileError(f"a search of depth {self.depth}")
+            check_search(self.depth, len(header["relations"]))
             self.parts: Features = features_of(template)
             self.index = Index(self.parts.symbols, sections, verify=verify)
             self.sizes = sizes_of(self.index)
@@ -159,7 +166,7 @@ class ParserModel:
             return key - 1
         if cell.kind == EQUAL:
             return "true" if key == 2 else "false"
-        return value_of(self.index, cell.view, key - 1).decode(errors="backslashreplace") if key <= self.sizes[cell.view] else None
+        return value_of(self.index, cell.view, key - 1).decode(errors="backslashreplace") if 0 < key <= self.sizes[cell.view] else None
 
     def features(self) -> Iterator[tuple[str, None, str, float]]:
         """Every feature: (attribute, None, action, weight)."""
@@ -209,7 +216,7 @@ def build(tables: StateTables, weights: Any, index: Any, header: dict[str, Any])
     sections = tables.pack(weights, renumbering)
     sections = {**pack(index, renumbering.attributes, array.array("i")), **sections}
     header = {
-        "kind": KIND, **header, "crfkit": __version__, "features": len(sections["weights"]), "attributes": len(sections["rows"]) // 2,
+        "kind": modelfile.PARSER, **header, "crfkit": __version__, "features": len(sections["weights"]), "attributes": len(sections["rows"]) // 2,
     }  # fmt: skip
     return ParserModel(header, sections)
 

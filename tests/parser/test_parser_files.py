@@ -1,0 +1,265 @@
+"""What a parser reads and writes: damaged trees, hostile models, checkpoints, options that make no sense."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import random
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from parser.test_parser import TEMPLATE, corpus
+
+import crfkit
+from crfkit import modelfile
+from crfkit.cli import cli
+from crfkit.errors import CrfkitError, DataError, ModelFileError, OptionError, TemplateError, UnsupportedError
+from crfkit.parser.model import Parser, ParserModel
+
+
+def learned(**options):
+    options = {"format": "conllu", "passes": 2, "depth": 1, **options}
+    return crfkit.learn(corpus(5, 8), TEMPLATE, "lookahead", **options)
+
+
+def text_of(data):
+    return "".join("".join("\t".join(row) + "\n" for row in rows) + "\n" for rows in data)
+
+
+def run(*arguments, data=None):
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments], input=data)
+
+
+GOOD = "1\ta\t_\tX\t_\t_\t2\tnsubj\t_\t_\n2\tb\t_\tV\t_\t_\t0\troot\t_\t_\n3\tc\t_\tX\t_\t_\t2\tobj\t_\t_\n\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("2\tnsubj", "7\tnsubj", ":1: HEAD is '7', expected a number from 0 to 3"),
+        ("2\tnsubj", "-1\tnsubj", ":1: HEAD is '-1'"),
+        ("2\tnsubj", "x\tnsubj", ":1: HEAD is 'x'"),
+        ("2\tnsubj", "_\tnsubj", ":1: HEAD is missing, expected a number from 0 to 3"),
+        ("2\tnsubj", "99999999999999999999\tnsubj", ":1: HEAD is '99999999999999999999'"),
+        ("2\tnsubj", "0\tnsubj", ":2: a second root: HEAD of word 1 is 0 already"),
+        ("2\tnsubj", "1\tnsubj", ":1: HEAD 1 leads in a circle"),
+        ("0\troot", "3\troot", "leads in a circle"),
+        ("\t0\troot", "", ":2: found 8 columns, expected 10"),
+        ("3\tc", "4\tc", ":3: ID is '4', expected 3"),
+        ("3\tc", "3x\tc", ":3: the first column of CoNLL-U must be a number"),
+        ("2\tobj", "2\t_", ":3: DEPREL is missing"),
+    ],
+)
+def test_damaged_trees_are_refused_with_their_line(tmp_path, old, new, message):
+    (tmp_path / "t").write_text(TEMPLATE)
+    (tmp_path / "train").write_text("# c\n" + GOOD + GOOD.replace(old, new, 1))
+    for labels in [["--labels"]] if "DEPREL" in message else [[], ["--labels"]]:
+        done = run("learn", "-a", "lookahead", "--format", "conllu", *labels, tmp_path / "t", tmp_path / "train", tmp_path / "m")
+        assert done.exit_code == 1
+        (line,) = [line for line in done.stderr.splitlines() if "error" in line]
+        number = message.split(":")[1] if message[0] == ":" else None
+        assert message.split(":", 2)[-1] in line if number else message in line
+        if number:
+            assert f"{tmp_path / 'train'}:{int(number) + 5}:" in line
+
+
+def test_sentences_of_python_are_refused_with_their_place():
+    rows = [list(row) for row in corpus(1)[0]]
+    rows[0][6] = "99"
+    with pytest.raises(DataError, match="sentence 2, token 1: HEAD is '99'"):
+        crfkit.learn([corpus(1)[0], rows], TEMPLATE, "lookahead", format="conllu")
+
+
+def test_fewer_columns_than_the_tree_needs():
+    with pytest.raises(DataError, match="there is no column 'head'"):
+        crfkit.learn([[["1", "a", "_"]]], "P:%x[s0,form]", "lookahead", format="conllu")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"algorithm": "perceptron"}, "only the trainer lookahead"),
+        ({"format": "columns"}, "add format='conllu'"),
+        ({"label": "upos"}, "label is of no use to a parser"),
+        ({"features": "all"}, "features='all' is of no use"),
+        ({"min_freq": 2}, "min_freq is of no use"),
+        ({"select": "mi:3"}, "select is of no use"),
+        ({"direction": "backward"}, "direction backward is of no use"),
+        ({"depth": 11}, "at most 10 actions ahead"),
+    ],
+)
+def test_options_that_make_no_sense(options, message):
+    options = {"format": "conllu", "algorithm": "lookahead", **options}
+    with pytest.raises((OptionError, TemplateError), match=message):
+        crfkit.learn(corpus(0), TEMPLATE, **options)
+
+
+def test_more_that_makes_no_sense():
+    with pytest.raises(OptionError, match="labels is for parsers"):
+        crfkit.learn([[["a", "X"], ["b", "Y"]]], "U:%x[0,0]\nB", "lookahead", labels=True)
+    with pytest.raises(TemplateError, match="uses column 'head', which the parser is to find"):
+        crfkit.learn(corpus(0), "P:%x[s0,head]", "lookahead", format="conllu")
+    with pytest.raises(TemplateError, match="names column 'nothing'"):
+        crfkit.learn(corpus(0), "P:%x[s0,nothing]", "lookahead", format="conllu")
+    with pytest.raises(TemplateError, match="takes no @observed"):
+        crfkit.learn(corpus(0), "P:%x[s0,form] @observed", "lookahead", format="conllu")
+    with pytest.raises(DataError, match="no tree without crossing arcs"):
+        heads = ["3", "4", "0", "3"]
+        crfkit.learn([[[str(t + 1), "w", "_", "X", "_", "_", head, "r", "_", "_"] for t, head in enumerate(heads)]], TEMPLATE, "lookahead", format="conllu")
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_a_model_is_its_file(tmp_path, labels):
+    model = learned(labels=labels)
+    model.save(tmp_path / "m")
+    opened = crfkit.load(tmp_path / "m")
+    assert isinstance(opened, Parser) and isinstance(opened.model, ParserModel)
+    assert opened.model.to_bytes() == model.to_bytes() == learned(labels=labels).to_bytes()
+    test = corpus(77, 20)
+    heads = model.tagger().tag_many(test)
+    for parser in (opened, pickle.loads(pickle.dumps(opened)), crfkit.load(model.to_bytes(), verify=False)):
+        assert parser.tag_many(test, threads=2) == heads == [parser.tag(rows) for rows in test]
+    assert sorted(opened.model.features()) == sorted(model.features())
+    dump = run("dump", tmp_path / "m")
+    assert dump.exit_code == 0 and dump.stdout == model.dump()
+    assert len(dump.stdout.splitlines()) == model.header["features"]
+    assert run("dump", "--labels", tmp_path / "m").stdout.split() == model.labels
+    assert json.loads(run("dump", "--header", tmp_path / "m").stdout)["relations"] == model.header["relations"]
+    assert opened.tag([]) == []
+
+
+def test_what_a_parser_has_not():
+    parser = learned().tagger()
+    with pytest.raises(UnsupportedError, match="takes no constraints"):
+        learned().tagger("bio")
+    with pytest.raises(UnsupportedError, match="probabilities"):
+        parser.need_probabilities("--nbest")
+    with pytest.raises(DataError, match="the model's template uses column 'upos'"):
+        parser.tag([["1", "a", "_"]])
+    with pytest.raises(ModelFileError, match="is a parser"):
+        from crfkit.model import load
+
+        load(learned().to_bytes())
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 10**9), st.booleans())
+def test_models_that_may_hold_anything(seed, verify):
+    """A parser of damaged tables is refused or parses into trees, and never more than that."""
+    rng = random.Random(seed)
+    file = modelfile.read(MODEL.to_bytes())
+    sections = {name: bytearray(file.section(name, entry.dtype)) for name, entry in file.sections.items()}
+    types = {name: modelfile.DTYPES[entry.dtype][0] for name, entry in file.sections.items()}
+    header = json.loads(json.dumps(file.header))
+    for _ in range(rng.choice([1, 1, 2, 5])):
+        name = rng.choice([name for name in sections if sections[name]])
+        at = rng.randrange(len(sections[name]))
+        kind = rng.random()
+        if kind < 0.6:
+            sections[name][at] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])
+        elif kind < 0.8:
+            width = memoryview(b"").cast("B").cast(types[name]).itemsize
+            del sections[name][len(sections[name]) - width * rng.randrange(1, 4) :]
+        else:
+            field = rng.choice(["root_relation", "relations", "options", "template", "column_names", "columns"])
+            header[field] = rng.choice([0, 5, -1, [], ["a"], ["id", "head", "deprel"], {"depth": 10}, {"depth": -1}, "P", "P:%x[s0,form]", None])
+    try:
+        data = modelfile.dumps(header, {name: memoryview(bytes(value)).cast(types[name]) for name, value in sections.items()})
+        parser = crfkit.load(data, verify=verify)
+        for rows in corpus(seed, 3):
+            heads = [entry[0] if isinstance(entry, tuple) else entry for entry in parser.tag(rows)]
+            assert heads.count(0) == 1 and len(heads) == len(rows)
+        parser.model.dump()
+    except CrfkitError:
+        pass
+
+
+MODEL = learned(labels=True)
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_a_run_that_was_interrupted_gives_the_same_model(tmp_path, average):
+    """Also with development data, and features that came after the best weights."""
+    data, dev = text_of(corpus(5, 12)), text_of(corpus(6, 6))
+    for name, text in (("t", TEMPLATE), ("train", data), ("dev", dev)):
+        (tmp_path / name).write_text(text)
+    options = ["-a", "lookahead", "--format", "conllu", "--average" if average else "--no-average", "--dev", tmp_path / "dev", "-q"]
+
+    def learn(model, *more):
+        done = run("learn", *options, *more, tmp_path / "t", tmp_path / "train", tmp_path / model)
+        assert done.exit_code == 0, done.output
+        return (tmp_path / model).read_bytes()
+
+    whole = learn("whole", "--passes", "5", "--log", tmp_path / "log")
+    learn("part", "--passes", "2", "--checkpoint", tmp_path / "c")
+    assert learn("all", "--passes", "5", "--checkpoint", tmp_path / "c", "--resume") == whole
+    records = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [record["pass"] for record in records] == [1, 2, 3, 4, 5]
+    assert all({"loss", "seconds", "elapsed", "active", "mean_abs_weight", "dev_accuracy", "dev_unlabelled"} <= record.keys() for record in records)
+    (tmp_path / "train").write_text(data.replace("bc", "cb"))
+    done = run("learn", *options, "--passes", "6", "--checkpoint", tmp_path / "c", "--resume", tmp_path / "t", tmp_path / "train", tmp_path / "m")
+    assert done.exit_code == 1 and "another training data or template" in done.stderr
+
+
+def test_development_scores_are_those_of_the_tagger():
+    records, dev = [], corpus(6, 10)
+    model = learned(labels=True, dev=dev, passes=4, progress=records.append)
+    best = max(record["dev_labelled"] for record in records)
+    pairs = [(entry, (int(row[6]), row[7])) for rows in dev for entry, row in zip(model.tagger().tag(rows), rows, strict=True)]
+    right = sum(found[0] == gold[0] and (found[1] == gold[1] or not gold[0]) for found, gold in pairs)
+    assert right / len(pairs) == pytest.approx(best)
+
+
+def test_weights_to_start_from(tmp_path):
+    first = learned(labels=True, average=False)
+    again = learned(labels=True, average=False, init=first, margin=0.0, passes=1)
+    weights = {feature[:3]: feature[3] for feature in first.features()}
+    kept = {feature[:3]: feature[3] for feature in again.features()}
+    assert sum(kept.get(key) == weight for key, weight in weights.items()) > len(weights) / 2
+    first.save(tmp_path / "m")
+    assert learned(labels=True, average=False, init=tmp_path / "m", margin=0.0, passes=1).to_bytes() == again.to_bytes()
+    with pytest.raises(OptionError, match="is no parser"):
+        learned(init=crfkit.learn([[["a", "X"], ["b", "Y"]]], "U:%x[0,0]\nB", "perceptron"))
+
+
+def test_eval_refuses_what_does_not_belong_together(tmp_path):
+    data = corpus(3, 3)
+    (tmp_path / "a").write_text(text_of(data))
+    (tmp_path / "b").write_text(text_of(data[:2]))
+    (tmp_path / "c").write_text(text_of([*data[:2], data[2] + [[str(len(data[2]) + 1), *data[2][-1][1:6], "1", *data[2][-1][7:]]]]))
+    (tmp_path / "d").write_text(text_of(data).replace("\t0\troot", "\tx\troot", 1))
+    for file, message in (("b", "found 2 sentences, expected 3"), ("c", "words, expected"), ("d", "HEAD is 'x'")):
+        done = run("eval", "--format", "conllu", "--heads", "--gold", tmp_path / "a", tmp_path / file)
+        assert done.exit_code == 1 and message in done.stderr and done.stderr.count("\n") == 1
+    assert run("eval", "--heads", tmp_path / "a").exit_code == 2
+    assert run("eval", "--format", "conllu", "--gold", tmp_path / "a", tmp_path / "a").exit_code == 2
+    assert run("eval", "--format", "conllu", "--heads", "--tokens", tmp_path / "a").exit_code == 2
+    done = run("eval", "--format", "conllu", "--heads", "--gold", tmp_path / "a", "--json", tmp_path / "a")
+    scores = json.loads(done.stdout)
+    assert scores["unlabelled"] == scores["labelled"] == scores["whole_trees"] == 1.0
+
+
+def test_punctuation():
+    rows = [["1", "a", "_", "NOUN"], ["2", "?!", "_", "PUNCT"], ["3", "...", "_", "_"], ["4", "$.", "_", "_"], ["5", "-", "_", "SYM"]]
+    gold = "".join("\t".join([*row, "_", "_", str(t), "r", "_", "_"]) + "\n" for t, row in enumerate(rows))
+    from io import BytesIO
+
+    from crfkit.evaluation.attachment import evaluate_heads
+
+    scores = evaluate_heads(BytesIO(gold.encode()), BytesIO(gold.encode()))
+    assert (scores.all_words.words, scores.without_punctuation.words) == (5, 3)
+
+
+def test_several_files_stay_apart(tmp_path):
+    model = learned()
+    model.save(tmp_path / "m")
+    text = text_of(corpus(8, 2))
+    (tmp_path / "a").write_text(text.rstrip("\n"))
+    (tmp_path / "b").write_text(text)
+    done = run("tag", "--no-gold", tmp_path / "m", tmp_path / "a", tmp_path / "b")
+    one = run("tag", "--no-gold", tmp_path / "m", tmp_path / "b")
+    assert done.stdout == 2 * one.stdout
+    by_pipe = run("tag", "--no-gold", tmp_path / "m", data=text)
+    assert by_pipe.stdout == one.stdout
