@@ -47,6 +47,8 @@ cdef class Arena:
 
 cdef int file_grow(BufferC* b, int64_t wanted) except -1 nogil
 cdef void file_free(BufferC* b) noexcept nogil
+cdef int transfer(BufferC* b, bint writing, char* data, int64_t n, int64_t at) except -1 nogil
+cdef void bring(BufferC* b, int64_t at, int64_t n) noexcept nogil
 
 
 cdef inline int buffer_reserve(BufferC* b, int64_t n, int64_t size) except -1 nogil:

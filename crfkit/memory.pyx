@@ -44,14 +44,29 @@ cdef extern from *:
         return found == MAP_FAILED ? NULL : found;
     }
 
-    static void crfkit_need_soon(const void *data, long long n, long long page)
+    static int crfkit_transfer(int file, int writing, char *data, long long n, long long at)
     {
-        long long before = (long long)data & (page - 1);
-        madvise((char *)data - before, n + before, MADV_WILLNEED);
+        while (n > 0) {
+            ssize_t done = writing ? pwrite(file, data, n, at) : pread(file, data, n, at);
+            if (done == 0 || (done < 0 && errno != EINTR))
+                return done ? errno : EIO;
+            if (done > 0)
+                data += done, at += done, n -= done;
+        }
+        return 0;
+    }
+
+    static void crfkit_bring(int file, long long at, long long n)
+    {
+    #ifdef POSIX_FADV_WILLNEED
+        posix_fadvise(file, at, n, POSIX_FADV_WILLNEED);
+    #endif
     }
     """
     int crfkit_take_room(int file, long long first, long long last) nogil
     void* crfkit_map_file(int file, size_t n) nogil
+    int crfkit_transfer(int file, int writing, char* data, long long n, long long at) nogil
+    void crfkit_bring(int file, long long at, long long n) nogil
     int munmap(void* data, size_t n) nogil
 
 cdef enum:
@@ -111,3 +126,17 @@ cdef void file_free(BufferC* b) noexcept nogil:
     if b.block != NULL:
         munmap(b.block, <size_t>b.capacity)
         close(b.file)
+
+
+cdef int transfer(BufferC* b, bint writing, char* data, int64_t n, int64_t at) except -1 nogil:
+    """Copy n bytes to a file or from it without its mapping: what is large and used once is better read and written so."""
+    cdef int failed = crfkit_transfer(b.file, writing, data, n, at)
+    if failed:
+        with gil:
+            raise FileError(f"{os.fsdecode(<bytes>b.folder)}: data cannot be {'written' if writing else 'read'}: {os.strerror(failed)}")
+    return 0
+
+
+cdef void bring(BufferC* b, int64_t at, int64_t n) noexcept nogil:
+    """These bytes of a file will be read soon: the system may begin to."""
+    crfkit_bring(b.file, at, n)

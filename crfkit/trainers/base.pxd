@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.data.ordered cimport Ordered
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport Arena, BufferC
@@ -40,6 +41,7 @@ cdef class OnlineTrainer(Trainer):
     cdef Lattice lattice
     cdef RngC rng
     cdef BufferC order, delta
+    cdef Ordered ordered            # the sequences in that order where they lie in files, else None
     cdef const int32_t* sequences   # in the order of this pass
     cdef readonly int64_t passes
     cdef readonly int64_t steps     # updates made so far
@@ -69,5 +71,6 @@ cdef class OnlineTrainer(Trainer):
     cdef int64_t undisturbed(self, int64_t n) noexcept nogil
     cdef void follow(self, OnlineTrainer leader) noexcept
     cdef void absorb(self, OnlineTrainer worker) noexcept
-    cdef int64_t run_threads(self, int64_t first, object pool, double* loss) except -1
+    cdef int64_t come_to(self, int64_t k) except -1
+    cdef int64_t run_threads(self, int64_t first, int64_t last, object pool, double* loss) except -1
     cdef int work(self, OnlineTrainer leader) except -1 nogil

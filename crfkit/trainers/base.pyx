@@ -34,7 +34,8 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES
 
 from crfkit.memory cimport arena_reserve, data_reserve
 from crfkit.rng cimport rng_seed, rng_shuffle
-from crfkit.loops.structs cimport dataset_sentence
+from crfkit.data.ordered cimport Ordered, sentence_at
+from libc.stdint cimport uint8_t
 
 import array
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -191,7 +192,7 @@ cdef class OnlineTrainer(Trainer):
         self.threads = threads if self.lock_free and self.batch == 1 else 1
         self.workers = []
         if leader is not None:
-            self.sequences = (<OnlineTrainer>leader).sequences
+            self.sequences, self.ordered = (<OnlineTrainer>leader).sequences, (<OnlineTrainer>leader).ordered
             self.out, self.threads = self.w, 1
             return
         rng_seed(&self.rng, <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF))
@@ -199,6 +200,8 @@ cdef class OnlineTrainer(Trainer):
         for s in range(data.c.n_seq):
             (<int32_t*>self.order.data)[s] = <int32_t>s
         self.sequences = <const int32_t*>self.order.data
+        if data.folder is not None:
+            self.ordered = Ordered(data)
         self.out = self.w
         if self.batch > 1:
             arena_reserve(self, &self.delta, layout.c.n_cells + 1, sizeof(weight_t))
@@ -267,7 +270,7 @@ cdef class OnlineTrainer(Trainer):
         cdef int64_t k, u
         cdef SentenceC sent
         for k in range(n):
-            sent = dataset_sentence(&self.data.c, which[k])
+            sent = sentence_at(self.ordered, self.data, which + k)
             for u in range(sent.u_ptr[0], sent.u_ptr[sent.T]):
                 self.carry_row(sent.u_id[u])
             if sent.b_ptr != NULL:
@@ -283,7 +286,7 @@ cdef class OnlineTrainer(Trainer):
         self.begin_update()
         for k in range(n):
             self.sequence = which[k]
-            sent = dataset_sentence(&self.data.c, self.sequence)
+            sent = sentence_at(self.ordered, self.data, which + k)
             self.lattice.reserve(&self.layout.c, &sent)
             self.step(&sent, loss)
             if not isfinite(loss[0]):
@@ -294,6 +297,13 @@ cdef class OnlineTrainer(Trainer):
             self.carry(which, n)
         self.steps += 1
         return 0
+
+    cdef int64_t come_to(self, int64_t k) except -1:
+        """The data of a pass from its k-th sequence on are at hand; up to which one."""
+        if self.ordered is None:
+            return self.data.c.n_seq
+        with nogil:
+            return self.ordered.come_to(k)
 
     cdef int64_t run_steps(self, int64_t first, int64_t last, double* loss) except -1 nogil:
         """Updates from the sequences first .. last of this pass, whole batches; where they end."""
@@ -315,19 +325,23 @@ cdef class OnlineTrainer(Trainer):
     def run_pass(self, should_stop=None) -> dict:
         """Every sequence once, in a new random order."""
         cdef:
-            int64_t k = 0, n = self.data.c.n_seq
+            int64_t k = 0, n = self.data.c.n_seq, known
             double loss = 0
             object pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
         rng_shuffle(&self.rng, <int32_t*>self.order.data, n)
         self.pairs_known = False        # as after `restore`
         self.begin_pass()
+        if self.ordered is not None:
+            with nogil:
+                self.ordered.begin(self.sequences, n)
         try:
             while k < n:
+                known = self.come_to(k)
                 if pool is not None:
-                    k = self.run_threads(k, pool, &loss)
+                    k = self.run_threads(k, known, pool, &loss)
                 else:
                     with nogil:
-                        k = self.run_steps(k, min(n, k + STEPS_BETWEEN_SIGNALS), &loss)
+                        k = self.run_steps(k, min(known, k + STEPS_BETWEEN_SIGNALS), &loss)
                 if should_stop is not None and should_stop():
                     break
         except ImpossibleError:             # nothing forbids a label here: a score is not finite
@@ -359,7 +373,7 @@ cdef class OnlineTrainer(Trainer):
             raise ValueError("steps: not those of the passes")
         take(state, "rng", "Q", &self.rng, 4)
         take(state, "order", "i", self.order.data, self.data.c.n_seq)
-        if sorted(self.sequence_order()) != list(range(self.data.c.n_seq)):
+        if not is_permutation(self.sequences, self.data.c.n_seq):
             raise ValueError("order: not one of the sequences")
 
     # ------------------------------------------------------------------------------------------ threads
@@ -391,9 +405,9 @@ cdef class OnlineTrainer(Trainer):
             self.skip(first - at)
             at = self.run_steps(first, min(first + BLOCK, leader.piece), &self.loss)
 
-    cdef int64_t run_threads(self, int64_t first, object pool, double* loss) except -1:
-        """Some updates on several threads; where they end."""
-        cdef int64_t n = min(self.data.c.n_seq - first, <int64_t>PIECE * self.threads)
+    cdef int64_t run_threads(self, int64_t first, int64_t last, object pool, double* loss) except -1:
+        """Some updates on several threads, at most up to the last sequence; where they end."""
+        cdef int64_t n = min(last - first, <int64_t>PIECE * self.threads)
         cdef OnlineTrainer worker
         n = self.undisturbed(n)
         if n < 2 * BLOCK:
@@ -421,15 +435,18 @@ cdef class OnlineTrainer(Trainer):
     cdef double nll(self, const weight_t* w, double scale, const int32_t* which, int64_t n) except? -1:
         """Negative log-likelihood of n sequences under the weights scale * w."""
         cdef:
-            int64_t k
+            int64_t k, known = n
             double total = 0
             SentenceC sent
             LatticeC* lat = &self.lattice.c
+            bint stretches = self.ordered is not None and which == self.sequences
         self.pairs_known = False
         lattice_load_weights(lat, &self.layout.c, w, scale)
         with nogil:
             for k in range(n):
-                sent = dataset_sentence(&self.data.c, which[k])
+                if stretches and (k == 0 or k == known):
+                    known = self.ordered.come_to(k)
+                sent = sentence_at(self.ordered, self.data, which + k)
                 self.lattice.reserve(&self.layout.c, &sent)
                 K.score(&self.layout.c, w, scale, &sent, lat)
                 lattice_expect(lat)
@@ -439,11 +456,24 @@ cdef class OnlineTrainer(Trainer):
     def crf_loss(self) -> float:
         """Negative log-likelihood of all data under the weights as they stand."""
         cdef const float[::1] cells = self.weights()
+        if self.ordered is not None:
+            self.ordered.begin(self.sequences, self.data.c.n_seq)
         return self.nll(&cells[0], 1.0, self.sequences, self.data.c.n_seq)
 
     def measures(self) -> dict:
         """The loss of a CRF, where asked for."""
         return {"crf_loss": self.crf_loss()} if getattr(self.options, "crf_loss", False) else {}
+
+
+cdef bint is_permutation(const int32_t* order, int64_t n) except -1:
+    """Whether each of the numbers below n stands there once."""
+    cdef uint8_t[::1] seen = bytearray(n + 1)
+    cdef int64_t k
+    for k in range(n):
+        if not 0 <= order[k] < n or seen[order[k]]:
+            return False
+        seen[order[k]] = True
+    return True
 
 
 def run_worker(OnlineTrainer worker not None, OnlineTrainer leader not None):

@@ -12,6 +12,7 @@ from commands import crfkit, error, plain_build, start, trained, write_part
 
 import crfkit as library
 from crfkit import options
+from crfkit.data import ordered
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 TEMPLATE = "U00:%x[-1,0]\nU01:%x[0,0]\nU02:%x[1,0]\nU03:%x[-1,0]/%x[0,0]\nU04:%x[0,1]\nB\nB01:%x[0,1]\n"
@@ -20,7 +21,9 @@ TRAINERS = [name for name in options.TRAINERS if name != "sbcd"]
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
+    """Online trainers see but a few sequences at a time."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ordered, "WINDOW_BYTES", 5000)
     (tmp_path / "template").write_text(TEMPLATE)
     write_part(tmp_path / "train", "chunking", 60)
     write_part(tmp_path / "dev", "chunking", 20, skip=60)
@@ -53,6 +56,8 @@ def test_the_same_bytes(algorithm, work):
         "-a sgd --dev dev --patience 1 --passes 5 --crf-loss",
         "-a perceptron --min-freq 2 --batch-size 7",
         "-a perceptron --select mi:300",
+        "-a sapo --batch-size 7 --dev dev",
+        "-a adf --window 5",
         "-a mira --shrinking 3",
         "-a lookahead --direction backward",
     ],
@@ -151,6 +156,9 @@ MEMORY = """
 import json, resource, sys
 from pathlib import Path
 import crfkit
+from crfkit.data import ordered
+
+ordered.WINDOW_BYTES = 1 << 20
 
 def train(times, data_dir):
     return crfkit.learn(["train"] * times, template="template", algorithm=sys.argv[1], data_dir=data_dir, **json.loads(sys.argv[2]))

@@ -98,6 +98,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
             int32_t[2 * SAMPLES] sample
             double loss = 0
         self.draw(sample, n)
+        if self.ordered is not None:
+            self.ordered.gather(sample, 2 * n)
         if not foreseen:
             self.try_from(start, rate, (n + self.batch - 1) // self.batch)
             self.round_over(sample, n, rate, False)

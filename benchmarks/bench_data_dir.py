@@ -1,0 +1,148 @@
+"""Data larger than memory: `crfkit learn --data-dir` under a limit on memory, beside a run in memory that has none.
+
+    python benchmarks/bench_data_dir.py [--size 2G] [--limit 1G] [--part 0.1] [--folder DIR] [--only TRAINER ...] [--sentences N]
+
+The text is the training part of the corpus over and over, each time in another order, until it has that size. The run in memory
+gets the first part of it. Both make the same number of passes. The limit is one of a control group, which counts pages of files
+too, where one can be made; else one on private memory, RLIMIT_DATA. Seconds are those for a million tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import common
+
+from crfkit.values import size
+
+LEARN: dict[str, tuple[str, ...]] = {
+    "lbfgs": ("--max-iter", "3", "--warm-up", "0"),
+    "owlqn": ("--max-iter", "3"),
+    "sgd": ("--passes", "2", "--rate", "0.1"),
+    "sapo": ("--passes", "2", "--rate", "0.1"),
+    "perceptron": ("--passes", "2"),
+}
+GROUPS = Path("/sys/fs/cgroup")
+LIMITED = """
+import os, resource, sys
+group, limit = sys.argv[1], int(sys.argv[2])
+if group:
+    open(os.path.join(group, "cgroup.procs"), "w").write(str(os.getpid()))
+elif limit:
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+from crfkit.cli import cli
+cli(sys.argv[3:])
+"""
+
+
+class Took(NamedTuple):
+    """By a run: seconds for a million tokens, from its start to its first pass, and in a pass; and bytes at its peak."""
+
+    reading: float
+    a_pass: float
+    peak: int
+
+
+def write_text(path: Path, sentences: list[str], bytes_wanted: int) -> int:
+    """The sentences over and over; how many tokens that is."""
+    source, tokens, written = random.Random(1), 0, 0
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        while written < bytes_wanted:
+            for sentence in sentences:
+                written += file.write(sentence) + file.write("\n\n")
+                tokens += sentence.count("\n") + 1
+                if written >= bytes_wanted:
+                    break
+            source.shuffle(sentences)
+    return tokens
+
+
+@contextmanager
+def control_group(limit: int) -> Iterator[Path | None]:
+    """A group below our own whose processes have so much memory together; None where none can be made."""
+    made = None
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            _, kinds, own = line.split(":", 2)
+            if kinds not in ("memory", ""):
+                continue
+            group = GROUPS / kinds / own.lstrip("/") / f"crfkit-{os.getpid()}"
+            with suppress(OSError):
+                group.mkdir()
+                made = group
+                (group / ("memory.limit_in_bytes" if kinds else "memory.max")).write_text(str(limit))
+                break
+            if made is not None:
+                made.rmdir()
+                made = None
+    try:
+        yield made
+    finally:
+        if made is not None:
+            made.rmdir()
+
+
+def run(name: str, text: Path, tokens: int, group: Path | None, limit: int, *more: Any) -> Took:
+    """One run, with a limit if there is one."""
+    log, model = text.with_suffix(".log"), text.with_suffix(".model")
+    command = ("learn", "-q", "-a", name, *LEARN[name], "--threads", 1, "--log", log, *more, common.TEMPLATE, text, model)
+    used = common.command("-c", LIMITED, group or "", limit, *command)
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    passes = [record["seconds"] for record in records]
+    reading = used.seconds - records[-1]["elapsed"]
+    peak = used.peak
+    if group is not None:
+        with suppress(OSError):
+            peak = int((group / "memory.max_usage_in_bytes").read_text())
+    return Took(1e6 * reading / tokens, 1e6 * sum(passes) / len(passes) / tokens, peak)
+
+
+def measure(folder: Path, sentences: list[str], bytes_wanted: int, limit: int, part: float, trainers: list[str]) -> Iterator[tuple[str, Took, Took]]:
+    """Of each trainer, the run in memory and the one in files."""
+    whole, small = folder / "whole.txt", folder / "small.txt"
+    tokens, few = write_text(whole, list(sentences), bytes_wanted), write_text(small, list(sentences), int(part * bytes_wanted))
+    print(f"{tokens:,} tokens, {whole.stat().st_size / 2**20:,.0f} MB of text; in memory {few:,} of them", flush=True)
+    for name in trainers:
+        inside = run(name, small, few, None, 0)
+        with control_group(limit) as group:
+            if group is None:
+                print("no control group can be made: the limit is RLIMIT_DATA", flush=True)
+            yield name, inside, run(name, whole, tokens, group, limit, "--data-dir", folder)
+
+
+def main() -> None:
+    parser = common.parser_for("Data larger than memory: learn --data-dir", rounds=1)
+    parser.add_argument("--size", default="2G", help="bytes of text (default %(default)s)")
+    parser.add_argument("--limit", default="1G", help="bytes of memory (default %(default)s)")
+    parser.add_argument("--part", type=float, default=0.1, help="of the text, for the run in memory (default %(default)s)")
+    parser.add_argument("--folder", help="where text and data lie; on a disk, not in memory")
+    parser.add_argument("--only", nargs="+", choices=LEARN, default=list(LEARN), metavar="TRAINER")
+    given = parser.parse_args()
+    with TemporaryDirectory(dir=given.folder) as name:
+        folder = Path(name)
+        corpus = common.the_corpus(folder, given.sentences)
+        print(f"\n{parser.description}\n{common.machine()}\ncorpus: {corpus.name}")
+        sentences = common.sentences_of(corpus.train.read_text(encoding="utf-8"))
+        wanted, limit = size(given.size) or 0, size(given.limit) or 0
+        if given.sentences is not None:
+            wanted, limit = corpus.train.stat().st_size * 20, 1 << 30
+        rows = [
+            (
+                name, f"{inside.reading:.2f} s", f"{outside.reading:.2f} s", f"{inside.a_pass:.2f} s", f"{outside.a_pass:.2f} s",
+                f"{outside.a_pass / inside.a_pass:.2f}", f"{outside.peak / 2**20:,.0f} MB",
+            )
+            for name, inside, outside in measure(folder, sentences, wanted, limit, given.part, given.only)
+        ]  # fmt: skip
+    common.table(("trainer", "reading, in memory", "in files", "a pass, in memory", "in files", "ratio", "peak"), rows)
+
+
+if __name__ == "__main__":
+    main()

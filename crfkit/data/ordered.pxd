@@ -1,0 +1,48 @@
+"""Sequences of a data set in files, brought together in the order in which they are wanted; see ordered.pyx."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.loops.structs cimport SentenceC, dataset_sentence
+from crfkit.memory cimport Arena, BufferC
+from .dataset cimport Dataset
+
+
+cdef struct RecordC:        # a sequence in its stretch; its numbers follow
+    int64_t place           # in the order
+    int64_t size            # bytes, with this
+    int64_t n_u, n_b        # attributes
+    int32_t T
+    float weight
+
+
+cdef struct StretchC:       # of the order
+    int64_t begin           # in the file
+    int64_t size            # bytes
+    int64_t done            # of these, written or waiting
+
+
+cdef class Ordered(Arena):
+    cdef Dataset data, window
+    cdef const int32_t* which       # the sequences of the window, in its order
+    cdef int64_t n                  # how many there are
+    cdef const int32_t* order       # the sequences that are wanted
+    cdef int64_t wanted, step       # how many there are, and in a window
+    cdef int64_t window_bytes
+    cdef BufferC places, stretches, waiting, record, records, loaded, starts
+
+    cdef int64_t size_of(self, int64_t s) noexcept nogil
+    cdef int begin(self, const int32_t* order, int64_t n) except -1 nogil
+    cdef int send(self, int64_t k, const char* data, int64_t size) except -1 nogil
+    cdef int64_t come_to(self, int64_t k) except -1 nogil
+    cdef int gather(self, const int32_t* which, int64_t n) except -1 nogil
+    cdef void write(self, char* out, int64_t s, int64_t place, int64_t size) noexcept nogil
+    cdef int open_window(self, Dataset w, int64_t n, int64_t n_tok, int64_t n_u, int64_t n_b) except -1 nogil
+    cdef void append(self, Dataset w, const char* at) noexcept nogil
+    cdef int close_window(self, const int32_t* which) except -1 nogil
+
+
+cdef inline SentenceC sentence_at(Ordered ordered, Dataset data, const int32_t* which) noexcept nogil:
+    """The sequence which[0], out of the window if it is there."""
+    if ordered is not None and ordered.which <= which < ordered.which + ordered.n:
+        return dataset_sentence(&ordered.window.c, which - ordered.which)
+    return dataset_sentence(&data.c, which[0])

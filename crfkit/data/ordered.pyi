@@ -1,0 +1,6 @@
+from .dataset import Dataset
+
+WINDOW_BYTES: int
+
+class Ordered:
+    def __init__(self, data: Dataset, window_bytes: int | None = None) -> None: ...
