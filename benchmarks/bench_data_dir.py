@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
