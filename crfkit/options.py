@@ -323,7 +323,7 @@ WITH_HISTORY = frozenset({"lookahead"})
 
 
 # Trainers that can work on data which several workers hold.
-FAR = ("lbfgs", "owlqn")
+FAR = ("lbfgs", "owlqn", "sgd", "adf", "sapo", "perceptron", "mira", "lookahead")
 
 
 class Declared(NamedTuple):
@@ -463,6 +463,12 @@ def _check_far(algorithm: str, options: Any, run: Run) -> None:
         raise OptionError(f"{algorithm} needs all data in one process: leave out --workers and --cluster, or take one of {', '.join(FAR)}")
     if run.select is not None:
         raise OptionError("--select needs all data in one process: leave it out, or raise --min-freq instead")
+    if getattr(options, "shrinking", 0):
+        raise OptionError("--shrinking needs all data in one process: leave it out")
+    if getattr(options, "crf_loss", False):
+        raise OptionError("--crf-loss is not known where workers hold the data: leave it out, or give --dev")
+    if run.threads > 1 and hasattr(options, "passes"):
+        raise OptionError(f"with --workers or --cluster {algorithm} takes one thread a worker: leave out --threads, and have more workers")
 
 
 def check_stream(options: Any, run: Run, template: Any) -> None:

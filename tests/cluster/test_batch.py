@@ -5,80 +5,10 @@ import random
 from pathlib import Path
 
 import pytest
-from workers import Here
+from workers import TEMPLATE, alone, bytes_of, corpus, far, items
 
 import crfkit
 from crfkit import errors
-from crfkit.learning.shards import place
-
-WORDS = ["the", "a/b", "cat", "c", "b/c", "runs", "Xx9", "sees", "42", "of"]
-TAGS = ["D", "N", "V", "a", "b/c"]
-LABELS = ["B-x", "I-x", "O", "B-y"]
-TEMPLATE = """U00:%x[-1,0]
-U01:%x[0,0]
-U02:%x[-1,0]/%x[0,0]
-U03:%x[0,0]/%x[0,1]/%x[1,1]
-U04:%X[0,0]%p[0,0,1]
-U0:%x[0,1]%x[1,0]
-U05:%=[0,0,0,1]
-U06:%S[0,0]
-U07:%s[0,0,2]/%x[0,1]
-U
-B
-B01:%x[0,1]
-B02:%x[-1,0]/%x[0,0]
-"""
-
-
-def corpus(path, n=1000, seed=0):
-    """Sentences of all lengths, in a file."""
-    rng, lines = random.Random(seed), []
-    for _ in range(n):
-        for _ in range(rng.choice([1, 2, 3, 5, 8, 40])):
-            lines.append(f"{rng.choice(WORDS)} {rng.choice(TAGS)} {rng.choice(LABELS)}")
-        lines.append(rng.choice(["", " ", "\t"]))
-    path.write_text("\n".join(lines) + "\n")
-    return str(path)
-
-
-def items(path, n=300, weights=True):
-    """Attributes with values, sequences with weights."""
-    rng, lines = random.Random(1), []
-    for _ in range(n):
-        if weights and rng.random() < 0.3:
-            lines.append(f"@weight:{rng.random() * 3:.3f}")
-        for _ in range(rng.choice([1, 3, 9])):
-            found = [f"{rng.choice(WORDS)}:{rng.random() * 10 ** rng.randint(-4, 3):.6g}" for _ in range(rng.randint(0, 4))]
-            lines.append("\t".join([rng.choice(LABELS), "all", *found]))
-        lines.append("")
-    path.write_text("\n".join(lines) + "\n")
-    return str(path)
-
-
-def bytes_of(model):
-    model.save("model")
-    return Path("model").read_bytes()
-
-
-def far(monkeypatch, train, template, algorithm, n=2, fate=None, **options):
-    """A model of n workers in this process, and the workers."""
-    made = []
-
-    def transport(self):
-        made.append(Here(self.run.workers, place.SERVICE, fate))
-        return made[0]
-
-    monkeypatch.setattr(place.Far, "_transport", transport)
-    model = crfkit.learn(train, template, algorithm, workers=n, **options)
-    return bytes_of(model), made[0]
-
-
-def alone(train, template, algorithm, **options):
-    """The same on one machine."""
-    if algorithm == "lbfgs":
-        options["warm_up"] = 0
-    return bytes_of(crfkit.learn(train, template, algorithm, **options))
-
 
 CASES = [
     ("lbfgs", {}),

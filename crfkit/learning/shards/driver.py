@@ -42,12 +42,17 @@ class FarData:
         self.n_sequences = self.n_tokens = self.longest = 0
         self.largest_value = 1.0
         self.has_values = self.has_weights = False
+        self.sequences: list[int] = []
+        """Of each shard; and its tokens."""
+        self.tokens: list[int] = []
         self.checksums: dict[int, str] = {}
 
     def note(self, found: dict[str, Any]) -> None:
         """Take note of a shard."""
-        self.n_sequences += int(found["sequences"])
-        self.n_tokens += int(found["tokens"])
+        self.sequences.append(int(found["sequences"]))
+        self.n_sequences += self.sequences[-1]
+        self.tokens.append(int(found["tokens"]))
+        self.n_tokens += self.tokens[-1]
         self.longest = max(self.longest, int(found["longest"]))
         self.largest_value = max(self.largest_value, float(found["largest"]))
         no_values, no_weights = found["plain"]

@@ -20,6 +20,7 @@ from ..progress import Progress
 from ..reader import Reader
 from .batch import FarObjective
 from .driver import FarCorpus
+from .mixing import Mixing
 
 SERVICE = "crfkit.learning.shards.service:Service"
 
@@ -56,6 +57,8 @@ class Far:
 
     def trainer(self, corpus: Corpus, initial: array.array | None) -> Any:
         """The trainer, ready for its first pass."""
+        if not hasattr(self.options, "max_iter"):
+            return Mixing(self.far, self.algorithm, self.options, self.run, initial, corpus.builder.shared())
         run, here = self.run, self.run.threads or available_cpus()
         each = run.threads or (max(1, available_cpus() // run.workers) if run.workers else 1)
         objective = FarObjective(self.far, self.options.train_accuracy, each).objective(self.options.l2, here)

@@ -5,20 +5,24 @@ from __future__ import annotations
 import array
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from crfkit.cluster.serving import Forgotten
 from crfkit.data.dataset import Dataset
 from crfkit.features.merging import tables
+from crfkit.options import TRAINERS as OPTIONS
 from crfkit.options import Run
 from crfkit.template import dialects
 from crfkit.template.parsing import Template
 from crfkit.text.reading import Layout as Columns
 from crfkit.text.reading import Source, Stretch
 from crfkit.text.sources import parsed_blocks
+from crfkit.trainers import trainer_class
 from crfkit.trainers.batch.nests import Survey
 from crfkit.trainers.batch.objective import Whole, chunk_starts, largest_terms, sums_of_terms
 from crfkit.trainers.batch.sharded import Share
+from crfkit.trainers.online.mixing import add_rounded
 from crfkit.weights.layout import Layout, pairs_in
 from crfkit.weights.observed import seen_in
 
@@ -181,6 +185,46 @@ class Service:
         losses, gradient, wrong, flawed = found
         sizes = [len(self.chunks[shard]) - 1 for shard in own]
         return {"shards": own, "chunks": sizes, "losses": losses, "gradient": gradient, "wrong": wrong, "flawed": flawed}
+
+    # ------------------------------------------------------------------------------------------ online trainers
+
+    def share_trainer(self, algorithm: str, options: dict[str, Any], shared: list[int]) -> None:
+        """How shards are learned from."""
+        self.algorithm, self.options, self.shared = algorithm, OPTIONS[algorithm](**options), shared
+
+    def _trainer(self, shard: int, weights: Any, rates: Any, seed: int, changed: dict[str, Any]) -> Any:
+        options = replace(self.options, **changed)
+        more = {} if rates is None else {"rates": rates}
+        return trainer_class(self.algorithm)(
+            self._held(shard), self.layout, options, initial=weights, seed=seed, threads=1, shared=self.shared, **more
+        )
+
+    def find_rate(self, shard: int, weights: Any, seed: int, changed: dict[str, Any]) -> float:
+        """The first rate for all shards, tried on this one."""
+        return float(self._trainer(shard, weights, None, seed, changed).state()["rate0"])
+
+    def learn(
+        self, shards: list[int], weights: Any, rates: Any, seeds: list[int], changed: list[dict[str, Any]], limits: list[float], rate_limits: list[float]
+    ) -> Any:
+        """One pass over each of some shards, all from these weights: sums of what comes out, and a record of each."""
+        sums = {"last": array.array("d", [0.0]) * len(weights)}
+        if getattr(self.options, "average", False):
+            sums["average"] = array.array("d", [0.0]) * len(weights)
+        records = []
+        for shard, seed, options in zip(shards, seeds, changed, strict=True):
+            trainer = self._trainer(shard, weights, rates, seed, options)
+            record = {**trainer.run_pass(), **trainer.measures()}
+            found = trainer.weights()
+            if "average" in sums:
+                add_rounded(sums["average"], found, *limits)
+                found = trainer.state()["weights"]
+            add_rounded(sums["last"], found, *limits)
+            if self.algorithm == "adf":
+                of_u, of_b, of_pairs = trainer.rates()
+                own = array.array("d", [*of_u, *of_b, of_pairs])
+                add_rounded(sums.setdefault("rates", array.array("d", [0.0]) * len(own)), own, *rate_limits)
+            records.append(record)
+        return {"shards": shards, "sums": sums, "records": records}
 
     def _group(self, shards: Sequence[int]) -> Dataset:
         if list(shards) not in self.groups:

@@ -1,0 +1,167 @@
+"""Online trainers over shards: iterative parameter mixing (McDonald, Hall & Mann, 2010).
+
+In each pass every shard is learned from by itself, starting from the same weights, in an order that depends on seed, shard and pass
+alone. The weights of the next pass are the mean of what comes out. What a pass over a shard depends on, this process knows: weights,
+rates and the number of the pass. So it can be made again by any worker, and comes out the same.
+
+Penalties: a step over a shard has the same share of it as a step over all data. Averages are the mean over passes of the mean over
+shards of those within a pass. Rates fall from pass to pass as on one machine; those of adf, one for each attribute, are mixed as weights
+are. With l1, sgd counts what a weight has received anew in each pass.
+"""
+
+from __future__ import annotations
+
+import array
+from dataclasses import asdict
+from typing import Any
+
+from xxhash import xxh3_64_intdigest
+
+from crfkit.options import Run
+from crfkit.trainers.online.mixing import add_scaled, largest, limit_of, mean, quantum_of
+
+from .driver import FarCorpus
+
+
+class Mixing:
+    """A trainer in the sense of trainers/base.pyx, whose passes are those of workers."""
+
+    def __init__(self, far: FarCorpus, algorithm: str, options: Any, run: Run, initial: array.array | None, shared: list[int]):
+        self.far, self.algorithm, self.options, self.seed = far, algorithm, options, run.seed
+        self.layout = far.layout
+        self.n = len(far.shards)
+        self.passes, self.converged, self.interrupted = 0, None, False
+        self.current = array.array("f", [0.0]) * self.layout.n_cells if initial is None else array.array("f", initial)
+        self.average = array.array("d", [0.0]) * self.layout.n_cells if getattr(options, "average", False) else None
+        self.rates: array.array | None = None
+        self.rate: float | None = getattr(options, "rate", None)
+        """The first rate, once it is known."""
+        batch = getattr(options, "batch_size", 1)
+        self.updates = [-(-sequences // batch) for sequences in far.data.sequences]
+        far.common.append(("share_trainer", {"algorithm": algorithm, "options": asdict(options), "shared": shared}))
+
+    def prepare(self, should_stop: Any = None) -> tuple[()]:
+        """Nothing is done before the first pass."""
+        return ()
+
+    def finish(self) -> None:
+        """No further pass will be asked for."""
+
+    def measures(self) -> dict[str, Any]:
+        """What else is known of the weights: nothing."""
+        return {}
+
+    def _seed(self, shard: int) -> int:
+        return xxh3_64_intdigest(f"{self.seed} {shard} {self.passes}".encode())
+
+    def _changed(self, shard: int) -> dict[str, Any]:
+        """Options of this pass over this shard: its part of the penalties, and the rate."""
+        part = self.updates[shard] / sum(self.updates)
+        changed = {name: getattr(self.options, name) * part for name in ("l1", "l2") if hasattr(self.options, name)}
+        if self.rate is not None:
+            changed["rate"] = self.rate
+        decay = getattr(self.options, "decay", None)
+        if self.rate is not None and decay == 0:  # as it falls at every step, and after so many
+            changed["rate"] = self.rate / (1 + self.rate * self.options.l2 / sum(self.updates) * self.passes * self.updates[shard])
+        elif self.rate is not None and decay is not None:
+            changed["rate"] = self.rate * decay**self.passes
+        return changed
+
+    def _find_rate(self) -> None:
+        """As one shard says; the largest one, where they differ."""
+        shard = max(range(self.n), key=lambda shard: (self.far.data.sequences[shard], -shard))
+        request = {"shard": shard, "weights": self.current, "seed": self._seed(shard), "changed": self._changed(shard)}
+
+        def accept(_: list[int], answer: float) -> None:
+            if not 0 < float(answer) < 1e30:
+                raise ValueError("a rate that cannot be")
+            self.rate = float(answer)
+
+        self.far.crew.run([shard], lambda memory, own: [*self.far.knowing(memory, own), ["find_rate", request]], accept)
+
+    def run_pass(self, should_stop: Any = None) -> dict[str, Any]:
+        """One pass over all shards. It is not interrupted: its weights would be those of some shards."""
+        if hasattr(self.options, "rate") and self.rate is None:
+            self._find_rate()
+        limit = limit_of(largest(self.current))
+        limits = [limit, quantum_of(limit, self.n)]
+        most_rate = 2 * (self.rate or 1.0)
+        rate_limits = [most_rate, quantum_of(most_rate, self.n)]
+        names = ["last", *(["average"] if self.average is not None else []), *(["rates"] if self.algorithm == "adf" else [])]
+        sums = {name: array.array("d", [0.0]) * (1 + sum(self.layout.n_attributes) if name == "rates" else self.layout.n_cells) for name in names}
+        records: dict[int, dict[str, float]] = {}
+
+        def steps(memory: set[Any], own: list[int]) -> list[Any]:
+            told = {
+                "shards": own, "weights": self.current, "rates": self.rates, "seeds": [self._seed(shard) for shard in own],
+                "changed": [self._changed(shard) for shard in own], "limits": limits, "rate_limits": rate_limits,
+            }  # fmt: skip
+            return [*self.far.knowing(memory, own), ["learn", told]]
+
+        def accept(own: list[int], answer: dict[str, Any]) -> None:
+            if answer["shards"] != own or set(answer["sums"]) != set(names) or len(answer["records"]) != len(own):
+                raise ValueError("another pass")
+            found = [{name: float(value) for name, value in record.items()} for record in answer["records"]]
+            if any(len(answer["sums"][name]) != len(total) for name, total in sums.items()):
+                raise ValueError("weights of another layout")
+            for name, total in sums.items():
+                add_scaled(total, answer["sums"][name], 1.0)
+            records.update(zip(own, found, strict=True))
+
+        self.far.crew.run(range(self.n), steps, accept, grouped=True)
+        self.current = mean(sums["last"], self.n)
+        if self.average is not None:
+            add_scaled(self.average, sums["average"], 1 / self.n)
+        if "rates" in sums:
+            self.rates = array.array("d", [0.0]) * len(sums["rates"])
+            add_scaled(self.rates, sums["rates"], 1 / self.n)
+        self.passes += 1
+        return self._summed([records[shard] for shard in range(self.n)])
+
+    def _summed(self, records: list[dict[str, float]]) -> dict[str, Any]:
+        """Sums over all shards, in their order; shares of labels and of sequences are means."""
+        data = self.far.data
+        sizes = {"train_accuracy": data.tokens, "train_sentence_accuracy": data.sequences}
+        found: dict[str, Any] = {}
+        for name in records[0]:
+            weights = sizes.get(name)
+            total = 0.0
+            for shard, record in enumerate(records):
+                total += record[name] * (1 if weights is None else weights[shard])
+            found[name] = total if weights is None else total / sum(weights)
+        if "updates" in found:
+            found["updates"] = int(found["updates"])
+        return found
+
+    def weights(self) -> array.array:
+        """A copy of the weights, as they would be stored."""
+        if self.average is not None and self.passes:
+            return mean(self.average, self.passes)
+        return self.current[:]
+
+    def state(self) -> dict[str, Any]:
+        """All that the next pass depends on."""
+        state = {"weights": self.current, "passes": self.passes, "rate": self.rate, "converged": None}
+        if self.average is not None:
+            state["average"] = self.average
+        if self.rates is not None:
+            state["rates"] = self.rates
+        return state
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on where another one was when it gave this state."""
+        self.passes, rate = int(state["passes"]), state["rate"]
+        self.rate = None if rate is None else float(rate)
+        self.current = _numbers("f", state["weights"], self.layout.n_cells)
+        if self.average is not None:
+            self.average = _numbers("d", state["average"], self.layout.n_cells)
+        if self.algorithm == "adf" and self.passes:
+            self.rates = _numbers("d", state["rates"], 1 + sum(self.layout.n_attributes))
+
+
+def _numbers(form: str, saved: Any, n: int) -> array.array:
+    found = array.array(form)
+    found.frombytes(memoryview(saved).cast("B"))
+    if len(found) != n:
+        raise ValueError(f"{len(found)} numbers, expected {n}")
+    return found

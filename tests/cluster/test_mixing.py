@@ -1,0 +1,93 @@
+"""Online trainers over shards: the same bytes for any number of workers, whoever dies, and from a checkpoint on."""
+
+import random
+
+import pytest
+from workers import TEMPLATE, bytes_of, corpus, far, items
+
+import crfkit
+from crfkit import errors
+
+CASES = [
+    ("perceptron", {}),
+    ("perceptron", {"average": False, "batch_size": 3}),
+    ("mira", {"nbest": 2, "train_accuracy": True}),
+    ("sgd", {"rate": 0.1, "l1": 0.1}),
+    ("sgd", {"decay": 0.0}),
+    ("adf", {}),
+    ("sapo", {"batch_size": 2}),
+    ("lookahead", {"direction": "backward"}),
+]
+HISTORY = TEMPLATE + "U10:%y[-1]/%x[0,0]\nU11:%y[-2]\nT12:%x[0,1]\nU13:%y[-1]/%y[-2]\n"
+
+
+@pytest.mark.parametrize(("algorithm", "options"), CASES)
+def test_same_bytes_for_any_number_of_workers(tmp_path, monkeypatch, algorithm, options):
+    train = corpus(tmp_path / "train.txt", 700)
+    template = HISTORY if algorithm == "lookahead" else TEMPLATE
+    options = {"passes": 3, "shards": 5, "dev": corpus(tmp_path / "dev.txt", 20, 3), **options}
+    one, _ = far(monkeypatch, train, template, algorithm, 1, **options)
+    rng = random.Random(2)
+    for n in (2, 4):
+        fate = (lambda *_: "after" if rng.random() < 0.1 else None) if n == 4 else None
+        assert far(monkeypatch, train, template, algorithm, n, fate, **options)[0] == one
+    assert far(monkeypatch, train, template, algorithm, 2, **{**options, "seed": 1})[0] != one or algorithm == "lookahead"
+
+
+@pytest.mark.parametrize("algorithm", ["sgd", "perceptron", "adf", "mira"])
+def test_values_and_weights(tmp_path, monkeypatch, algorithm):
+    train = items(tmp_path / "train.txt", 900)
+    models = {far(monkeypatch, train, None, algorithm, n, format="crfsuite", passes=2)[0] for n in (1, 3)}
+    assert len(models) == 1
+
+
+@pytest.mark.parametrize("algorithm", ["perceptron", "adf", "sapo", "owlqn"])
+def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm):
+    train = corpus(tmp_path / "train.txt", 700)
+    limit = "max_iter" if algorithm == "owlqn" else "passes"
+    whole, _ = far(monkeypatch, train, TEMPLATE, algorithm, 2, **{limit: 6})
+    far(monkeypatch, train, TEMPLATE, algorithm, 3, checkpoint="run", **{limit: 2})
+    again, _ = far(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 6})
+    assert again == whole
+    with pytest.raises(errors.OptionError, match="another training data"):
+        far(monkeypatch, corpus(tmp_path / "other.txt", 700, 1), TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 7})
+
+
+@pytest.mark.parametrize("algorithm", ["perceptron", "sgd", "sapo", "adf", "mira", "lookahead"])
+def test_learns_what_one_machine_learns(tmp_path, monkeypatch, algorithm):
+    rng = random.Random(0)
+    lines = []
+    for _ in range(900):
+        for _ in range(8):
+            word = rng.choice("abcdefgh")
+            lines.append(f"{word} {word.upper() if rng.random() < 0.95 else 'A'}")
+        lines.append("")
+    (tmp_path / "train.txt").write_text("\n".join(lines))
+    _, workers = far(monkeypatch, str(tmp_path / "train.txt"), "U:%x[0,0]\nU:%x[-1,0]\nB\n", algorithm, 2, passes=4)
+    assert workers.verbs.count("learn") == 8
+    tagger = crfkit.load("model")
+    assert tagger.tag([[letter] for letter in "abcdefgh"]) == list("ABCDEFGH")
+
+
+def test_init_and_prune(tmp_path, monkeypatch):
+    train = corpus(tmp_path / "train.txt", 400)
+    far(monkeypatch, train, TEMPLATE, "perceptron", passes=1)
+    models = {far(monkeypatch, train, TEMPLATE, "sgd", n, init="model", prune=0.01, passes=1, rate=0.01)[0] for n in (1, 2)}
+    assert len(models) == 2  # each starts from the one before
+    crfkit.learn(train, TEMPLATE, "perceptron", passes=1).save("first")
+    assert len({far(monkeypatch, train, TEMPLATE, "sgd", n, init="first", prune=0.01, passes=1, rate=0.01)[0] for n in (1, 2)}) == 1
+
+
+@pytest.mark.parametrize(("algorithm", "options"), [("mira", {"shrinking": 2}), ("sgd", {"crf_loss": True}), ("sgd", {"threads": 2}), ("arow", {})])
+def test_what_cannot_be(algorithm, options):
+    with pytest.raises(errors.OptionError, match="leave out|leave it out"):
+        crfkit.learn("t", TEMPLATE, algorithm, workers=2, **options)
+
+
+def test_weights_without_bounds_are_an_error(tmp_path, monkeypatch):
+    train = items(tmp_path / "train.txt", 300)
+    text = (tmp_path / "train.txt").read_text().replace("all", "all:1e9")
+    (tmp_path / "train.txt").write_text(text)
+    with pytest.warns(errors.CrfkitWarning), pytest.raises(errors.TrainingError, match="diverged"):
+        far(monkeypatch, train, None, "perceptron", 2, format="crfsuite", passes=2)
+    assert bytes_of
