@@ -84,7 +84,7 @@ class Crew:
             try:
                 accept(own, value_of(message))
             except (Forgotten, MessageError, KeyError, TypeError, IndexError) as error:
-                self._bury(worker, waiting, busy, "was started anew" if isinstance(error, Forgotten) else "answers nonsense")
+                self._bury(worker, waiting, busy, "was started anew" if isinstance(error, Forgotten) else "answers nonsense", not isinstance(error, Forgotten))
                 continue
             except CrfkitError as error:
                 errors[own[0]] = error
@@ -126,18 +126,20 @@ class Crew:
             busy[worker] = (mine, time.monotonic())
             self.transport.send(worker, {"steps": steps(self.memory[worker], mine)})
 
-    def _bury(self, worker: str, waiting: list[int], busy: dict[str, Any], why: str) -> None:
-        """A worker is of no use any more: others take its jobs."""
+    def _bury(self, worker: str, waiting: list[int], busy: dict[str, Any], why: str, gone: bool = True) -> None:
+        """A worker is of no use any more, or knows nothing any more: whoever is there takes its jobs."""
         own = busy.pop(worker, ([],))[0]
         self.memory.pop(worker, None)
-        self.transport.drop(worker)
+        if gone:
+            self.transport.drop(worker)
         waiting[:] = sorted([*own, *waiting])
         self.note(f"{worker} {why}: " + ("another one takes over" if own else "the others go on"))
         for job in own:
             self.deaths[job] += 1
             if self.deaths[job] > PATIENCE:
                 raise TrainingError(f"{self.deaths[job]} workers died at the same work, one after the other: have they enough memory?")
-        self.transport.replace()
+        if gone:
+            self.transport.replace()
 
     def close(self) -> None:
         """The work is done."""

@@ -95,7 +95,10 @@ def receive(read: Callable[[memoryview], int]) -> Any:
     head = bytearray(HEAD.size)
     if not _fill(read, head):
         return None
-    body = bytearray(size_of(bytes(head)))
+    try:
+        body = bytearray(size_of(bytes(head)))
+    except (MemoryError, OverflowError):
+        raise MessageError("a message is larger than memory") from None
     if body and not _fill(read, body):
         raise MessageError("a message ends too early")
     return decode(bytes(head), body)

@@ -32,7 +32,11 @@ def main(name: str) -> None:
         os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()
-    own = service(name)
+    try:
+        own = service(name)
+    except Exception as error:
+        print(f"crfkit: a worker cannot start: {type(error).__name__}: {error}", file=sys.stderr)
+        os._exit(1)
     while True:
         for piece in encode(answer(own, requests.get())):
             rest = memoryview(piece)

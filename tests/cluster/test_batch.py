@@ -122,10 +122,3 @@ def test_errors_say_file_and_line(tmp_path, monkeypatch):
 def test_what_cannot_be(train, algorithm, options, words):
     with pytest.raises(errors.OptionError, match=words):
         crfkit.learn(train, "U:%x[0,0]\n", algorithm, workers=2, **options)
-
-
-def test_processes(tmp_path):
-    train = corpus(tmp_path / "train.txt")
-    one = alone(train, TEMPLATE, "lbfgs", max_iter=4)
-    for n in (1, 2):
-        assert bytes_of(crfkit.learn(train, TEMPLATE, workers=n, max_iter=4)) == one

@@ -42,7 +42,9 @@ class Far:
     def _transport(self) -> Transport:
         if self.run.workers is not None:
             return Processes(self.run.workers, SERVICE)
-        raise OptionError("--cluster")
+        from crfkit.cluster.scheduler import Scheduler
+
+        return Scheduler(self.run.cluster or "", SERVICE)
 
     def corpus(self, reader: Reader) -> Corpus:
         """What is to be known of the data."""

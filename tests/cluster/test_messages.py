@@ -1,0 +1,135 @@
+"""Messages: what was sent arrives, and what was not sent is refused."""
+
+import array
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from workers import sent
+
+from crfkit import errors
+from crfkit.cluster import serving
+from crfkit.cluster.messages import FORMS, HEAD, MessageError, decode, encode, receive
+
+ARRAYS = st.sampled_from("BHIQbhiqfd").flatmap(
+    lambda form: st.lists(st.integers(0, 100), max_size=40).map(lambda numbers: array.array(form, numbers))
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text() | ARRAYS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3).filter(lambda name: name != "@"), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def same(a, b):
+    if isinstance(a, array.array):
+        return b.format == a.typecode and b.tolist() == a.tolist()
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(value, b[name]) for name, value in a.items())
+    return a == b and type(a) is type(b)
+
+
+@given(VALUES)
+def test_what_was_sent_arrives(value):
+    assert same(value, sent(value))
+
+
+def stream(data):
+    """What `receive` reads from."""
+    rest = bytearray(data)
+
+    def read(room):
+        n = min(len(room), len(rest), 7)
+        room[:n] = rest[:n]
+        del rest[:n]
+        return n
+
+    return read
+
+
+def whole(value):
+    return b"".join(bytes(piece) for piece in encode(value))
+
+
+def test_streams():
+    read = stream(whole([1, array.array("d", [math.pi])]) + whole("x"))
+    first = receive(read)
+    assert first[0] == 1 and first[1].tolist() == [math.pi]
+    assert receive(read) == "x"
+    assert receive(read) is None
+
+
+@given(st.integers(0, 10**6), st.integers(0, 7), st.integers(0, 200))
+def test_a_damaged_message_is_refused(place, bit, cut):
+    message = bytearray(whole({"a": array.array("i", range(9)), "b": "text"}))
+    place %= len(message)
+    message[place] ^= 1 << bit
+    with pytest.raises(MessageError):
+        receive(stream(message))
+    with pytest.raises(MessageError):
+        receive(stream(message[: -1 - cut % (len(message) - HEAD.size)]))
+
+
+@given(st.binary(max_size=200))
+def test_nonsense_is_refused(data):
+    if data:
+        with pytest.raises(MessageError):
+            receive(stream(data))
+
+
+@pytest.mark.parametrize("place", [["i", 0, 8], ["i", 16, 4], ["x", 0, 4], ["i", 0, 3], ["i", -16, 4], ["i", 1, 4], [], 7, ["i", "0", 4]])
+def test_arrays_that_are_not_there(place):
+    import json
+    import struct
+
+    from xxhash import xxh3_64_intdigest
+
+    text = json.dumps({"@": place}).encode()
+    text += b" " * (-len(text) % 16)
+    body = text + bytes(4)
+    head = struct.pack("<8sQQQ", b"crfkit\x00\x01", len(text), 4, xxh3_64_intdigest(body))
+    with pytest.raises(MessageError):
+        decode(head, body)
+    assert FORMS["i"] == 4
+
+
+@given(VALUES)
+def test_answers_that_are_none_are_refused(value):
+    if not isinstance(value, dict) or set(value) != {"value"}:
+        with pytest.raises((MessageError, TypeError)):
+            serving.value_of(value)
+
+
+class Steps:
+    """A service."""
+
+    def __init__(self):
+        self.n = 0
+
+    def add(self, n):
+        self.n += n
+        return self.n
+
+    def fail(self, kind):
+        raise {"data": errors.DataError("wrong", "f", 3), "memory": MemoryError(), "bug": ZeroDivisionError("by zero"), "file": errors.FileError("gone")}[kind]
+
+
+def test_answers_and_errors():
+    own = Steps()
+    assert serving.value_of(sent(serving.answer(own, {"steps": [["add", {"n": 2}], ["add", {"n": 3}]]}))) == 5
+    for kind, error, words in (
+        ("data", errors.DataError, "^f:3: wrong$"),
+        ("memory", errors.TrainingError, "no memory left"),
+        ("bug", errors.TrainingError, "unexpected ZeroDivisionError: by zero"),
+        ("file", errors.FileError, "^gone$"),
+    ):
+        with pytest.raises(error, match=words):
+            serving.value_of(sent(serving.answer(own, {"steps": [["fail", {"kind": kind}]]})))
+    for verb in ("absent", "_private"):
+        with pytest.raises(errors.CrfkitError):
+            serving.value_of(sent(serving.answer(own, {"steps": [[verb, {}]]})))
+    with pytest.raises(MessageError):
+        serving.service("os:system")

@@ -1,0 +1,156 @@
+"""Workers that are processes: they die, stall and answer nonsense, and none is left behind."""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from commands import start
+from workers import TEMPLATE, alone, bytes_of, corpus
+
+import crfkit
+from crfkit.cluster.processes import Processes
+from crfkit.learning.shards import place
+
+linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+
+
+class Killed(Processes):
+    """Processes of which some are killed as soon as they have been asked for something."""
+
+    moments: frozenset[int] = frozenset()
+    number = signal.SIGKILL
+    delay = staticmethod(lambda: 0.0)
+
+    def __init__(self, *arguments):
+        self.requests = 0
+        super().__init__(*arguments)
+
+    def send(self, worker, request):
+        super().send(worker, request)
+        self.requests += 1
+        if self.requests in self.moments:
+            time.sleep(self.delay())
+            os.kill(self.all[worker].process.pid, self.number)
+
+
+def far(monkeypatch, kind, train, algorithm="lbfgs", n=2, **options):
+    """A model of such workers, and these."""
+    made = []
+
+    def transport(self):
+        made.append(kind(self.run.workers, place.SERVICE))
+        return made[0]
+
+    monkeypatch.setattr(place.Far, "_transport", transport)
+    return bytes_of(crfkit.learn(train, TEMPLATE, algorithm, workers=n, **options)), made[0]
+
+
+@pytest.mark.steady
+def test_killed_while_they_work(tmp_path, monkeypatch):
+    train = corpus(tmp_path / "train.txt", 500)
+    one = alone(train, TEMPLATE, "lbfgs", max_iter=4)
+    kind = type("Some", (Killed,), {"moments": frozenset({3, 9, 20})})
+    many, workers = far(monkeypatch, kind, train, max_iter=4)
+    assert many == one
+    assert workers.started == 5
+    assert not workers.all
+
+
+@pytest.mark.steady
+def test_stalled(tmp_path, monkeypatch):
+    train = corpus(tmp_path / "train.txt", 300)
+    one = alone(train, TEMPLATE, "owlqn", max_iter=2)
+    kind = type("Some", (Killed,), {"moments": frozenset({14}), "number": signal.SIGSTOP})
+    assert far(monkeypatch, kind, train, "owlqn", max_iter=2, worker_timeout=2)[0] == one
+
+
+class Babbling(Processes):
+    """One of them writes what is no message."""
+
+    def replace(self):
+        name = self.service
+        self.service = "crfkit.cluster.absent:Absent" if self.started == 0 else name
+        try:
+            return super().replace()
+        finally:
+            self.service = name
+
+
+@pytest.mark.steady
+def test_one_that_cannot_start(tmp_path, monkeypatch, capfd):
+    train = corpus(tmp_path / "train.txt", 300)
+    one = alone(train, TEMPLATE, "owlqn", max_iter=2)
+    assert far(monkeypatch, Babbling, train, "owlqn", max_iter=2)[0] == one
+    capfd.readouterr()
+
+
+def children(pid):
+    """The processes that a process has started."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid and fields[0] != "Z":
+            found.append(int(entry.parent.name))
+    return found
+
+
+def gone(pids):
+    """Wait until none of these is there; whether that is so."""
+    for _ in range(600):
+        if not any(Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text() for pid in pids):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@linux
+@pytest.mark.steady
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_no_worker_is_left_behind(tmp_path, number):
+    train = corpus(tmp_path / "train.txt", 3000)
+    Path("template").write_text(TEMPLATE)
+    run = start("learn", "--workers", 2, "-a", "perceptron", "--passes", 1000000, "template", train, "model")
+    for line in run.stderr:
+        if line.startswith("pass"):
+            break
+    workers = children(run.pid)
+    assert len(workers) == 2
+    run.send_signal(number)
+    run.communicate(timeout=120)
+    assert gone(workers)
+    assert run.returncode == (-number if number == signal.SIGKILL else 130)
+    assert Path("model").exists() == (number == signal.SIGINT)
+
+
+@linux
+@pytest.mark.steady
+def test_errors_are_one_line(tmp_path):
+    name = corpus(tmp_path / "train.txt", 300)
+    with open(name, "a") as file:
+        file.write("too few\n")
+    Path("template").write_text(TEMPLATE)
+    run = start("learn", "-q", "--workers", 2, "template", name, "model")
+    _, said = run.communicate(timeout=120)
+    lines = Path(name).read_text().count("\n")
+    assert run.returncode == 1
+    assert said.startswith(f"crfkit: error: {name}:{lines}: ") and said.count("\n") == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn", "perceptron"])
+def test_twenty_kills(tmp_path, monkeypatch, algorithm):
+    train = corpus(tmp_path / "train.txt", 2500)
+    limit = {"passes": 8} if algorithm == "perceptron" else {"max_iter": 25}
+    one = bytes_of(crfkit.learn(train, TEMPLATE, algorithm, workers=1, **limit))
+    rng = random.Random(5)
+    for _ in range(4):
+        moments = frozenset(rng.sample(range(1, 40), 5))
+        kind = type("Some", (Killed,), {"moments": moments, "delay": staticmethod(lambda: rng.random() * 0.05)})
+        assert far(monkeypatch, kind, train, algorithm, **limit)[0] == one
+
