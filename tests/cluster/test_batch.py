@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
-from workers import TEMPLATE, alone, bytes_of, corpus, far, items
+from workers import TEMPLATE, alone, corpus, far, items
 
 import crfkit
 from crfkit import errors

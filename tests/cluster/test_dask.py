@@ -112,5 +112,5 @@ class TestWithScheduler:
 
 def test_without_dask(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(errors.OptionError, match="dask.distributed, which is not installed"):
+    with pytest.raises(errors.OptionError, match=r"dask\.distributed, which is not installed"):
         crfkit.learn("train", TEMPLATE, cluster="tcp://127.0.0.1:1")

@@ -77,7 +77,7 @@ def test_init_and_prune(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("algorithm", "options"), [("mira", {"shrinking": 2}), ("sgd", {"crf_loss": True}), ("sgd", {"threads": 2}), ("arow", {})])
 def test_what_cannot_be(algorithm, options):
-    with pytest.raises(errors.OptionError, match="leave out|leave it out"):
+    with pytest.raises(errors.OptionError, match=r"leave out|leave it out"):
         crfkit.learn("t", TEMPLATE, algorithm, workers=2, **options)
 
 
