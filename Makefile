@@ -44,7 +44,7 @@ bench: build ## the table of targets, beside the peers that are installed: a qua
 	PYTHONPATH=. $(python) benchmarks/targets.py --rounds $(ROUNDS)
 
 results: build ## train and compare as the papers do, and write docs/results; needs CRFKIT_CORPORA, goes on where it was
-	for script in adf sapo dbl_crf sbcd lookahead; do PYTHONPATH=. $(python) benchmarks/papers/$$script.py || exit 1; done
+	for script in adf sapo dbl_crf sbcd lookahead parsing; do PYTHONPATH=. $(python) benchmarks/papers/$$script.py || exit 1; done
 
 lint: ## style, types, generated documentation, Cython's hints, versions, leftovers
 	$(python) -m ruff check .

@@ -41,6 +41,13 @@ def test_a_script(script, task, row):
     assert all((document.parent / name).stat().st_size for name in pictures)
 
 
+def test_parsing():
+    done = run("parsing", "--quick")
+    assert done.returncode == 0, done.stderr
+    text = Path(done.stdout.strip()).read_text(encoding="utf-8")
+    assert all(re.search(rf"^\| depth {depth} \| 30 \| [12] \| +\d+\.\d\d \|", text, re.M) for depth in range(4)), text
+
+
 def test_finished_runs_are_not_repeated():
     given = ("--quick", "--tasks", "conll2000-np-plain")
     first = run("dbl_crf", "--finished-only", *given)
