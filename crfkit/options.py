@@ -302,7 +302,9 @@ class Lookahead:
 
     passes: int = _passes(20)
     depth: int = option(1, "Labels to look ahead before each decision; 0: only at the label itself.", low=0, high=100)
-    margin: float = option(30.0, "By how much the correct label has to score above all others.", low=0.0)
+    margin: float | None = option(
+        None, "By how much the correct label, or action of a parser, has to score above all others. Without it: 30, of a parser 100.", kind=float, low=0.0
+    )
     direction: str = option("forward", "Label from left to right (forward) or from right to left (backward).", choices=("forward", "backward"))
     average: bool = _average(True)
     labels: bool = option(False, "Of a parser (P lines): an arc has a relation, too, that of the column deprel.")

@@ -1,6 +1,6 @@
 """Dependency parsing of "Learning with Lookahead" (Tsuruoka, Miyao, Kazama 2011), its table 4, on UD English-EWT.
 
-    python benchmarks/papers/parsing.py [--quick] [--depths 0 1 2 3] [--margins 30 60 100]
+    python benchmarks/papers/parsing.py [--quick] [--depths 0 1 2 3] [--margins 30 100]
 
 For each depth a parser is trained with each margin, and scored on the development part after each pass. The best margin and
 number of passes make one parser, which parses the test part once. Finished runs are kept in the work folder.
@@ -152,8 +152,8 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Train, compare, write docs/results/parsing.md")
     parser.add_argument("--depths", nargs="+", type=int, default=[0, 1, 2, 3])
-    parser.add_argument("--margins", nargs="+", type=float, default=[30.0, 60.0, 100.0])
-    parser.add_argument("--passes", type=int, default=15)
+    parser.add_argument("--margins", nargs="+", type=float, default=[30.0, 100.0])
+    parser.add_argument("--passes", type=int, default=12)
     parser.add_argument("--quick", action="store_true", help="a few random trees: does it run?")
     parser.add_argument("--work", type=Path, default=default_work(), help="folder for finished runs (default %(default)s)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the document (default docs/results)")

@@ -19,7 +19,7 @@ from crfkit.evaluation.attachment import GOLD
 from crfkit.header import template_of
 from crfkit.options import make
 from crfkit.parallel import in_order, threads_of
-from crfkit.text.reading import CONLLU
+from crfkit.text.reading import BYTE_ORDER_MARK, CONLLU
 from crfkit.text.rows import Rows
 from crfkit.version import __version__
 
@@ -310,7 +310,7 @@ class Parser:
                 text, gold = scratch.text(rows, columns)
             finally:
                 pool.append(scratch)
-            return text, block.added, gold
+            return BYTE_ORDER_MARK * block.mark + text, block.added, gold
 
         return in_order(work, blocks, threads_of(threads))
 

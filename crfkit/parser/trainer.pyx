@@ -30,6 +30,8 @@ cdef enum:
     SENTENCES_BETWEEN_SIGNALS = 64
     SIZES = 20                  # of rows: 2, 4, 8 ... weights
 
+cdef double USUAL_MARGIN = 100
+
 
 cdef class ParserTrainer(Arena):
     """Options: depth, margin, average (crfkit.options.Lookahead). `initial` lists weights to start from: (line, key, action,
@@ -57,7 +59,7 @@ cdef class ParserTrainer(Arena):
     def __cinit__(self, Treebank data not None, StateTables tables not None, options, seed=0, initial=()):
         cdef int32_t i
         self.data, self.tables, self.options = data, tables, options
-        self.margin = options.margin
+        self.margin = USUAL_MARGIN if options.margin is None else options.margin
         self.search = Search(tables, options.depth)
         if data.n_sequences > 0x7FFFFFFF:
             raise TrainingError("online trainers take at most 2,147,483,647 sequences")

@@ -21,6 +21,7 @@ from crfkit.errors import DataError, FileError
 from .rows import first_cut, first_row, last_cut
 
 BLOCK_SIZE = 1 << 20
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _HEADER = re.compile(rb"# *columns *=([^\r\n]*)[\r\n]*")
 _CONLLU_HEADER = re.compile(rb"# *(?:global\.)?columns *=([^\r\n]*)[\r\n]*")
@@ -83,6 +84,8 @@ class Block:
     """Of all blocks of a source: who parses this one adds to it."""
     added: int = 0
     """Bytes of the line end that was put behind a last line without one."""
+    mark: bool = False
+    """Whether a byte order mark stood before it, at the start of all inputs."""
 
 
 class Source:
@@ -124,7 +127,9 @@ class Source:
     def _blocks(self, file: BinaryIO, path: str, layout: Layout, first: bool, inside: bool) -> Iterator[Block]:
         line, seen = 1, False
         for data, added in _whole_sentences(_texts(file, path, self.block_size)):
-            skip = 0
+            skip, mark = 0, line == 1 and data.startswith(BYTE_ORDER_MARK)
+            if mark:
+                data = data[len(BYTE_ORDER_MARK) :]
             if line == 1 and not inside:
                 layout, header = self._header(data, path, layout)
                 if first:
@@ -137,7 +142,7 @@ class Source:
                 seen = row is not None
                 if row is not None:
                     layout = self._first_row(row[0] + line, row[1], path, layout)
-            yield Block(data, line, path, skip, layout, self.comments, self.marks, added)
+            yield Block(data, line, path, skip, layout, self.comments, self.marks, added, mark and first)
             line += data.count(b"\n")
         if not seen and not self.allow_empty:
             raise DataError("no tokens: expected one token a line and a blank line after each sentence", path)
@@ -248,7 +253,7 @@ def open_file(path: str) -> BinaryIO:
 
 
 def _texts(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
-    """The text of a file in pieces as they come: decompressed, without a byte order mark."""
+    """The text of a file in pieces as they come, decompressed."""
     pieces = _with_head(_pieces(file, path, size))
     head = next(pieces, b"")
     if head.startswith(b"\x1f\x8b"):
@@ -256,7 +261,7 @@ def _texts(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
         head = next(pieces, b"")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DataError("the text is in UTF-16: expected UTF-8", path, 1)
-    yield head.removeprefix(b"\xef\xbb\xbf")
+    yield head
     yield from pieces
 
 

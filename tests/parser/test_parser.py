@@ -180,7 +180,7 @@ def test_a_block_has_the_names_of_its_columns():
 
 def test_everything_but_the_heads_comes_out_byte_for_byte(tmp_path):
     text = (
-        b"# sent_id = 1\r\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\r\n1\tde\t_\tX\t_\t_\t_\t_\t_\tA=b\r\n2\tle\t_\tV\t_\t_\t_\t_\t_\t_\r\n"
+        b"\xef\xbb\xbf# sent_id = 1\r\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\r\n1\tde\t_\tX\t_\t_\t_\t_\t_\tA=b\r\n2\tle\t_\tV\t_\t_\t_\t_\t_\t_\r\n"
         b"2.1\te\t_\tV\t_\t_\t_\t_\t2:x\t_\r\n\r\n \n\n# two\n1\ta b\t_\tNoun\t_\t_\t_\tkept\t_\t_"
     )
     model = crfkit.learn(corpus(2), TEMPLATE, "lookahead", format="conllu", passes=1)

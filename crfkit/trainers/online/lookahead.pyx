@@ -20,6 +20,8 @@ from crfkit.loops.structs cimport LayoutC, SentenceC
 from .averaged cimport AveragedTrainer
 from .paths cimport change
 
+cdef double USUAL_MARGIN = 30
+
 
 cdef class Lookahead(AveragedTrainer):
     """Options: depth, margin, average (crfkit.options.Lookahead); direction has been seen to by whoever read the data.
@@ -32,7 +34,7 @@ cdef class Lookahead(AveragedTrainer):
     def __init__(self, Dataset data, Layout layout, options, shared=(), **unused):
         self.search = LookaheadSearch(layout, self.lattice, options.depth, shared)
         self.search.w = self.w
-        self.margin = options.margin
+        self.margin = USUAL_MARGIN if options.margin is None else options.margin
         arena_reserve(self, &self.right, options.depth + 1, sizeof(uint16_t))
         arena_reserve(self, &self.wrong, options.depth + 1, sizeof(uint16_t))
 
