@@ -1,7 +1,8 @@
 """A trained model: labels, template, index of attributes, layout and weights, and how they lie in a file.
 
 The header of the file says what the model is (`describe`); its sections are those of the index
-(features/packing.pyx), the arrays of the layout (weights/layout.pyx), each with the prefix "layout.", and "weights".
+(features/packing.pyx), the arrays of the layout (weights/layout.pyx), each with the prefix "layout.", and "weights", or
+what stands for it in fewer bytes (weights/quantised.pyx).
 docs/model-format.md describes them all.
 """
 
@@ -19,7 +20,7 @@ from crfkit import modelfile
 
 from .errors import ModelFileError, OptionError
 from .header import Search, checked, template_of
-from .options import WITHOUT_PROBABILITIES
+from .options import WEIGHTS, WITHOUT_PROBABILITIES
 from .replacing import replacing
 from .tagging import Tagger
 from .values import exactly, plain
@@ -38,6 +39,9 @@ T = TypeVar("T")
 Previous = str | tuple[str | int | None, str | int | None] | None
 
 LAYOUT_ARRAYS = {"u_ptr": "int64", "u_label": "uint16", "b_ptr": "int64", "b_prev": "uint16", "b_label": "uint16"}
+
+# Sections in the place of "weights".
+_FEWER_BYTES = ("weights.half", "weights.scaled")
 
 # What a model reads from its file by itself. Other attributes are those of a subclass, and are pickled.
 _OWN = {"name", "sections", "verified", "template", "search", "index", "layout", "weights", "_header", "_attribute_names"}
@@ -69,7 +73,7 @@ class Model:
                 *tables,
                 verify=verify,
             )
-            self.weights = self._numbers("weights", "float32")
+            self.weights = self._weights()
             if len(self.weights) != self.layout.n_cells:
                 raise ModelFileError(f"{len(self.weights)} weights, expected {self.layout.n_cells}")
             if self.layout.n_attributes != (header["attributes"], header["bigram_attributes"]):
@@ -83,6 +87,39 @@ class Model:
                     raise ModelFileError("a weight is not a finite number")
         except ModelFileError as error:
             raise ModelFileError(f"{name}: {error}") from None
+
+    def _weights(self) -> Any:
+        """In single precision, whatever they are in the file."""
+        found = [name for name in ("weights", *_FEWER_BYTES) if name in self.sections]
+        if len(found) > 1:
+            raise ModelFileError(f"sections {' and '.join(found)}: expected one of them")
+        if "weights.half" in found:
+            from crfkit.weights.quantised import from_halves
+
+            return memoryview(from_halves(self._numbers("weights.half", "uint16"))).toreadonly()
+        if "weights.scaled" in found:
+            from crfkit.weights.quantised import from_scaled, n_scales
+
+            numbers, scales = self._numbers("weights.scaled", "int8"), self._numbers("weights.scales", "float32")
+            if len(scales) != n_scales(len(numbers)):
+                raise ModelFileError(f"{len(scales)} scales, expected {n_scales(len(numbers))}")
+            return memoryview(from_scaled(numbers, scales)).toreadonly()
+        return self._numbers("weights", "float32")
+
+    def quantised(self, form: str) -> Model:
+        """The same model with its weights kept as "float16" or "int8", or as "float32" again. What it was rounded to stays."""
+        from crfkit.weights.quantised import halves, scaled
+
+        sections = {name: values for name, values in self.sections.items() if name.partition(".")[0] != "weights"}
+        if form == "float16":
+            sections["weights.half"] = halves(self.weights)
+        elif form == "int8":
+            sections["weights.scaled"], sections["weights.scales"] = scaled(self.weights)
+        elif form == "float32":
+            sections["weights"] = self.weights
+        else:
+            raise OptionError(f"weights: expected one of {', '.join(WEIGHTS)}, found {exactly(form)}")
+        return Model(self._header, sections, self.name, self.verified)
 
     def _numbers(self, name: str, dtype: str) -> memoryview:
         try:

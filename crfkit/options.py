@@ -17,6 +17,7 @@ from .values import Expected, flag, interval, selected, shown, size
 
 MOST_THREADS = 1024  # each has scratch of its own
 FORMATS = ("columns", "conllu", "crfsuite")
+WEIGHTS = ("float32", "float16", "int8")
 PROGRESS_MODES = ("auto", "always", "never")
 
 
@@ -84,6 +85,10 @@ class Run:
         words="a size such as 800M or 2G",
     )  # fmt: skip
 
+    weights: str = option(
+        "float32", "Numbers in which the model's file keeps its weights: float16 takes half of the room, int8 a quarter. With --dev, what that "
+        "costs is printed.", choices=WEIGHTS,
+    )  # fmt: skip
     data_dir: str | None = option(
         None, "Keep the data in files in this folder, not in memory. The model is the same to the byte.", kind=os.PathLike, metavar="DIR"
     )  # fmt: skip
@@ -463,6 +468,8 @@ def _check_far(algorithm: str, options: Any, run: Run) -> None:
         raise OptionError("--workers and --cluster exclude each other: processes of this machine, or those of a scheduler")
     if algorithm not in FAR:
         raise OptionError(f"{algorithm} needs all data in one process: leave out --workers and --cluster, or take one of {', '.join(FAR)}")
+    if run.data_dir is not None:
+        raise OptionError("--data-dir is for data on one machine, but workers hold them: leave it out, or leave out --workers and --cluster")
     if run.select is not None:
         raise OptionError("--select needs all data in one process: leave it out, or raise --min-freq instead")
     if getattr(options, "shrinking", 0):

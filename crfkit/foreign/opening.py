@@ -141,20 +141,34 @@ def model_bytes(of: Parts, to: str) -> bytes:
 
 
 def convert(
-    source: str | os.PathLike[str], target: str | os.PathLike[str], to: str = CRFKIT, template: str | os.PathLike[str] | Template | None = None
+    source: str | os.PathLike[str], target: str | os.PathLike[str], to: str = CRFKIT, template: str | os.PathLike[str] | Template | None = None,
+    weights: str | None = None,
 ) -> int:
     """Write the model `source` to `target` in another format; the bytes written.
 
-    `template` goes with a model that has none, such as CRFsuite's: attributes are then made of columns.
+    `template` goes with a model that has none, such as CRFsuite's: attributes are then made of columns. `weights`: how
+    a model of crfkit keeps them, one of crfkit.options.WEIGHTS; None: as in a `source` that is one.
     """
+    if weights is not None and to != CRFKIT:
+        raise OptionError(f"weights as {weights} are for models of crfkit, not of {to}")
     try:
         data = _own(source, to) if template is None else None
         data = model_bytes(_with_template(read(source), template), to) if data is None else data
     except UnsupportedError as error:
         raise UnsupportedError(f"{os.fspath(source)}: {error}") from None
+    if weights is not None:
+        data = _model_in(data, os.fspath(source)).quantised(weights).to_bytes()
     with replacing(target) as file:
         file.write(data)
     return len(data)
+
+
+def _model_in(data: bytes, name: str) -> model.Model:
+    """The labelling model of these bytes."""
+    found = load(data)
+    if not isinstance(found, model.Model):
+        raise UnsupportedError(f"{name}: the weights of a parser are float32")
+    return found
 
 
 def _own(source: str | os.PathLike[str], to: str) -> bytes | None:

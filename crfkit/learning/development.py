@@ -15,6 +15,8 @@ from crfkit.text.reading import open_file
 from crfkit.text.sources import is_rows, listed, parsed_blocks
 
 if TYPE_CHECKING:
+    from crfkit.tagging import Tagger
+
     from .corpus import Corpus
 
 
@@ -67,11 +69,15 @@ class DevSet:
     def scores(self, weights: array.array) -> dict[str, float]:
         """Scores of the weights, and under "score" the one to go by: the F-measure where labels form chunks, the accuracy
         where they do not."""
-        from crfkit.evaluation.evaluate import evaluate
         from crfkit.tagging import Tagger
 
+        return self.scores_of(Tagger.of_parts(self.header, self.corpus.builder, self.corpus.layout, weights))
+
+    def scores_of(self, tagger: Tagger) -> dict[str, float]:
+        """Those of a tagger."""
+        from crfkit.evaluation.evaluate import evaluate
+
         self._rewind()
-        tagger = Tagger.of_parts(self.header, self.corpus.builder, self.corpus.layout, weights)
         gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads, comments=self.comments)
         scores = evaluate(gold, predicted, self.scheme)
         if not scores.tokens:

@@ -41,6 +41,7 @@ def check_options(template: Template, algorithm: str, options: Any, run: Run) ->
         ("--direction backward", options.direction == "backward"),
         ("--max-memory", run.max_memory is not None),
         ("--data-dir", run.data_dir is not None),
+        ("--weights", run.weights != "float32"),
     ):
         if used:
             raise OptionError(f"{name} is of no use to a parser, which a template with P lines makes: leave it out")
