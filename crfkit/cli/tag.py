@@ -6,27 +6,33 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, BinaryIO
 
 import click
 
 from crfkit import load
-from crfkit.decode.printing import Printer
+from crfkit.cluster.crew import Transport
+from crfkit.cluster.processes import Processes
 from crfkit.errors import OptionError
 from crfkit.options import MOST_THREADS
-from crfkit.parser.model import Parser, gold_comments
+from crfkit.parallel import available_cpus
 from crfkit.replacing import replacing
 from crfkit.text.reading import Block, Source
 
-from .common import HELP_FLAGS, debug_option, note, refuse_overwriting, standard_output, write_all
-
-BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
+from .common import HELP_FLAGS, debug_option, note, refuse_overwriting, standard_output
+from .tagging import SERVICE, check_use, label, tag_files, targets_of
 
 
 @click.command("tag", short_help="Label data with a model.", context_settings=HELP_FLAGS)
 @click.argument("model", type=click.Path())
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write to this file, which appears when all is written.")
+@click.option("--output-dir", type=click.Path(), metavar="DIR", help="Label each FILE for itself, and write the result to a file of its name in this folder (without .gz).")
+@click.option("--workers", type=click.IntRange(1, MOST_THREADS), metavar="N", help="With --output-dir: N processes, each of which labels one FILE at a time.")
+@click.option("--cluster", metavar="tcp://HOST:PORT", help="With --output-dir: the workers of a dask.distributed scheduler. They open MODEL and FILE, and write to DIR.")
+@click.option("--worker-timeout", type=click.IntRange(1, 1 << 20), default=600, metavar="SECONDS",
+              help="Seconds after which a worker that has not labelled its FILE is given up.  [default: 600]")  # fmt: skip
 @click.option("-v", "--verbose", type=click.IntRange(0, 2), default=0, metavar="LEVEL",
               help="1: the probability of each sentence's labels, and of each label. 2: of all labels. In the layout of CRF++.")  # fmt: skip
 @click.option("-n", "--nbest", type=click.IntRange(1, 2**31 - 1), metavar="N",
@@ -54,6 +60,7 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     crfkit tag chunking.model text.txt > labelled.txt
     crfkit tag -v 1 chunking.model < text.txt
     crfkit tag --constraints bio -o labelled.txt ner.model part1.txt part2.gz
+    crfkit tag --workers 4 --output-dir labelled ner.model parts/*.gz
 
     A FILE has one token a line and a blank line after each sentence, in the format of the training data. It needs the
     columns that the model's template uses; more, such as gold labels, are passed through. Columns are found by their
@@ -67,66 +74,46 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     the column that the model predicts. `_` in CoNLL-U means any label.
     """
     inputs = list(files) or ["-"]
+    if ctx.get_parameter_source("gold") != click.core.ParameterSource.COMMANDLINE:
+        options["gold"] = None
     _check_options(ctx, model, inputs, output, options)
-    separator = options["separator"]
+    if options["output_dir"] is not None:
+        _tag_into(ctx, options.pop("output_dir"), model, inputs, options)
+        return
     with _opened(output) as stream:
         tagger = load(model, constraints=options["constraints"])
-        if isinstance(tagger, Parser):
-            _parse(ctx, tagger, inputs, stream, output, options)
-            return
-        if ctx.get_parameter_source("gold") == click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError("--gold and --no-gold are for parsers: a tagger leaves the gold labels where they are", ctx)
-        for name in ("nbest", "verbose", "probability", "posterior"):
-            if options[name]:
-                tagger.need_probabilities(f"--{name}")
-        printer = Printer(
-            verbose=options["verbose"],
-            nbest=options["nbest"] or 0,
-            posterior=options["posterior"],
-            probability=options["probability"],
-            partial=options["partial"],
-            separator=None if separator is None else separator.replace("\\t", "\t").encode(),
-        )
-        source = Source(inputs, tagger.header["format"], allow_empty=True, comments=options["comments"], block_size=BLOCK_SIZE)
-        live = options["unbuffered"] or stream.isatty()
-        blocks = source if output is None or options["quiet"] else _with_progress(source, inputs)
-        for text in tagger.text(blocks, printer, partial=options["partial"], threads=1 if live else options["threads"]):
-            write_all(stream, text)
-            if live:
-                stream.flush()
-        if source.marks.warning is not None and not options["quiet"]:
-            note(f"warning: {source.marks.warning}")
+        try:
+            check_use(tagger, options)
+        except OptionError as error:
+            raise click.UsageError(error.message, ctx) from None
+        shown = output is not None and not options["quiet"]
+        warning = label(tagger, inputs, stream, options, partial(_with_progress, inputs=inputs) if shown else iter)
+        if warning is not None and not options["quiet"]:
+            note(f"warning: {warning}")
 
 
-def _parse(ctx: click.Context, parser: Parser, inputs: list[str], stream: BinaryIO, output: str | None, options: dict[str, Any]) -> None:
-    """Fill in the heads: everything else is written as it came."""
-    for name in ("nbest", "verbose", "probability", "posterior"):
-        if options[name]:
-            parser.need_probabilities(f"--{name}")
-    for name in ("partial", "separator"):
-        if options[name]:
-            raise click.UsageError(f"--{name} is of no use with a parser, which fills in the columns head and deprel", ctx)
-    source = Source(inputs, "conllu", allow_empty=True, block_size=BLOCK_SIZE)
-    live = options["unbuffered"] or stream.isatty()
-    blocks = source if output is None or options["quiet"] else _with_progress(source, inputs)
-    trees: list[bytes] = []
-    held = b""  # the line ends that the last text lacks; what follows it needs them
-    for text, added, gold in parser.text(blocks, threads=1 if live else options["threads"]):
-        write_all(stream, held + text[: len(text) - added])
-        held = text[len(text) - added :] + _blank_line(text)
-        if options["gold"]:
-            trees.append(gold)
-        if live:
-            stream.flush()
-    if comments := gold_comments(trees):
-        write_all(stream, held + comments)
+def _tag_into(ctx: click.Context, folder: str, model: str, inputs: list[str], options: dict[str, Any]) -> None:
+    """Label each file for itself, and write what comes out to a folder."""
+    workers, cluster = options.pop("workers"), options.pop("cluster")
+    try:
+        targets = targets_of(inputs, folder)
+        for target in targets:
+            refuse_overwriting("--output-dir", target, (model, *inputs, options["constraints"]))
+    except OptionError as error:
+        raise click.UsageError(error.message, ctx) from None
+    transport: Transport | None = None
+    if workers is not None:
+        options["threads"] = options["threads"] or max(1, available_cpus() // workers)
+        transport = Processes(min(workers, len(inputs)), SERVICE)
+    elif cluster is not None:
+        from crfkit.cluster.scheduler import Scheduler
 
-
-def _blank_line(text: bytes) -> bytes:
-    """What it takes for a text to end with a blank line: the last one of a file may not."""
-    if not text[text.rfind(b"\n", 0, -1) + 1 :].strip():
-        return b""
-    return b"\r\n" if text.endswith(b"\r\n") else b"\n"
+        options["threads"] = options["threads"] or 1
+        transport = Scheduler(cluster, SERVICE)
+    try:
+        tag_files(model, inputs, targets, options, transport, note)
+    except OptionError as error:
+        raise click.UsageError(error.message, ctx) from None
 
 
 def _check_options(ctx: click.Context, model: str, inputs: list[str], output: str | None, options: dict[str, Any]) -> None:
@@ -134,6 +121,10 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
     like_crfpp = bool(options["nbest"] or options["verbose"])
     separator = options["separator"]
     for refused, message in (
+        (bool(options["workers"] or options["cluster"]) and options["output_dir"] is None, "--workers and --cluster need --output-dir: the folder for what is written"),
+        (bool(options["workers"] and options["cluster"]), "--workers and --cluster exclude each other"),
+        (options["output_dir"] is not None and output is not None, "--output and --output-dir exclude each other: one file, or one for each FILE"),
+        (options["output_dir"] is not None and "-" in inputs, "--output-dir needs FILEs: what is written has their names"),
         (inputs.count("-") > 1, "standard input can be read only once"),
         (options["probability"] and like_crfpp, "--probability adds columns; the layouts of -v and -n have probabilities already"),
         (separator is not None and like_crfpp, "--separator is of no use with -v and -n: their layouts have tabs"),

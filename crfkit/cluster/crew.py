@@ -59,13 +59,16 @@ class Crew:
         steps: Callable[[set[Any], list[int]], list[Any]],
         accept: Callable[[list[int], Any], Any],
         grouped: bool = False,
+        bound: bool = True,
     ) -> None:
         """Have all jobs done, one at a time or (grouped) all of a worker's together. steps(memory, jobs): what a worker is asked to
         do, and `memory` to note in; accept(jobs, answer): takes what came, or raises KeyError, TypeError or ValueError if that
-        is nonsense. Raises the error of the first job that has one."""
+        is nonsense. Not `bound`: any worker may do any job. Raises the error of the first job that has one."""
         waiting, errors = list(jobs), {}
         busy: dict[str, tuple[list[int], float]] = {}
         while waiting or busy:
+            if not bound:
+                self.owner.clear()
             self._hand_out(waiting, busy, steps, grouped)
             found = self.transport.wait(WAIT)
             now = time.monotonic()

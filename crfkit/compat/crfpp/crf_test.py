@@ -12,7 +12,7 @@ import click
 
 from crfkit import load
 from crfkit.cli.common import HELP_FLAGS, refuse_overwriting, standard_output, write_all
-from crfkit.cli.tag import BLOCK_SIZE
+from crfkit.cli.tagging import BLOCK_SIZE
 from crfkit.decode.printing import Printer
 from crfkit.errors import OptionError
 from crfkit.replacing import replacing

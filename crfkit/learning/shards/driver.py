@@ -113,7 +113,7 @@ class FarCorpus:
         reader.begin()
         template = reader.template
         told = None if template is None else [template.text, template.path, template.dialect]
-        own = {"format": run.format, "label": run.label, "comments": run.comments}
+        own = {"format": run.format, "label": run.label, "comments": run.comments, "data_dir": run.data_dir}
         self.common.append(("begin", {"template": told, "run": own, "direction": reader.direction, "columns": found["layout"]}))
         self._cut(cut(found["files"], self.wanted))
         evidence = self._tables()

@@ -26,6 +26,7 @@ from crfkit.trainers.online.mixing import add_rounded
 from crfkit.weights.layout import Layout, pairs_in
 from crfkit.weights.observed import seen_in
 
+from ..memory import check_data_dir
 from ..reader import Reader
 from . import files
 
@@ -59,6 +60,7 @@ class Service:
             text, path, dialect = template
             self.template = Template.parse(text, path) if dialect is None else dialects.parse(text, dialect)
         self.run, self.direction = Run(**run), direction
+        check_data_dir(self.run.data_dir)
         n_cols, names, path, line = columns
         self.columns = Columns(n_cols, None if names is None else tuple(names), path, line)
 

@@ -1,0 +1,139 @@
+"""Labelling files one by one: here, or by workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO
+
+from crfkit import load
+from crfkit.cluster.crew import Crew, Transport
+from crfkit.decode.printing import Printer
+from crfkit.errors import FileError, OptionError
+from crfkit.parser.model import Parser, gold_comments
+from crfkit.replacing import replacing
+from crfkit.text.reading import Source
+
+from .common import write_all
+
+SERVICE = "crfkit.cli.tagging:Service"
+BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
+
+
+def check_use(tagger: Any, options: Mapping[str, Any]) -> None:
+    """OptionError for what a tagger, or a parser, has no use for; UnsupportedError for what it cannot say."""
+    parses = isinstance(tagger, Parser)
+    if options["gold"] is not None and not parses:
+        raise OptionError("--gold and --no-gold are for parsers: a tagger leaves the gold labels where they are")
+    for name in ("nbest", "verbose", "probability", "posterior"):
+        if options[name]:
+            tagger.need_probabilities(f"--{name}")
+    for name in ("partial", "separator") if parses else ():
+        if options[name]:
+            raise OptionError(f"--{name} is of no use with a parser, which fills in the columns head and deprel")
+
+
+def label(tagger: Any, inputs: Sequence[str], stream: BinaryIO, options: Mapping[str, Any], watch: Callable[[Source], Any] = iter) -> str | None:
+    """Write the text of some files with its labels; what there is to warn of. `watch` hands the blocks on."""
+    live = options["unbuffered"] or stream.isatty()
+    threads = 1 if live else options["threads"]
+    if isinstance(tagger, Parser):
+        source = Source(inputs, "conllu", allow_empty=True, block_size=BLOCK_SIZE)
+        texts = _parsed(tagger, watch(source), threads, options["gold"] is not False)
+    else:
+        source = Source(inputs, tagger.header["format"], allow_empty=True, comments=options["comments"], block_size=BLOCK_SIZE)
+        texts = tagger.text(watch(source), _printer(options), partial=options["partial"], threads=threads)
+    for text in texts:
+        write_all(stream, text)
+        if live:
+            stream.flush()
+    return source.marks.warning
+
+
+def _printer(options: Mapping[str, Any]) -> Printer:
+    separator = options["separator"]
+    return Printer(
+        verbose=options["verbose"],
+        nbest=options["nbest"] or 0,
+        posterior=options["posterior"],
+        probability=options["probability"],
+        partial=options["partial"],
+        separator=None if separator is None else separator.replace("\\t", "\t").encode(),
+    )
+
+
+def _parsed(parser: Parser, blocks: Any, threads: int, gold_wanted: bool) -> Iterator[bytes]:
+    """The text with its heads filled in; everything else as it came."""
+    trees: list[bytes] = []
+    held = b""  # the line ends that the last text lacks; what follows it needs them
+    for text, added, gold in parser.text(blocks, threads=threads):
+        yield held + text[: len(text) - added]
+        held = text[len(text) - added :] + _blank_line(text)
+        if gold_wanted:
+            trees.append(gold)
+    if comments := gold_comments(trees):
+        yield held + comments
+
+
+def _blank_line(text: bytes) -> bytes:
+    """What it takes for a text to end with a blank line: the last one of a file may not."""
+    if not text[text.rfind(b"\n", 0, -1) + 1 :].strip():
+        return b""
+    return b"\r\n" if text.endswith(b"\r\n") else b"\n"
+
+
+class Service:
+    """Labels files, one after the other; the model is opened once."""
+
+    def __init__(self) -> None:
+        self.opened: Any = None
+        self.tagger: Any = None
+
+    def tag(self, model: str, name: str, target: str, options: dict[str, Any]) -> str | None:
+        """Label a file, and write the result to another one, which appears when it is whole; what there is to warn of."""
+        if self.opened != (model, options):
+            self.tagger, self.opened = load(model, constraints=options["constraints"]), (model, options)
+            check_use(self.tagger, options)
+        with replacing(target) as stream:
+            return label(self.tagger, [name], stream, options)
+
+
+def targets_of(names: Sequence[str], folder: str) -> list[str]:
+    """Where the result for each file goes: a file of its name, without the ending of compressed ones. The folder is made."""
+    found = [os.path.join(folder, os.path.basename(name).removesuffix(".gz")) for name in names]
+    for number, target in enumerate(found):
+        if target in found[:number]:
+            raise OptionError(f"--output-dir: two files would be written to {target}")
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{folder}: cannot be made: {error.strerror}") from None
+    return found
+
+
+def tag_files(model: str, names: Sequence[str], targets: Sequence[str], options: dict[str, Any], transport: Transport | None, note: Callable[[str], Any]) -> None:
+    """Label files, by the workers of a transport or here. Paths are those of workers, too."""
+    said: set[str] = set()
+
+    def accept(jobs: list[int], warning: str | None) -> None:
+        if warning is not None and not isinstance(warning, str):
+            raise ValueError("no warning")
+        if warning is not None and warning not in said and not options["quiet"]:
+            said.add(warning)
+            note(f"warning: {names[jobs[0]]}: {warning}")
+
+    if transport is None:
+        service = Service()
+        for job, (name, target) in enumerate(zip(names, targets, strict=True)):
+            accept([job], service.tag(model, name, target, options))
+        return
+    crew = Crew(transport, options["worker_timeout"], lambda text: None if options["quiet"] else note(text))
+    try:
+        crew.run(
+            range(len(names)),
+            lambda _, own: [["tag", {"model": model, "name": names[own[0]], "target": targets[own[0]], "options": options}]],
+            accept,
+            bound=False,
+        )
+    finally:
+        crew.close()

@@ -1,0 +1,75 @@
+"""Files labelled by workers: what one process writes, whoever dies."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from commands import crfkit, error
+from workers import TEMPLATE, Here, corpus
+
+import crfkit as library
+from crfkit.cli import tag
+
+
+@pytest.fixture
+def files(tmp_path):
+    library.learn(corpus(tmp_path / "train.txt", 200), TEMPLATE, "perceptron", passes=2).save("model")
+    names = []
+    for number in range(12):
+        corpus(tmp_path / f"{number}.txt", 5, number)
+        names.append(f"{number}.txt")
+    with gzip.open("z.gz", "wb") as file:
+        file.write(Path(names.pop()).read_bytes())
+    return [*names, "z.gz"]
+
+
+def expected(files, *options):
+    return {name.removesuffix(".gz"): crfkit("tag", *options, "model", name).stdout_bytes for name in files}
+
+
+def written():
+    return {path.name: path.read_bytes() for path in Path("out").iterdir()}
+
+
+def test_into_a_folder(files):
+    crfkit("tag", "--output-dir", "out", "model", *files)
+    assert written() == expected(files)
+
+
+def test_by_workers_some_of_which_die(files, monkeypatch):
+    made = []
+
+    def workers(n, service):
+        made.append(Here(n, service, lambda _, verb, step: ["dies", "after", {"value": 5}][step % 3] if step in (2, 6, 7) else None))
+        return made[0]
+
+    monkeypatch.setattr(tag, "Processes", workers)
+    crfkit("tag", "-q", "--workers", 3, "--output-dir", "out", "model", *files)
+    assert written() == expected(files)
+    assert made[0].started == 6
+
+
+def test_by_processes(files):
+    crfkit("tag", "--workers", 2, "--output-dir", "out", "--constraints", "bio", "--separator", " ", "model", *files)
+    assert written() == expected(files, "--constraints", "bio", "--separator", " ")
+
+
+def test_the_first_fault_is_told(files):
+    Path("3.txt").write_text("a D O\nb\n")
+    Path("7.txt").write_text("b\n\n")
+    for how in ([], ["--workers", 2]):
+        assert error("tag", *how, "--output-dir", "out", "model", *files).startswith("3.txt:2: ")
+    assert "3.txt" not in written()
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["--workers", "2", "model", "0.txt"], "need --output-dir"),
+    (["--cluster", "tcp://h:1", "model", "0.txt"], "need --output-dir"),
+    (["--workers", "2", "--cluster", "tcp://h:1", "--output-dir", "out", "model", "0.txt"], "exclude each other"),
+    (["--output-dir", "out", "-o", "x", "model", "0.txt"], "exclude each other"),
+    (["--output-dir", "out", "model"], "needs FILEs"),
+    (["--output-dir", "out", "model", "0.txt", "./0.txt"], "two files would be written"),
+    (["--output-dir", ".", "model", "0.txt"], "would be overwritten"),
+])  # fmt: skip
+def test_what_cannot_be(files, arguments, words):
+    assert words in error("tag", *arguments, code=2)
