@@ -19,7 +19,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.long), 3])
 @pytest.mark.parametrize(("algorithm", "options"), CASES)
 def test_same_bytes_as_one_machine(tmp_path, monkeypatch, algorithm, options, n):
     train = corpus(tmp_path / "train.txt")
@@ -61,27 +61,37 @@ def test_long_and_many_short_sequences(tmp_path, monkeypatch):
         assert far(monkeypatch, "train.txt", "U:%x[0,0]\nB\n", "owlqn", shards=shards, max_iter=5)[0] == one
 
 
-@pytest.mark.parametrize("verb", ["look", "begin", "count", "read", "share_layout", "number", "look_around", "share_whole", "group", "evaluate"])
-@pytest.mark.parametrize("how", ["dies", "after", {"nonsense": 1}, {"value": 3}, {"error": "DataError", "arguments": 7}])
+STEPS = ["look", "begin", "count", "read", "share_layout", "number", "look_around", "share_whole", "group", "evaluate"]
+NONSENSE = [{"nonsense": 1}, {"value": 3}, {"error": "DataError", "arguments": 7}]
+
+
+@pytest.mark.parametrize(
+    ("verb", "how"),
+    [
+        *((verb, "after") for verb in STEPS),
+        *((verb, {"value": 3}) for verb in ("look", "count", "read", "number", "look_around", "evaluate")),
+        *(pytest.param(verb, how, marks=pytest.mark.long) for verb in STEPS for how in ("dies", *NONSENSE)),
+    ],
+)
 def test_a_worker_dies_or_answers_nonsense(tmp_path, monkeypatch, verb, how):
-    train = corpus(tmp_path / "train.txt", 800)
+    train = corpus(tmp_path / "train.txt", 500)
     seen = []
 
     def fate(worker, asked, n):
         seen.append(asked)
         return how if asked == verb and seen.count(verb) in (1, 4) else None
 
-    one = alone(train, TEMPLATE, "owlqn", max_iter=4)
-    many, workers = far(monkeypatch, train, TEMPLATE, "owlqn", 2, fate, max_iter=4)
+    one = alone(train, TEMPLATE, "owlqn", max_iter=2)
+    many, workers = far(monkeypatch, train, TEMPLATE, "owlqn", 2, fate, max_iter=2)
     assert many == one
     if not (verb in ("begin", "share_layout", "share_whole", "group") and how == {"value": 3}):
         assert workers.started > 2
 
 
 def test_deaths_at_any_time(tmp_path, monkeypatch):
-    train = corpus(tmp_path / "train.txt", 800)
+    train = corpus(tmp_path / "train.txt", 500)
     one = alone(train, TEMPLATE, "lbfgs", max_iter=6)
-    for seed in range(8):
+    for seed in range(4):
         rng = random.Random(seed)
         many, _ = far(monkeypatch, train, TEMPLATE, "lbfgs", 3, lambda *_, rng=rng: rng.choice(["dies", "after"]) if rng.random() < 0.06 else None, max_iter=6)
         assert many == one

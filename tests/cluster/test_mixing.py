@@ -23,34 +23,33 @@ HISTORY = TEMPLATE + "U10:%y[-1]/%x[0,0]\nU11:%y[-2]\nT12:%x[0,1]\nU13:%y[-1]/%y
 
 @pytest.mark.parametrize(("algorithm", "options"), CASES)
 def test_same_bytes_for_any_number_of_workers(tmp_path, monkeypatch, algorithm, options):
-    train = corpus(tmp_path / "train.txt", 700)
+    train = corpus(tmp_path / "train.txt", 400)
     template = HISTORY if algorithm == "lookahead" else TEMPLATE
-    options = {"passes": 3, "shards": 5, "dev": corpus(tmp_path / "dev.txt", 20, 3), **options}
+    options = {"passes": 2, "shards": 5, "dev": corpus(tmp_path / "dev.txt", 20, 3), **options}
     one, _ = far(monkeypatch, train, template, algorithm, 1, **options)
     rng = random.Random(2)
     for n in (2, 4):
         fate = (lambda *_: "after" if rng.random() < 0.1 else None) if n == 4 else None
         assert far(monkeypatch, train, template, algorithm, n, fate, **options)[0] == one
-    assert far(monkeypatch, train, template, algorithm, 2, **{**options, "seed": 1})[0] != one or algorithm == "lookahead"
 
 
 @pytest.mark.parametrize("algorithm", ["sgd", "perceptron", "adf", "mira"])
 def test_values_and_weights(tmp_path, monkeypatch, algorithm):
-    train = items(tmp_path / "train.txt", 900)
+    train = items(tmp_path / "train.txt", 700)
     models = {far(monkeypatch, train, None, algorithm, n, format="crfsuite", passes=2)[0] for n in (1, 3)}
     assert len(models) == 1
 
 
-@pytest.mark.parametrize("algorithm", ["perceptron", "adf", "sapo", "owlqn"])
+@pytest.mark.parametrize("algorithm", ["perceptron", "adf", pytest.param("sapo", marks=pytest.mark.long), "owlqn"])
 def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm):
-    train = corpus(tmp_path / "train.txt", 700)
+    train = corpus(tmp_path / "train.txt", 400)
     limit = "max_iter" if algorithm == "owlqn" else "passes"
-    whole, _ = far(monkeypatch, train, TEMPLATE, algorithm, 2, **{limit: 6})
+    whole, _ = far(monkeypatch, train, TEMPLATE, algorithm, 2, **{limit: 4})
     far(monkeypatch, train, TEMPLATE, algorithm, 3, checkpoint="run", **{limit: 2})
-    again, _ = far(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 6})
+    again, _ = far(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 4})
     assert again == whole
     with pytest.raises(errors.OptionError, match="another training data"):
-        far(monkeypatch, corpus(tmp_path / "other.txt", 700, 1), TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 7})
+        far(monkeypatch, corpus(tmp_path / "other.txt", 400, 1), TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 7})
 
 
 @pytest.mark.parametrize("algorithm", ["perceptron", "sgd", "sapo", "adf", "mira", "lookahead"])

@@ -60,6 +60,7 @@ def test_killed_while_they_work(tmp_path, monkeypatch):
 
 
 @pytest.mark.steady
+@pytest.mark.long
 def test_stalled(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 300)
     one = alone(train, TEMPLATE, "owlqn", max_iter=2)
@@ -111,7 +112,7 @@ def gone(pids):
 
 @linux
 @pytest.mark.steady
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_no_worker_is_left_behind(tmp_path, number):
     train = corpus(tmp_path / "train.txt", 3000)
     Path("template").write_text(TEMPLATE)
