@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from contextlib import ExitStack
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -58,7 +59,7 @@ def run(data: Any, algorithm: str, wire: Wire, **how: Any) -> tuple[float, float
 
     options = {"warm_up": 0, **CASES[algorithm]} if algorithm == "lbfgs" else CASES[algorithm]
     crfkit.learn(str(data.train), str(common.TEMPLATE), algorithm, progress=note, **options, **how)
-    both = list(zip(records[1:], records[2:], strict=False))
+    both = list(pairwise(records[1:]))
     sent, got = (median(after[k] - before[k] for before, after in both) / 1e6 for k in (1, 2))
     return median(record[0] for record in records[1:]), sent, got
 
