@@ -37,6 +37,7 @@ from .passes import Passes
 from .progress import Progress, StopRequest
 from .reader import Reader
 
+_MANY = 1_000_000  # attributes of all tokens
 _IN_HEADER = ("features", "min_freq", "prune", "seed", "select")
 
 
@@ -91,6 +92,7 @@ class Training:
         expected = place.expected_memory(corpus)
         progress.summary({**corpus.summary, "memory": expected})
         progress.warn(value_warning(corpus.dataset.largest_value))
+        progress.warn(_slow_warning(self.algorithm, corpus, run))
         check_memory(expected, options, run)
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
         dev = None if run.dev is None else DevSet(run.dev, corpus, self._header(corpus, None), run.threads, run.comments)
@@ -126,6 +128,13 @@ class Training:
             "algorithm": self.algorithm,
             "options": {**asdict(options), **{name: getattr(self.run, name) for name in _IN_HEADER}},
         }
+
+
+def _slow_warning(algorithm: str, corpus: Corpus, run: Run) -> str | None:
+    """Where another trainer has the same optimum much sooner (docs/trainers.md). Small data take no time anyway."""
+    if algorithm != "sbcd" or sum(corpus.dataset.n_incidences) < _MANY or (len(corpus.dataset.labels) >= 50 and run.features == "all"):
+        return None
+    return "sbcd takes several times as long here as owlqn, which has the same optimum; it is the faster one with 50 labels or more and --features all"
 
 
 def _model_of(init: Any) -> Model:

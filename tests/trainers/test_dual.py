@@ -196,11 +196,16 @@ def test_weights_to_start_from_are_kept():
 
 
 def test_no_warm_up_where_it_would_take_many_times_the_memory():
-    """Fifty labels and short sequences: 2,500 pairs for each of them."""
-    samples = [Sample([s % 50, 0], [[(0, 1.0)]] * 2, [[]] * 2) for s in range(300)]
-    wide = Built(Corpus(samples, 50, 1, tau_all=True))
-    assert dual_bytes(wide.dataset, wide.layout) == 4 * (600 * 56 + 300 * 2500)
-    assert warm_up_bytes(wide.dataset, wide.layout, options.Lbfgs(memory=1)) == 0
+    """Hundreds of labels and short sequences: all pairs for each of them. Half a gigabyte is taken in any case."""
+
+    def needed(n_labels, n):
+        wide = Built(Corpus([Sample([s % n_labels, 0], [[(0, 1.0)]] * 2, [[]] * 2) for s in range(n)], n_labels, 1, tau_all=True))
+        assert dual_bytes(wide.dataset, wide.layout) == 4 * n * (2 * -(-n_labels // 8) * 8 + n_labels**2)
+        return warm_up_bytes(wide.dataset, wide.layout, options.Lbfgs(memory=1))
+
+    assert needed(50, 300) > 0
+    assert needed(400, 800) > 0
+    assert needed(400, 900) == 0
 
 
 @pytest.mark.parametrize("size", [1e-30, 1e15, 1e38])

@@ -39,6 +39,10 @@ from crfkit.trainers.base cimport OnlineTrainer, accuracies, wrong_labels
 cdef enum:
     PASSES_BETWEEN_SECANTS = 3
     PASSES_OF_ALL = 3           # before the first sequence is left out
+    # Potentials of label pairs are made anew for every step, so lists pay earlier than where weights stay as they are
+    # (most_pairs in lattice/lattice.pyx).
+    MANY_LABELS = 88
+    FEW_PAIRS = 6               # one of so many
 
 cdef double SAFETY = 0.7
 cdef double LARGEST = 0.5       # part of the way, at most
@@ -88,8 +92,10 @@ cdef class DualAscent(OnlineTrainer):
             int64_t n = data.c.n_seq
         self.l2 = options.l2
         self.usual = CURVATURE
-        self.lattice.list_features(&layout.c, recursions_of(recursions))
         self.first.n_pairs = weighted_pairs(&layout.c)
+        if recursions == "auto" and layout.c.L >= MANY_LABELS and FEW_PAIRS * <int64_t>self.first.n_pairs <= <int64_t>layout.c.L * layout.c.L:
+            recursions = "sparse"
+        self.lattice.list_features(&layout.c, recursions_of(recursions))
         self.curvature, self.overlap = zeros(self, &self.curvatures, n), zeros(self, &self.overlaps, n)
         arena_reserve(self, &self.sums, layout.c.P, sizeof(double))
         self.first.sum = <double*>self.sums.data

@@ -23,6 +23,8 @@ from .visits import bytes_of_visits
 
 cdef enum:
     MAX_TRIALS = 60
+    SOON = 4                    # iterations to look back on after a warm-up
+    LITTLE = 1 << 29            # bytes that a warm-up may take in any case
     PATIENCE = 32               # passes of the warm-up within which the ways that remain must be halved
 
 cdef double LEAST_STEP = 1e-9   # part of the size of the point: points are in single precision
@@ -35,13 +37,13 @@ def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int
     if not options.warm_up or not options.l2:
         return 0
     needed = dual_bytes(data, layout)
-    return needed if needed <= 8 * layout.n_cells * QuasiNewton.bytes_per_cell(options, 1) else 0
+    return needed if needed <= max(8 * layout.n_cells * QuasiNewton.bytes_per_cell(options, 1), LITTLE) else 0
 
 
 cdef class Lbfgs(QuasiNewton):
     """Options: l2, memory, epsilon, delta, period, warm_up (crfkit.options.Lbfgs)."""
     cdef object seed
-    cdef bint cold
+    cdef bint cold, near        # no weights were given; the warm-up came near the optimum
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
@@ -51,7 +53,7 @@ cdef class Lbfgs(QuasiNewton):
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, seed=0, **others):
         QuasiNewton.__init__(self, data, layout, options, initial, **others)
-        self.seed, self.cold = seed, initial is None
+        self.seed, self.cold, self.near = seed, initial is None, False
 
     def prepare(self, should_stop=None):
         """The warm-up: yields a record for each of its passes. Then the weights are those it came to, if they are any
@@ -76,12 +78,25 @@ cdef class Lbfgs(QuasiNewton):
             left, since = ascent.remaining(), since + 1
             if left < 0.5 * goal:
                 goal, since = left, 0
-            if (should_stop is not None and should_stop()) or left < WARM * objective or since == PATIENCE:
+            self.near = left < WARM * objective
+            if (should_stop is not None and should_stop()) or self.near or since == PATIENCE:
                 break
         self.move_to(ascent)
         self.evaluate()
         if not self.f < nothing:
+            self.near = False
             self.move_to(None)
+
+    cdef int period(self) noexcept:
+        """After a warm-up that came near the optimum it is soon clear that the objective hardly falls any more."""
+        return min(SOON, self.options.period) if self.near else self.options.period
+
+    def state(self):
+        return {**QuasiNewton.state(self), "near": self.near}
+
+    def restore(self, dict state):
+        QuasiNewton.restore(self, state)
+        self.near = state["near"]
 
     cdef double without_weights(self) noexcept nogil:
         """The objective where all weights are zero and all paths have the same probability."""

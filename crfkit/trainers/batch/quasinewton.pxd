@@ -78,6 +78,7 @@ cdef class QuasiNewton(Trainer):
     cdef report(self)
     cdef int check(self) except -1
     cdef int check_convergence(self) except -1
+    cdef int period(self) noexcept
     cdef double dual_value(self) noexcept nogil
     cdef int evaluate(self) except -1
     cdef void look_around(self) noexcept nogil

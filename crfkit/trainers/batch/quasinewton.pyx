@@ -266,6 +266,10 @@ cdef class QuasiNewton(Trainer):
         """A number that no objective is below: the dual objective of the marginals at w, or 0."""
         return self.f - K.dot_doubles(self.n, self.g, self.g) / (2 * self.objective.l2) if self.objective.l2 > 0 else 0
 
+    cdef int period(self) noexcept:
+        """How many iterations --delta looks back on."""
+        return self.options.period
+
     cdef void look_around(self) noexcept nogil:
         """`steep` at w, from g."""
         self.steep = self.g
@@ -380,8 +384,8 @@ cdef class QuasiNewton(Trainer):
             self.converged = "the gradient is zero"
         elif self.f - self.bound <= self.options.epsilon * self.bound:
             self.converged = "the optimum is near enough (--epsilon)"
-        elif len(self.recent) > self.options.period:
-            improvement = (self.recent[0] - self.f) / fmax(fabs(self.f), 1e-300)
-            if improvement < self.options.delta:
+        elif len(self.recent) > self.period():
+            improvement = (self.recent[len(self.recent) - 1 - self.period()] - self.f) / fmax(fabs(self.f), 1e-300)
+            if improvement < self.options.delta * self.period() / self.options.period:
                 self.converged = "the objective hardly falls any more (--delta)"
         return 0
