@@ -52,12 +52,15 @@ def load(path_or_bytes: Any, *, constraints: Source | None = None, verify: bool 
     """Open a model file (its path, an open file, or its bytes) for tagging; `load(path).model` is the model itself. Models of
     CRFsuite, CRF++ and Wapiti are opened too.
 
+    A model that was trained with P lines gives a crfkit.parser.model.Parser: `tag` and `tag_many` then give heads.
+
     `constraints` forbids sequences of labels, see Tagger. With verify=False opening takes no time, whatever the size; what
     is used is checked when it is used.
     """
     from . import foreign
 
-    return foreign.load(path_or_bytes, verify).tagger(constraints)
+    tagger: Any = foreign.load_any(path_or_bytes, verify).tagger(constraints)
+    return tagger
 
 
 if not TYPE_CHECKING:  # type checkers know all names, and find those that are none

@@ -44,7 +44,7 @@ def dump_command(model: str, header: bool, labels: bool, template: bool, top: in
     if lines is not None:
         _write(lines)
         return
-    opened = foreign.load(model)
+    opened = foreign.load_any(model)
     if header:
         write_output(json.dumps(opened.header, indent=2, ensure_ascii=False) + "\n")
     elif labels:

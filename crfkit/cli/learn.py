@@ -78,6 +78,7 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
     crfkit learn templates/chunking.txt train.txt chunking.model
     crfkit learn -a sgd --passes 20 --dev dev.txt --patience 3 template train1.gz train2.gz model
     crfkit learn --format crfsuite attributes.txt model
+    crfkit learn -a lookahead --format conllu templates/parsing.txt train.conllu parser.model
 
     TRAIN has one token a line and a blank line after each sentence. Columns stand between tabs or blanks, the label is
     the last one. Files may be compressed (`.gz`). `-` is standard input; `-a adf --passes 1` learns from it as it comes

@@ -72,6 +72,9 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
 
     With --partial, the possible labels stand where labels stand: in CRFsuite's format in the first column, in CoNLL-U in
     the column that the model predicts. `_` in CoNLL-U means any label.
+
+    A parser fills in the columns head, and deprel if it was trained with --labels. Everything else is written byte for byte.
+    If the input has trees, they follow the last sentence as comments, for crfkit eval --heads.
     """
     inputs = list(files) or ["-"]
     if ctx.get_parameter_source("gold") != click.core.ParameterSource.COMMANDLINE:

@@ -18,6 +18,8 @@ from crfkit.replacing import replacing
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from crfkit.model import Model
+    from crfkit.parser.model import ParserModel
     from crfkit.template.parsing import Template
 
     from .parts import Parts
@@ -103,19 +105,26 @@ def _named(name: str) -> Iterator[None]:
         raise ModelFileError(f"{name}: {error}") from None
 
 
-def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, exact: bool = False) -> Any:
+def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, exact: bool = False) -> Model:
     """Open a model file, or the bytes of one, of crfkit or of another program; `verify` is for crfkit's own, `exact` for
     models of others: scores are then those of their weights in double precision."""
     from .parts import model_of
 
     opened = _opened(path_or_bytes)
     if opened is None:
-        file = modelfile.read(path_or_bytes, verify=verify)
-        return parser.of_file(file, verify) if file.header.get("kind") == modelfile.PARSER else model.of_file(file, verify)
+        return model.load(path_or_bytes, verify)
     name, data, form = opened
     with _named(name):
         found = form.read(data)
     return model_of(found, name, exact)
+
+
+def load_any(path_or_bytes: Any, verify: bool = True) -> Model | ParserModel:
+    """The same, for who can do something with a parser, too."""
+    if _opened(path_or_bytes) is not None:
+        return load(path_or_bytes)
+    file = modelfile.read(path_or_bytes, verify=verify)
+    return parser.of_file(file, verify) if file.header.get("kind") == modelfile.PARSER else model.of_file(file, verify)
 
 
 def dump(path_or_bytes: Any) -> Iterator[str] | None:

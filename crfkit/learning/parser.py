@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError, OptionError, TemplateError
-from crfkit.foreign import load
+from crfkit.foreign import load_any
 from crfkit.parser.model import ParserModel, build, check_search
 from crfkit.parser.places import features_of
 from crfkit.text.reading import CONLLU
@@ -235,7 +235,7 @@ def _parser_of(init: Any) -> ParserModel:
     """The parser to start from."""
     found = getattr(init, "model", init)
     if isinstance(init, (str, bytes, bytearray, memoryview, os.PathLike)) or hasattr(init, "read"):
-        found = load(init)
+        found = load_any(init)
     if not isinstance(found, ParserModel):
         raise OptionError(f"--init: {getattr(found, 'name', shown(init))} is no parser, which a template with P lines makes")
     return found

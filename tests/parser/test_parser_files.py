@@ -263,3 +263,15 @@ def test_several_files_stay_apart(tmp_path):
     assert done.stdout == 2 * one.stdout
     by_pipe = run("tag", "--no-gold", tmp_path / "m", data=text)
     assert by_pipe.stdout == one.stdout
+
+
+def test_programs_for_labels_say_that_it_is_a_parser(tmp_path):
+    learned().save(tmp_path / "m")
+    (tmp_path / "in").write_text("a X\n\n")
+    for arguments in (["convert", tmp_path / "m", tmp_path / "out"], ["tag", "--partial", tmp_path / "m", tmp_path / "in"], ["tag", "--posterior", tmp_path / "m", tmp_path / "in"]):
+        done = run(*arguments)
+        assert done.exit_code in (1, 2) and "parser" in done.stderr and "Traceback" not in done.stderr
+    with pytest.raises(ModelFileError, match="is a parser"):
+        from crfkit.foreign import load
+
+        load(tmp_path / "m")

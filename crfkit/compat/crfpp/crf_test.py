@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import click
 
-from crfkit import load
+from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS, refuse_overwriting, standard_output, write_all
 from crfkit.cli.tagging import BLOCK_SIZE
 from crfkit.decode.printing import Printer
@@ -38,7 +38,7 @@ def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: s
         raise OptionError(f"--cost-factor: expected more than 0, found {cost_factor:g}")
     inputs = files or ("-",)
     refuse_overwriting("--output", None if output == "-" else output, (model, *inputs))
-    tagger = load(model)
+    tagger = foreign.load(model).tagger()
     for name, asked in (("--nbest", nbest), ("--verbose", verbose)):
         if asked:
             tagger.need_probabilities(name)
