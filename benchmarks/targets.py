@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import bench_attributes
+import bench_data_dir
 import bench_labels
 import bench_learn
 import bench_open
@@ -141,6 +142,12 @@ def opening(bench: Bench) -> Iterable[Row]:
     yield at_most(f"opening a model of {shown(size, 'B')}, not verified", found["larger file, not verified"], 0.001)
 
 
+def data_dir(bench: Bench) -> Iterable[Row]:
+    """Data that are larger than the memory there is."""
+    for name, inside, outside in bench_data_dir.of_corpus(bench.corpus, "100M", "400M", 0.2, ["lbfgs", "sgd", "perceptron"]):
+        yield growth(f"{name} --data-dir, 400 MB of memory: a pass over a million tokens", outside.a_pass, "in memory", inside.a_pass, 2)
+
+
 def labels(bench: Bench) -> Iterable[Row]:
     """Many labels."""
     found = {}
@@ -187,6 +194,7 @@ GROUPS: dict[str, Callable[[Bench], Iterable[Row]]] = {
     "opening": opening,
     "labels": labels,
     "scaling": scaling,
+    "data-dir": data_dir,
 }
 
 
