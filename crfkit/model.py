@@ -12,7 +12,6 @@ import array
 import heapq
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, TypeVar, overload
 
@@ -23,7 +22,7 @@ from .header import Search, checked, template_of
 from .options import WEIGHTS, WITHOUT_PROBABILITIES
 from .replacing import replacing
 from .tagging import Tagger
-from .values import exactly, plain
+from .values import copied, exactly, plain
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class Model:
         from crfkit.features.index import Index
         from crfkit.weights.layout import Layout
 
-        self._header = header = checked(deepcopy(header))
+        self._header = header = checked(copied(header))
         self.name, self.sections, self.verified = name, sections, verify
         try:
             self.template = template_of(header)
@@ -143,7 +142,7 @@ class Model:
     @property
     def header(self) -> dict[str, Any]:
         """What the file says of itself: algorithm, options, labels, template, counts; a copy."""
-        return deepcopy(self._header)
+        return copied(self._header)
 
     @property
     def labels(self) -> list[str]:

@@ -337,10 +337,10 @@ def _deeper_than(limit: int, document: Any) -> bool:
 def _parse_table(table: list[Any], payload: memoryview) -> dict[str, Section]:
     """The section table, when its sections lie one behind the other and cover the payload exactly."""
     sections: dict[str, Section] = {}
-    end = 0
+    end, fields = 0, set(Section._fields)
     for number, row in enumerate(table):
         where = f"damaged: section {number}"
-        if type(row) is not dict or row.keys() != set(Section._fields):
+        if type(row) is not dict or row.keys() != fields:
             raise ModelFileError(f"{where}: not an object of {', '.join(Section._fields)}")
         name, dtype, shape = row["name"], row["dtype"], row["shape"]
         offset, length, checksum = row["offset"], row["length"], row["checksum"]
@@ -380,7 +380,7 @@ def _is_size(value: Any) -> bool:
 
 
 def _check_zeros(gap: memoryview, place: str) -> None:
-    if any(gap):
+    if bytes(gap) != bytes(len(gap)):
         raise ModelFileError(f"damaged: the padding of {place} is not zero")
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from functools import cached_property
 from math import exp
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar, overload, runtime_checkable
@@ -24,7 +23,7 @@ from .errors import DataError, OptionError, TemplateError, UnsupportedError
 from .header import Search, template_of
 from .options import WITHOUT_PROBABILITIES
 from .parallel import in_order, threads_of
-from .values import plain, shown
+from .values import copied, plain, shown
 
 if TYPE_CHECKING:
     import numpy
@@ -102,7 +101,7 @@ class Tagger:
         """A tagger of weights that are still being learned."""
         self = cls.__new__(cls)
         self.model = None
-        self._set_up(deepcopy(dict(header)), index, layout, weights, True, None)
+        self._set_up(copied(dict(header)), index, layout, weights, True, None)
         return self
 
     def _set_up(
@@ -141,7 +140,7 @@ class Tagger:
     @property
     def header(self) -> dict[str, Any]:
         """What the model says of itself; a copy."""
-        return deepcopy(self._header)
+        return copied(self._header)
 
     @property
     def labels(self) -> list[str]:

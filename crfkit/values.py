@@ -22,6 +22,13 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", os.PathLike: "a path"}
 
 
+def copied(value: Any) -> Any:
+    """A copy of what JSON can hold, all the way down; faster than `deepcopy`, which must expect more."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    return [copied(item) for item in value] if isinstance(value, list) else value
+
+
 def flag(name: str) -> str:
     """The option as it is written on the command line, and in messages (crfkit.errors)."""
     return "--" + name.replace("_", "-")

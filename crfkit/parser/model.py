@@ -10,7 +10,6 @@ from __future__ import annotations
 import array
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from crfkit import modelfile
@@ -21,6 +20,7 @@ from crfkit.options import make
 from crfkit.parallel import in_order, threads_of
 from crfkit.text.reading import BYTE_ORDER_MARK, CONLLU
 from crfkit.text.rows import Rows
+from crfkit.values import copied
 from crfkit.version import __version__
 
 from .places import DISTANCE, EQUAL, Features, features_of
@@ -81,7 +81,7 @@ class ParserModel:
 
         self.name, self.sections, self.verified = name, sections, verify
         try:
-            self._header = header = checked(deepcopy(header))
+            self._header = header = checked(copied(header))
             template = template_of(header)
             if template is None or not template.parses:
                 raise ModelFileError("its template has no P lines")
@@ -118,7 +118,7 @@ class ParserModel:
     @property
     def header(self) -> dict[str, Any]:
         """What the file says of itself: options, relations, template, counts; a copy."""
-        return deepcopy(self._header)
+        return copied(self._header)
 
     @property
     def labels(self) -> list[str]:
