@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from crfkit.errors import TemplateError
 from crfkit.features.plan import View
 from crfkit.template.macros import PLACES, Line, Macro
 from crfkit.template.parsing import Template
@@ -42,6 +43,9 @@ class Features(NamedTuple):
 
 def features_of(template: Template) -> Features:
     """The lines of a template whose columns have numbers."""
+    for line in template.lines:
+        if len(line.macros) > MOST_CELLS:
+            raise TemplateError(f"{len(line.macros)} macros in a P line, expected at most {MOST_CELLS}", template.path or "template", line.number)
     views: dict[View, Macro] = {}
     compared: dict[int, int] = {}
     for macro in template.macros:

@@ -103,6 +103,8 @@ def test_more_that_makes_no_sense():
         crfkit.learn(corpus(0), "P:%x[s0,head]", "lookahead", format="conllu")
     with pytest.raises(TemplateError, match="names column 'nothing'"):
         crfkit.learn(corpus(0), "P:%x[s0,nothing]", "lookahead", format="conllu")
+    with pytest.raises(TemplateError, match="template:1: 17 macros in a P line"):
+        crfkit.learn(corpus(0), "P" + "%x[s0,form]" * 17, "lookahead", format="conllu")
     with pytest.raises(TemplateError, match="takes no @observed"):
         crfkit.learn(corpus(0), "P:%x[s0,form] @observed", "lookahead", format="conllu")
     with pytest.raises(DataError, match="no tree without crossing arcs"):
