@@ -88,6 +88,20 @@ def test_a_worker_dies_or_answers_nonsense(tmp_path, monkeypatch, verb, how):
         assert workers.started > 2
 
 
+def test_one_that_has_forgotten_everything_begins_anew(tmp_path, monkeypatch):
+    train = corpus(tmp_path / "train.txt", 500)
+    seen = []
+
+    def fate(worker, verb, n):
+        seen.append(verb)
+        return {"error": "Forgotten", "arguments": ["all"]} if seen.count("evaluate") in (3, 6) and verb == "evaluate" else None
+
+    one = alone(train, TEMPLATE, "lbfgs", max_iter=6)
+    many, workers = far(monkeypatch, train, TEMPLATE, "lbfgs", 2, fate, max_iter=6)
+    assert many == one
+    assert workers.started == 2
+
+
 def test_deaths_at_any_time(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 500)
     one = alone(train, TEMPLATE, "lbfgs", max_iter=6)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from crfkit.trainers.batch.nests import Survey
-from crfkit.trainers.batch.sharded import Sharded, merge
+from crfkit.trainers.batch.sharded import Sharded, merge, picked
 
 from .driver import FarCorpus
 
@@ -18,6 +18,8 @@ class FarObjective:
     def __init__(self, far: FarCorpus, counts: bool, threads: int):
         self.far, self.crew = far, far.crew
         self.jobs = range(len(far.shards))
+        self.cells: dict[tuple[int, ...], Any] = {}
+        """Which cells groups of shards touch, as far as workers have said."""
         data, layout = far.data, far.layout
         nested = not data.has_values and far.nesting is not None
         survey = Survey(layout, far.nesting) if nested else None
@@ -50,7 +52,7 @@ class FarObjective:
             steps.append(["group", {"shards": new}])
         return steps
 
-    def gather(self, weights: Any, bound: float, add: Callable[[Any], Any]) -> Any:
+    def gather(self, weights: Any, bound: float, add: Callable[..., Any]) -> Any:
         """See Sharded."""
         losses: dict[int, Any] = {}
         counted, given_up = [0, 0], False
@@ -64,7 +66,11 @@ class FarObjective:
             if sorted(shards) != sorted(own) or len(sizes) != len(shards) or sum(sizes) != len(found) or min(sizes) < 0:
                 raise ValueError("the objective of other shards")
             wrong, flawed = int(answer["wrong"]), int(answer["flawed"])
-            add(answer["gradient"])
+            cells = self.cells.get(tuple(own)) if answer["cells"] is None else answer["cells"]
+            if cells is None or len(cells) != (self.far.layout.n_cells + 7) // 8:
+                raise ValueError("a gradient of cells that nobody knows")
+            add(answer["gradient"], cells)
+            self.cells[tuple(own)] = bytes(cells)
             counted[0] += wrong
             counted[1] += flawed
             at = 0
@@ -72,7 +78,13 @@ class FarObjective:
                 losses[shard] = found[at : at + size]
                 at += size
 
-        self._ask("evaluate", {"weights": weights, "bound": None if bound == float("inf") else bound}, accept)
+        def steps(memory: set[Any], own: list[int]) -> list[Any]:
+            cells = self.cells.get(tuple(own)) if ("cells", tuple(own)) in memory else None
+            memory.add(("cells", tuple(own)))
+            sent = {"weights": weights if cells is None else picked(weights, cells), "sparse": cells is not None}
+            return [*self._grouped(memory, own), ["evaluate", {"shards": own, "bound": None if bound == float("inf") else bound, **sent}]]
+
+        self.crew.run(self.jobs, steps, accept, grouped=True)
         if given_up:
             return None
         return array.array("d", [loss for shard in self.jobs for loss in losses[shard]]), *counted

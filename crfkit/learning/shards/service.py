@@ -21,7 +21,7 @@ from crfkit.text.sources import parsed_blocks
 from crfkit.trainers import trainer_class
 from crfkit.trainers.batch.nests import Survey
 from crfkit.trainers.batch.objective import Whole, chunk_starts, largest_terms, sums_of_terms
-from crfkit.trainers.batch.sharded import Share
+from crfkit.trainers.batch.sharded import Share, picked
 from crfkit.trainers.online.mixing import add_rounded
 from crfkit.weights.layout import Layout, pairs_in
 from crfkit.weights.observed import seen_in
@@ -47,6 +47,7 @@ class Service:
         self.survey: Any = None
         self.whole: Any = None
         self.share: Any = None
+        self.touched: tuple[list[int], bytearray] | None = None
 
     # ------------------------------------------------------------------------------------------ reading
 
@@ -55,7 +56,8 @@ class Service:
         return files.look(train, form, comments)
 
     def begin(self, template: list[Any] | None, run: dict[str, Any], direction: str | None, columns: list[Any]) -> None:
-        """What all reading needs."""
+        """What all reading needs. Whoever is told this begins anew."""
+        self.data, self.chunks, self.groups = {}, {}, []
         if template is not None:
             text, path, dialect = template
             self.template = Template.parse(text, path) if dialect is None else dialects.parse(text, dialect)
@@ -165,8 +167,9 @@ class Service:
         self.whole, self.share = sums, Share(self.layout, threads, counts)
         self.evaluated: list[list[int]] = []
 
-    def evaluate(self, shards: list[int], weights: Any, bound: float | None) -> Any:
-        """The objective of these shards, whole groups, at these weights."""
+    def evaluate(self, shards: list[int], weights: Any, bound: float | None, sparse: bool) -> Any:
+        """The objective of these shards, whole groups, at these weights. Sparse: weights and gradient are those of the cells that the
+        shards touch; which these are, the answer says where it is not."""
         if self.share is None:
             raise Forgotten("nothing is known of the whole")
         for group in self.groups:
@@ -181,12 +184,20 @@ class Service:
         own = [shard for number in which for shard in self.evaluated[number]]
         if sorted(own) != sorted(shards):
             raise Forgotten("other groups of shards")
-        found = self.share.evaluate(weights, which, float("inf") if bound is None else bound)
+        if self.touched is None or self.touched[0] != which:
+            if sparse:
+                raise Forgotten("it was not told which cells these shards touch")
+            self.touched = which, self.share.touched(which)
+        cells = self.touched[1]
+        found = self.share.evaluate(weights, which, float("inf") if bound is None else bound, cells if sparse else None)
         if found is None:
             return None
         losses, gradient, wrong, flawed = found
         sizes = [len(self.chunks[shard]) - 1 for shard in own]
-        return {"shards": own, "chunks": sizes, "losses": losses, "gradient": gradient, "wrong": wrong, "flawed": flawed}
+        return {
+            "shards": own, "chunks": sizes, "losses": losses, "gradient": picked(gradient, cells), "wrong": wrong, "flawed": flawed,
+            "cells": None if sparse else cells,
+        }  # fmt: skip
 
     # ------------------------------------------------------------------------------------------ online trainers
 

@@ -7,11 +7,11 @@ chunk by chunk, and are added in the order of the chunks. So the sums are those 
 import array
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.loops.structs cimport weight_t
+from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
 from crfkit.memory cimport Arena, BufferC, arena_reserve
 from crfkit.trainers.base cimport vector
 from crfkit.weights.layout cimport Layout
@@ -27,6 +27,28 @@ def merge(double[::1] whole not None, const double[::1] part not None, bint larg
         raise ValueError("numbers of another layout")
     for k in range(part.shape[0]):
         whole[k] = max(whole[k], part[k]) if largest else whole[k] + part[k]
+
+
+ctypedef fused Number:
+    float
+    double
+
+
+def picked(const Number[::1] values not None, const uint8_t[::1] cells not None) -> array.array:
+    """The values of the cells whose bits are set, in their order."""
+    cdef int64_t k, n = 0
+    if cells.shape[0] != (values.shape[0] + 7) // 8:
+        raise ValueError("cells of another layout")
+    for k in range(values.shape[0]):
+        n += cells[k >> 3] >> (k & 7) & 1
+    found = array.array("f" if Number is float else "d", [0.0]) * n
+    cdef Number[::1] out = found
+    n = 0
+    for k in range(values.shape[0]):
+        if cells[k >> 3] >> (k & 7) & 1:
+            out[n] = values[k]
+            n += 1
+    return found
 
 
 cdef class Share(Arena):
@@ -52,16 +74,51 @@ cdef class Share(Arena):
         objective.counts = self.counts
         self.groups.append(objective)
 
-    def evaluate(self, const float[::1] weights not None, which, double bound=INFINITY):
-        """Of the groups of these numbers, at these weights: the likelihoods of the chunks, the gradient, and wrong labels and flawed sequences, where these are
+    def touched(self, which) -> bytearray:
+        """The cells whose weights these groups see, as bits. All others have the gradient zero."""
+        cdef:
+            const LayoutC* c = &self.layout.c
+            const DatasetC* data
+            int64_t u, f, first
+            int32_t a
+            Objective objective
+        found = bytearray((c.n_cells + 7) // 8)
+        cdef uint8_t[::1] bits = found
+        for f in range(c.tau0, c.rich0):
+            bits[f >> 3] |= 1 << (f & 7)
+        for number in which:
+            objective = self.groups[number]
+            data = &objective.data.c
+            for u in range(data.u_ptr[data.n_tok]):
+                a = data.u_id[u]
+                first = <int64_t>a * c.P if a < c.H else c.cold0 + c.u_ptr[a] - c.u_ptr[c.H]
+                for f in range(first, first + (c.P if a < c.H else c.u_ptr[a + 1] - c.u_ptr[a])):
+                    bits[f >> 3] |= 1 << (f & 7)
+            for u in range(data.b_ptr[data.n_tok] if data.b_ptr != NULL else 0):
+                for f in range(c.rich0 + c.b_ptr[data.b_id[u]], c.rich0 + c.b_ptr[data.b_id[u] + 1]):
+                    bits[f >> 3] |= 1 << (f & 7)
+        return found
+
+    def evaluate(self, const float[::1] weights not None, which, double bound=INFINITY, const uint8_t[::1] cells=None):
+        """Of the groups of these numbers, at these weights, or at these weights of some cells (`touched`): the likelihoods of the chunks, the gradient, and wrong labels and flawed sequences, where these are
         counted; None if the likelihood is above the bound."""
         cdef:
             Objective objective
-            int64_t k, n = self.layout.c.n_cells, wrong = 0, flawed = 0
+            int64_t k, n = self.layout.c.n_cells, wrong = 0, flawed = 0, at = 0
             double* g
-        if weights.shape[0] != n:
+        if cells is not None and cells.shape[0] == (n + 7) // 8:
+            memset(self.w, 0, n * sizeof(weight_t))
+            for k in range(n):
+                if cells[k >> 3] >> (k & 7) & 1:
+                    if at == weights.shape[0]:
+                        break
+                    self.w[k] = weights[at]
+                    at += 1
+            if at != weights.shape[0]:
+                raise ValueError("weights of other cells")
+        elif weights.shape[0] != n:
             raise ValueError("weights of another layout")
-        if n:
+        elif n:
             memcpy(self.w, &weights[0], n * sizeof(weight_t))
         memset(self.g, 0, n * sizeof(double))
         losses = array.array("d")
@@ -111,9 +168,20 @@ cdef class Sharded(Objective):
             total += losses[k]
         return total
 
-    def add(self, const double[::1] gradient not None):
-        """Add a gradient to the sum."""
-        cdef int64_t k, n = self.layout.c.n_cells
+    def add(self, const double[::1] gradient not None, const uint8_t[::1] cells=None):
+        """Add a gradient to the sum: that of all cells, or of some (Share.touched)."""
+        cdef int64_t k, n = self.layout.c.n_cells, at = 0
+        if cells is not None:
+            for k in range(n):
+                at += cells[k >> 3] >> (k & 7) & 1
+            if at != gradient.shape[0]:
+                raise ValueError("a gradient of other cells")
+            at = 0
+            for k in range(n):
+                if cells[k >> 3] >> (k & 7) & 1:
+                    self.g[k] += gradient[at]
+                    at += 1
+            return
         if gradient.shape[0] != n:
             raise ValueError("a gradient of another layout")
         with nogil:
