@@ -47,7 +47,7 @@ class Service:
         self.survey: Any = None
         self.whole: Any = None
         self.share: Any = None
-        self.touched: tuple[list[int], bytearray] | None = None
+        self.touched: tuple[list[int], array.array] | None = None
 
     # ------------------------------------------------------------------------------------------ reading
 

@@ -34,21 +34,26 @@ ctypedef fused Number:
     double
 
 
-def picked(const Number[::1] values not None, const uint8_t[::1] cells not None) -> array.array:
-    """The values of the cells whose bits are set, in their order."""
-    cdef int64_t k, n = 0
-    if cells.shape[0] != (values.shape[0] + 7) // 8:
-        raise ValueError("cells of another layout")
-    for k in range(values.shape[0]):
-        n += cells[k >> 3] >> (k & 7) & 1
+def picked(const Number[::1] values not None, const int64_t[::1] cells not None) -> array.array:
+    """The values of some cells."""
+    cdef int64_t k, n = cells.shape[0]
     found = array.array("f" if Number is float else "d", [0.0]) * n
     cdef Number[::1] out = found
-    n = 0
-    for k in range(values.shape[0]):
-        if cells[k >> 3] >> (k & 7) & 1:
-            out[n] = values[k]
-            n += 1
+    check_cells(cells, values.shape[0])
+    with nogil:
+        for k in range(n):
+            out[k] = values[cells[k]]
     return found
+
+
+cdef int check_cells(const int64_t[::1] cells, int64_t n) except -1:
+    """ValueError unless these are cells of so many, in ascending order."""
+    cdef int64_t k, last = -1
+    for k in range(cells.shape[0]):
+        if not last < cells[k] < n:
+            raise ValueError("cells of another layout")
+        last = cells[k]
+    return 0
 
 
 cdef class Share(Arena):
@@ -74,16 +79,15 @@ cdef class Share(Arena):
         objective.counts = self.counts
         self.groups.append(objective)
 
-    def touched(self, which) -> bytearray:
-        """The cells whose weights these groups see, as bits. All others have the gradient zero."""
+    def touched(self, which) -> array.array:
+        """The cells whose weights these groups see. All others have the gradient zero."""
         cdef:
             const LayoutC* c = &self.layout.c
             const DatasetC* data
             int64_t u, f, first
             int32_t a
             Objective objective
-        found = bytearray((c.n_cells + 7) // 8)
-        cdef uint8_t[::1] bits = found
+        cdef uint8_t[::1] bits = bytearray((c.n_cells + 7) // 8)
         for f in range(c.tau0, c.rich0):
             bits[f >> 3] |= 1 << (f & 7)
         for number in which:
@@ -97,25 +101,32 @@ cdef class Share(Arena):
             for u in range(data.b_ptr[data.n_tok] if data.b_ptr != NULL else 0):
                 for f in range(c.rich0 + c.b_ptr[data.b_id[u]], c.rich0 + c.b_ptr[data.b_id[u] + 1]):
                     bits[f >> 3] |= 1 << (f & 7)
+        first = 0
+        for f in range(c.n_cells):
+            first += bits[f >> 3] >> (f & 7) & 1
+        found = array.array("q", [0]) * first
+        cdef int64_t[::1] cell = found
+        first = 0
+        for f in range(c.n_cells):
+            if bits[f >> 3] >> (f & 7) & 1:
+                cell[first] = f
+                first += 1
         return found
 
-    def evaluate(self, const float[::1] weights not None, which, double bound=INFINITY, const uint8_t[::1] cells=None):
+    def evaluate(self, const float[::1] weights not None, which, double bound=INFINITY, const int64_t[::1] cells=None):
         """Of the groups of these numbers, at these weights, or at these weights of some cells (`touched`): the likelihoods of the chunks, the gradient, and wrong labels and flawed sequences, where these are
         counted; None if the likelihood is above the bound."""
         cdef:
             Objective objective
-            int64_t k, n = self.layout.c.n_cells, wrong = 0, flawed = 0, at = 0
+            int64_t k, n = self.layout.c.n_cells, wrong = 0, flawed = 0
             double* g
-        if cells is not None and cells.shape[0] == (n + 7) // 8:
-            memset(self.w, 0, n * sizeof(weight_t))
-            for k in range(n):
-                if cells[k >> 3] >> (k & 7) & 1:
-                    if at == weights.shape[0]:
-                        break
-                    self.w[k] = weights[at]
-                    at += 1
-            if at != weights.shape[0]:
+        if cells is not None:
+            check_cells(cells, n)
+            if weights.shape[0] != cells.shape[0]:
                 raise ValueError("weights of other cells")
+            memset(self.w, 0, n * sizeof(weight_t))
+            for k in range(cells.shape[0]):
+                self.w[cells[k]] = weights[k]
         elif weights.shape[0] != n:
             raise ValueError("weights of another layout")
         elif n:
@@ -168,19 +179,16 @@ cdef class Sharded(Objective):
             total += losses[k]
         return total
 
-    def add(self, const double[::1] gradient not None, const uint8_t[::1] cells=None):
+    def add(self, const double[::1] gradient not None, const int64_t[::1] cells=None):
         """Add a gradient to the sum: that of all cells, or of some (Share.touched)."""
-        cdef int64_t k, n = self.layout.c.n_cells, at = 0
+        cdef int64_t k, n = self.layout.c.n_cells
         if cells is not None:
-            for k in range(n):
-                at += cells[k >> 3] >> (k & 7) & 1
-            if at != gradient.shape[0]:
+            check_cells(cells, n)
+            if gradient.shape[0] != cells.shape[0]:
                 raise ValueError("a gradient of other cells")
-            at = 0
-            for k in range(n):
-                if cells[k >> 3] >> (k & 7) & 1:
-                    self.g[k] += gradient[at]
-                    at += 1
+            with nogil:
+                for k in range(cells.shape[0]):
+                    self.g[cells[k]] += gradient[k]
             return
         if gradient.shape[0] != n:
             raise ValueError("a gradient of another layout")
