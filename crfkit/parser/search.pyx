@@ -13,7 +13,7 @@ from libc.string cimport memset
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.memory cimport arena_reserve
 from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, StepC, state_allows, state_do, state_ended, state_start, state_undo
-from .statetables cimport NO_ROW, LineC, RowC, StateTables, has_feature, key_home, line_find
+from .statetables cimport NO_ROW, LineC, StateTables, has_feature, key_home, line_find
 
 
 cdef class Search(Arena):

@@ -20,7 +20,7 @@ from crfkit.memory cimport Arena, BufferC, arena_reserve
 from crfkit.rng cimport RngC, rng_seed, rng_shuffle
 from crfkit.trainers.base cimport take, vector
 from .search cimport ChoiceC, Search
-from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, StepC, state_do, state_ended, state_undo
+from .states cimport LEFT, NOBODY, SHIFT, StepC, state_do, state_ended, state_undo
 from .statetables cimport RowC, StateTables, has_feature
 from .trees cimport Treebank, correct_kind, count_children
 

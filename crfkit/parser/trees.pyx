@@ -6,7 +6,7 @@ A sentence is a tree if one token has the head 0 and all others lead there. It i
 import array
 
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy, memset
+
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.builder cimport IndexBuilder
@@ -114,7 +114,7 @@ cdef str shown(Rows rows, int64_t t, int32_t column):
 
 cdef int read_heads(Rows rows, Columns columns, int64_t s, int32_t* head) except -1:
     """The heads of a sentence as places, NOBODY for the root. DataError if it is no tree."""
-    cdef int64_t first = rows.c.seq_ptr[s], T = rows.c.seq_ptr[s + 1] - first, t, found, root = -1, steps
+    cdef int64_t first = rows.c.seq_ptr[s], T = rows.c.seq_ptr[s + 1] - first, t, found, root = -1
     cdef int32_t n, at
     cdef const char* text
     for t in range(T):
@@ -129,7 +129,7 @@ cdef int read_heads(Rows rows, Columns columns, int64_t s, int32_t* head) except
                 raise fault(rows, s, first + t, f"a second root: HEAD of word {root + 1} is 0 already; expected one root a sentence")
             root = t
         head[t] = <int32_t>found - 1
-    # Whoever leads to the root is marked by a detour: the way to it is walked once.
+    # From each word upwards, to the root or to where an earlier walk has been. A walk that meets itself goes round.
     cdef BufferC marks = empty_buffer()
     cdef int32_t* seen
     try:
@@ -138,7 +138,7 @@ cdef int read_heads(Rows rows, Columns columns, int64_t s, int32_t* head) except
         for t in range(T):
             seen[t] = 0
         for t in range(T):
-            at, steps = <int32_t>t, 0
+            at = <int32_t>t
             while at >= 0 and seen[at] == 0:
                 seen[at] = <int32_t>t + 1
                 at = head[at]
