@@ -468,8 +468,6 @@ def _check_far(algorithm: str, options: Any, run: Run) -> None:
         raise OptionError("--workers and --cluster exclude each other: processes of this machine, or those of a scheduler")
     if algorithm not in FAR:
         raise OptionError(f"{algorithm} needs all data in one process: leave out --workers and --cluster, or take one of {', '.join(FAR)}")
-    if run.data_dir is not None:
-        raise OptionError("--data-dir is for data on one machine, but workers hold them: leave it out, or leave out --workers and --cluster")
     if run.select is not None:
         raise OptionError("--select needs all data in one process: leave it out, or raise --min-freq instead")
     if getattr(options, "shrinking", 0):

@@ -146,3 +146,21 @@ def test_errors_say_file_and_line(tmp_path, monkeypatch):
 def test_what_cannot_be(train, algorithm, options, words):
     with pytest.raises(errors.OptionError, match=words):
         crfkit.learn(train, "U:%x[0,0]\n", algorithm, workers=2, **options)
+
+
+def test_conllu_and_data_in_files(tmp_path, monkeypatch):
+    rng = random.Random(4)
+    lines = ["# newdoc"]
+    for number in range(900):
+        lines.append(f"# sent_id = {number}")
+        for token in range(rng.choice([1, 4, 12])):
+            lines.append("\t".join([str(token + 1), rng.choice("abcdef"), "_", rng.choice("NVX"), *"______"]))
+        lines.append("")
+    Path("train.conllu").write_text("\n".join(lines) + "\n")
+    options = {"format": "conllu", "label": "upos", "max_iter": 4}
+    template = "U:%x[0,form]\nU:%x[-1,form]/%x[0,form]\nB\n"
+    one = alone("train.conllu", template, "lbfgs", **options)
+    many, workers = far(monkeypatch, "train.conllu", template, "lbfgs", 2, data_dir=str(tmp_path / "data"), **options)
+    assert many == one
+    assert workers.verbs.count("read") > 1
+    assert not list((tmp_path / "data").iterdir())

@@ -119,7 +119,6 @@ def test_other_files_in_the_folder_stay(work):
 def test_who_cannot_use_it_says_so(work):
     files = ("template", "train", "model")
     assert "--data-dir does not go with sbcd" in error("learn", "-a", "sbcd", "--data-dir", "data", *files, code=2)
-    assert "but workers hold them" in error("learn", "--workers", 2, "--data-dir", "data", *files, code=2)
     stream = (work / "train").read_bytes()
     said = error("learn", "-a", "adf", "--passes", 1, "--data-dir", "data", "template", "-", "model", stdin=stream)
     assert said.endswith("or leave out --data-dir")
