@@ -26,6 +26,7 @@ from study import RESULTS, default_work
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "templates" / "parsing.txt"
+DEPTHS = [0, 1, 2, 3]
 PAPER = {0: 89.73, 1: 91.00, 2: 91.10, 3: 91.24}
 SECONDS = {0: (1937, 4), 1: (4907, 13), 2: (12800, 31), 3: (31684, 79)}
 ABOUT = """\
@@ -39,7 +40,7 @@ distances. So the scores do not compare with the paper's; the differences betwee
 METHOD = """\
 ## How these numbers were made
 
-`PYTHONPATH=. python benchmarks/papers/parsing.py` wrote this page. Margin ({margins}) and number of passes (at most {passes}) were chosen for each
+`PYTHONPATH=. python benchmarks/papers/parsing.py{depths}` wrote this page. Margin ({margins}) and number of passes (at most {passes}) were chosen for each
 depth on the development part, by the unlabelled score with punctuation. The parser of that margin and that pass parsed the test part
 once. Seconds are processor seconds of one core on a shared machine: not exact. *A pass* is learning alone. *Tokens/s* is `crfkit tag
 --threads 1` on the training part, start included, divided by its words.
@@ -128,7 +129,9 @@ def write(rows: list[dict[str, Any]], margins: list[float], passes: int, out: Pa
                 lines.append(f"* {'Reproduced' if gain > 0 else 'Not reproduced'}: depth {depth} is above depth 0 (by {gain:.2f} points{theirs}).")
     times = ", ".join(f"{learn / SECONDS[0][0]:.1f} (depth {depth})" for depth, (learn, _) in SECONDS.items() if depth)
     lines += ["", f"The paper's naive search takes this many times as long to train as depth 0: {times}.", ""]
-    lines.append(METHOD.format(margins=", ".join(f"{m:g}" for m in margins), passes=passes, machine=rows[0]["machine"], commit=", ".join(sorted({row["commit"] for row in rows}))))
+    depths = [row["depth"] for row in rows]
+    given = "" if depths == DEPTHS else f" --depths {' '.join(map(str, depths))}"
+    lines.append(METHOD.format(depths=given, margins=", ".join(f"{m:g}" for m in margins), passes=passes, machine=rows[0]["machine"], commit=", ".join(sorted({row["commit"] for row in rows}))))
     out.mkdir(parents=True, exist_ok=True)
     path = out / "parsing.md"
     path.write_text("\n".join(lines), encoding="utf-8")
@@ -151,7 +154,7 @@ def stand_in(folder: Path) -> dict[str, Path]:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Train, compare, write docs/results/parsing.md")
-    parser.add_argument("--depths", nargs="+", type=int, default=[0, 1, 2, 3])
+    parser.add_argument("--depths", nargs="+", type=int, default=DEPTHS)
     parser.add_argument("--margins", nargs="+", type=float, default=[30.0, 100.0])
     parser.add_argument("--passes", type=int, default=12)
     parser.add_argument("--quick", action="store_true", help="a few random trees: does it run?")
