@@ -72,6 +72,8 @@ def lattice_bytes(corpus: Corpus) -> int:
 def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, taggers: int = 0) -> int:
     """Bytes at the peak of training with so many threads, and of so many that tag development data: what is in use
     now, and what the trainer keeps for each cell of the layout. 0 where the system does not tell what is in use."""
+    from crfkit.data.ordered import WINDOW_BYTES
+
     in_files = corpus.dataset.folder is not None
     now, peak = (anonymous(), 0) if in_files else in_use()
     if not now:
@@ -80,6 +82,8 @@ def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, 
     threads = min(threads, 1 + (corpus.dataset.n_tokens // TOKENS if batch else corpus.dataset.n_sequences // SEQUENCES))
     own = trainer_class(algorithm).expected_bytes(corpus.dataset, corpus.layout, options, threads)
     own += sum(corpus.layout.n_attributes) * INDEX
+    if in_files and not batch:  # what is in memory of them, twice while it is put in order
+        own += 2 * min(WINDOW_BYTES, corpus.dataset.n_incidences[0] * 8 + corpus.dataset.n_tokens * 16)
     return max(peak, now + own + (threads + taggers) * lattice_bytes(corpus))
 
 

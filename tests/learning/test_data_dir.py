@@ -13,6 +13,7 @@ from commands import crfkit, error, plain_build, start, trained, write_part
 import crfkit as library
 from crfkit import options
 from crfkit.data import ordered
+from crfkit.learning.progress import Progress
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 TEMPLATE = "U00:%x[-1,0]\nU01:%x[0,0]\nU02:%x[1,0]\nU03:%x[-1,0]/%x[0,0]\nU04:%x[0,1]\nB\nB01:%x[0,1]\n"
@@ -58,6 +59,8 @@ def test_the_same_bytes(algorithm, work):
         "-a perceptron --select mi:300",
         "-a sapo --batch-size 7 --dev dev",
         "-a adf --window 5",
+        "-a lbfgs --workers 2 --max-iter 3",
+        "-a sgd --workers 2",
         "-a mira --shrinking 3",
         "-a lookahead --direction backward",
     ],
@@ -174,6 +177,22 @@ try:
 except MemoryError:
     print(found)
 """
+
+
+@plain_build
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="elsewhere the system does not tell what files take")
+@pytest.mark.parametrize("algorithm", ["lbfgs", "perceptron"])
+def test_the_estimate_is_without_the_data(algorithm, work):
+    found = []
+
+    class Said(Progress):
+        def summary(self, counts):
+            found.append(counts["memory"])
+
+    for folder in (None, "data"):
+        library.learn(["train"] * 2000, template="template", algorithm=algorithm, data_dir=folder, progress=Said(quiet=True), **{"passes" if algorithm == "perceptron" else "max_iter": 1})
+    tokens = 2000 * sum(map(bool, (work / "train").read_text().split("\n")))
+    assert 0 < found[1] < found[0] - 20 * tokens
 
 
 @plain_build

@@ -48,7 +48,7 @@ cdef class Lbfgs(QuasiNewton):
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
         # The warm-up has weights of its own; no other vector is in use before it is over.
-        warm = layout.c.n_cells * 2 * 4 + warm_up_bytes(data, layout, options)
+        warm = layout.c.n_cells * 2 * 4 + (0 if data.folder is not None else warm_up_bytes(data, layout, options))
         return max(warm, layout.c.n_cells * cls.bytes_per_cell(options, threads)) + bytes_of_visits(data, layout, threads)
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, seed=0, **others):

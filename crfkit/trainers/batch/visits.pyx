@@ -54,8 +54,8 @@ def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) 
                 entries += 1
             else:
                 cells += layout.c.u_ptr[a + 1] - layout.c.u_ptr[a]
-    return (24 * c.n_tok + 4 * (entries + cells) * (1 if c.u_val == NULL else 2) + 2 * cells
-            + (1 + threads) * nests * layout.c.P * sizeof(double))
+    lists = 24 * c.n_tok + 4 * (entries + cells) * (1 if c.u_val == NULL else 2) + 2 * cells
+    return (0 if data.folder is not None else lists) + (1 + threads) * nests * layout.c.P * sizeof(double)
 
 
 cdef class Visits:
