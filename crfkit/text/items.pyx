@@ -14,10 +14,11 @@ from libc.math cimport fabs, isfinite
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from cpython.dict cimport PyDict_CheckExact
-from cpython.list cimport PyList_CheckExact
+from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
 
+from crfkit.loops.atomic cimport crfkit_prefetch
 from .rows cimport FORM_CRFSUITE, Rows, RowsC, rows_attr, rows_label
 from .scanning cimport copy_bytes, utf8_fault
 
@@ -36,6 +37,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     DEEPEST = 50                        # mappings in mappings
+    AHEAD = 6                           # names between one asked for and the one at work: they lie anywhere in memory
 
 cdef double LARGEST = 3.4028234663852886e38     # that single precision has
 
@@ -199,12 +201,17 @@ cdef bytes label_of(label, const PlaceC* place):
 
 
 cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
+    cdef Py_ssize_t k = 0
     if PyDict_CheckExact(item):
         for name, value in (<dict>item).items():
             add_named(rows, None, name, value, place, 0)
     elif PyList_CheckExact(item):
-        for name in <list>item:
+        while k < PyList_GET_SIZE(item):        # which a number's __float__ may change
+            if k + AHEAD < PyList_GET_SIZE(item):
+                crfkit_prefetch(PyList_GET_ITEM(item, k + AHEAD))
+            name = <object>PyList_GET_ITEM(item, k)
             add_name(rows, name, place)
+            k += 1
     elif isinstance(item, Mapping):
         for name, value in item.items():
             add_named(rows, None, name, value, place, 0)
