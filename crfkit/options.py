@@ -288,7 +288,7 @@ class Arow:
     """AROW: each weight has a variance; certain weights change least. No probabilities."""
 
     passes: int = _passes(20)
-    regularization: float = option(1000.0, "r. The larger it is, the less one sequence changes weights and variances.", above=0.0)
+    regularization: float = option(30.0, "r. The larger it is, the less one sequence changes weights and variances.", above=0.0)
     average: bool = _average(True)
 
 
@@ -297,7 +297,7 @@ class Cw:
     """Confidence-weighted learning: each weight has a variance; every sequence must be right with confidence."""
 
     passes: int = _passes(10)
-    confidence: float = option(0.52, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
+    confidence: float = option(0.55, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
     average: bool = _average(True)
 
 

@@ -115,14 +115,20 @@ class Mira(Averaged):
 
 @dataclass
 class Confident(Averaged):
-    """w_k += a s_k d_k, 1 / s_k += g d_k^2, with d from the best path."""
+    """w_k += a s_k d_k, 1 / s_k += g d_k^2, with d from the best path that is not the true one."""
 
     variances: Weights = field(default_factory=dict)
 
     def step(self, sample: Sample) -> float:
         """One step with the factors of the subclass."""
-        d = difference(self.weights, sample, next(self.candidates(sample, 1)))
         s = {feature: self.variances.setdefault(feature, self.first_variance(feature)) for feature in self.weights}
+        path = next(self.candidates(sample, 1))
+        if path == list(sample.labels):
+            others = list(self.candidates(sample, 2))[1:]
+            if not others:
+                return 0.0
+            path = others[0]
+        d = difference(self.weights, sample, path)
         m, v = dot(d, self.weights), sum(x * x * s[feature] for feature, x in d.items())
         if v == 0 or sample.weight == 0 or self.lacking(m, v) <= 0:
             return 0.0

@@ -1,18 +1,19 @@
 """Trainers that know how sure they are of each weight: a normal distribution over weights, of diagonal covariance.
 
 Every weight w_k has a variance s_k, at first 1, or 1 / v^2 where v > 1 is the largest value of its attribute: so
-models do not depend on the unit that large values are in. A step compares the true path with the best path under w. With d the
-features of the true path minus those of the other, m = sum_k d_k w_k is the margin, v = sum_k d_k^2 s_k its variance,
+models do not depend on the unit that large values are in. A step compares the true path with the best other path under w. With d
+the features of the true path minus those of the other, m = sum_k d_k w_k is the margin, v = sum_k d_k^2 s_k its variance,
 and what the trainers have in common is
 
     w_k <- w_k + a s_k d_k          1 / s_k <- 1 / s_k + g d_k^2
 
-with a and g of their own, from m and v alone. Weights that have been looked at often move less and less. Where the
-best path is the true one nothing changes; the cost of a wrong label is not added to scores while searching.
+with a and g of their own, from m and v alone. Weights that have been looked at often move less and less. Where the true path is
+the best one already, but not by enough, weights change too. The cost of a wrong label is not added to scores while searching.
 """
 
 from libc.math cimport fmax
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.string cimport memcmp
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
@@ -78,16 +79,21 @@ cdef class ConfidenceTrainer(AveragedTrainer):
             const double* values
             double margin, variance = 0, short, by, gain, x
             int64_t f, cell, n
+            int rank = 0
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
-        if search_nbest(self.search, lat, 1, 0, 1) == 0:
+        if search_nbest(self.search, lat, 2, 0, 1) == 0:
             raise ImpossibleError(IMPOSSIBLE)
-        self.differences.take(&self.layout.c, sent, self.search.labels, 1)
+        if memcmp(self.search.labels, sent.label, sent.T * sizeof(uint16_t)) == 0:
+            rank += 1
+        if rank == self.search.found:       # there is no other path
+            return 0
+        self.differences.take(&self.layout.c, sent, self.search.labels + <int64_t>rank * sent.T, 1)
         n, features, values = self.differences.size, self.differences.features, self.differences.values
         for f in range(n):
             variance += values[f] * values[f] * self.s[features[f].cell]
         if variance == 0:
             return 0
-        margin = lattice_path_score(lat, sent.label) - self.search.scores[0]
+        margin = lattice_path_score(lat, sent.label) - self.search.scores[rank]
         short = self.lacking(margin, variance)
         if short <= 0 or sent.weight == 0:
             return 0
