@@ -48,7 +48,7 @@ from .tagging import SERVICE, check_use, label, tag_files, targets_of
 @click.option("--separator", metavar="TEXT", help="Between the columns that are added.  [default: a tab if the line has one, else a blank]")
 @click.option("--threads", type=click.IntRange(0, MOST_THREADS), default=0, metavar="N",
               help="Threads. 0: one for each processor. The output does not depend on it.  [default: 0]")  # fmt: skip
-@click.option("--gold/--no-gold", default=True, show_default=True, help="Of a parser: where the input has trees, write them behind the last sentence, as comments that begin with '# gold'. crfkit eval --heads takes them from there.")
+@click.option("--gold/--no-gold", default=None, help="Of a parser: where the input has trees, write them behind the last sentence, as comments that begin with '# gold'. crfkit eval --heads takes them from there.  [default: --gold for FILEs, --no-gold for standard input]")
 @click.option("--unbuffered", is_flag=True, help="Write each sentence as soon as it has been read, as is done on a terminal.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar and no warnings.")
 @debug_option
@@ -74,11 +74,9 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     the column that the model predicts. `_` in CoNLL-U means any label.
 
     A parser fills in the columns head, and deprel if it was trained with --labels. Everything else is written byte for byte.
-    If the input has trees, they follow the last sentence as comments, for crfkit eval --heads.
+    If a FILE has trees, they follow the last sentence as comments, for crfkit eval --heads.
     """
     inputs = list(files) or ["-"]
-    if ctx.get_parameter_source("gold") != click.core.ParameterSource.COMMANDLINE:
-        options["gold"] = None
     _check_options(ctx, model, inputs, output, options)
     if options["output_dir"] is not None:
         _tag_into(ctx, options.pop("output_dir"), model, inputs, options)

@@ -39,7 +39,9 @@ def label(tagger: Any, inputs: Sequence[str], stream: BinaryIO, options: Mapping
     threads = 1 if live else options["threads"]
     if isinstance(tagger, Parser):
         source = Source(inputs, "conllu", allow_empty=True, block_size=BLOCK_SIZE)
-        texts = _parsed(tagger, watch(source), threads, options["gold"] is not False)
+        # what comes from standard input may go on to another program: nothing is added unasked
+        gold_wanted = "-" not in inputs if options["gold"] is None else options["gold"]
+        texts = _parsed(tagger, watch(source), threads, gold_wanted)
     else:
         source = Source(inputs, tagger.header["format"], allow_empty=True, comments=options["comments"], block_size=BLOCK_SIZE)
         texts = tagger.text(watch(source), _printer(options), partial=options["partial"], threads=threads)

@@ -263,8 +263,11 @@ def test_several_files_stay_apart(tmp_path):
     done = run("tag", "--no-gold", tmp_path / "m", tmp_path / "a", tmp_path / "b")
     one = run("tag", "--no-gold", tmp_path / "m", tmp_path / "b")
     assert done.stdout == 2 * one.stdout
-    by_pipe = run("tag", "--no-gold", tmp_path / "m", data=text)
+    by_pipe = run("tag", tmp_path / "m", data=text)
     assert by_pipe.stdout == one.stdout
+    asked_for = run("tag", "--gold", tmp_path / "m", data=text)
+    assert asked_for.stdout == run("tag", tmp_path / "m", tmp_path / "b").stdout
+    assert asked_for.stdout.startswith(by_pipe.stdout) and len(asked_for.stdout) > len(by_pipe.stdout)
 
 
 def test_programs_for_labels_say_that_it_is_a_parser(tmp_path):
