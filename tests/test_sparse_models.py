@@ -17,7 +17,7 @@ from crfkit.model import load
 from crfkit.template.parsing import Template
 
 PATH = (5.0, 1.0, 0.25)
-EXACT = {"delta": 1e-8, "max_iter": 3000}
+EXACT = {"epsilon": 0, "delta": 1e-8, "max_iter": 3000}
 
 
 @pytest.fixture
