@@ -35,6 +35,7 @@ def test_files_are_as_generated():
     assert (result.returncode, result.stderr) == (0, "")
 
 
+@pytest.mark.long
 def test_check_notices_a_changed_and_a_missing_file_and_generate_restores_them(tmp_path):
     folder = tmp_path / "data"
     shutil.copytree(DATA, folder, ignore=shutil.ignore_patterns("__pycache__"))

@@ -58,6 +58,7 @@ def folders(tmp_path):
     return folders
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["exception", "crash", "loop", *SLOW])
 def test_the_driver_finds_faults_and_goes_on(name, folders):
     """Every faulty input is found, and no other. Workers that die leave nothing behind."""

@@ -126,6 +126,7 @@ STEPS = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the order is that of glibc's rand()")
 @pytest.mark.parametrize(("algorithm", "params"), STEPS, ids=str)
 def test_the_steps_of_online_algorithms_are_those_of_the_peer(tmp_path, algorithm, params):

@@ -118,6 +118,7 @@ def beginnings(problem, t, label, n):
     return lists[label]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("labels", "length", "n"), [(1, 50, 3), (2, 400, 300), (9, 60, 100), (22, 12, 20), (40, 5, 30)]
 )

@@ -82,6 +82,7 @@ class Hand(Interruption):
         self.signal = signal.SIGINT
 
 
+@pytest.mark.long
 @variants
 def test_more_passes_later(algorithm, chosen):
     data = sentences("chunking", limit=60)

@@ -195,6 +195,7 @@ def test_the_estimate_is_without_the_data(algorithm, work):
     assert 0 < found[1] < found[0] - 20 * tokens
 
 
+@pytest.mark.long
 @plain_build
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the limit counts what is mapped too")
 @pytest.mark.parametrize(("algorithm", "given"), [("perceptron", {"passes": 1}), ("lbfgs", {"max_iter": 1, "warm_up": 0, "threads": 1})])

@@ -129,6 +129,7 @@ def test_every_pass_is_that_of_the_twin(corpus, l2, seed, recursions):
         assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights(), rel=1e-2, abs=1e-2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("l2", [0.3, 1.0, 10.0])
 @pytest.mark.parametrize(("rules", "recursions"), [("chunking", "dense"), ("chunking-rich", "dense"), ("chunking-rich", "sparse")])
 def test_it_ends_at_the_optimum_of_lbfgs(rules, recursions, l2):

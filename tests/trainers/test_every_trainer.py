@@ -76,6 +76,7 @@ def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
     assert evaluate(gold, predicted).f1 == max(scores)
 
 
+@pytest.mark.long
 def test_a_warm_start_is_not_worse(algorithm, tmp_path):
     """One pass from a model that is done leaves it about as good, and meets less loss than one from nothing."""
     rows, rules = sentences("chunking", limit=200), template("chunking")
@@ -244,6 +245,7 @@ def digests(variant, items):
     return {(form, algorithm): found for form, algorithm, *found in map(str.split, lines)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["columns", "crfsuite"])
 @pytest.mark.parametrize("variant", ["avx2", "avx512"])
 def test_the_same_bytes_with_every_instruction_set(algorithm, variant, form, items):

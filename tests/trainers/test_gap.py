@@ -91,6 +91,7 @@ def lowest(corpus, l1, l2, steps=400):
     return objective(x, corpus, l2)[0] + l1 * sum(map(abs, x.values()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("algorithm", "l1", "l2"), PENALTIES)
 def test_no_optimum_is_below_what_the_gap_says(algorithm, l1, l2):
     corpus = random_corpus(Random(11))

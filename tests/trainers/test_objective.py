@@ -175,6 +175,7 @@ def test_any_number_of_threads_gives_the_same_bits(on_one_thread, threads):
         assert bits(threads) == on_one_thread
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", ["base", "avx2", "avx512"])
 def test_every_variant_of_the_loops_gives_the_same_bits(on_one_thread, variant):
     program = "from trainers.test_objective import bits; from crfkit.loops.kernels import variant; print(variant(), bits(2))"

@@ -208,6 +208,7 @@ def test_going_on_with_another_penalty(corpus):
 # --- CRFsuite -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("c1", "c2"), [(1.0, 0.0), (0.3, 0.1)])
 def test_the_same_optimum_as_crfsuite(c1, c2, tmp_path):
     """CRFsuite adds c1 |w|_1 + c2 |w|^2, crfkit l1 |w|_1 + l2/2 |w|^2."""

@@ -104,6 +104,7 @@ def short(k, length=5, corpus="chunking"):
 CASES = [(name, direction, depth) for name in TEMPLATES for direction, depth in (("forward", 0), ("forward", 2), ("backward", 1))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "direction", "depth"), CASES)
 def test_labels_are_those_of_the_whole_tree(name, direction, depth):
     model = trained(name, direction, depth)
