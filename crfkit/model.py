@@ -63,7 +63,7 @@ class Model:
             if self.search is None and self.template is not None and self.template.history_line is not None:
                 raise ModelFileError(f"its template sees labels given before, which {header['algorithm']} cannot use")
             self.index: Index = Index(self.template, sections, verify=verify, backward=self.search is not None and self.search.backward)
-            tables: list[Any] = [self._numbers(f"layout.{name}", dtype) for name, dtype in LAYOUT_ARRAYS.items()]
+            tables: list[Any] = [modelfile.numbers(self.sections, f"layout.{name}", dtype) for name, dtype in LAYOUT_ARRAYS.items()]
             tables.append(self._history())
             self.layout: Layout = Layout(
                 len(header["labels"]),
@@ -95,15 +95,15 @@ class Model:
         if "weights.half" in found:
             from crfkit.weights.quantised import from_halves
 
-            return memoryview(from_halves(self._numbers("weights.half", "uint16"))).toreadonly()
+            return memoryview(from_halves(modelfile.numbers(self.sections, "weights.half", "uint16"))).toreadonly()
         if "weights.scaled" in found:
             from crfkit.weights.quantised import from_scaled, n_scales
 
-            numbers, scales = self._numbers("weights.scaled", "int8"), self._numbers("weights.scales", "float32")
+            numbers, scales = modelfile.numbers(self.sections, "weights.scaled", "int8"), modelfile.numbers(self.sections, "weights.scales", "float32")
             if len(scales) != n_scales(len(numbers)):
                 raise ModelFileError(f"{len(scales)} scales, expected {n_scales(len(numbers))}")
             return memoryview(from_scaled(numbers, scales)).toreadonly()
-        return self._numbers("weights", "float32")
+        return modelfile.numbers(self.sections, "weights", "float32")
 
     def quantised(self, form: str) -> Model:
         """The same model with its weights kept as "float16" or "int8", or as "float32" again. What it was rounded to stays."""
@@ -120,16 +120,6 @@ class Model:
             raise OptionError(f"weights: expected one of {', '.join(WEIGHTS)}, found {exactly(form)}")
         return Model(self._header, sections, self.name, self.verified)
 
-    def _numbers(self, name: str, dtype: str) -> memoryview:
-        try:
-            section = memoryview(self.sections[name])
-        except KeyError:
-            raise ModelFileError(f"section {name!r} is missing") from None
-        code, size = modelfile.DTYPES[dtype]
-        if section.nbytes % size:
-            raise ModelFileError(f"section {name!r} is not made of {dtype}")
-        return section.toreadonly().cast("B").cast(code)
-
     def _history(self) -> memoryview | None:
         """The labels that features see before the last one, where there are such features."""
         name = "layout.b_prev2"
@@ -137,7 +127,7 @@ class Model:
             return None
         if self.search is None:
             raise ModelFileError(f"section {name!r} in a model of {self._header['algorithm']}")
-        return self._numbers(name, "uint16")
+        return modelfile.numbers(self.sections, name, "uint16")
 
     @property
     def header(self) -> dict[str, Any]:

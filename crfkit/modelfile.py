@@ -392,3 +392,15 @@ def _check_sections(payload: memoryview, sections: Iterable[Section]) -> None:
         body = payload[section.offset : section.offset + section.length]
         if xxh3_64_hexdigest(body) != section.checksum:
             raise ModelFileError(f"damaged: the checksum of section {section.name!r} does not match")
+
+
+def numbers(sections: Mapping[str, Any], name: str, dtype: str) -> Any:
+    """A section as numbers; ModelFileError if it is missing, or is no whole number of them."""
+    try:
+        section = memoryview(sections[name])
+    except KeyError:
+        raise ModelFileError(f"section {name!r} is missing") from None
+    code, size = DTYPES[dtype]
+    if section.nbytes % size:
+        raise ModelFileError(f"section {name!r} is not made of {dtype}")
+    return section.toreadonly().cast("B").cast(code)

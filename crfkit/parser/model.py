@@ -93,27 +93,15 @@ class ParserModel:
             self.index = Index(self.parts.symbols, sections, verify=verify)
             self.sizes = sizes_of(self.index)
             relations = max(len(header["relations"]), 1)
-            tables = {name: self._numbers(name, "int32") for name in sections if name == "rows" or name.startswith("line.")}
-            self.weights = self._numbers("weights", "float32")
-            self.tables = StateTables(self.parts, relations, {"rows": self._numbers("rows", "int32"), "actions": self._numbers("actions", "uint16"), **tables}, verify, self.sizes)
-            if len(self.weights) != len(self._numbers("actions", "uint16")):
+            tables = {name: modelfile.numbers(self.sections, name, "int32") for name in sections if name == "rows" or name.startswith("line.")}
+            self.weights = modelfile.numbers(self.sections, "weights", "float32")
+            self.tables = StateTables(self.parts, relations, {"rows": modelfile.numbers(self.sections, "rows", "int32"), "actions": modelfile.numbers(self.sections, "actions", "uint16"), **tables}, verify, self.sizes)
+            if len(self.weights) != len(modelfile.numbers(self.sections, "actions", "uint16")):
                 raise ModelFileError("its weights are not as many as their actions")
             if verify and not all_finite(self.weights):
                 raise ModelFileError("a weight is not a finite number")
-        except (OptionError, TemplateError) as error:
+        except (ModelFileError, OptionError, TemplateError) as error:
             raise ModelFileError(f"{name}: {error}") from None
-        except ModelFileError as error:
-            raise ModelFileError(f"{name}: {error}") from None
-
-    def _numbers(self, name: str, dtype: str) -> Any:
-        try:
-            section = memoryview(self.sections[name])
-        except KeyError:
-            raise ModelFileError(f"section {name!r} is missing") from None
-        code, size = modelfile.DTYPES[dtype]
-        if section.nbytes % size:
-            raise ModelFileError(f"section {name!r} is not made of {dtype}")
-        return section.toreadonly().cast("B").cast(code)
 
     @property
     def header(self) -> dict[str, Any]:
