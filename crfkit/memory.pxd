@@ -22,6 +22,10 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memmove
 
 
+cdef extern from "pages.h":
+    void crfkit_large_pages(char* block, int64_t n) noexcept nogil
+
+
 cdef struct BufferC:
     char* data          # aligned to 64 bytes, or NULL
     char* block         # what realloc returned
@@ -74,6 +78,7 @@ cdef inline int buffer_grow(BufferC* b, int64_t wanted) except -1 nogil:
     if b.capacity and data - block != old:
         memmove(data, block + old, <size_t>b.capacity)
     b.block, b.data, b.capacity = block, data, wanted
+    crfkit_large_pages(block, wanted)
     return 0
 
 

@@ -1,0 +1,25 @@
+/* Large pages for large tables: who reads them anywhere then seldom waits for the address of a page. */
+#ifndef CRFKIT_PAGES_H
+#define CRFKIT_PAGES_H
+
+#include <stdint.h>
+
+#define CRFKIT_LARGE (8 << 20) /* bytes from which on it pays */
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+/* A wish, which systems may leave unheard; nothing else changes. */
+static inline void crfkit_large_pages(char *block, int64_t n)
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    const uintptr_t page = 4096, first = ((uintptr_t)block + page - 1) & ~(page - 1);
+    if (n >= CRFKIT_LARGE)
+        (void)madvise((void *)first, ((uintptr_t)block + (uintptr_t)n - first) & ~(page - 1), MADV_HUGEPAGE);
+#else
+    (void)block, (void)n;
+#endif
+}
+
+#endif
