@@ -6,6 +6,8 @@ TARGETS ?=
 N       ?= 200
 CYCLES  ?= 10000
 ROUNDS  ?= 3
+ONLY    ?=
+TASKS   ?=
 PYTHONS ?= python3.10 python3.11 python3.12 python3.13
 RUNS    ?= 200
 JOBS   ?= $(shell getconf _NPROCESSORS_ONLN || echo 1)
@@ -43,8 +45,9 @@ steady: ## what has threads, forks, signals or clocks, RUNS=200 times in a row w
 bench: build ## the table of targets, beside the peers that are installed: a quarter of an hour (ROUNDS=3)
 	PYTHONPATH=. $(python) benchmarks/targets.py --rounds $(ROUNDS)
 
-results: build ## train and compare as the papers do, and write docs/results; needs CRFKIT_CORPORA, goes on where it was
-	for script in adf sapo dbl_crf sbcd lookahead parsing; do PYTHONPATH=. $(python) benchmarks/papers/$$script.py || exit 1; done
+results: build ## train and compare as the papers do, and write docs/results; goes on where it was (ONLY=pages: from raw.jsonl alone)
+	PYTHONPATH=. $(python) benchmarks/papers/results.py $(if $(ONLY),--only $(ONLY)) $(if $(TASKS),--tasks $(TASKS))
+	$(if $(ONLY)$(TASKS),,for script in sbcd parsing; do PYTHONPATH=. $(python) benchmarks/papers/$$script.py || exit 1; done)
 
 lint: ## style, types, generated documentation, Cython's hints, versions, leftovers
 	$(python) -m ruff check .

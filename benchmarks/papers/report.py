@@ -1,77 +1,116 @@
-"""Documents with tables and pictures from the outcomes of a study."""
+"""Pages with tables, verdicts and pictures from the raw results of a study."""
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
+import protocol
+from protocol import MISSING
+from runs import flags
+
 HEADS = {
-    "default": "dev., defaults",
-    "development": "dev.",
-    "passes": "passes",
-    "cpu_a_pass": "CPU s a pass",
-    "cpu": "CPU s in all",
-    "weight": "mean abs. weight",
-    "node": "node weights",
-    "pair": "pair weights",
-    "paper": "paper",
-}
-_DIGITS = {"cpu": 1, "weight": 4}
+    "default": "dev., defaults", "development": "dev.", "one": "test after one pass", "error": "token error", "passes": "passes",
+    "paper_passes": "paper's passes", "cpu_a_pass": "CPU s a pass", "cpu": "CPU s in all", "paper_seconds": "paper's s", "weight": "mean abs. weight",
+    "node": "node weights", "pair": "pair weights", "paper": "paper",
+}  # fmt: skip
+_DIGITS = {"cpu": 1, "weight": 4, "cpu_a_pass": 3, "paper_seconds": 0}
 METHOD = """\
 ## How these numbers were made
 
-`benchmarks/papers/{script}.py` wrote this page; `make results` writes it again.
+[The protocol](protocol.md) says how options are chosen, what is measured, and what a verdict means. `benchmarks/papers/{script}.py` wrote this page from
+[raw.jsonl](raw.jsonl); `make results` runs what is missing there, and `make results ONLY=pages` writes the pages again.
 
-* Within a table all trainers have the same features.
-* Options were chosen on the training data alone, from the grids below: trained on one part, scored on another after every
-  pass. The best pass is the number of passes of an online trainer. Batch trainers ran until they converged. "As sgd" is
-  the penalty of that row.
-* Then one model was trained on all training data, with one thread and seed 0. It tagged the test part once.
-* *dev.* is the score by which options were chosen: token accuracy where the table's score is not F1 of chunks.
-  *dev., defaults* is that of the trainer's defaults, after their last pass.
-* Times are processor seconds on a shared machine: not exact. *In all* includes reading the data, saving the model, and
-  the warm-up of `lbfgs`, which early commits lack.
-* *paper* has the paper's own numbers, on its data.
+* *dev.* is the score by which options were chosen. *dev., defaults* is that of the trainer's defaults, measured in the same way.
+* Test scores are means over five seeds, with the standard deviation; `lbfgs` has no seed. *paper* has the paper's own numbers, on its data and machine.
+* Times are processor seconds on a shared machine: not exact. *In all* includes reading the data and the warm-up of `lbfgs`, whose passes stand before the +.
+* *edge*: the search ended before the best trial was enclosed by others.
 
-Kind of machine: {machines}. Commits: {commits}.
+Commit of the package: {commits}. Kind of machine: {machines}.
 
-| table | row | options | chosen from | commit |
-|---|---|---|---|---|
+| table | row | chosen options | trials | |
+|---|---|---|--:|---|
 """
 
 
-def write(paper: Any, found: list[tuple[Any, dict[str, Any], list[str]]], folder: Path, quick: bool) -> None:
-    """The document of a paper, and its pictures beside it."""
+def spread(scores: list[float]) -> str:
+    """Mean and standard deviation."""
+    return f"{fmean(scores):.2f}" + (f" ± {stdev(scores):.2f}" if len(scores) > 1 else "")
+
+
+def chance(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
+def write(pages: list[tuple[Any, list[Any]]], runs: Any, folder: Path) -> list[Path]:
+    """The pages of papers, with their pictures, and that of the protocol; the paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [f"# {paper.title}", "", paper.about.strip(), ""]
-    for table, outcomes, lacking in found:
-        if outcomes:
-            lines += _section(paper, table, outcomes, lacking, folder)
-    if absent := [f"{table.task.title} (`{table.task.name}`)" for table, outcomes, _ in found if not outcomes]:
-        lines += ["## Not measured yet", "", f"The script has these tables, too: {'; '.join(absent)}.", ""]
-    lines += _method(paper, found)
-    if quick:
-        lines.insert(2, "**A few sentences of the synthetic corpora: these numbers mean nothing.**\n")
-    path = folder / f"{paper.name}.md"
+    paths = [folder / "protocol.md"]
+    paths[0].write_text("# " + protocol.__doc__.strip() + "\n", encoding="utf-8")
+    for paper, found in pages:
+        lines = [f"# {paper.title}", "", paper.about.strip(), ""]
+        if runs.quick:
+            lines += ["**A few sentences of the synthetic corpora: these numbers mean nothing.**", ""]
+        for table, outcomes, lacking in found:
+            if outcomes:
+                lines += _section(paper, table, outcomes, lacking, runs, folder)
+        if absent := [f"{table.task.title} (`{table.task.name}`)" for table, outcomes, _ in found if not outcomes]:
+            lines += ["## Not measured yet", "", f"The script has these tables, too: {'; '.join(absent)}.", ""]
+        paths.append(folder / f"{paper.name}.md")
+        paths[-1].write_text("\n".join([*lines, *_method(paper, found)]), encoding="utf-8")
+    return paths
+
+
+def rows(found: list[tuple[Any, dict[str, Any]]], runs: Any) -> list[list[str]]:
+    """Rows of the index: claim, task, the paper's numbers, those here, verdict."""
+    return [
+        [claim.text, table.task.short, claim.paper, *reversed(claim.verdict(outcomes, runs))] for table, outcomes in found for claim in table.claims
+    ]
+
+
+def index(sections: list[tuple[str, str, list[list[str]]]], folder: Path) -> Path:
+    """One page, claim by claim; a section is its title, the name of its page, and rows."""
+    counts = Counter(row[-1] for _, _, found in sections for row in found)
+    total = ", ".join(f"{counts[name]} {name}" for name in (protocol.REPRODUCED, protocol.TIE, protocol.CONTRADICTED, MISSING))
+    lines = ["# What holds, claim by claim", "", INDEX.strip(), "", f"In all: {total}.", ""]
+    for title, name, found in sections:
+        lines += [f"## {title}", "", f"[Tables, options, pictures]({name}.md)", ""]
+        if found:
+            lines += ["| claim | task | paper | here | verdict |", "|---|---|---|---|---|"]
+            lines += [f"| {' | '.join(row[:-1])} | {row[-1] if row[-1] == MISSING else f'**{row[-1]}**'} |" for row in found]
+        else:
+            lines += ["Its claims are not gathered here yet: see the page."]
+        lines.append("")
+    path = folder / "index.md"
     path.write_text("\n".join(lines), encoding="utf-8")
-    print(path)
+    return path
 
 
-def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str], folder: Path) -> list[str]:
+INDEX = """\
+Each claim has one verdict, by [a protocol](protocol.md) that was fixed before the test scores were computed: *reproduced* (p < 0.05 the papers' way), *tie*,
+*contradicted* (p < 0.05 the other way), or *not measured yet*. "Here" has means over five seeds with standard deviations. A tie says that the
+difference, if there is one, is too small for the test part.
+"""
+
+
+def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str], runs: Any, folder: Path) -> list[str]:
     lines = [f"## {table.task.title}", "", table.task.source, ""]
+    if table.task.seen:
+        lines += [f"**Seen before:** {table.task.seen}", ""]
     heads = ["trainer", *(HEADS.get(name, f"test {table.task.metric}") for name in table.columns)]
     lines += markdown(heads, ([outcome.row.name, *(_cell(outcome, name) for name in table.columns)] for outcome in outcomes.values()))
     lines.append("")
     if lacking:
-        lines += [f"Not measured: {', '.join(lacking)}.", ""]
+        lines += [f"Not measured yet: {', '.join(lacking)}.", ""]
     if table.note:
         lines += [table.note.strip(), ""]
     for claim in table.claims:
-        if all(name in outcomes for name in claim.needs):
-            holds, numbers = claim.judge(outcomes)
-            lines.append(f"* {'Reproduced' if holds else 'Not reproduced'}: {claim.text} ({numbers}).")
+        verdict, numbers = claim.verdict(outcomes, runs)
+        lines.append(f"* {verdict.capitalize()}: {claim.text}{f' ({numbers})' if numbers else ''}.")
     lines += [""] * bool(table.claims)
     for kind in table.plots:
         name = f"{paper.name}-{table.task.name}-{kind}.png"
@@ -81,27 +120,23 @@ def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str
 
 
 def _cell(outcome: Any, name: str) -> str:
-    if name == "paper":
-        return "" if outcome.row.paper is None else str(outcome.row.paper)
-    value = getattr(outcome, name)
-    if value is None:
-        return ""
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:,.{_DIGITS.get(name, 2)}f}"
+    if name == "score":
+        return spread(outcome.scores)
+    value = getattr(outcome.row if name.startswith("paper") else outcome, name)
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.{_DIGITS.get(name, 2)}f}"
 
 
-def _method(paper: Any, found: list[tuple[Any, dict[str, Any], list[str]]]) -> list[str]:
-    results = [result for _, outcomes, _ in found for outcome in outcomes.values() for result in outcome.results]
-    machines, commits = ("; ".join(sorted({getattr(result, name) for result in results})) for name in ("machine", "commit"))
+def _method(paper: Any, found: list[Any]) -> list[str]:
+    records = [record for _, outcomes, _ in found for outcome in outcomes.values() for record in outcome.records]
+    machines, commits = ("; ".join(sorted({record[name] for record in records})) for name in ("machine", "commit"))
     lines = [METHOD.format(script=paper.name.replace("-", "_"), machines=machines, commits=commits).rstrip("\n")]
     for table, outcomes, _ in found:
         for outcome in outcomes.values():
-            grid = "; ".join(f"{name} {', '.join(map(str, values))}" for name, values in outcome.row.grid.items())
-            if outcome.row.like is not None:
-                grid = "; ".join(filter(None, [f"as {outcome.row.like}", grid]))
-            command = outcome.results[0].command.removeprefix("crfkit learn ")
-            lines.append(f"| {table.task.name} | {outcome.row.name} | `{command}` | {grid} | {outcome.results[0].commit} |")
+            options = " ".join(flags(outcome.options))
+            origin = f"as {outcome.row.like}" if outcome.row.like else f"{outcome.trials}"
+            lines.append(f"| {table.task.name} | {outcome.row.name} | `-a {outcome.row.algorithm} {options}` | {origin} | {'' if outcome.enclosed else 'edge'} |")
     return [*lines, ""]
 
 
@@ -115,12 +150,14 @@ def markdown(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
 
 _SERIES = {
     "score": "{metric} on development data",
+    "seconds": "{metric} on development data",
     "weight": "mean absolute weight",
     "loss": "the trainer's own loss",
 }
 _SCATTER = {"sparsity": "test {metric}", "cost": "CPU s a pass"}
 _TITLES = {
     **{kind: f"{title} after each pass" for kind, title in _SERIES.items()},
+    "seconds": "{metric} on development data against processor seconds",
     **{kind: f"{title} against weights that are not zero" for kind, title in _SCATTER.items()},
 }
 
@@ -158,19 +195,31 @@ def plot(outcomes: dict[str, Any], kind: str, path: Path) -> bool:
 
 
 def _lines(axes: Any, outcomes: dict[str, Any], kind: str) -> None:
-    """A line for each trainer, over passes."""
+    """A line for each trainer, over passes or seconds."""
     shown: list[float] = []
     for k, (name, outcome) in enumerate(outcomes.items()):
-        values = outcome.series[kind]
-        axes.plot(range(1, len(values) + 1), values, label=name, linewidth=1.2, linestyle=("-", "--", ":")[k // 10 % 3])
-        shown += values[2:]
-    if kind == "score" and shown:
+        if (outcome.row.like is not None and kind in ("score", "seconds")) or (kind in ("weight", "loss") and outcome.curve is None):
+            continue
+        if kind in ("weight", "loss"):
+            values = outcome.curve["weights" if kind == "weight" else "losses"]
+        else:
+            values = mean(outcome.trial["scores"])
+        x: list[float] = list(range(1, len(values) + 1))
+        if kind == "seconds":
+            spent = mean(outcome.trial["seconds"])
+            x = [sum(spent[: k + 1]) for k in range(len(values))]
+        axes.plot(x, values, label=name, linewidth=1.2, linestyle=("-", "--", ":")[k // 10 % 3])
+        shown += values[2:] or values
+    if kind in ("score", "seconds") and shown:
         axes.set_ylim(max(min(shown), max(shown) - 4), max(shown) + 0.2)
-    if kind == "loss":
-        axes.set_yscale("log")
-    if max(len(outcome.series[kind]) for outcome in outcomes.values()) > 60:
-        axes.set_xscale("log")
-    axes.set_xlabel("passes")
+    if kind in ("loss", "seconds"):
+        (axes.set_yscale if kind == "loss" else axes.set_xscale)("log")
+    axes.set_xlabel("processor seconds" if kind == "seconds" else "passes")
+
+
+def mean(series: list[list[float]]) -> list[float]:
+    """Average of series, as long as the longest; those that ended early go on as they ended."""
+    return [fmean(one[min(k, len(one) - 1)] for one in series) for k in range(max(map(len, series)))]
 
 
 def _points(axes: Any, outcomes: dict[str, Any], name: str) -> None:

@@ -1,148 +1,232 @@
-"""Training runs through the command line, each done once and remembered.
+"""Runs of crfkit, each done once, and the file of raw results that the pages are made from.
 
-A run is one file in the work folder, named by a digest of everything that its result depends on but the code: command,
-template and data. An interrupted script goes on where it was; `--fresh` forgets.
+A run is a line of JSON in `raw.jsonl`, found again by what was asked for: kind, task, template, trainer, options and seed. An
+interrupted script goes on where it was. All lines of a file are of one commit of the package.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import platform
-import resource
 import subprocess
 import sys
-from dataclasses import asdict, dataclass, field
+import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from statistics import median
 from typing import Any
 
+from protocol import LONG, PASSES, PATIENCE
+from tasks import ROOT, Data, Task, prepare
+
 import crfkit
-from crfkit.evaluation.evaluate import Outputs, evaluate
+from crfkit.evaluation.evaluate import Outputs
+from crfkit.learning.progress import Progress
 from crfkit.loops.kernels import variant
 
-ROOT = Path(__file__).resolve().parents[2]
+BATCH = {"lbfgs", "owlqn", "sbcd"}  # these end by themselves
+Record = dict[str, Any]
 
 
-@dataclass
-class Result:
-    """What a run left behind. The model itself is not kept."""
+class Incomplete(Exception):
+    """A run is missing, and may not be started."""
 
-    command: str
-    commit: str
-    machine: str
-    cpu: float
-    """Processor seconds of the whole command."""
-    passes: list[dict[str, Any]]
-    """The records of --log."""
-    counts: dict[str, int] = field(default_factory=dict)
-    """What was counted on the test part."""
-    node: int = 0
-    """Weights that are not zero and depend on one label."""
-    pair: int = 0
-    """Weights that are not zero and depend on two."""
+
+class Raw:
+    """The lines of a file of raw results; new ones are appended as they come."""
+
+    def __init__(self, path: Path, fresh: bool = False):
+        self.path = path
+        if fresh:
+            path.unlink(missing_ok=True)
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        self.lines = {_key(record): record for record in map(json.loads, lines)}
+
+    @property
+    def commits(self) -> list[str]:
+        return sorted({record["commit"] for record in self.lines.values()})
+
+    def find(self, **what: Any) -> Record | None:
+        return self.lines.get(_key(what))
+
+    def add(self, record: Record) -> Record:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record, separators=(",", ":")) + "\n")
+        self.lines[_key(record)] = record
+        return record
+
+
+def _key(record: Record) -> str:
+    names = ("kind", "task", "template", "algorithm", "options", "seed", "first", "second")
+    return json.dumps([record.get(name) for name in names], sort_keys=True)
 
 
 class Runs:
-    """The runs of a work folder."""
+    """Runs for the tasks of a study. Where `start` is false none is started; a missing one is Incomplete."""
 
-    def __init__(self, work: Path, fresh: bool = False, finished_only: bool = False):
-        self.folder, self.fresh, self.finished_only = work / "runs", fresh, finished_only
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.done: set[str] = set()
+    def __init__(self, raw: Raw, work: Path, start: bool = True, quick: bool = False):
+        self.raw, self.work, self.start, self.quick = raw, work, start, quick
+        self.prepared: dict[str, list[Data]] = {}
+        self.commit = commit() if start else ""
+        if start and raw.commits not in ([], [self.commit]):
+            sys.exit(f"{raw.path} has runs of commit {', '.join(raw.commits)}, this is {self.commit}: check that one out, or begin again with --fresh")
+        self.began, self.done, self.wanted = time.monotonic(), 0, 0
 
-    def learn(
-        self, task: Any, train: Path, algorithm: str, options: dict[str, Any], *, dev: Path | None = None, test: Path | None = None
-    ) -> Result | None:
-        """Train, and score each pass on `dev`, or the end on `test`. None if it is not finished and may not be started."""
-        words = ["-a", algorithm, *flags({"features": task.features, "format": task.format, "threads": 1, **options})]
-        files = [path for path in (task.template, train, dev, test) if path is not None]
-        key = hashlib.sha256(json.dumps([words, [_digest(path) for path in files], dev is None, task.metric]).encode()).hexdigest()[:20]
-        path = self.folder / f"{key}.json"
-        if path.exists() and not (self.fresh and key not in self.done):
-            return Result(**json.loads(path.read_text()))
-        if self.finished_only:
-            return None
-        print(f"  {task.name}: {algorithm} {' '.join(flags(options))}", file=sys.stderr, flush=True)
-        result = self._run(task, train, words, dev, test)
-        beside = path.with_suffix(".part")
-        beside.write_text(json.dumps(asdict(result)))
-        os.replace(beside, path)
-        self.done.add(key)
-        return result
+    def trial(self, task: Task, algorithm: str, options: Record) -> Record:
+        """Train on each fold, and score each pass on what was left out."""
+        limit = {} if algorithm in BATCH else {"passes": PASSES, "patience": PATIENCE}
+        asked = {"kind": "trial", **_asked(task, algorithm, options, 0)}
+        if (record := self.raw.find(**asked)) is not None:
+            return record
+        self._begin(asked)
+        folds, scores = [], []
+        for train, dev in (split for part in self._data(task) for split in part.splits):
+            _, passes, _ = self._learn(task, train, algorithm, {**limit, **options}, 0, dev=str(dev))
+            name = "dev_f1" if task.metric == "F1" else "dev_accuracy"
+            folds.append([round(100 * record[name], 3) for record in passes])
+            scores.append([round(record["cpu"], 3) for record in passes])
+        return self._end(asked, scores=folds, seconds=scores)
 
-    def _run(self, task: Any, train: Path, words: list[str], dev: Path | None, test: Path | None) -> Result:
-        with TemporaryDirectory() as folder:
-            log, model = Path(folder) / "log", Path(folder) / "model"
-            template = [] if task.template is None else [task.template]
-            judge = [] if dev is None else ["--dev", dev]
-            seconds = _cpu_of([*words, "-q", "--log", log, *judge, *template, train, model])
-            result = Result(
-                command=" ".join(map(str, ["crfkit learn", *words, *(_short(path) for path in template)])),
-                commit=commit(),
-                machine=machine(),
-                cpu=seconds,
-                passes=[json.loads(line) for line in log.read_text().splitlines()],
-            )
-            if test is not None:
-                _judge(result, task, model, test, Path(folder))
-            return result
+    def test(self, task: Task, algorithm: str, options: Record, seed: int, kinds: bool = False) -> Record:
+        """Train on everything, and score on the test part. `kinds`: count weights of labels and of pairs of labels."""
+        asked = {"kind": "test", **_asked(task, algorithm, options, seed)}
+        if (record := self.raw.find(**asked)) is not None:
+            return record
+        self._begin(asked)
+        pairs: list[tuple[list[str], list[str]]] = []
+        cpu, passes, warm, more = 0.0, [], [], {"node": 0, "pair": 0} if kinds else {}
+        for part in self._data(task):
+            before = time.process_time()
+            model, records, prepared = self._learn(task, part.train, algorithm, options, seed)
+            cpu += time.process_time() - before
+            passes += records
+            warm += prepared
+            for _, previous, *_ in model.features() if kinds else ():
+                more["node" if previous is None else "pair"] += 1
+            pairs += zip(*model.tagger().tag_with_gold(str(part.test), threads=1), strict=True)
+        score = Outputs([str(self._output(asked, task, pairs))], scheme=_scheme(task)).scores[0]
+        counts = {"gold": score.chunks.gold, "found": score.chunks.found, "correct": score.chunks.correct}
+        return self._end(
+            asked, cpu=round(cpu, 3), pass_cpu=[round(record["cpu"], 4) for record in passes], warm_up=len(warm),
+            weight=passes[-1]["mean_abs_weight"], active=passes[-1]["active"], tokens=score.tokens, correct_tokens=score.correct_tokens, counts=counts,
+            objective=passes[-1].get("objective"), **more,
+        )  # fmt: skip
+
+    def curve(self, task: Task, algorithm: str, options: Record) -> Record:
+        """Train on everything for many passes, and see how weights and loss go on."""
+        options = {**options, "passes": LONG}
+        asked = {"kind": "curve", **_asked(task, algorithm, options, 1)}
+        if (record := self.raw.find(**asked)) is not None:
+            return record
+        self._begin(asked)
+        _, passes, _ = self._learn(task, self._data(task)[0].train, algorithm, options, 1)
+        return self._end(asked, weights=[record["mean_abs_weight"] for record in passes], losses=[round(record["loss"], 2) for record in passes])
+
+    def compare(self, task: Task, first: Record, second: Record) -> Record:
+        """Approximate randomisation on the outputs of two tests."""
+        asked = {"kind": "compare", "task": task.name, "first": _name(first), "second": _name(second)}
+        if (record := self.raw.find(**asked)) is not None:
+            return record
+        paths = [self.work / "outputs" / f"{_digest(record)}.txt" for record in (first, second)]
+        for path, record in zip(paths, (first, second), strict=True):
+            if not path.exists() and self.start:
+                del self.raw.lines[_key(record)]
+                self.test(task if record["template"] == task.template_name else task.with_template(record["template"]), record["algorithm"], record["options"], record["seed"])
+        if not self.start:
+            raise Incomplete
+        self.since = time.monotonic()
+        found = Outputs([str(path) for path in paths], scheme=_scheme(task), keep=True).compare(0, 1)
+        return self._end(asked, p={name: found.p[name] for name in ("f1", "accuracy")})
+
+    def _data(self, task: Task) -> list[Data]:
+        if task.name not in self.prepared:
+            self.prepared[task.name] = prepare(task, self.work, self.quick)
+        return self.prepared[task.name]
+
+    def _learn(self, task: Task, train: Path, algorithm: str, options: Record, seed: int, **more: Any) -> tuple[Any, list[Record], list[Record]]:
+        log, heard = io.StringIO(), _WarmUp("never", quiet=True)
+        if self.quick and options.get("passes") != LONG:
+            options = {**options, "max_iter" if algorithm in BATCH else "passes": 2}
+        template = None if task.template is None else str(task.template)
+        given = {**options, "seed": seed, "features": task.features, "format": task.format, "threads": 1, **more}
+        model = crfkit.learn(str(train), template, algorithm, progress=heard, log=log, **given)
+        return model, [json.loads(line) for line in log.getvalue().splitlines()], heard.passes
+
+    def _output(self, asked: Record, task: Task, pairs: list[tuple[list[str], list[str]]]) -> Path:
+        """Gold and predicted labels as a file; words of a segmentation as chunks."""
+        path = self.work / "outputs" / f"{_digest(asked)}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if task.metric == "word F1":
+            pairs = [(words(gold), words(found)) for gold, found in pairs]
+        text = "\n".join("".join(f"{g}\t{p}\n" for g, p in zip(*pair, strict=True)) for pair in pairs)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def _begin(self, asked: Record) -> None:
+        if not self.start:
+            raise Incomplete
+        self.since = time.monotonic()
+        self.done += 1
+        left = (self.since - self.began) / self.done * (self.wanted - self.done)
+        what = " ".join([asked["task"], asked["kind"], asked["algorithm"], *flags(asked["options"])])
+        print(f"run {self.done} of about {max(self.wanted, self.done)}, {max(left, 0) / 60:.0f} min left: {what}", file=sys.stderr, flush=True)
+
+    def _end(self, asked: Record, **found: Any) -> Record:
+        about = {"commit": self.commit, "machine": machine(), "took": round(time.monotonic() - self.since, 2)}
+        return self.raw.add({**asked, **found, **about})
 
 
-def _judge(result: Result, task: Any, model: Path, test: Path, folder: Path) -> None:
-    """The one look at the test part, and what the model consists of."""
-    tagger = crfkit.load(model)
-    gold, predicted = tagger.tag_with_gold(str(test), threads=1)
-    if task.metric == "word F1":
-        output = folder / "output"
-        pairs = ("".join(f"{g}\t{p}\n" for g, p in zip(*sentence, strict=True)) for sentence in zip(gold, predicted, strict=True))
-        output.write_text("\n".join(pairs) + "\n", encoding="utf-8")
-        count = Outputs([str(output)], segments=True).scores[0].words
-    else:
-        scores = evaluate(gold, predicted, scheme="auto" if task.metric == "F1" else "none")
-        count = scores.chunks
-    if task.metric in ("F1", "word F1"):
-        result.counts = {"gold": count.gold, "found": count.found, "correct": count.correct}
-    else:
-        result.counts = {"gold": scores.tokens, "found": scores.tokens, "correct": scores.correct_tokens}
-    with subprocess.Popen([sys.executable, "-m", "crfkit", "dump", str(model)], stdout=subprocess.PIPE, env=_environment()) as dump:
-        for line in dump.stdout:
-            if line.split(b"\t")[1] == b"#":
-                result.node += 1
-            else:
-                result.pair += 1
+class _WarmUp(Progress):
+    """Says nothing, and keeps the passes that precede the first one."""
+
+    def __init__(self, *given: Any, **options: Any):
+        super().__init__(*given, **options)
+        self.passes: list[Record] = []
+
+    def prepared(self, record: Record) -> None:
+        self.passes.append(record)
 
 
-def flags(options: dict[str, Any]) -> list[str]:
+def choice(trial: Record) -> tuple[float, int, float]:
+    """What a trial found: its score, passes, and the score after the first pass."""
+    batch = trial["algorithm"] in BATCH
+    best = [len(scores) if batch else 1 + scores.index(max(scores)) for scores in trial["scores"]]
+    ends = [scores[number - 1] for scores, number in zip(trial["scores"], best, strict=True)]
+    return sum(ends) / len(ends), round(median(best)), sum(scores[0] for scores in trial["scores"]) / len(best)
+
+
+def words(labels: list[str]) -> list[str]:
+    """B, M, E, S as chunks: a word begins with B or S, or where the one before has ended."""
+    starts = [label in "BS" or k == 0 or labels[k - 1] in "ES" for k, label in enumerate(labels)]
+    return ["B-W" if start else "I-W" for start in starts]
+
+
+def flags(options: Record) -> list[str]:
     """Options as words of the command line."""
-    words = []
+    found = []
     for name, value in options.items():
         flag = name.replace("_", "-")
-        words += [f"--{flag}" if value else f"--no-{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
-    return words
+        found += [f"--{flag}" if value else f"--no-{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
+    return found
 
 
-def _cpu_of(arguments: list[Any]) -> float:
-    """Run `crfkit learn`; its processor seconds, which other work on the machine disturbs less than those of the clock."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-m", "crfkit", "learn", *map(str, arguments)], check=True, env=_environment(), stdin=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+def _asked(task: Task, algorithm: str, options: Record, seed: int) -> Record:
+    return {"task": task.name, "template": task.template_name, "algorithm": algorithm, "options": options, "seed": seed}
 
 
-def _environment() -> dict[str, str]:
-    """With the crfkit that was imported here."""
-    places = [str(Path(crfkit.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+def _name(record: Record) -> str:
+    return " ".join(["-a", record["algorithm"], *flags(record["options"]), "--seed", str(record["seed"]), record["template"]])
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _digest(asked: Record) -> str:
+    return hashlib.sha256(f"{asked['task']} {_name(asked)}".encode()).hexdigest()[:20]
 
 
-def _short(path: Path) -> str:
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
+def _scheme(task: Task) -> str:
+    return "bio" if task.metric in ("F1", "word F1") else "none"
 
 
 def machine() -> str:
@@ -151,8 +235,7 @@ def machine() -> str:
 
 
 def commit() -> str:
-    """The last one that changed what is measured: scripts, templates and documents may have changed since, each run names
-    its own. "-dirty" where the package itself differs from it; "unknown" outside a repository."""
+    """The last one that changed the package; "-dirty" where it differs from that; "unknown" outside a repository."""
     git = ["git", "-C", str(ROOT)]
     built = ["--", "crfkit", "setup.py"]
     try:

@@ -1,172 +1,211 @@
-"""What the scripts of the papers share: choosing options, the runs of a table, the document.
-
-For each table: every trainer's options are chosen from a small grid on splits of the training data (its last tenth
-held out, or folds), the number of passes with them; then one model is trained on all training data, and the test part
-is tagged once.
-"""
+"""What the scripts of the papers share: rows, claims, the runs of a table. How they are measured: protocol.py."""
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
-import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
+import protocol
 import report
-from runs import Result, Runs
-from tasks import Data, Task, missing, prepare
-
-from crfkit import options as trainer_options
-from crfkit.options import RUN_FIELDS
+from protocol import SEEDS, Search
+from runs import BATCH, Incomplete, Raw, Record, Runs, choice
+from tasks import Task, missing
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results"
-BATCH = {"lbfgs", "owlqn", "sbcd"}  # these end by themselves
 
 
 @dataclass(frozen=True)
 class Row:
-    """A trainer in a table: `fixed` options, a `grid` to choose the others from, the number in the paper."""
+    """A trainer in a table: `fixed` options, a `grid` of first trials, the numbers in the paper."""
 
     name: str
     algorithm: str
     fixed: dict[str, Any] = field(default_factory=dict)
-    grid: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    grid: dict[str, tuple[float, ...]] = field(default_factory=dict)
     like: str | None = None
-    """The row above whose choices are taken over; where these are known not to differ much, that saves trainings."""
+    """The row above whose choices, passes too, are taken over."""
     paper: float | str | None = None
+    paper_passes: int | None = None
+    paper_seconds: float | None = None
     slack: float = 0.0
-    """Of the points of the grid, the last one whose score is at most so far below the best is chosen."""
-    passes: int | None = None
-    """In place of the table's."""
+    """Choose the last trial whose score is at most so far below the best; the grid is then tried as it is."""
+    curve: bool = False
+    """Train for many passes, too: weights and loss."""
     template: Path | None = None
     """In place of the task's, for features that the other trainers cannot have."""
-
-    def defaults(self, names: Iterable[str]) -> dict[str, Any]:
-        """What these options, and the passes of an online trainer, are when nobody chooses them."""
-        own = {item.name: item.default for item in fields(trainer_options.TRAINERS[trainer_options.ALIASES.get(self.algorithm, self.algorithm)])}
-        return {name: own[name] for name in (*names, "passes") if own.get(name) is not None}
-
-    def known(self) -> bool:
-        """Whether this crfkit has the trainer and its options."""
-        cls = trainer_options.TRAINERS.get(trainer_options.ALIASES.get(self.algorithm, self.algorithm))
-        return cls is not None and {*self.fixed, *self.grid} - {*RUN_FIELDS} <= {item.name for item in fields(cls)}
-
-
-Series = dict[str, list[float]]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A row with its numbers. Scores are percentages; a task of several parts has one Result for each."""
+    """A row with its numbers. Scores are percentages, a list has one for each seed."""
 
     row: Row
     task: Task
-    chosen: dict[str, Any]
-    development: float
+    options: Record
+    enclosed: bool
+    trials: int
+    trial: Record | None
+    """The one that was chosen."""
     default: float | None
-    """As `development`, but after the last pass with the trainer's defaults in place of what was chosen."""
-    series: Series
-    """What was found after each pass on the splits of the training data: score, weight (mean absolute), loss."""
-    results: list[Result]
+    """Development score of the trainer's own defaults."""
+    tests: list[Record]
+    first: list[Record]
+    """Tests of models after one pass."""
+    curve: Record | None
 
     @property
-    def passes(self) -> int:
-        return max(len(result.passes) for result in self.results)
+    def development(self) -> float | None:
+        return None if self.trial is None else choice(self.trial)[0]
+
+    @property
+    def scores(self) -> list[float]:
+        return [scored(self.task, record) for record in self.tests]
 
     @property
     def score(self) -> float:
-        gold, found, correct = (sum(result.counts[name] for result in self.results) for name in ("gold", "found", "correct"))
-        share = 200 * correct / (gold + found)
-        return 100 - share if self.task.metric == "error" else share
+        return fmean(self.scores)
+
+    @property
+    def one(self) -> float | None:
+        return fmean(scored(self.task, record) for record in self.first) if self.first else None
+
+    @property
+    def error(self) -> float:
+        """Of tokens, in per cent."""
+        return fmean(100 - 100 * record["correct_tokens"] / record["tokens"] for record in self.tests)
+
+    @property
+    def passes(self) -> str:
+        """Of batch trainers those of the warm-up, too."""
+        record = self.tests[0]
+        number = self.options.get("passes", len(record["pass_cpu"]))
+        return f"{record['warm_up']} + {number}" if record["warm_up"] else str(number)
 
     @property
     def cpu(self) -> float:
-        return sum(result.cpu for result in self.results)
+        return median(record["cpu"] for record in self.tests)
 
     @property
     def cpu_a_pass(self) -> float:
-        return sum(fmean(record["cpu"] for record in result.passes) for result in self.results)
+        return len(self.task.parts) * median(seconds for record in self.tests for seconds in record["pass_cpu"])
 
     @property
     def weight(self) -> float:
-        """Mean absolute weight after all passes on the splits."""
-        return self.series["weight"][-1]
+        return fmean(record["weight"] for record in self.tests)
 
     @property
     def node(self) -> int:
-        return sum(result.node for result in self.results)
+        return sum(record["node"] for record in self.tests) // len(self.tests)
 
     @property
     def pair(self) -> int:
-        return sum(result.pair for result in self.results)
+        return sum(record["pair"] for record in self.tests) // len(self.tests)
 
-    def beats(self, other: Outcome) -> bool:
-        """At least as good."""
-        return self.score <= other.score if self.task.metric == "error" else self.score >= other.score
+    @property
+    def records(self) -> list[Record]:
+        return [record for record in (*self.tests, *self.first, self.curve) if record is not None]
 
 
 Outcomes = dict[str, Outcome]
 
 
+def scored(task: Task, record: Record) -> float:
+    """The score of a test in per cent."""
+    if task.metric == "accuracy":
+        return 100 * record["correct_tokens"] / record["tokens"]
+    if task.metric == "error":
+        return 100 - 100 * record["correct_tokens"] / record["tokens"]
+    return 200 * record["counts"]["correct"] / max(record["counts"]["gold"] + record["counts"]["found"], 1)
+
+
 @dataclass(frozen=True)
 class Claim:
-    """Something the paper says, and how it is looked for in the numbers: (holds, with which numbers)."""
+    """Something the paper says, and how it is judged: `judge` gives a verdict, and with which numbers."""
 
     text: str
     needs: tuple[str, ...]
-    judge: Callable[[Outcomes], tuple[bool, str]]
+    judge: Callable[[Outcomes, Runs], tuple[str, str]]
+    paper: str = ""
+    """The paper's numbers."""
+    one_pass: bool = False
+    """About models after one pass."""
+
+    def verdict(self, found: Outcomes, runs: Runs) -> tuple[str, str]:
+        if not all(name in found for name in self.needs):
+            return protocol.MISSING, ""
+        try:
+            return self.judge(found, runs)
+        except Incomplete:
+            return protocol.MISSING, ""
 
 
-def at_least(better: str, *others: str, text: str | None = None) -> Claim:
-    """The claim that one row is at least as good as others."""
+def better(one: str, other: str, text: str | None = None, paper: str = "", one_pass: bool = False) -> Claim:
+    """The claim that one row has the better score."""
 
-    def judge(found: Outcomes) -> tuple[bool, str]:
-        numbers = ", ".join(f"{name} {found[name].score:.2f}" for name in (better, *others))
-        return all(found[better].beats(found[name]) for name in others), numbers
+    def judge(found: Outcomes, runs: Runs) -> tuple[str, str]:
+        scores, p = _compared(found[one], found[other], runs, one_pass)
+        sign = -1 if found[one].task.metric == "error" else 1
+        return protocol.on_scores(*([sign * score for score in row] for row in scores), p), _numbers(scores, p)
 
-    return Claim(text or f"{better} is at or above {' and '.join(others)}", (better, *others), judge)
-
-
-def after_one_pass(better: str, *others: str) -> Claim:
-    """The claim that a row is ahead of others after its first pass, on development data."""
-
-    def judge(found: Outcomes) -> tuple[bool, str]:
-        scores = {name: found[name].series["score"][0] for name in (better, *others)}
-        numbers = "development scores " + ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
-        return scores[better] == max(scores.values()), numbers
-
-    return Claim(f"after one pass {better} is ahead of {' and '.join(others)}", (better, *others), judge)
+    after = " after one pass" if one_pass else ""
+    return Claim(text or f"{one} is better than {other}{after}", (one, other), judge, paper, one_pass)
 
 
-def cheaper(one: str, other: str) -> Claim:
-    """The claim that a pass of one row costs less than a pass of another."""
+def same(one: str, other: str, text: str) -> Claim:
+    """The claim that two rows have the same score."""
 
-    def judge(found: Outcomes) -> tuple[bool, str]:
-        numbers = ", ".join(f"{name} {found[name].cpu_a_pass:.2f} s" for name in (one, other))
-        return found[one].cpu_a_pass < found[other].cpu_a_pass, numbers
+    def judge(found: Outcomes, runs: Runs) -> tuple[str, str]:
+        scores, p = _compared(found[one], found[other], runs)
+        return protocol.on_sameness(*scores, p), _numbers(scores, p)
 
-    return Claim(f"a pass of {one} costs less than one of {other}", (one, other), judge)
+    return Claim(text, (one, other), judge, "no difference")
 
 
-def levels_off(steady: str, *growing: str) -> Claim:
-    """The claim that the weights of some rows go on growing where those of another do not."""
+def _compared(one: Outcome, other: Outcome, runs: Runs, one_pass: bool = False) -> tuple[list[list[float]], list[float]]:
+    """The scores of two rows, and p of each pair of seeds."""
+    first, second = ((row.first if one_pass else row.tests) for row in (one, other))
+    pairs = [(first[k % len(first)], second[k % len(second)]) for k in range(max(len(first), len(second)))]
+    name = "accuracy" if one.task.metric in ("accuracy", "error") else "f1"
+    return [[scored(one.task, record) for record in records] for records in (first, second)], [runs.compare(one.task, *pair)["p"][name] for pair in pairs]
 
-    def growth(outcome: Outcome) -> float:
-        weights = outcome.series["weight"]
-        return weights[-1] / weights[max(len(weights) // 2 - 1, 0)]
 
-    def judge(found: Outcomes) -> tuple[bool, str]:
-        factors = {name: growth(found[name]) for name in (steady, *growing)}
-        numbers = ", ".join(f"{name} {factor:.2f}" for name, factor in factors.items())
-        holds = all(factors[steady] < factors[name] for name in growing)
-        return holds, f"mean absolute weight after all passes, as a multiple of that after half of them: {numbers}"
+def _numbers(scores: list[list[float]], p: list[float]) -> str:
+    return f"{report.spread(scores[0])} and {report.spread(scores[1])}, p {report.chance(median(p))}"
 
-    return Claim(f"the weights of {' and '.join(growing)} go on growing, those of {steady} level off", (steady, *growing), judge)
+
+def costs(one: str, other: str, low: float, high: float, text: str, paper: str = "", in_all: bool = False) -> Claim:
+    """A claim about the processor seconds of a pass, or in all, of one row as a part of another's."""
+
+    def judge(found: Outcomes, _: Runs) -> tuple[str, str]:
+        a, b = ((found[name].cpu if in_all else found[name].cpu_a_pass) for name in (one, other))
+        return protocol.on_ratio(a / b if b else 1.0, low, high), f"{a:.3g} s and {b:.3g} s, reproduced up to {low:g} times, contradicted from {high:g} times"
+
+    return Claim(text, (one, other), judge, paper)
+
+
+def levels_off(steady: str, growing: str, text: str | None = None) -> Claim:
+    """The claim that the weights of one row go on growing where those of another do not."""
+
+    def judge(found: Outcomes, _: Runs) -> tuple[str, str]:
+        rises = [protocol.growth(found[name].curve["weights"]) for name in (growing, steady)]
+        return protocol.on_growth(*rises), f"from pass 10 to 50 the line rises by {rises[0]:.1%} and {rises[1]:.1%}"
+
+    return Claim(text or f"the weights of {growing} go on growing, those of {steady} do not", (growing, steady), judge)
+
+
+def steadier(steady: tuple[str, str], other: tuple[str, str], text: str) -> Claim:
+    """The claim that one trainer loses less than another, each by a change of its own: rows before and after."""
+
+    def judge(found: Outcomes, _: Runs) -> tuple[str, str]:
+        (a, b), (c, d) = ([found[name].scores for name in pair] for pair in (steady, other))
+        return protocol.on_losses((a, b), (c, d)), f"{steady[0]} loses {fmean(a) - fmean(b):.2f}, {other[0]} {fmean(c) - fmean(d):.2f}"
+
+    return Claim(text, (*steady, *other), judge)
 
 
 @dataclass(frozen=True)
@@ -175,9 +214,7 @@ class Table:
 
     task: Task
     rows: list[Row]
-    passes: int = 30
-    """Passes of online trainers on the development splits; the best number of them is used in the end."""
-    columns: tuple[str, ...] = ("default", "development", "score", "paper", "passes", "cpu_a_pass", "cpu")
+    columns: tuple[str, ...] = ("default", "development", "score", "paper", "passes", "paper_passes", "cpu_a_pass", "cpu", "paper_seconds")
     claims: tuple[Claim, ...] = ()
     plots: tuple[str, ...] = ("score",)
     note: str = ""
@@ -196,113 +233,91 @@ class Paper:
 # --- Running ----------------------------------------------------------------------------------------------------------
 
 
-class Incomplete(Exception):
-    """A run is missing, and may not be started (--finished-only)."""
-
-
-def outcome(runs: Runs, table: Table, row: Row, data: list[Data], quick: bool, taken: dict[str, Any]) -> Outcome:
-    """Choose the options of a row, but those taken over from another, train, and score."""
-    task = table.task if row.template is None else replace(table.task, template=row.template)
+def outcome(runs: Runs, table: Table, row: Row, like: Outcome | None) -> Outcome:
+    """Choose the options of a row, but those taken over from another; train, and score."""
+    task = table.task if row.template is None else table.task.with_template(str(row.template))
     batch = row.algorithm in BATCH
-    limit = {} if batch else {"passes": row.passes or table.passes}
+    if like is not None:
+        trial, options, trials, enclosed = like.trial, {**like.options, **row.fixed}, 0, like.enclosed
+        one = {**options, "passes": 1}
+    else:
+        tried, enclosed = _tried(runs, task, row)
+        trials = len(tried)
+        trial = max(tried, key=lambda record: choice(record)[0])
+        if row.slack:
+            trial = [record for record in tried if choice(record)[0] >= choice(trial)[0] - row.slack][-1]
+        options = dict(trial["options"]) if batch else {**trial["options"], "passes": choice(trial)[1]}
+        one = {**max(tried, key=lambda record: choice(record)[2])["options"], "passes": 1}
     default = None
-    if quick:
-        limit = {"max_iter" if batch else "passes": 2}
-    elif "default" in table.columns and "l2" not in row.fixed:      # a penalty of its own is no default
-        default = _by_default(runs, task, row, [*taken, *row.grid], limit, data)
-    row = replace(row, fixed={**row.fixed, **taken})
-    points = []
-    for values in itertools.islice(itertools.product(*row.grid.values()), 1 if quick else None):
-        chosen = dict(zip(row.grid, values, strict=True))
-        series = _development(runs, task, row, {**row.fixed, **chosen, **limit}, data)
-        scores = series["score"]
-        number = len(scores) if batch else 1 + max(range(len(scores)), key=lambda k: scores[k])
-        points.append((scores[number - 1], number, chosen, series))
-    top = max(score for score, *_ in points)
-    good = [point for point in points if point[0] >= top - row.slack]
-    score, number, chosen, series = good[-1] if row.slack else max(points, key=lambda point: point[0])
-    if not batch:
-        limit = {"passes": number}
-    results = []
-    for part in data:
-        result = runs.learn(task, part.train, row.algorithm, {**row.fixed, **chosen, **limit}, test=part.test)
-        if result is None:
-            raise Incomplete
-        results.append(result)
-    return Outcome(row, task, {**taken, **chosen}, score, default, series, results)
+    if "default" in table.columns and like is None:
+        default = choice(runs.trial(task, row.algorithm, row.fixed))[0]
+    seeds = SEEDS[:1] if batch else SEEDS[:2] if runs.quick else SEEDS
+    tests = [runs.test(task, row.algorithm, options, seed, kinds="node" in table.columns) for seed in seeds]
+    first = []
+    if any(claim.one_pass and row.name in claim.needs for claim in table.claims):
+        first = [runs.test(task, row.algorithm, one, seed) for seed in seeds]
+    curve = runs.curve(task, row.algorithm, options) if row.curve else None
+    return Outcome(row, task, options, enclosed, trials, trial, default, tests, first, curve)
 
 
-def _by_default(runs: Runs, task: Task, row: Row, names: list[str], limit: dict[str, int], data: list[Data]) -> float | None:
-    """The development score after as many passes as the trainer makes when nobody chooses them nor these options. None if
-    it is not known: that is no reason to leave out the row."""
-    own = row.defaults(names)
-    last = own.pop("passes", 0)
-    if limit:       # what follows the last one does not change it, and has perhaps been run
-        limit = {"passes": max(last, limit["passes"])}
-    try:
-        return _development(runs, task, row, {**row.fixed, **own, **limit}, data)["score"][last - 1]
-    except Incomplete:
-        return None
-
-
-def _development(runs: Runs, task: Task, row: Row, options: dict[str, Any], data: list[Data]) -> Series:
-    """What was found after each pass, averaged over splits. Higher scores are better, also where errors are reported."""
-    found: dict[str, list[list[float]]] = {"score": [], "weight": [], "loss": []}
-    for train, dev in (split for part in data for split in part.splits):
-        result = runs.learn(task, train, row.algorithm, options, dev=dev)
-        if result is None:
-            raise Incomplete
-        name = "dev_f1" if task.metric == "F1" else "dev_accuracy"
-        found["score"].append([100 * record[name] for record in result.passes])
-        found["weight"].append([record["mean_abs_weight"] for record in result.passes])
-        found["loss"].append([record.get("loss", record.get("objective", 0.0)) for record in result.passes])
-    return {name: _mean(series) for name, series in found.items()}
-
-
-def _mean(series: list[list[float]]) -> list[float]:
-    """Average of series, those that ended early going on as they ended."""
-    longest = max(map(len, series))
-    return [fmean(one[min(k, len(one) - 1)] for one in series) for k in range(longest)]
-
-
-def main(paper: Paper) -> None:
-    """The command line of a paper's script."""
-    parser = argparse.ArgumentParser(description=f"{paper.title}: train, compare, write docs/results/{paper.name}.md")
-    names = [table.task.name for table in paper.tables]
-    parser.add_argument("--tasks", nargs="+", choices=names, default=names, metavar="TASK", help=f"only these of {', '.join(names)}")
-    parser.add_argument("--quick", action="store_true", help="a few sentences of the synthetic corpora in data/: does it run?")
-    parser.add_argument("--work", type=Path, default=default_work(), help="folder for data and finished runs (default %(default)s)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the document and its pictures (default docs/results)")
-    parser.add_argument("--fresh", action="store_true", help="repeat runs that are finished")
-    parser.add_argument("--finished-only", action="store_true", help="start no run; leave out the rows that lack one")
-    given = parser.parse_args()
-    tables = [table for table in paper.tables if table.task.name in given.tasks]
-    if not given.quick and (lacking := missing([table.task for table in tables])):
-        where = os.environ.get("CRFKIT_CORPORA")
-        problem = f"not found in CRFKIT_CORPORA, {where}:" if where else "CRFKIT_CORPORA names no folder; needed in it:"
-        parser.exit(1, f"{problem} {', '.join(lacking)}\n")
-    runs = Runs(given.work, given.fresh, given.finished_only)
+def _tried(runs: Runs, task: Task, row: Row) -> tuple[list[Record], bool]:
+    """The trials of a row, and whether the best one is enclosed by others."""
+    search = Search(row.grid)
     found = []
-    for table in tables:
-        print(f"{paper.name}: {table.task.name}", file=sys.stderr)
-        found.append((table, *_outcomes(runs, table, given)))
-    report.write(paper, found, given.out, given.quick)
+    for point in search.points() if row.grid and not row.slack else search.start:
+        record = runs.trial(task, row.algorithm, {**row.fixed, **dict(zip(row.grid, point, strict=True))})
+        found.append(record)
+        search.tried[point] = choice(record)[0]
+        if runs.quick and len(found) == 2:
+            break
+    return found, not row.grid or search.enclosed
 
 
-def _outcomes(runs: Runs, table: Table, given: argparse.Namespace) -> tuple[Outcomes, list[str]]:
-    """The rows with their numbers, and the names of those that lack them."""
-    data = prepare(table.task, given.work, given.quick)
+def outcomes(runs: Runs, table: Table, rows: Callable[[Row], bool] = lambda row: True) -> tuple[Outcomes, list[str]]:
+    """The rows with their numbers, and the names of those that lack them. What the claims compare is compared."""
     found: Outcomes = {}
     lacking = []
-    for row in table.rows:
+    for row in filter(rows, table.rows):
         try:
-            if not row.known() or (row.like is not None and row.like not in found):
+            if row.like is not None and row.like not in found:
                 raise Incomplete
-            taken = {} if row.like is None else found[row.like].chosen
-            found[row.name] = outcome(runs, table, row, data, given.quick, taken)
+            found[row.name] = outcome(runs, table, row, None if row.like is None else found[row.like])
         except Incomplete:
             lacking.append(row.name)
+    for claim in table.claims:
+        claim.verdict(found, runs)
     return found, lacking
+
+
+def main(*papers: Paper, file: str = "raw.jsonl", index: Callable[[Path, bool], Path] | None = None) -> None:
+    """The command line of a paper's script. `index` writes one more page."""
+    parser = argparse.ArgumentParser(description=f"{' '.join(paper.title for paper in papers)}: train, compare, write the pages in docs/results")
+    names = list(dict.fromkeys(table.task.name for paper in papers for table in paper.tables))
+    parser.add_argument("--tasks", nargs="+", choices=names, default=names, metavar="TASK", help=f"start runs only for these of {', '.join(names)}")
+    parser.add_argument("--quick", action="store_true", help="a few sentences of the synthetic corpora in data/: does it run?")
+    parser.add_argument("--work", type=Path, default=default_work(), help="folder for data and outputs (default %(default)s)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the raw results, the pages and their pictures (default docs/results)")
+    parser.add_argument("--fresh", action="store_true", help="begin again: forget the raw results")
+    parser.add_argument("--only", choices=("pages", "runs"), help="pages: start no run, and need no corpora; runs: write no page")
+    given = parser.parse_args()
+    raw = Raw(given.out / file, given.fresh)
+    if given.only != "pages":
+        runs = Runs(raw, given.work, quick=given.quick)
+        tables = [table for name in given.tasks for paper in papers for table in paper.tables if table.task.name == name]
+        if not given.quick and (lacking := missing([table.task for table in tables])):
+            where = os.environ.get("CRFKIT_CORPORA")
+            problem = f"not found in CRFKIT_CORPORA, {where}:" if where else "CRFKIT_CORPORA names no folder; needed in it:"
+            parser.exit(1, f"{problem} {', '.join(lacking)}\n")
+        runs.wanted = len({(table.task.name, row.name) for table in tables for row in table.rows}) * (protocol.TRIALS + len(SEEDS) + 3)
+        for table in tables:
+            outcomes(runs, table)
+    if given.only != "runs":
+        seen = Runs(raw, given.work, start=False, quick=given.quick)
+        pages = [(paper, [(table, *outcomes(seen, table)) for table in paper.tables]) for paper in papers]
+        for path in report.write(pages, seen, given.out):
+            print(path)
+        if index is not None:
+            print(index(given.out, given.quick))
 
 
 def default_work() -> Path:

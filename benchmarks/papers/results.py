@@ -1,0 +1,44 @@
+"""All pages of results, and the index of claims: what `make results` runs.
+
+    python benchmarks/papers/results.py [--tasks TASK ...] [--only pages]
+
+A page's claims are in its script: of adf, sapo, dbl_crf, lookahead and sbcd those of PAPER; any other script may have a function
+`index_rows(folder)` that gives rows of the index (claim, task, paper's numbers, numbers here, verdict) from its own raw results in that folder.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import adf
+import dbl_crf
+import lookahead
+import report
+import sapo
+import sbcd
+from runs import Raw, Runs
+from study import Paper, main, outcomes
+
+PAPERS: list[Paper] = [adf.PAPER, sapo.PAPER, dbl_crf.PAPER, lookahead.PAPER]
+OTHERS = {"parsing": "Dependency parsing with lookahead", "neural": "Neural baselines"}
+"""Scripts with a page of their own kind."""
+
+
+def index(folder: Path, quick: bool = False) -> Path:
+    """The page of all claims, from the raw results in a folder."""
+    sections = []
+    for papers, name in ((PAPERS, "raw.jsonl"), ([sbcd.PAPER], sbcd.RAW)):
+        runs = Runs(Raw(folder / name), folder, start=False, quick=quick)
+        for paper in papers:
+            rows = report.rows([(table, outcomes(runs, table)[0]) for table in paper.tables], runs)
+            sections.append((paper.title, paper.name, rows))
+    for name, title in OTHERS.items():
+        if (folder / f"{name}.md").exists():
+            module = importlib.import_module(name)
+            sections.append((title, name, module.index_rows(folder) if hasattr(module, "index_rows") else []))
+    return report.index(sections, folder)
+
+
+if __name__ == "__main__":
+    main(*PAPERS, index=index)
