@@ -252,7 +252,7 @@ class Sapo:
     nbest: int = option(5, "Candidates, the best paths, to learn from at each step.", low=1, high=1_000_000, short="-n")
     search: str = option("astar", "How candidates are found: astar, exactly; beam, approximately.", choices=("astar", "beam"))
     beam: int = option(50, "Width of --search beam: partial paths kept at each position.", low=1, high=1_000_000)
-    ratio: float = option(0.05, "Leave out candidates that are less than RATIO times as probable as the best one. 0: keep all.", low=0.0, high=1.0)
+    ratio: float = option(0.05, "Leave out candidates that are less than RATIO times as probable as the best one. 0: keep all, as in the papers.", low=0.0, high=1.0)
     rate: float | None = _rate()
     decay: float = _decay()
     batch_size: int = _batch_size()

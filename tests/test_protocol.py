@@ -1,0 +1,157 @@
+"""How the papers' results are measured and written down: search, verdicts, pages from made results."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks" / "papers"))
+import protocol
+import report
+import study
+import tasks
+from protocol import CONTRADICTED, MISSING, REPRODUCED, TIE, Search
+from runs import Raw, Runs, choice, words
+
+L2_RATE = {"l2": (0.04, 0.25, 1), "rate": (0.05,)}
+
+
+def searched(grid, score):
+    search = Search(grid)
+    for point in search.points():
+        search.tried[point] = score(*point)
+    return search
+
+
+@pytest.mark.parametrize("peak", [0.04, 0.25, 1, 4, 10, 0.01, 20])
+def test_a_search_widens_until_the_best_is_enclosed(peak):
+    rung = protocol.LADDERS["l2"].index
+    search = searched({"l2": (0.04, 0.25, 1)}, lambda l2: -abs(rung(l2) - rung(peak)))
+    assert search.best == (peak,) and search.enclosed and len(search.tried) == protocol.TRIALS
+
+
+def test_a_search_widens_in_two_options():
+    rungs = [protocol.LADDERS[name].index for name in ("l2", "rate")]
+    search = searched(L2_RATE, lambda l2, rate: -abs(rungs[0](l2) - rungs[0](0.25)) - abs(rungs[1](rate) - rungs[1](0.5)))
+    assert search.best[1] == 0.5 and len(search.tried) == protocol.TRIALS
+
+
+def test_a_best_value_on_the_edge_is_told():
+    search = searched(L2_RATE, lambda l2, rate: rate - l2)
+    assert not search.enclosed and len(search.tried) == protocol.TRIALS
+    assert search.best[1] == max(rate for _, rate in search.tried) > 0.1
+
+
+def test_the_end_of_a_ladder_is_no_edge():
+    assert searched({"batch_size": (1, 2, 4)}, lambda size: -size).enclosed
+    assert searched({}, lambda: 0.0).tried == {(): 0.0}
+
+
+def test_the_values_of_the_papers_are_on_the_ladders():
+    assert {1 / sigma**2 for sigma in (1, 2, 5)} | {2 * size for size in (0.1, 0.5, 1, 2, 5)} <= set(protocol.LADDERS["l2"])
+    assert {0.005, 0.01, 0.05, 0.1} <= set(protocol.LADDERS["rate"])
+    assert all(list(ladder) == sorted(set(ladder)) for ladder in protocol.LADDERS.values())
+
+
+def test_verdicts_on_scores():
+    assert protocol.on_scores([94.2, 94.3], [94.0], [0.01, 0.04, 0.2]) == REPRODUCED
+    assert protocol.on_scores([94.0], [94.2, 94.3], [0.01, 0.04, 0.2]) == CONTRADICTED
+    assert protocol.on_scores([94.2, 94.3], [94.0], [0.01, 0.05, 0.2]) == TIE
+    assert protocol.on_sameness([94.0], [94.1], [0.05]) == REPRODUCED
+    assert protocol.on_sameness([94.0], [94.1], [0.01]) == TIE == protocol.on_sameness([94.0], [94.3], [0.3])
+    assert protocol.on_sameness([94.0], [94.3], [0.01]) == CONTRADICTED
+
+
+def test_verdicts_on_costs_and_growth():
+    assert [protocol.on_ratio(ratio, 0.9, 1.1) for ratio in (0.9, 1.0, 1.1)] == [REPRODUCED, TIE, CONTRADICTED]
+    line = [100.0] * 9 + [2 + 0.1 * k for k in range(41)] + [0.0] * 10
+    assert protocol.growth(line) == pytest.approx(2.0)
+    assert protocol.growth([1.0] * 50) == 0
+    assert [protocol.on_growth(*rises) for rises in ((0.3, 0.1), (0.3, 0.2), (0.09, 0.0), (0.1, 0.1))] == [REPRODUCED, TIE, TIE, CONTRADICTED]
+    steady, other = ([94.0, 94.1], [94.0, 94.1]), ([94.0, 94.1], [93.0, 93.1])
+    assert protocol.on_losses(steady, other) == REPRODUCED
+    assert protocol.on_losses(other, steady) == CONTRADICTED
+    assert protocol.on_losses(steady, steady) == TIE
+
+
+def test_the_choice_of_passes():
+    trial = {"algorithm": "sgd", "scores": [[1.0, 5.0, 4.0], [2.0, 3.0, 3.0], [3.0, 1.0, 2.0], [0.0, 1.0, 2.0, 3.0]]}
+    assert choice(trial) == (3.5, 2, 1.5)
+    assert choice({**trial, "algorithm": "lbfgs"})[:2] == (3.0, 3)
+
+
+def test_words_are_chunks():
+    assert words(list("BMESSBE")) == ["B-W", "I-W", "I-W", "B-W", "B-W", "B-W", "I-W"]
+    assert words(list("MEMSM")) == ["B-W", "I-W", "B-W", "B-W", "B-W"]
+
+
+# --- Pages from made results ------------------------------------------------------------------------------------------
+
+ROWS = [study.Row("sgd", "sgd", grid={"l2": (0.04, 0.25, 1), "rate": (0.05,)}), study.Row("lbfgs", "lbfgs", grid={"l2": (0.04, 0.25, 1)})]
+TABLE = study.Table(tasks.NP_PLAIN, ROWS, ("development", "score", "passes"), (study.better("sgd", "lbfgs"),), ())
+PAPER = study.Paper("made", "Made", "Numbers that nobody measured.", [TABLE])
+
+
+class Made(Runs):
+    """Runs whose results are made up, each another one."""
+
+    def trial(self, task, algorithm, options):
+        return self._made("trial", task, algorithm, options, 0, scores=[[80 + options["l2"], 90.0, 70.0]], seconds=[[1.0]])
+
+    def test(self, task, algorithm, options, seed, kinds=False):
+        return self._made(
+            "test", task, algorithm, options, seed, cpu=1.0, pass_cpu=[1.0], warm_up=0, weight=0.0,
+            counts={"gold": 1000, "found": 1000, "correct": 900 + seed}, tokens=1000, correct_tokens=950,
+        )  # fmt: skip
+
+    def compare(self, task, first, second):
+        asked = {"kind": "compare", "task": task.name, "first": first["seed"], "second": second["seed"]}
+        return self.raw.find(**asked) or self.raw.add({**asked, "p": {"f1": 0.01, "accuracy": 1.0}, "commit": "abc", "machine": "a"})
+
+    def _made(self, kind, task, algorithm, options, seed, **found):
+        asked = {"kind": kind, "task": task.name, "template": task.template_name, "algorithm": algorithm, "options": options, "seed": seed}
+        return self.raw.find(**asked) or self.raw.add({**asked, **found, "commit": "abc", "machine": "a"})
+
+
+def page(raw):
+    runs = Made(raw, Path("work"), start=False)
+    report.write([(PAPER, [(TABLE, *study.outcomes(runs, TABLE))])], runs, Path("out"))
+    return Path("out/made.md").read_text(encoding="utf-8")
+
+
+def test_five_seeds_and_their_deviation():
+    text = page(Raw(Path("raw.jsonl")))
+    records = [json.loads(line) for line in Path("raw.jsonl").read_text().splitlines()]
+    assert [record["seed"] for record in records if record["kind"] == "test" and record["algorithm"] == "sgd"] == [1, 2, 3, 4, 5]
+    assert [record["seed"] for record in records if record["kind"] == "test" and record["algorithm"] == "lbfgs"] == [1]
+    assert "| sgd | 90.00 | 90.30 ± 0.16 | 2 |" in text and "| lbfgs | 70.00 | 90.10 | 1 |" in text
+    assert "* Reproduced: sgd is better than lbfgs (90.30 ± 0.16 and 90.10, p = 0.010)." in text
+    assert Path("out/protocol.md").read_text(encoding="utf-8").startswith("# How the results")
+
+
+def test_each_number_is_that_of_a_line():
+    page(Raw(Path("raw.jsonl")))
+    path = Path("raw.jsonl")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for record in lines:
+        if record["kind"] == "test" and record["seed"] == 3:
+            record["counts"]["correct"] = 703
+    path.write_text("".join(json.dumps(record) + "\n" for record in lines))
+    before = path.read_bytes()
+    assert re.search(r"\| sgd \| 90.00 \| 86.30 ± 8.9\d \|", page(Raw(path))) and path.read_bytes() == before
+
+
+def test_what_is_missing_is_said():
+    raw = Raw(Path("raw.jsonl"))
+    found, lacking = study.outcomes(Runs(raw, Path("work"), start=False), TABLE)
+    assert not found and lacking == ["sgd", "lbfgs"]
+    assert TABLE.claims[0].verdict(found, Runs(raw, Path("work"), start=False)) == (MISSING, "")
+
+
+def test_runs_of_two_commits_do_not_mix():
+    Path("raw.jsonl").write_text('{"kind": "test", "commit": "another"}\n')
+    with pytest.raises(SystemExit, match="another"):
+        Runs(Raw(Path("raw.jsonl")), Path("work"))
+    assert Runs(Raw(Path("raw.jsonl"), fresh=True), Path("work")).raw.lines == {}
