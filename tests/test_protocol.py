@@ -44,8 +44,10 @@ def test_a_best_value_on_the_edge_is_told():
     assert search.best[1] == max(rate for _, rate in search.tried) > 0.1
 
 
-def test_the_end_of_a_ladder_is_no_edge():
+def test_only_the_end_of_an_option_is_no_edge():
     assert searched({"batch_size": (1, 2, 4)}, lambda size: -size).enclosed
+    smallest = searched({"l2": (0.04, 0.25, 1)}, lambda l2: -l2)
+    assert smallest.best == (protocol.LADDERS["l2"][0],) and not smallest.enclosed
     assert searched({}, lambda: 0.0).tried == {(): 0.0}
 
 

@@ -78,7 +78,9 @@ LADDERS: dict[str, tuple[float, ...]] = {
     "confidence": (0.5001, 0.501, 0.503, 0.51, 0.53, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999),
     "margin": (0.1, 0.3, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 1000),
 }
-"""The values of each option that a search can come to. The ends of batch_size and confidence are those of the option."""
+"""The values of each option that a search can come to."""
+NATURAL = {"batch_size", "confidence"}
+"""The ends of these ladders are those of the option."""
 
 Point = tuple[float, ...]
 
@@ -103,8 +105,9 @@ class Search:
 
     @property
     def enclosed(self) -> bool:
-        """Whether there are trials beyond the best one on both sides of each option, or no values are left there."""
-        return next(self._open(self.best), None) is None
+        """Whether there are trials beyond the best one on both sides of each option, or the option has no values there."""
+        ends = any(value in (LADDERS[name][0], LADDERS[name][-1]) for name, value in zip(self.names, self.best, strict=True) if name not in NATURAL)
+        return not ends and next(self._open(self.best), None) is None
 
     def _next(self) -> Point | None:
         for point in self.start:

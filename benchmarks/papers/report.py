@@ -72,29 +72,53 @@ def rows(found: list[tuple[Any, dict[str, Any]]], runs: Any) -> list[list[str]]:
     ]
 
 
-def index(sections: list[tuple[str, str, list[list[str]]]], folder: Path) -> Path:
-    """One page, claim by claim; a section is its title, the name of its page, and rows."""
-    counts = Counter(row[-1] for _, _, found in sections for row in found)
-    total = ", ".join(f"{counts[name]} {name}" for name in (protocol.REPRODUCED, protocol.TIE, protocol.CONTRADICTED, MISSING))
-    lines = ["# What holds, claim by claim", "", INDEX.strip(), "", f"In all: {total}.", ""]
+def index(sections: list[tuple[str, str, list[list[str]]]], beside: list[str], folder: Path) -> Path:
+    """One page, claim by claim; a section is its title, the name of its page, and rows. `beside` goes before them."""
+    names = (protocol.REPRODUCED, protocol.TIE, protocol.CONTRADICTED, MISSING)
+    counts = [(title, Counter(row[-1] for row in found)) for title, _, found in sections if found]
+    lines = ["# What holds, claim by claim", "", INDEX.strip(), ""]
+    lines += markdown(["", *names], [[title, *(str(count[name]) for name in names)] for title, count in counts])
+    lines += ["", *beside, ""]
     for title, name, found in sections:
         lines += [f"## {title}", "", f"[Tables, options, pictures]({name}.md)", ""]
-        if found:
+        if measured := [row for row in found if row[-1] != MISSING]:
             lines += ["| claim | task | paper | here | verdict |", "|---|---|---|---|---|"]
-            lines += [f"| {' | '.join(row[:-1])} | {row[-1] if row[-1] == MISSING else f'**{row[-1]}**'} |" for row in found]
-        else:
-            lines += ["Its claims are not gathered here yet: see the page."]
-        lines.append("")
+            lines += [*(f"| {' | '.join(row[:-1])} | **{row[-1]}** |" for row in measured), ""]
+        if absent := Counter(row[1] for row in found if row[-1] == MISSING):
+            lines += [f"Not measured yet: {'; '.join(f'{n} of the claims on {task}' for task, n in absent.items())}.", ""]
+        if not found:
+            lines += ["Its claims are not gathered here yet: see the page.", ""]
     path = folder / "index.md"
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
 
 
 INDEX = """\
-Each claim has one verdict, by [a protocol](protocol.md) that was fixed before the test scores were computed: *reproduced* (p < 0.05 the papers' way), *tie*,
-*contradicted* (p < 0.05 the other way), or *not measured yet*. "Here" has means over five seeds with standard deviations. A tie says that the
-difference, if there is one, is too small for the test part.
+Each claim of the papers has one verdict on each task, by [a protocol](protocol.md) that was fixed before the test scores were computed: *reproduced* (p < 0.05 the
+papers' way), *tie*, *contradicted* (p < 0.05 the other way), or *not measured yet*. A tie says that the difference, if there is one, is too small
+for the test part. "Here" has means over five seeds, with standard deviations.
 """
+
+
+def side_by_side(outcomes: list[dict[str, Any]]) -> list[str]:
+    """The test scores of the trainers on all tasks that several of them have."""
+    scores: dict[str, dict[str, str]] = {}
+    for found in outcomes:
+        for name, outcome in found.items():
+            scores.setdefault(outcome.task.title, {})[name] = spread(outcome.scores)
+    shared = [title for title, found in scores.items() if sum(name in found for name in TRAINERS) > 1]
+    if not shared:
+        return []
+    rows = [[label, *(scores[title].get(name, "") for title in shared)] for name, label in TRAINERS.items()]
+    return ["## All trainers, side by side", "", SIDE, "", *markdown(["", *shared], rows)]
+
+
+SIDE = "F1, of words for segmentation; accuracy for parts of speech and reviews. Biomedical names: `lookahead` tags backward."
+TRAINERS = {
+    "lbfgs": "`lbfgs`", "sgd": "`sgd`", "sgd, L1": "`sgd --l1`", "adf": "`adf`", "sapo": "`sapo`", "depth 1": "`lookahead`", "depth 0": "`lookahead --depth 0`",
+    "averaged 5-best mira": "`mira -n 5`", "averaged mira": "`mira`", "averaged perceptron": "`perceptron`", "naive perceptron": "`perceptron --no-average`",
+    "arow": "`arow`", "cw": "`cw`",
+}  # fmt: skip
 
 
 def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str], runs: Any, folder: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
     python benchmarks/papers/results.py [--tasks TASK ...] [--only pages]
 
-A page's claims are in its script: of adf, sapo, dbl_crf, lookahead and sbcd those of PAPER; any other script may have a function
+A page's claims are in its script: of adf, sapo, dbl_crf and lookahead those of PAPER; any other script may have a function
 `index_rows(folder)` that gives rows of the index (claim, task, paper's numbers, numbers here, verdict) from its own raw results in that folder.
 """
 
@@ -16,28 +16,30 @@ import dbl_crf
 import lookahead
 import report
 import sapo
-import sbcd
 from runs import Raw, Runs
 from study import Paper, main, outcomes
 
 PAPERS: list[Paper] = [adf.PAPER, sapo.PAPER, dbl_crf.PAPER, lookahead.PAPER]
-OTHERS = {"parsing": "Dependency parsing with lookahead", "neural": "Neural baselines"}
+OTHERS = {
+    "sbcd": "Sparse CRFs", "simulated": "Sparse CRFs, simulated data",
+    "parsing": "Dependency parsing with lookahead", "neural": "Networks beside linear models",
+}  # fmt: skip
 """Scripts with a page of their own kind."""
 
 
 def index(folder: Path, quick: bool = False) -> Path:
     """The page of all claims, from the raw results in a folder."""
-    sections = []
-    for papers, name in ((PAPERS, "raw.jsonl"), ([sbcd.PAPER], sbcd.RAW)):
-        runs = Runs(Raw(folder / name), folder, start=False, quick=quick)
-        for paper in papers:
-            rows = report.rows([(table, outcomes(runs, table)[0]) for table in paper.tables], runs)
-            sections.append((paper.title, paper.name, rows))
+    sections, found = [], []
+    runs = Runs(Raw(folder / "raw.jsonl"), folder, start=False, quick=quick)
+    for paper in PAPERS:
+        tables = [(table, outcomes(runs, table)[0]) for table in paper.tables]
+        sections.append((paper.title, paper.name, report.rows(tables, runs)))
+        found += [outcome for _, outcome in tables]
     for name, title in OTHERS.items():
         if (folder / f"{name}.md").exists():
             module = importlib.import_module(name)
             sections.append((title, name, module.index_rows(folder) if hasattr(module, "index_rows") else []))
-    return report.index(sections, folder)
+    return report.index(sections, report.side_by_side(found), folder)
 
 
 if __name__ == "__main__":

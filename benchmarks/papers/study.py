@@ -284,8 +284,10 @@ def outcomes(runs: Runs, table: Table, rows: Callable[[Row], bool] = lambda row:
             found[row.name] = outcome(runs, table, row, None if row.like is None else found[row.like])
         except Incomplete:
             lacking.append(row.name)
-    for claim in table.claims:
-        claim.verdict(found, runs)
+            continue
+        for claim in table.claims:
+            if row.name in claim.needs:
+                claim.verdict(found, runs)
     return found, lacking
 
 
