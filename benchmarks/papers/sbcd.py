@@ -1,128 +1,298 @@
-"""The comparisons of "Efficient Learning of Sparse CRFs" (Sokolovska, Lavergne, Cappe, Yvon 2010): SBCD, OWL-QN, L-BFGS.
+"""The comparisons of "Efficient Learning of Sparse CRFs" (Sokolovska, Lavergne, Cappe, Yvon 2010) on real data: tables 2 and
+3, figures 5 and 6. Its simulated data are in simulated.py.
 
-    python benchmarks/papers/sbcd.py [--tasks TASK ...] [--quick]
+    python benchmarks/papers/sbcd.py [--parts PART ...] [--quick]
+
+Each training is a process of its own, whose seconds and memory are its own, and a line of sbcd.jsonl. Finished ones are not
+repeated. Numbers of iterations are the paper's. Penalties are chosen on development data, by one rule for all.
 """
 
 from __future__ import annotations
 
-import tasks
-from protocol import CONTRADICTED, REPRODUCED
-from runs import Runs
-from study import Claim, Outcomes, Paper, Row, Table, main
+import argparse
+import json
+import multiprocessing
+import os
+import resource
+import sys
+import time
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from statistics import fmean
+from typing import Any
 
-RAW = "sbcd.jsonl"
-SPARSE = 0.10  # of the pair weights
-NEAR = 0.3  # points of error
+from judging import counted, score
+from runs import commit, machine
+from sbcd_page import write
+from study import RESULTS, default_work
+from tasks import OWN, ROOT
 
-COLUMNS = ("development", "score", "paper", "node", "pair", "passes", "cpu_a_pass", "cpu")
-ELASTIC = {"l2": 0.001}  # beside every l1, as in the paper
-EARLY = {**ELASTIC, "delta": 0.001}  # where a pass of sbcd is long
-L2 = (0.1, 0.5, 2)
+import crfkit
+from crfkit import options as trainer_options
+from crfkit.errors import CrfkitWarning
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.reader import Reader
+from crfkit.model import build
+from crfkit.options import Run
+from crfkit.template.parsing import Template
+from crfkit.trainers.base import summarise
+from crfkit.trainers.batch.sbcd import Sbcd
 
-
-def sweep(name: str, algorithm: str, values: tuple[float, ...], **fixed: float) -> list[Row]:
-    """One row for each weight of the L1 penalty."""
-    return [Row(f"{name}, l1 {value:g}", algorithm, {"l1": value, **fixed}) for value in values]
-
-
-def chosen(name: str, algorithm: str, values: tuple[float, ...], slack: float, paper: object = None, **fixed: float) -> Row:
-    """The sparsest of a sweep whose development score is as good as the best, give or take `slack` points."""
-    return Row(name, algorithm, fixed, {"l1": values}, slack=slack, paper=paper)
-
-
-def near_and_sparse(other: str) -> Claim:
-    """The claim on NETtalk: about the error of L2 with a small part of the pair weights."""
-
-    def judge(found: Outcomes, _: Runs) -> tuple[str, str]:
-        sparse, dense = found["sbcd, chosen"], found[other]
-        share = sparse.pair / dense.pair
-        numbers = f"error {sparse.score:.2f} against {dense.score:.2f}, {sparse.pair:,} of {dense.pair:,} pair weights: {share:.1%}"
-        return REPRODUCED if sparse.score <= dense.score + NEAR and share < SPARSE else CONTRADICTED, numbers
-
-    text = f"an error within {NEAR} points of that of {other} with L2, with under {SPARSE:.0%} of the pair weights"
-    return Claim(text, ("sbcd, chosen", other), judge)
-
-
-def same_optimum(found: Outcomes, _: Runs) -> tuple[str, str]:
-    """SBCD and OWL-QN minimise the same function where both have the same penalties."""
-    ends = [found[name].tests[0]["objective"] for name in ("sbcd, l1 1", "owlqn, l1 1")]
-    return REPRODUCED if abs(ends[0] / ends[1] - 1) < 1e-4 else CONTRADICTED, f"objectives {ends[0]:,.2f} and {ends[1]:,.2f}"
-
-
-LETTER_L1 = (1.0, 5.0, 20.0)
-GRAM_L1 = (0.3, 1.0, 3.0)
-NER_L1 = (1.0, 3.0, 10.0)
-HMM_L1 = (0.1, 0.5, 1.0, 2.5)
-
-NETTALK = Table(
-    tasks.NETTALK,
-    [
-        *sweep("sbcd", "sbcd", LETTER_L1, **ELASTIC),
-        chosen("sbcd, chosen", "sbcd", LETTER_L1, 0.2, "14.0-16.9", **ELASTIC),
-        Row("sgd", "sgd", grid={"l2": L2}, paper=19.1),
-        Row("lbfgs", "lbfgs", grid={"l2": L2}, paper=14.1),
-        *sweep("owlqn", "owlqn", (1.0,), **ELASTIC),
-    ],
-    columns=COLUMNS,
-    claims=(
-        near_and_sparse("lbfgs"),
-        near_and_sparse("sgd"),
-        Claim("SBCD and OWL-QN end at the same objective", ("sbcd, l1 1", "owlqn, l1 1"), same_optimum),
-    ),
-    plots=("score", "sparsity", "cost"),
-    note="The paper's rows for SBCD differ in the weight of the L1 penalty, whose values are not legible in our copy. Chosen is the "
-    "sparsest model whose development score is within 0.2 points of the best.",
-)  # fmt: skip
+ELASTIC = 0.001  # l2 beside every l1
+SWEEP = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # seven, as in table 2, whose values are not legible
+L2 = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+ITERATIONS = {"sbcd": 30, "owlqn": 50, "lbfgs": 90, "sgd": 30}  # table 2
+GRAM_L1 = 0.3
+SPACES = {"pseudo-3": 30, "pseudo-5": 30, "ngrams-3": 30, "ngrams-5": 30}  # iterations, as in table 3
+MARKS = (9, 20, 30)  # passes after which table 3 looks at the model, and the one its text mentions
+CUTS = (2, 3, 5, 10, 20)
+THRESHOLDS = (0.03, 0.1, 0.3, 0.6)
+NER_L1 = (0.3, 1.0, 3.0, 10.0, 30.0)
+COSTS = (0.001, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+SAMPLE = 6000  # training words that penalties are chosen on; the last tenth of them is held out
+PARTS = ("letters", "ngrams", "cost", "names")
 
 
-def grams(task: tasks.Task, error: float) -> Table:
-    rows = [
-        chosen("sbcd", "sbcd", GRAM_L1, 0.1, error, **ELASTIC),
-        Row("sgd", "sgd", grid={"l2": L2}),
-        Row("lbfgs", "lbfgs", grid={"l2": L2}),
-    ]
-    return Table(task, rows, columns=COLUMNS, note="The paper's error is that of its n-gram features after 30 iterations.")
+# --- One training, in a process of its own ----------------------------------------------------------------------------
 
 
-CONLL2003 = Table(
-    tasks.CONLL2003,
-    [
-        Row("sgd", "sgd", grid={"l2": L2}),
-        Row("lbfgs", "lbfgs", grid={"l2": L2}),
-        *sweep("owlqn", "owlqn", NER_L1, **EARLY),
-        *(Row(f"frequency cut-off, {n}", "lbfgs", {"l2": 1.0, "min_freq": n}) for n in (2, 5)),
-        *(Row(f"mutual information, {n}", "lbfgs", {"l2": 1.0, "select": f"mi:{n}"}) for n in (2000,)),
-        *(Row(f"threshold, {value:g}", "lbfgs", {"l2": 1.0, "prune": value}) for value in (0.1, 0.5)),
-        *sweep("sbcd", "sbcd", NER_L1[-1:], **EARLY),
-    ],
-    columns=COLUMNS,
-    plots=("sparsity",),
-    note="The paper's figure 6 compares ways to select features: L1 penalties, frequency cut-off, mutual information with the label, "
-    "and a threshold on the weights of a dense model. It finds SBCD slower than OWL-QN here, where labels are few. "
-    "Both ended here when ten passes had improved the objective by less than a thousandth.",
-)  # fmt: skip
+def trained(spec: dict[str, Any]) -> dict[str, Any]:
+    """Train and score: {"test", "train": scores, "node", "pair": active weights, "cpu", "memory", ...}."""
+    warnings.simplefilter("ignore", CrfkitWarning)
+    began, log = time.process_time(), []
+    model = crfkit.learn(
+        spec["files"]["train"], spec["template"], spec["algorithm"], features=spec["features"], threads=1, progress=log.append, **spec["options"]
+    )
+    found = {"cpu": time.process_time() - began, "passes": len(log), "a_pass": fmean(record["cpu"] for record in log if "cpu" in record)}
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {**found, "memory": round(memory), "objective": log[-1].get("objective"), **judged(model, spec["files"], spec["of_chunks"])}
 
-HMM = Table(
-    tasks.HMM,
-    [*sweep("sbcd", "sbcd", HMM_L1, **ELASTIC), *sweep("owlqn", "owlqn", HMM_L1, **ELASTIC), Row("lbfgs", "lbfgs", grid={"l2": L2}, paper=18.5)],
-    columns=COLUMNS,
-    plots=(),
-    note="The paper's errors: 18.5% for L2 on both kinds of features (M1) and 17.9% for the best L1 (M7, with 6.2 active node and 4.9 "
-    "active pair weights on average). Ours are lower throughout, so the distribution that was drawn from must be another one: compare "
-    "within the table.",
-)  # fmt: skip
 
-PAPER = Paper(
-    "sbcd",
-    "Sparse CRFs",
-    """\
-N. Sokolovska, T. Lavergne, O. Cappé, F. Yvon: Efficient Learning of Sparse Conditional Random Fields for Supervised
-Sequence Labelling. IEEE Journal of Selected Topics in Signal Processing 4(6), 2010. The paper minimises the likelihood
-with L1 and L2 penalties block by block (all weights of one observation at a time), with recursions that skip pairs of
-labels whose weight is zero, and finds models with a few per cent of the weights as good as dense ones.
-""",
-    [NETTALK, grams(tasks.NETTALK3, 8.04), grams(tasks.NETTALK5, 6.50), CONLL2003, HMM],
-)
+def judged(model: crfkit.Model, files: dict[str, str], of_chunks: bool) -> dict[str, Any]:
+    """Scores on each file, F1 as well as token accuracy where labels are chunks, and weights that are not zero."""
+    found: dict[str, Any] = {}
+    for name, path in files.items():
+        gold, labels = model.tagger().tag_with_gold(path, threads=1)
+        counts = counted(False, gold, labels)
+        found[name] = round(score(counts), 4)
+        if name == "test":
+            found["counts"] = counts[:, [0, 2]].tolist()
+        if of_chunks:
+            found[f"{name}_f1"] = round(score(counted(True, gold, labels)), 4)
+    active = [previous is None for _, previous, _, weight in model.features() if weight]
+    return {**found, "node": sum(active), "pair": len(active) - sum(active)}
+
+
+def followed(spec: dict[str, Any]) -> dict[str, Any]:
+    """Sbcd pass by pass: the model after each of `marks` too."""
+    began = time.process_time()
+    corpus = read_corpus(Reader([spec["files"]["train"]], Template.parse(Path(spec["template"]).read_text(encoding="utf-8")), Run(features=spec["features"])))
+    trainer = Sbcd(corpus.dataset, corpus.layout, trainer_options.make("sbcd", spec["options"]))
+    marks, series, spent = {}, [], 0.0
+    for number in range(1, max(spec["marks"]) + 1):
+        start = time.process_time()
+        trainer.run_pass()
+        spent += time.process_time() - start
+        series.append([round(time.process_time() - start, 3), summarise(trainer.weights())[0]])
+        if number in spec["marks"]:
+            model = build(corpus.layout, trainer.weights(), corpus.builder, {**corpus.header, "algorithm": "sbcd", "options": {}})
+            marks[str(number)] = {**judged(model, {"test": spec["files"]["test"]}, False), "cpu": round(spent, 2)}
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"features": corpus.summary["weights"], "attributes": corpus.summary["attributes"], "memory": round(memory), "cpu": time.process_time() - began,
+            "expected": spec.get("expected"), "series": series, "marks": marks}  # fmt: skip
+
+
+def timed(spec: dict[str, Any]) -> dict[str, Any]:
+    """Figure 5: for falling l1, each from the solution of the one before, seconds of a pass with sparse and with dense loops."""
+    corpus = read_corpus(Reader([spec["files"]["train"]], Template.parse(Path(spec["template"]).read_text(encoding="utf-8")), Run(features="all")))
+    weights, points = None, []
+    for l1 in sorted(spec["values"], reverse=True):
+        trainers = {
+            kind: Sbcd(corpus.dataset, corpus.layout, trainer_options.make("sbcd", {"l1": l1, "l2": ELASTIC, "recursions": kind, "epsilon": 0.0, "delta": 0.0}), initial=weights)
+            for kind in ("sparse", "dense")
+        }  # fmt: skip
+        for _ in range(spec["passes"]):
+            trainers["sparse"].run_pass()
+        weights = trainers["sparse"].weights()
+        least = {}
+        trainers["dense"] = Sbcd(corpus.dataset, corpus.layout, trainer_options.make("sbcd", {"l1": l1, "l2": ELASTIC, "recursions": "dense", "epsilon": 0.0, "delta": 0.0}), initial=weights)
+        trainers["dense"].run_pass()
+        for _ in range(3):
+            for kind, trainer in trainers.items():
+                start = time.process_time()
+                trainer.run_pass()
+                least[kind] = min(least.get(kind, 1e9), time.process_time() - start)
+        points.append({"l1": l1, "active": summarise(weights)[0], **{kind: round(seconds, 4) for kind, seconds in least.items()}})
+    return {"points": points}
+
+
+WORK = {"trained": trained, "followed": followed, "timed": timed}
+
+
+# --- Which trainings --------------------------------------------------------------------------------------------------
+
+
+class Study:
+    """Runs what is not finished, and keeps all of it."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.quick, self.work, self.finished_only, self.journal = given.quick, given.work, given.finished_only, given.work / f"sbcd{'-quick' * given.quick}.jsonl"
+        self.work.mkdir(parents=True, exist_ok=True)
+        lines = self.journal.read_text().splitlines() if self.journal.exists() else []
+        self.known = {one["key"]: one for one in map(json.loads, lines)}
+        self.found: dict[str, dict[str, Any]] = {}
+
+    def run(self, part: str, row: str, kind: str = "trained", **spec: Any) -> dict[str, Any] | None:
+        """A row of a table; None if it is not measured and may not be."""
+        key = json.dumps([part, row, kind, {name: value for name, value in spec.items() if name != "files"}], sort_keys=True)
+        key = key.replace(str(ROOT), "").replace(str(self.work), "")
+        if key not in self.known:
+            if self.finished_only:
+                return None
+            print(f"  {part}: {row}", file=sys.stderr, flush=True)
+            with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+                found = pool.submit(WORK[kind], spec).result()
+            self.known[key] = {"key": key, "part": part, "row": row, "commit": commit(), "machine": machine(), **found}
+            with self.journal.open("a") as file:
+                print(json.dumps(self.known[key]), file=file)
+        self.found[f"{part}/{row}"] = self.known[key]
+        return self.known[key]
+
+    def row(self, part: str, row: str, data: dict[str, Any], algorithm: str, **options: Any) -> dict[str, Any] | None:
+        if algorithm in ITERATIONS and not ("delta" in options or "max_iter" in options):
+            options["passes" if algorithm == "sgd" else "max_iter"] = 2 if self.quick else ITERATIONS[algorithm]
+        if self.quick and "max_iter" in options:
+            options["max_iter"] = 2
+        return self.run(part, row, algorithm=algorithm, options=options, **data)
+
+    def chosen(self, part: str, data: dict[str, Any], algorithm: str, name: str, values: tuple[float, ...], **options: Any) -> float | None:
+        """The value with the best score on development data; of those within 0.2 points of it, the largest for l1: the sparsest."""
+        scores = {}
+        for value in values[:2] if self.quick else values:
+            found = self.row(f"{part}, development", f"{algorithm} {name} {value:g}", data, algorithm, **{name: value}, **options)
+            if found is None:
+                return None
+            scores[value] = found["test"]
+        slack = 0.2 if name == "l1" else 0.0
+        return max(value for value, one in scores.items() if one >= max(scores.values()) - slack)
+
+
+def files_of(study: Study, corpus: str, cut: int | None = None) -> dict[str, str]:
+    """Paths of train and test; with `cut`, of the last tenth of the first sentences of train instead."""
+    stand_in = {"nettalk": "letters", "conll2003": "ner"}[corpus]
+    folder = ROOT / "data" if study.quick else Path(os.environ["CRFKIT_CORPORA"]) / corpus
+    names = {half: folder / (f"{stand_in}.{half}.txt" if study.quick else f"{half}.txt") for half in ("train", "test")}
+    if corpus == "conll2003" and cut and not study.quick:
+        return {"train": str(names["train"]), "test": str(folder / "dev.txt")}
+    if study.quick or cut:
+        blocks = {half: path.read_text(encoding="utf-8").strip().split("\n\n") for half, path in names.items()}
+        blocks = {half: [_widened(lines, corpus) for lines in found[:60]] for half, found in blocks.items()} if study.quick else blocks
+        if cut:
+            sample = blocks["train"][: None if study.quick else cut]
+            blocks = {"train": sample[: len(sample) * 9 // 10], "test": sample[len(sample) * 9 // 10 :]}
+        for half, lines in blocks.items():
+            names[half] = study.work / f"{corpus}-{cut or 'all'}-{half}{'-quick' * study.quick}.txt"
+            names[half].write_text("\n\n".join(lines) + "\n\n", encoding="utf-8")
+    return {half: str(path) for half, path in names.items()}
+
+
+def _widened(block: str, corpus: str) -> str:
+    """A sentence of data/ with as many columns as the corpus has: its tags are repeated."""
+    if corpus == "nettalk":
+        return block
+    rows = (line.split() for line in block.splitlines())
+    return "\n".join("\t".join([*row[:-1], row[-2], row[-1]]) for row in rows)
+
+
+def letters(study: Study, seeds: int) -> None:
+    """Table 2."""
+    data = {"template": str(OWN / "one-symbol.txt"), "features": "all", "of_chunks": False, "files": files_of(study, "nettalk")}
+    held = {**data, "files": files_of(study, "nettalk", SAMPLE)}
+    for l1 in SWEEP:
+        study.row("letters", f"sbcd, l1 {l1:g}", data, "sbcd", l1=l1, l2=ELASTIC)
+    l1 = study.chosen("letters", held, "sbcd", "l1", SWEEP, l2=ELASTIC)
+    l2 = study.chosen("letters", held, "sgd", "l2", L2)
+    if l1 is None or l2 is None:
+        return
+    study.row("letters", "sbcd, chosen", data, "sbcd", l1=l1, l2=ELASTIC)
+    study.row("letters", "owlqn, chosen l1", data, "owlqn", l1=l1, l2=ELASTIC)
+    study.row("letters", "lbfgs", data, "lbfgs", l2=l2, warm_up=0)
+    for seed in range(1 if study.quick else seeds):
+        study.row("letters", f"sgd, seed {seed}", data, "sgd", l2=l2, seed=seed)
+
+
+def ngrams(study: Study, seeds: int) -> None:
+    """Table 3: pseudo n-grams and n-grams, all pairs of labels."""
+    for space, passes in SPACES.items():
+        marks = [2] if study.quick else [mark for mark in MARKS if mark <= passes]
+        study.run("ngrams", space, "followed", template=str(OWN / f"{space}.txt"), features="all", files=files_of(study, "nettalk"),
+                  options={"l1": GRAM_L1, "l2": ELASTIC, "epsilon": 0.0, "delta": 0.0}, marks=marks)  # fmt: skip
+
+
+def cost(study: Study, seeds: int) -> None:
+    """Figure 5."""
+    values = COSTS[:2] if study.quick else COSTS
+    study.run("cost", "figure 5", "timed", template=str(OWN / "one-symbol.txt"), files=files_of(study, "nettalk"), values=values, passes=2 if study.quick else 5)
+
+
+def names(study: Study, seeds: int) -> None:
+    """Figure 6."""
+    data = {"template": str(OWN / "conll2003.txt"), "features": "observed", "of_chunks": True, "files": files_of(study, "conll2003")}
+    held = {**data, "files": files_of(study, "conll2003", 1)}
+    l2 = study.chosen("names", held, "sgd", "l2", L2)
+    if l2 is None:
+        return
+    for seed in range(1 if study.quick else seeds):
+        study.row("names", f"sgd, seed {seed}", data, "sgd", l2=l2, seed=seed)
+    study.row("names", "lbfgs", data, "lbfgs", l2=l2)
+    for l1 in NER_L1:
+        study.row("names", f"owlqn, {l1:g}", data, "owlqn", l1=l1, l2=ELASTIC, delta=0.001)
+    for cut in CUTS:
+        study.row("names", f"frequency cut-off, {cut}", data, "lbfgs", l2=l2, min_freq=cut)
+        study.row("names", f"mutual information, {cut}", data, "lbfgs", l2=l2, select=f"mi:{kept(data, cut)}")
+    for threshold in THRESHOLDS:
+        study.row("names", f"threshold, {threshold:g}", data, "lbfgs", l2=l2, prune=threshold)
+    for l1 in NER_L1[1::2]:
+        study.row("names", f"sbcd, {l1:g}", data, "sbcd", l1=l1, l2=ELASTIC, delta=0.001)
+
+
+def kept(data: dict[str, Any], cut: int) -> int:
+    """Attributes, of labels and of pairs, that a cut-off leaves, so that mutual information may choose as many."""
+    reader = Reader([data["files"]["train"]], Template.parse(Path(data["template"]).read_text(encoding="utf-8")), Run(min_freq=cut))
+    return sum(read_corpus(reader).layout.n_attributes)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The comparisons of the paper on sparse CRFs: docs/results/sbcd.md")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=f"only these of {', '.join(PARTS)}")
+    parser.add_argument("--seeds", type=int, default=5, help="runs of sgd (default %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="a few words of the synthetic corpora in data/: does it run?")
+    parser.add_argument("--finished-only", action="store_true", help="start no run; leave out the rows that lack one")
+    parser.add_argument("--work", type=Path, default=default_work(), help="folder for data and finished runs (default %(default)s)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the page, its pictures and raw results (default docs/results)")
+    given = parser.parse_args()
+    if not given.quick and not all((Path(os.environ.get("CRFKIT_CORPORA", "")) / name).is_dir() for name in ("nettalk", "conll2003")):
+        parser.exit(1, "CRFKIT_CORPORA names no folder with nettalk and conll2003\n")
+    study = Study(given)
+    for part in PARTS:
+        if part in given.parts:
+            globals()[part](study, given.seeds)
+        else:
+            study.finished_only = True
+            globals()[part](study, given.seeds)
+            study.finished_only = given.finished_only
+    given.out.mkdir(parents=True, exist_ok=True)
+    path = write(study.found, given.out, given.quick)
+    lines = [json.dumps(_without(one, ("counts", "key"))) + "\n" for one in study.found.values()]
+    (given.out / "sbcd.jsonl").write_text("".join(lines))
+    print(path)
+
+
+def _without(value: Any, names: tuple[str, ...]) -> Any:
+    return {name: _without(one, names) for name, one in value.items() if name not in names} if isinstance(value, dict) else value
+
+
 
 if __name__ == "__main__":
-    main(PAPER, file=RAW)
+    main()

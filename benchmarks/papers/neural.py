@@ -1,0 +1,285 @@
+"""Bi-LSTM, Bi-LSTM-CRF and SAPO on top of a Bi-LSTM beside linear models: the claim of the papers on SAPO and on
+decode-based learning that their linear models beat both networks.
+
+    python benchmarks/papers/neural.py [--tasks TASK ...] [--seeds 5] [--quick]
+
+All models have the same data, and all stop by the same rule: they learn from nine tenths of the training part, the tenth
+that follows is scored after each pass, and after PATIENCE passes without a better score the best pass is taken. It tags the
+test part once. Needs the extra `neural`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+
+import numpy as np
+import tasks
+from judging import chance, counted, score
+from report import markdown
+from runs import commit, machine
+from study import RESULTS, default_work
+from tasks import Task, prepare
+
+import crfkit
+
+PASSES, PATIENCE, BATCH = 30, 3, 8
+LENGTHS = (16, 32, 64, 128, 256, 512)  # sentences are filled up to these: one compiled program each
+LINEAR = ("sapo", "sgd")
+NETWORKS = ("lstm", "lstm-crf", "lstm-sapo")
+TITLES = {
+    "sapo": "SAPO", "sgd": "CRF, trained with SGD",
+    "lstm": "Bi-LSTM", "lstm-crf": "Bi-LSTM-CRF", "lstm-sapo": "SAPO on top of a Bi-LSTM",
+}  # fmt: skip
+L2 = {"conll2000-np-paper": 1.0, "jnlpba": 5.0, "wsj-sample-pos": 2.0}  # what the paper's cross-validation gave the CRF, and SAPO with it
+TASKS = {task.name: task for task in (tasks.NP_PAPER, tasks.JNLPBA, tasks.WSJ)}
+
+Sentences = list[list[list[str]]]
+
+
+# --- What networks see ------------------------------------------------------------------------------------------------
+
+
+def cells(row: list[str]) -> list[str]:
+    """A token's columns for a network: the word as the paper normalises it, its ending and its shape, and the other columns."""
+    word = row[0]
+    normal = "".join("#" if c.isdigit() else c for c in word.lower())
+    shape = "".join("X" if c.isupper() else "0" if c.isdigit() else "x" if c.isalpha() else c for c in word)
+    short = "".join(c for k, c in enumerate(shape) if k == 0 or shape[k - 1] != c)
+    return [normal, normal[-3:], short, *row[1:-1]]
+
+
+class Numbers:
+    """Columns and labels as numbers. 0 is a place behind the sentence; 1 a cell seen less than twice in training."""
+
+    def __init__(self, train: Sentences) -> None:
+        seen: list[dict[str, int]] = [{} for _ in cells(train[0][0])]
+        for row in (row for sentence in train for row in sentence):
+            for counts, cell in zip(seen, cells(row), strict=True):
+                counts[cell] = counts.get(cell, 0) + 1
+        self.columns = [{cell: 2 + k for k, cell in enumerate(cell for cell, n in counts.items() if n > 1)} for counts in seen]
+        self.labels = sorted({row[-1] for sentence in train for row in sentence})
+        self.of_label = {label: k for k, label in enumerate(self.labels)}
+
+    @property
+    def sizes(self) -> list[int]:
+        return [len(column) + 2 for column in self.columns]
+
+    def batches(self, sentences: Sentences, size: int, order: random.Random | None = None) -> Iterator[tuple[list[int], Any, Any, Any]]:
+        """(sentences' numbers, ids, mask, gold): those of about the same length together, batches in a random order."""
+        groups: dict[int, list[int]] = {}
+        numbers = list(range(len(sentences)))
+        if order is not None:
+            order.shuffle(numbers)
+        for k in numbers:
+            groups.setdefault(next(n for n in LENGTHS if n >= len(sentences[k])), []).append(k)
+        found = [(length, group[a : a + size]) for length, group in groups.items() for a in range(0, len(group), size)]
+        if order is not None:
+            order.shuffle(found)
+        for length, group in found:
+            yield group, *self._filled([sentences[k] for k in group], length, size)
+
+    def _filled(self, sentences: Sentences, length: int, size: int) -> tuple[Any, Any, Any]:
+        ids = np.zeros((size, length, len(self.columns)), np.int32)
+        mask, gold = np.zeros((size, length), bool), np.zeros((size, length), np.int32)
+        for k, sentence in enumerate(sentences):
+            mask[k, : len(sentence)] = True
+            for t, row in enumerate(sentence):
+                ids[k, t] = [column.get(cell, 1) for column, cell in zip(self.columns, cells(row), strict=True)]
+                gold[k, t] = self.of_label.get(row[-1], 0)
+        return ids, mask, gold
+
+
+# --- Runs -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Parts:
+    files: dict[str, Path]
+    sentences: dict[str, Sentences]
+
+
+def parts_of(task: Task, work: Path, quick: bool) -> Parts:
+    """The part that is learnt from, the development part, the test part."""
+    (data,) = prepare(replace(task, sample=None), work, quick)
+    files = dict(zip(("train", "dev"), data.splits[0], strict=True)) | {"test": data.test}
+    read = {name: [[line.split("\t") for line in block.splitlines()] for block in path.read_text(encoding="utf-8").strip().split("\n\n")] for name, path in files.items()}
+    return Parts(files, read)
+
+
+def labels_of(sentences: Sentences) -> list[list[str]]:
+    return [[row[-1] for row in sentence] for sentence in sentences]
+
+
+def linear(task: Task, parts: Parts, algorithm: str, seed: int, passes: int) -> tuple[list[float], list[list[str]]]:
+    """Scores on development data after each pass, and labels of the test part."""
+    curve: list[float] = []
+    name = "dev_f1" if task.metric == "F1" else "dev_accuracy"
+    model = crfkit.learn(
+        parts.files["train"], task.template, algorithm, features=task.features, dev=parts.files["dev"], patience=PATIENCE, seed=seed, threads=1,
+        passes=passes, l2=L2[task.name], progress=lambda record: curve.append(100 * record[name]) if name in record else None,
+    )  # fmt: skip
+    rows = [[row[:-1] for row in sentence] for sentence in parts.sentences["test"]]
+    return curve, model.tagger().tag_many(rows, threads=1)
+
+
+def network(task: Task, parts: Parts, top: str, seed: int, passes: int, batch: int) -> tuple[list[float], list[list[str]]]:
+    """The same of a network."""
+    import jax
+    from neural_model import Network, Sizes
+
+    numbers = Numbers(parts.sentences["train"])
+    net = Network(top, numbers.sizes, len(numbers.labels), seed, Sizes(hidden=8) if passes == 1 else Sizes())
+    order, curve, kept = random.Random(seed), [], net.params
+    gold = labels_of(parts.sentences["dev"])
+
+    def tag(sentences: Sentences) -> list[list[str]]:
+        found: list[list[str]] = [[] for _ in sentences]
+        for group, ids, mask, _ in numbers.batches(sentences, batch):
+            for k, labels in zip(group, net.tag(ids, mask), strict=False):
+                found[k] = [numbers.labels[label] for label in labels[: len(sentences[k])]]
+        return found
+
+    while len(curve) < passes and len(curve) - 1 - (curve.index(max(curve)) if curve else -1) < PATIENCE:
+        for _, ids, mask, right in numbers.batches(parts.sentences["train"], batch, order):
+            net.learn(ids, mask, right)
+        curve.append(score(counted(task.metric == "F1", gold, tag(parts.sentences["dev"]))))
+        if curve[-1] == max(curve):
+            kept = jax.tree.map(lambda w: w.copy(), net.params)
+        print(f"    pass {len(curve)}: {curve[-1]:.2f}", file=sys.stderr, flush=True)
+    net.params = kept
+    return curve, tag(parts.sentences["test"])
+
+
+def run(task: Task, parts: Parts, name: str, seed: int, given: argparse.Namespace) -> dict[str, Any]:
+    print(f"  {task.name}: {name}, seed {seed}", file=sys.stderr, flush=True)
+    passes = 1 if given.quick else PASSES
+    began = time.process_time()
+    if name in LINEAR:
+        curve, found = linear(task, parts, name, seed, passes)
+    else:
+        curve, found = network(task, parts, name, seed, passes, given.batch)
+    counts = counted(task.metric == "F1", labels_of(parts.sentences["test"]), found)
+    return {
+        "task": task.name, "model": name, "seed": seed, "batch": 1 if name in LINEAR else given.batch, "dev": [round(value, 4) for value in curve],
+        "test": round(score(counts), 4), "cpu": round(time.process_time() - began, 2), "commit": commit(), "machine": machine(),
+        "counts": counts.tolist(),
+    }  # fmt: skip
+
+
+# --- The page ---------------------------------------------------------------------------------------------------------
+
+
+def section(task: Task, records: list[dict[str, Any]]) -> list[str]:
+    found = {name: [record for record in records if record["task"] == task.name and record["model"] == name] for name in (*LINEAR, *NETWORKS)}
+    found = {name: runs for name, runs in found.items() if runs}
+    lines = [f"## {task.title}", ""]
+    if not any(name in NETWORKS for name in found):
+        return [*lines, "Not measured yet.", ""]
+    heads = ["model", "seeds", f"test {task.metric}", "standard deviation", "dev.", "best pass", "CPU s a pass", "CPU s in all"]
+    table = []
+    for name, runs in found.items():
+        tests = [run["test"] for run in runs]
+        table.append([
+            TITLES[name], str(len(runs)), f"{fmean(tests):.2f}", f"{stdev(tests):.2f}" if len(runs) > 1 else "", f"{fmean(max(run['dev']) for run in runs):.2f}",
+            f"{fmean(1 + run['dev'].index(max(run['dev'])) for run in runs):.1f}", f"{fmean(run['cpu'] / len(run['dev']) for run in runs):.1f}",
+            f"{fmean(run['cpu'] for run in runs):.0f}",
+        ])  # fmt: skip
+    lines += [*markdown(heads, table), ""]
+    lines += [_verdict(found, "sapo", other) for other in ("sgd", "lstm", "lstm-crf") if other in found and "sapo" in found]
+    lines += [_verdict(found, "lstm-sapo", other) for other in ("lstm-crf", "sapo") if other in found and "lstm-sapo" in found]
+    lacking = [TITLES[name] for name in (*LINEAR, *NETWORKS) if name not in found]
+    return [*lines, *(["", f"Not measured yet: {', '.join(lacking)}."] if lacking else []), ""]
+
+
+def _verdict(found: dict[str, list[dict[str, Any]]], better: str, other: str) -> str:
+    n = min(len(found[better]), len(found[other]))
+    first, second = (np.array([run["counts"] for run in found[name][:n]]) for name in (better, other))
+    p, above = chance(first, second), score(first) > score(second)
+    word = "tie" if p >= 0.05 else "reproduced" if above else "contradicted"
+    claim = "has" if better == "lstm-sapo" else "claim of the paper:"
+    if better == "lstm-sapo":    # the papers claim nothing of it
+        word = {"tie": "no difference", "reproduced": "better", "contradicted": "worse"}[word]
+        return f"* **{word}**: {TITLES[better]} against {TITLES[other]} ({score(first):.2f} and {score(second):.2f}, p = {p:.4f}, {n} seeds)."
+    return f"* **{word}**: {claim} {TITLES[better]} is above {TITLES[other]} ({score(first):.2f} and {score(second):.2f}, p = {p:.4f}, {n} seeds)."
+
+
+ABOUT = """\
+`benchmarks/papers/neural.py` wrote this page (extra `neural`: jax on the CPU). The numbers behind it are in `neural.jsonl`, a line
+for each run. The papers on [SAPO](sapo.md) and [decode-based learning](dbl-crf.md) compare with a Bi-LSTM and a Bi-LSTM-CRF trained with Adam, and say that
+SAPO is better than both on all three tasks, and several times faster. They also say that SAPO can be combined with a Bi-LSTM; they do not try it. Here it is tried: the
+network's outputs are the potentials, and the update at the top is SAPO's, over the five best label sequences.
+
+* **The same data for all**: every model learns from nine tenths of the training part and stops by the last tenth: three passes without a
+  better score, 30 passes at most. So scores are a little below those of the pages that train on everything. The best pass tags the test part once.
+* **Linear models**: features and L2 penalties of the paper (it chose 1 for chunks, 5 for biomedical names, 2 for tags, by the CRF alone; SAPO takes the same).
+* **Networks**: word vectors of 50 numbers, as in the papers, trained here from random ones: Senna's vectors, which the papers begin with, could not be had.
+  The paper does not give the other sizes: 100 units a direction, 20 numbers for the word's ending, its shape, and its part of speech; dropout 0.5; Adam at 0.001.
+  Batches of {batch} sentences, where the papers have 1: on one processor, batches of one take five times as long.
+* **Verdicts**: approximate randomisation over the sentences of the test part, all seeds of a model together. *Reproduced* and *contradicted* need p < 0.05; else it is a *tie*.
+* Times are processor seconds on a shared machine, with compilation, scoring and tagging. Of the networks, a pass is much of a wait for small products; a graphics card would do it sooner.
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Bi-LSTM, Bi-LSTM-CRF and SAPO on top of a Bi-LSTM beside linear models: docs/results/neural.md")
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK", help=f"only these of {', '.join(TASKS)}")
+    parser.add_argument("--models", nargs="+", choices=TITLES, default=list(TITLES), metavar="MODEL", help=f"only these of {', '.join(TITLES)}")
+    parser.add_argument("--seeds", type=int, default=5, help="runs of each model (default %(default)s)")
+    parser.add_argument("--batch", type=int, default=BATCH, help="sentences a step of a network (default %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="a few sentences of the synthetic corpora, one pass: does it run?")
+    parser.add_argument("--finished-only", action="store_true", help="start no run; leave out what is not measured")
+    parser.add_argument("--work", type=Path, default=default_work(), help="folder for data and finished runs (default %(default)s)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the page and the raw results (default docs/results)")
+    given = parser.parse_args()
+    try:
+        import jax
+    except ImportError:
+        parser.exit(1, "jax is not installed: pip install 'crfkit[neural]'\n")
+    chosen = [TASKS[name] for name in given.tasks]
+    if not given.quick and (lacking := tasks.missing(chosen)):
+        parser.exit(1, f"not found in CRFKIT_CORPORA: {', '.join(lacking)}\n")
+    for folder in (given.work, given.out):
+        folder.mkdir(parents=True, exist_ok=True)
+    jax.config.update("jax_compilation_cache_dir", str(given.work / "jax"))
+    journal = given.work / ("neural-quick.jsonl" if given.quick else "neural.jsonl")
+    records = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
+    if not given.finished_only:
+        _finish(chosen, records, journal, given)
+    (given.out / "neural.jsonl").write_text("".join(json.dumps({k: v for k, v in one.items() if k != "counts"}) + "\n" for one in records))
+    lines = ["# Networks beside linear models", ""]
+    if given.quick:
+        lines += ["**A few sentences of the synthetic corpora: these numbers mean nothing.**", ""]
+    shown = [one for one in records if one["model"] in LINEAR or one["batch"] == given.batch]
+    lines += [ABOUT.format(batch=given.batch).strip(), "", *(line for task in chosen for line in section(task, shown))]
+    path = given.out / "neural.md"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    print(path)
+
+
+def _finish(chosen: list[Task], records: list[dict[str, Any]], journal: Path, given: argparse.Namespace) -> None:
+    """The runs that are missing, seed by seed, so that a table has all rows early."""
+    done = {(one["task"], one["model"], one["seed"], one["batch"]) for one in records}
+    for task in chosen:
+        parts = parts_of(task, given.work, given.quick)
+        for seed in range(1 if given.quick else given.seeds):
+            for name in given.models:
+                if (task.name, name, seed, 1 if name in LINEAR else given.batch) not in done:
+                    records.append(run(task, parts, name, seed, given))
+                    with journal.open("a") as file:
+                        print(json.dumps(records[-1]), file=file)
+
+
+if __name__ == "__main__":
+    main()
