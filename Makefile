@@ -47,7 +47,8 @@ bench: build ## the table of targets, beside the peers that are installed: a qua
 
 results: build ## train and compare as the papers do, and write docs/results; goes on where it was (ONLY=pages: from raw.jsonl alone)
 	PYTHONPATH=. $(python) benchmarks/papers/results.py $(if $(ONLY),--only $(ONLY)) $(if $(TASKS),--tasks $(TASKS))
-	$(if $(ONLY)$(TASKS),,for script in sbcd parsing; do PYTHONPATH=. $(python) benchmarks/papers/$$script.py || exit 1; done)
+	$(if $(ONLY)$(TASKS),,for script in sbcd simulated parsing; do PYTHONPATH=. $(python) benchmarks/papers/$$script.py || exit 1; done)
+	$(if $(ONLY)$(TASKS),,if $(python) -c 'import jax' 2>/dev/null; then PYTHONPATH=. $(python) benchmarks/papers/neural.py; else echo "neural.py: not run, jax is not installed: pip install 'crfkit[neural]'"; fi)
 
 lint: ## style, types, generated documentation, Cython's hints, versions, leftovers
 	$(python) -m ruff check .

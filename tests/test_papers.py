@@ -25,7 +25,6 @@ def run(script, *arguments):
         ("adf", "sentiment", "adf"),
         ("sapo", "wsj-sample-pos", "sapo"),
         ("dbl_crf", "conll2000-np-plain", "sgd"),
-        ("sbcd", "nettalk-letter", "lbfgs"),
         ("lookahead", "conll2000-all-plain", "averaged perceptron"),
         ("lookahead", "jnlpba-pos", "depth 1"),
     ],

@@ -1,10 +1,18 @@
-"""Scores of sentences, and whether two models differ by more than chance."""
+"""What sbcd.py, simulated.py and neural.py share: scores of sentences, whether two models differ by more than chance, files of
+raw results, verdicts."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
+from protocol import CONTRADICTED, REPRODUCED
+
+# --- Scores -----------------------------------------------------------------------------------------------------------
 
 
 def chunks(labels: list[str]) -> set[tuple[int, int, str]]:
@@ -32,14 +40,86 @@ def score(counts: Any) -> float:
     return float(200 * correct / max(gold + found, 1))
 
 
-def chance(first: np.ndarray, second: np.ndarray, rounds: int = 10_000) -> float:
-    """Approximate randomisation. [seed, sentence, 3] each: a sentence is exchanged with all seeds at once, since what seeds find
-    in one sentence is much alike."""
-    a, b = (counts.reshape(-1, *counts.shape[-2:]).sum(axis=0).astype(float) for counts in (first, second))
+def packed(counts: np.ndarray) -> list[str]:
+    """Counts as three strings, a character each, which is short; found is left out where it is gold."""
+    gold, found, correct = ("".join(chr(48 + n) for n in column) for column in counts.T.tolist())
+    return [gold, "" if found == gold else found, correct]
+
+
+def unpacked(counts: list[str]) -> np.ndarray:
+    gold, found, correct = counts
+    return np.array([[ord(c) - 48 for c in column] for column in (gold, found or gold, correct)]).T
+
+
+# --- Chance -----------------------------------------------------------------------------------------------------------
+
+
+def chance(first: list[list[str]], second: list[list[str]], rounds: int = 10_000) -> float:
+    """Approximate randomisation, two-sided, of the packed counts of runs: the median p of pairs of runs, seed against seed. The only run of
+    a trainer without chance is paired with every run of the other."""
+    n = max(len(first), len(second)) if 1 in (len(first), len(second)) else min(len(first), len(second))
+    pairs = [(first[k % len(first)], second[k % len(second)]) for k in range(n)]
+    return median(_chance(unpacked(a).astype(float), unpacked(b).astype(float), rounds) for a, b in pairs)
+
+
+def _chance(a: np.ndarray, b: np.ndarray, rounds: int) -> float:
     swapped = np.random.default_rng(0)
-    observed = abs(score(a) - score(b))
-    total, hits = (a + b).sum(axis=0), 0
-    for _ in range(rounds):
-        part = np.where(swapped.random(len(a))[:, None] < 0.5, a, b).sum(axis=0)
-        hits += abs(score(part) - score(total - part)) >= observed - 1e-9
+    observed, total, hits = abs(score(a) - score(b)), (a + b).sum(axis=0), 0
+    for _ in range(rounds // 100):
+        parts = (swapped.random((100, len(a))) < 0.5).astype(float) @ (a - b) + b.sum(axis=0)
+        gaps = [200 * side[:, 2] / np.maximum(side[:, 0] + side[:, 1], 1) for side in (parts, total - parts)]
+        hits += int((abs(gaps[0] - gaps[1]) >= observed - 1e-9).sum())
     return (1 + hits) / (rounds + 1)
+
+
+# --- Verdicts ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim of a paper, what the paper found, what was found here, and whether the claim holds."""
+
+    claim: str
+    here: str
+    word: str
+    paper: str = ""
+
+    @property
+    def line(self) -> str:
+        return f"* **{self.word}**: {self.claim} ({self.here})."
+
+    def row(self, task: str) -> list[str]:
+        """A row of the index of all claims."""
+        return [self.claim, task, self.paper, self.here, self.word]
+
+
+def holds(condition: bool, claim: str, here: str, paper: str = "") -> Verdict:
+    """A claim that no chance is part of."""
+    return Verdict(claim, here, REPRODUCED if condition else CONTRADICTED, paper)
+
+
+# --- Raw results ------------------------------------------------------------------------------------------------------
+
+
+class Journal:
+    """A file of JSON lines, one for each run. A run that stands there is not repeated."""
+
+    def __init__(self, path: Path, *names: str) -> None:
+        """`names`: the fields that tell a run from others."""
+        self.path, self.names = path, names
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        self.known = {self.key(record): record for record in map(json.loads, lines)}
+
+    def key(self, record: dict[str, Any]) -> str:
+        return json.dumps([record[name] for name in self.names], sort_keys=True)
+
+    def find(self, record: dict[str, Any]) -> dict[str, Any] | None:
+        return self.known.get(self.key(record))
+
+    def add(self, record: dict[str, Any]) -> dict[str, Any]:
+        line = json.dumps(record, ensure_ascii=False)
+        with self.path.open("a", encoding="utf-8") as file:
+            print(line, file=file)
+        self.known[self.key(record)] = json.loads(line)
+        return self.known[self.key(record)]

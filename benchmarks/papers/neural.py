@@ -17,7 +17,7 @@ import random
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -26,7 +26,18 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_
 
 import numpy as np
 import tasks
-from judging import chance, counted, score
+from judging import (
+    CONTRADICTED,
+    REPRODUCED,
+    SIGNIFICANT,
+    TIE,
+    Journal,
+    Verdict,
+    chance,
+    counted,
+    packed,
+    score,
+)
 from report import markdown
 from runs import commit, machine
 from study import RESULTS, default_work
@@ -111,11 +122,16 @@ class Parts:
 
 
 def parts_of(task: Task, work: Path, quick: bool) -> Parts:
-    """The part that is learnt from, the development part, the test part."""
-    (data,) = prepare(replace(task, sample=None), work, quick)
-    files = dict(zip(("train", "dev"), data.splits[0], strict=True)) | {"test": data.test}
-    read = {name: [[line.split("\t") for line in block.splitlines()] for block in path.read_text(encoding="utf-8").strip().split("\n\n")] for name, path in files.items()}
-    return Parts(files, read)
+    """What is learnt from, its last tenth to stop by, the test part."""
+    (data,) = prepare(task, work, quick)
+    folder = work / "neural" / (task.name + "-quick" * quick)
+    folder.mkdir(parents=True, exist_ok=True)
+    blocks = data.train.read_text(encoding="utf-8").strip().split("\n\n")
+    first = len(blocks) - len(blocks) // 10
+    files = {"train": folder / "train.txt", "dev": folder / "dev.txt", "test": data.test}
+    for name, part in (("train", blocks[:first]), ("dev", blocks[first:])):
+        files[name].write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
+    return Parts(files, {name: [[line.split("\t") for line in block.splitlines()] for block in path.read_text(encoding="utf-8").strip().split("\n\n")] for name, path in files.items()})
 
 
 def labels_of(sentences: Sentences) -> list[list[str]]:
@@ -174,50 +190,78 @@ def run(task: Task, parts: Parts, name: str, seed: int, given: argparse.Namespac
     return {
         "task": task.name, "model": name, "seed": seed, "batch": 1 if name in LINEAR else given.batch, "dev": [round(value, 4) for value in curve],
         "test": round(score(counts), 4), "cpu": round(time.process_time() - began, 2), "commit": commit(), "machine": machine(),
-        "counts": counts.tolist(),
+        "counts": packed(counts),
     }  # fmt: skip
 
 
 # --- The page ---------------------------------------------------------------------------------------------------------
 
+Runs = dict[str, list[dict[str, Any]]]
 
-def section(task: Task, records: list[dict[str, Any]]) -> list[str]:
-    found = {name: [record for record in records if record["task"] == task.name and record["model"] == name] for name in (*LINEAR, *NETWORKS)}
-    found = {name: runs for name, runs in found.items() if runs}
+
+def of_task(task: Task, records: list[dict[str, Any]]) -> Runs:
+    found = {name: [record for record in records if (record["task"], record["model"]) == (task.name, name)] for name in TITLES}
+    return {name: sorted(runs, key=lambda run: run["seed"]) for name, runs in found.items() if runs}
+
+
+def section(task: Task, found: Runs) -> list[str]:
     lines = [f"## {task.title}", ""]
     if not any(name in NETWORKS for name in found):
         return [*lines, "Not measured yet.", ""]
-    heads = ["model", "seeds", f"test {task.metric}", "standard deviation", "dev.", "best pass", "CPU s a pass", "CPU s in all"]
+    heads = ["model", "seeds", f"test {task.metric}", "dev.", "best pass", "CPU s a pass", "CPU s in all"]
     table = []
     for name, runs in found.items():
-        tests = [run["test"] for run in runs]
+        tests, bests = [run["test"] for run in runs], [max(run["dev"]) for run in runs]
+        spread = f" ± {stdev(tests):.2f}" if len(tests) > 1 else ""
         table.append([
-            TITLES[name], str(len(runs)), f"{fmean(tests):.2f}", f"{stdev(tests):.2f}" if len(runs) > 1 else "", f"{fmean(max(run['dev']) for run in runs):.2f}",
-            f"{fmean(1 + run['dev'].index(max(run['dev'])) for run in runs):.1f}", f"{fmean(run['cpu'] / len(run['dev']) for run in runs):.1f}",
-            f"{fmean(run['cpu'] for run in runs):.0f}",
+            TITLES[name], str(len(runs)), f"{fmean(tests):.2f}{spread}", f"{fmean(bests):.2f}", f"{fmean(1 + run['dev'].index(max(run['dev'])) for run in runs):.1f}",
+            f"{fmean(run['cpu'] / len(run['dev']) for run in runs):.1f}", f"{fmean(run['cpu'] for run in runs):.0f}",
         ])  # fmt: skip
-    lines += [*markdown(heads, table), ""]
-    lines += [_verdict(found, "sapo", other) for other in ("sgd", "lstm", "lstm-crf") if other in found and "sapo" in found]
-    lines += [_verdict(found, "lstm-sapo", other) for other in ("lstm-crf", "sapo") if other in found and "lstm-sapo" in found]
-    lacking = [TITLES[name] for name in (*LINEAR, *NETWORKS) if name not in found]
+    lines += [*markdown(heads, table), "", *(verdict.line for verdict in verdicts(found)), *(beside(found))]
+    lacking = [TITLES[name] for name in TITLES if name not in found]
     return [*lines, *(["", f"Not measured yet: {', '.join(lacking)}."] if lacking else []), ""]
 
 
-def _verdict(found: dict[str, list[dict[str, Any]]], better: str, other: str) -> str:
-    n = min(len(found[better]), len(found[other]))
-    first, second = (np.array([run["counts"] for run in found[name][:n]]) for name in (better, other))
-    p, above = chance(first, second), score(first) > score(second)
-    word = "tie" if p >= 0.05 else "reproduced" if above else "contradicted"
-    claim = "has" if better == "lstm-sapo" else "claim of the paper:"
-    if better == "lstm-sapo":    # the papers claim nothing of it
-        word = {"tie": "no difference", "reproduced": "better", "contradicted": "worse"}[word]
-        return f"* **{word}**: {TITLES[better]} against {TITLES[other]} ({score(first):.2f} and {score(second):.2f}, p = {p:.4f}, {n} seeds)."
-    return f"* **{word}**: {claim} {TITLES[better]} is above {TITLES[other]} ({score(first):.2f} and {score(second):.2f}, p = {p:.4f}, {n} seeds)."
+def verdicts(found: Runs) -> list[Verdict]:
+    """The papers' claims."""
+    said = []
+    for other in ("sgd", "lstm", "lstm-crf"):
+        if "sapo" in found and other in found:
+            numbers, p, above = compared(found["sapo"], found[other])
+            said.append(Verdict(f"SAPO is above {TITLES[other]}", numbers, TIE if p >= SIGNIFICANT else REPRODUCED if above else CONTRADICTED))
+    for other in ("lstm", "lstm-crf"):
+        if "sapo" in found and other in found:
+            seconds = [fmean(run["cpu"] for run in found[name]) for name in ("sapo", other)]
+            word = REPRODUCED if 2 * seconds[0] < seconds[1] else TIE if seconds[0] < seconds[1] else CONTRADICTED
+            said.append(Verdict(f"SAPO trains several times faster than {TITLES[other]}", f"{seconds[0]:.0f} s and {seconds[1]:.0f} s", word))
+    return said
+
+
+def beside(found: Runs) -> list[str]:
+    """SAPO on top of a network, of which the papers claim nothing."""
+    lines = []
+    for other in ("lstm-crf", "sapo"):
+        if "lstm-sapo" in found and other in found:
+            numbers, p, above = compared(found["lstm-sapo"], found[other])
+            lines.append(f"* {TITLES['lstm-sapo']} is {'no different from' if p >= SIGNIFICANT else 'better than' if above else 'worse than'} {TITLES[other]} ({numbers}).")
+    return lines
+
+
+def compared(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> tuple[str, float, bool]:
+    p, means = chance([run["counts"] for run in one], [run["counts"] for run in other]), [fmean(run["test"] for run in runs) for runs in (one, other)]
+    seeds = min(len(one), len(other))
+    return f"{means[0]:.2f} and {means[1]:.2f}, p = {p:.4f}, {seeds} seed{'s' * (seeds > 1)}", p, means[0] > means[1]
+
+
+def index_rows(folder: Path) -> list[list[str]]:
+    """Rows of the index of all claims, from the raw results."""
+    records = list(map(json.loads, (folder / "neural.jsonl").read_text(encoding="utf-8").splitlines()))
+    return [verdict.row(task.title) for task in TASKS.values() for verdict in verdicts(of_task(task, records))]
 
 
 ABOUT = """\
-`benchmarks/papers/neural.py` wrote this page (extra `neural`: jax on the CPU). The numbers behind it are in `neural.jsonl`, a line
-for each run. The papers on [SAPO](sapo.md) and [decode-based learning](dbl-crf.md) compare with a Bi-LSTM and a Bi-LSTM-CRF trained with Adam, and say that
+`benchmarks/papers/neural.py` wrote this page (extra `neural`: jax on the CPU). The numbers behind it are in
+[neural.jsonl](neural.jsonl), a line for each run. The papers on [SAPO](sapo.md) and [decode-based learning](dbl-crf.md) compare with a Bi-LSTM and a Bi-LSTM-CRF trained with Adam, and say that
 SAPO is better than both on all three tasks, and several times faster. They also say that SAPO can be combined with a Bi-LSTM; they do not try it. Here it is tried: the
 network's outputs are the potentials, and the update at the top is SAPO's, over the five best label sequences.
 
@@ -227,7 +271,8 @@ network's outputs are the potentials, and the update at the top is SAPO's, over 
 * **Networks**: word vectors of 50 numbers, as in the papers, trained here from random ones: Senna's vectors, which the papers begin with, could not be had.
   The paper does not give the other sizes: 100 units a direction, 20 numbers for the word's ending, its shape, and its part of speech; dropout 0.5; Adam at 0.001.
   Batches of {batch} sentences, where the papers have 1: on one processor, batches of one take five times as long.
-* **Verdicts**: approximate randomisation over the sentences of the test part, all seeds of a model together. *Reproduced* and *contradicted* need p < 0.05; else it is a *tie*.
+* **Verdicts**: approximate randomisation over the sentences of the test part, seed against seed; p is the median. *Reproduced* and *contradicted* need p < 0.05; else it is a *tie*. "Several times faster" is
+  twice at least.
 * Times are processor seconds on a shared machine, with compilation, scoring and tagging. Of the networks, a pass is much of a wait for small products; a graphics card would do it sooner.
 """
 
@@ -241,7 +286,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a few sentences of the synthetic corpora, one pass: does it run?")
     parser.add_argument("--finished-only", action="store_true", help="start no run; leave out what is not measured")
     parser.add_argument("--work", type=Path, default=default_work(), help="folder for data and finished runs (default %(default)s)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the page and the raw results (default docs/results)")
+    parser.add_argument("--out", type=Path, help="folder for the page and the raw results (default docs/results)")
     given = parser.parse_args()
     try:
         import jax
@@ -250,35 +295,27 @@ def main() -> None:
     chosen = [TASKS[name] for name in given.tasks]
     if not given.quick and (lacking := tasks.missing(chosen)):
         parser.exit(1, f"not found in CRFKIT_CORPORA: {', '.join(lacking)}\n")
-    for folder in (given.work, given.out):
-        folder.mkdir(parents=True, exist_ok=True)
     jax.config.update("jax_compilation_cache_dir", str(given.work / "jax"))
-    journal = given.work / ("neural-quick.jsonl" if given.quick else "neural.jsonl")
-    records = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
+    out = given.out or (given.work / "quick" if given.quick else RESULTS)
+    journal = Journal(out / "neural.jsonl", "task", "model", "seed", "batch")
     if not given.finished_only:
-        _finish(chosen, records, journal, given)
-    (given.out / "neural.jsonl").write_text("".join(json.dumps({k: v for k, v in one.items() if k != "counts"}) + "\n" for one in records))
-    lines = ["# Networks beside linear models", ""]
-    if given.quick:
-        lines += ["**A few sentences of the synthetic corpora: these numbers mean nothing.**", ""]
-    shown = [one for one in records if one["model"] in LINEAR or one["batch"] == given.batch]
-    lines += [ABOUT.format(batch=given.batch).strip(), "", *(line for task in chosen for line in section(task, shown))]
-    path = given.out / "neural.md"
+        _finish(chosen, journal, given)
+    shown = [one for one in journal.known.values() if one["model"] in LINEAR or one["batch"] == given.batch]
+    lines = ["# Networks beside linear models", "", *(["**A few sentences of the synthetic corpora: these numbers mean nothing.**", ""] if given.quick else [])]
+    lines += [ABOUT.format(batch=given.batch).strip(), "", *(line for task in TASKS.values() for line in section(task, of_task(task, shown)))]
+    path = out / "neural.md"
     path.write_text("\n".join(lines), encoding="utf-8")
     print(path)
 
 
-def _finish(chosen: list[Task], records: list[dict[str, Any]], journal: Path, given: argparse.Namespace) -> None:
+def _finish(chosen: list[Task], journal: Journal, given: argparse.Namespace) -> None:
     """The runs that are missing, seed by seed, so that a table has all rows early."""
-    done = {(one["task"], one["model"], one["seed"], one["batch"]) for one in records}
     for task in chosen:
         parts = parts_of(task, given.work, given.quick)
-        for seed in range(1 if given.quick else given.seeds):
+        for seed in range(1, 1 + (1 if given.quick else given.seeds)):
             for name in given.models:
-                if (task.name, name, seed, 1 if name in LINEAR else given.batch) not in done:
-                    records.append(run(task, parts, name, seed, given))
-                    with journal.open("a") as file:
-                        print(json.dumps(records[-1]), file=file)
+                if journal.find({"task": task.name, "model": name, "seed": seed, "batch": 1 if name in LINEAR else given.batch}) is None:
+                    journal.add(run(task, parts, name, seed, given))
 
 
 if __name__ == "__main__":

@@ -22,9 +22,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from judging import counted, score
+from judging import Journal, counted, packed, score
 from runs import commit, machine
-from sbcd_page import write
+from sbcd_page import index_rows, write  # noqa: F401  index_rows: for the index of all pages
 from study import RESULTS, default_work
 from tasks import OWN, ROOT
 
@@ -51,7 +51,6 @@ THRESHOLDS = (0.03, 0.1, 0.3, 0.6)
 NER_L1 = (0.3, 1.0, 3.0, 10.0, 30.0)
 COSTS = (0.001, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 SAMPLE = 6000  # training words that penalties are chosen on; the last tenth of them is held out
-PARTS = ("letters", "ngrams", "cost", "names")
 
 
 # --- One training, in a process of its own ----------------------------------------------------------------------------
@@ -77,7 +76,7 @@ def judged(model: crfkit.Model, files: dict[str, str], of_chunks: bool) -> dict[
         counts = counted(False, gold, labels)
         found[name] = round(score(counts), 4)
         if name == "test":
-            found["counts"] = counts[:, [0, 2]].tolist()
+            found["counts"] = packed(counts)
         if of_chunks:
             found[f"{name}_f1"] = round(score(counted(True, gold, labels)), 4)
     active = [previous is None for _, previous, _, weight in model.features() if weight]
@@ -136,28 +135,25 @@ WORK = {"trained": trained, "followed": followed, "timed": timed}
 class Study:
     """Runs what is not finished, and keeps all of it."""
 
-    def __init__(self, given: argparse.Namespace) -> None:
-        self.quick, self.work, self.finished_only, self.journal = given.quick, given.work, given.finished_only, given.work / f"sbcd{'-quick' * given.quick}.jsonl"
+    def __init__(self, given: argparse.Namespace, out: Path) -> None:
+        self.quick, self.work, self.finished_only = given.quick, given.work, given.finished_only
         self.work.mkdir(parents=True, exist_ok=True)
-        lines = self.journal.read_text().splitlines() if self.journal.exists() else []
-        self.known = {one["key"]: one for one in map(json.loads, lines)}
+        self.journal = Journal(out / "sbcd.jsonl", "part", "row", "kind", "spec")
         self.found: dict[str, dict[str, Any]] = {}
 
     def run(self, part: str, row: str, kind: str = "trained", **spec: Any) -> dict[str, Any] | None:
         """A row of a table; None if it is not measured and may not be."""
-        key = json.dumps([part, row, kind, {name: value for name, value in spec.items() if name != "files"}], sort_keys=True)
-        key = key.replace(str(ROOT), "").replace(str(self.work), "")
-        if key not in self.known:
+        asked = {name: Path(value).name if name == "template" else value for name, value in spec.items() if name != "files"}
+        record = {"part": part, "row": row, "kind": kind, "spec": json.loads(json.dumps(asked))}
+        known = self.journal.find(record)
+        if known is None:
             if self.finished_only:
                 return None
             print(f"  {part}: {row}", file=sys.stderr, flush=True)
             with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-                found = pool.submit(WORK[kind], spec).result()
-            self.known[key] = {"key": key, "part": part, "row": row, "commit": commit(), "machine": machine(), **found}
-            with self.journal.open("a") as file:
-                print(json.dumps(self.known[key]), file=file)
-        self.found[f"{part}/{row}"] = self.known[key]
-        return self.known[key]
+                known = self.journal.add({**record, "commit": commit(), "machine": machine(), **pool.submit(WORK[kind], spec).result()})
+        self.found[f"{part}/{row}"] = known
+        return known
 
     def row(self, part: str, row: str, data: dict[str, Any], algorithm: str, **options: Any) -> dict[str, Any] | None:
         if algorithm in ITERATIONS and not ("delta" in options or "max_iter" in options):
@@ -263,6 +259,9 @@ def kept(data: dict[str, Any], cut: int) -> int:
     return sum(read_corpus(reader).layout.n_attributes)
 
 
+PARTS = {"letters": letters, "cost": cost, "ngrams": ngrams, "names": names}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="The comparisons of the paper on sparse CRFs: docs/results/sbcd.md")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=f"only these of {', '.join(PARTS)}")
@@ -270,28 +269,16 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a few words of the synthetic corpora in data/: does it run?")
     parser.add_argument("--finished-only", action="store_true", help="start no run; leave out the rows that lack one")
     parser.add_argument("--work", type=Path, default=default_work(), help="folder for data and finished runs (default %(default)s)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the page, its pictures and raw results (default docs/results)")
+    parser.add_argument("--out", type=Path, help="folder for the page, its pictures and raw results (default docs/results)")
     given = parser.parse_args()
     if not given.quick and not all((Path(os.environ.get("CRFKIT_CORPORA", "")) / name).is_dir() for name in ("nettalk", "conll2003")):
         parser.exit(1, "CRFKIT_CORPORA names no folder with nettalk and conll2003\n")
-    study = Study(given)
-    for part in PARTS:
-        if part in given.parts:
-            globals()[part](study, given.seeds)
-        else:
-            study.finished_only = True
-            globals()[part](study, given.seeds)
-            study.finished_only = given.finished_only
-    given.out.mkdir(parents=True, exist_ok=True)
-    path = write(study.found, given.out, given.quick)
-    lines = [json.dumps(_without(one, ("counts", "key"))) + "\n" for one in study.found.values()]
-    (given.out / "sbcd.jsonl").write_text("".join(lines))
-    print(path)
-
-
-def _without(value: Any, names: tuple[str, ...]) -> Any:
-    return {name: _without(one, names) for name, one in value.items() if name not in names} if isinstance(value, dict) else value
-
+    out = given.out or (given.work / "quick" if given.quick else RESULTS)
+    study = Study(given, out)
+    for name, part in PARTS.items():
+        study.finished_only = given.finished_only or name not in given.parts
+        part(study, given.seeds)
+    print(write(study.found, out, given.quick))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,90 @@
+"""Networks beside linear models: their tops are what they are said to be. Skipped without jax (extra `neural`)."""
+
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "papers"
+LENGTH, LABELS = 4, 3
+
+
+@pytest.fixture(autouse=True)
+def papers(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+
+
+@pytest.fixture(params=[LENGTH, 2])
+def sentence(request):
+    """Nodes, pairs, mask, and the score of each sequence of labels of the places that are there."""
+    rng = np.random.default_rng(3)
+    nodes, pairs = rng.normal(size=(LENGTH, LABELS)), rng.normal(size=(LABELS, LABELS))
+    scores = {}
+    for labels in itertools.product(range(LABELS), repeat=request.param):
+        scores[labels] = sum(nodes[k, label] for k, label in enumerate(labels)) + sum(pairs[a, b] for a, b in itertools.pairwise(labels))
+    return nodes, pairs, np.arange(LENGTH) < request.param, scores
+
+
+@pytest.mark.parametrize("n", [1, 4, 20])
+def test_the_best_are_those_of_enumeration(sentence, n):
+    import neural_model
+
+    nodes, pairs, mask, scores = sentence
+    found, values = map(np.asarray, neural_model.best(nodes, pairs, mask, n))
+    right = sorted(scores, key=scores.get, reverse=True)[:n]
+    here = int(mask.sum())
+    assert [tuple(labels[:here]) for labels in found[: len(right)].tolist()] == right
+    assert np.allclose(values[: len(right)], [scores[labels] for labels in right], atol=1e-5) and not np.isfinite(values[len(right) :]).any()
+
+
+def test_the_sum_is_that_of_enumeration(sentence):
+    import neural_model
+
+    nodes, pairs, mask, scores = sentence
+    assert float(neural_model.log_sum(nodes, pairs, mask)) == pytest.approx(np.log(np.exp(list(scores.values())).sum()), abs=1e-5)
+
+
+def test_the_gradient_of_sapo_is_the_papers_update(sentence):
+    import neural_model
+
+    nodes, pairs, mask, scores = sentence
+    gold = np.zeros(LENGTH, int)
+    here, best = int(mask.sum()), sorted(scores, key=scores.get, reverse=True)[:3]
+    p = np.exp([scores[labels] for labels in best]) / np.exp([scores[labels] for labels in best]).sum()
+    right = np.zeros((LABELS, LABELS))
+    for weight, labels in [*zip(p, best, strict=True), (-1, gold[:here].tolist())]:
+        for a, b in itertools.pairwise(labels):
+            right[a, b] += weight
+    found = jax.grad(lambda pairs: neural_model.loss("lstm-sapo", nodes, pairs, mask, gold, 3))(jax.numpy.asarray(pairs))
+    assert np.allclose(found, right, atol=1e-5)
+
+
+def test_what_stands_behind_a_sentence_changes_nothing():
+    import neural_model
+
+    net = neural_model.Network("lstm-crf", [7, 5], LABELS, 0, neural_model.Sizes(hidden=4))
+    ids = np.ones((1, 6, 2), np.int32)
+    mask = np.arange(6)[None] < 3
+    other = np.where(mask[:, :, None], ids, 3)
+    potentials = [neural_model.potentials(net.params, one, mask, net.sizes, None)[0, :3] for one in (ids, other)]
+    shorter = neural_model.potentials(net.params, ids[:, :3], mask[:, :3], net.sizes, None)[0]
+    assert np.allclose(*potentials) and np.allclose(potentials[0], shorter, atol=1e-6)
+
+
+@pytest.mark.long
+def test_the_script():
+    environment = {name: value for name, value in os.environ.items() if name != "CRFKIT_CORPORA"}
+    command = [sys.executable, FOLDER / "neural.py", "--quick", "--tasks", "conll2000-np-paper", "--work", "work", "--out", "out"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    text = Path(done.stdout.strip()).read_text(encoding="utf-8")
+    assert re.search(r"^\| SAPO on top of a Bi-LSTM \| 1 \|", text, re.M)
+    assert [json.loads(line)["model"] for line in Path("out/neural.jsonl").read_text().splitlines()] == ["sapo", "sgd", "lstm", "lstm-crf", "lstm-sapo"]
+    assert "seed 0" not in subprocess.run(command, capture_output=True, text=True, env=environment).stderr    # all of it was finished

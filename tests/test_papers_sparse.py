@@ -1,0 +1,107 @@
+"""The scripts on sparse CRFs run, and what they count is right."""
+
+import itertools
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import crfkit
+
+FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "papers"
+WITHOUT_CORPORA = {name: value for name, value in os.environ.items() if name != "CRFKIT_CORPORA"}
+
+
+@pytest.fixture(autouse=True)
+def papers(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+
+
+def run(script, *arguments):
+    command = [sys.executable, FOLDER / f"{script}.py", "--quick", "--work", "work", "--out", "out", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=WITHOUT_CORPORA)
+
+
+@pytest.mark.long
+def test_simulated_data():
+    done = run("simulated")
+    assert done.returncode == 0, done.stderr
+    text = Path(done.stdout.strip()).read_text(encoding="utf-8")
+    assert all(re.search(rf"^\| M{k} \|", text, re.M) for k in range(1, 9)) and "one weight at a time" in text
+    raw = Path("out/simulated.jsonl").read_bytes()
+    assert run("simulated").returncode == 0 and Path("out/simulated.jsonl").read_bytes() == raw     # all of it was finished
+
+
+@pytest.mark.long
+def test_real_data():
+    done = run("sbcd")
+    assert done.returncode == 0, done.stderr
+    page = Path("out/sbcd.md").read_text(encoding="utf-8")
+    assert "Not measured" not in page
+    assert all(re.search(row, page, re.M) for row in (r"^\| lbfgs \| 2 ", r"^\| ngrams-5 \|", r"^\| mutual information, 20 \|", r"^\| threshold, 0.6 \|"))
+    assert all("counts" not in json.loads(line) for line in Path("out/sbcd.jsonl").read_text().splitlines())
+    assert run("sbcd", "--finished-only").returncode == 0 and Path("out/sbcd.md").read_text(encoding="utf-8") == page
+
+
+@pytest.mark.long
+def test_without_corpora_there_is_one_line():
+    done = subprocess.run([sys.executable, FOLDER / "sbcd.py", "--work", "work", "--out", "out"], capture_output=True, text=True, env=WITHOUT_CORPORA)
+    assert done.returncode == 1 and "CRFKIT_CORPORA" in done.stderr and "Traceback" not in done.stderr
+
+
+@given(st.lists(st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y"]), max_size=12).flatmap(lambda gold: st.tuples(st.just(gold), st.permutations(gold))))
+def test_chunks_are_those_of_crfkit(both):
+    import judging
+
+    gold, found = map(list, both)
+    counts = judging.counted(True, [gold], [found])[0]
+    if gold:
+        right = crfkit.evaluate([gold], [found], scheme="bio").chunks
+        assert tuple(counts) == (right.gold, right.found, right.correct)
+
+
+def test_chance():
+    import judging
+
+    same = np.array([[[5, 5, k % 5] for k in range(40)]])
+    better = np.array([[[5, 5, k % 5 + 1] for k in range(40)]])
+    assert judging.chance(same, same) == 1 and judging.chance(same, better) < 0.001
+
+
+def test_the_hidden_markov_model():
+    import simulated
+
+    hmm = simulated.HMM()
+    joint = hmm.joint.reshape(-1, simulated.LENGTH, simulated.LABELS)
+    assert np.allclose(joint.sum(axis=(0, 2)), 1)
+    x = hmm.inputs[1234]
+    right = 0.0     # of the third label 4, by enumeration
+    for y in itertools.product(range(simulated.LABELS), repeat=simulated.LENGTH):
+        if y[2] == 4:
+            steps = math.prod(hmm.step[a, b] for a, b in itertools.pairwise(y))
+            right += steps / simulated.LABELS * math.prod(hmm.emit[label, symbol] for label, symbol in zip(y, x, strict=True))
+    assert math.isclose(joint[1234, 2, 4], right, rel_tol=1e-9)
+    assert math.isclose(hmm.error(hmm.joint.argmax(axis=2)), hmm.bayes)
+
+
+@pytest.mark.parametrize("blockwise", [False, True])
+def test_both_updates_end_where_crfkit_does(blockwise):
+    import simulated
+
+    draw = simulated.HMM().draw(10, 7)
+    objectives = []
+    model = simulated.learn(draw, simulated.MODELS["M7"][0], "sbcd", l1=1.0, l2=0.001, progress=lambda record: objectives.append(record["objective"]))
+    descent = simulated.Descent(draw)
+    for number in range(150 if blockwise else 40):
+        descent.iterate(blockwise, number)
+    assert descent.objective() == pytest.approx(objectives[-1], rel=1e-3)
+    inputs = simulated.HMM().inputs[::50]
+    assert (descent.best(inputs) == simulated.tag(model, inputs.tolist())).mean() > 0.95
