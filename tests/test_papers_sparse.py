@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import os
+import random
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crfkit
+from crfkit.evaluation.evaluate import Outputs
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "papers"
 WITHOUT_CORPORA = {name: value for name, value in os.environ.items() if name != "CRFKIT_CORPORA"}
@@ -26,8 +28,8 @@ def papers(monkeypatch):
 
 
 def run(script, *arguments):
-    command = [sys.executable, FOLDER / f"{script}.py", "--quick", "--work", "work", "--out", "out", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=WITHOUT_CORPORA)
+    command = [sys.executable, FOLDER / f"{script}.py", "--quick", "--out", "out", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env={**WITHOUT_CORPORA, "XDG_CACHE_HOME": "cache"})
 
 
 @pytest.mark.long
@@ -47,7 +49,6 @@ def test_real_data():
     page = Path("out/sbcd.md").read_text(encoding="utf-8")
     assert "Not measured" not in page
     assert all(re.search(row, page, re.M) for row in (r"^\| lbfgs \| 2 ", r"^\| ngrams-5 \|", r"^\| mutual information, 20 \|", r"^\| threshold, 0.6 \|"))
-    assert all("counts" not in json.loads(line) for line in Path("out/sbcd.jsonl").read_text().splitlines())
     assert run("sbcd", "--finished-only").returncode == 0 and Path("out/sbcd.md").read_text(encoding="utf-8") == page
 
 
@@ -68,12 +69,26 @@ def test_chunks_are_those_of_crfkit(both):
         assert tuple(counts) == (right.gold, right.found, right.correct)
 
 
-def test_chance():
+@given(st.lists(st.tuples(*[st.integers(0, 200)] * 3), min_size=1))
+def test_packed_counts_come_back(counts):
     import judging
 
-    same = np.array([[[5, 5, k % 5] for k in range(40)]])
-    better = np.array([[[5, 5, k % 5 + 1] for k in range(40)]])
-    assert judging.chance(same, same) == 1 and judging.chance(same, better) < 0.001
+    counts = np.array(counts)
+    assert (judging.unpacked(json.loads(json.dumps(judging.packed(counts)))) == counts).all()
+
+
+def test_chance_is_that_of_eval():
+    import judging
+
+    chance = random.Random(3)
+    gold = [[chance.choice("ABC") for _ in range(chance.randrange(1, 9))] for _ in range(80)]
+    worse, better = ([[label if chance.random() < share else "X" for label in labels] for labels in gold] for share in (0.7, 0.78))
+    for name, found in (("worse", worse), ("better", better)):
+        Path(name).write_text("\n\n".join("\n".join(map(" ".join, zip(g, f, strict=True))) for g, f in zip(gold, found, strict=True)) + "\n\n")
+    right = Outputs(["worse", "better"], scheme="none", keep=True).compare(0, 1).p["accuracy"]
+    packed = [judging.packed(judging.counted(False, gold, found)) for found in (worse, better)]
+    assert 0.001 < right < 0.5 and judging.chance(packed[:1], packed[1:]) == pytest.approx(right, abs=0.02)
+    assert judging.chance(packed[:1], packed[:1]) == 1
 
 
 def test_the_hidden_markov_model():

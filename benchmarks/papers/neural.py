@@ -11,6 +11,7 @@ test part once. Needs the extra `neural`.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import random
@@ -26,18 +27,8 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_
 
 import numpy as np
 import tasks
-from judging import (
-    CONTRADICTED,
-    REPRODUCED,
-    SIGNIFICANT,
-    TIE,
-    Journal,
-    Verdict,
-    chance,
-    counted,
-    packed,
-    score,
-)
+from judging import Journal, Verdict, chance, counted, packed, score
+from protocol import CONTRADICTED, REPRODUCED, SIGNIFICANT, TIE
 from report import markdown
 from runs import commit, machine
 from study import RESULTS, default_work
@@ -256,6 +247,7 @@ def compared(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> tuple[st
 def index_rows(folder: Path) -> list[list[str]]:
     """Rows of the index of all claims, from the raw results."""
     records = list(map(json.loads, (folder / "neural.jsonl").read_text(encoding="utf-8").splitlines()))
+    records = [one for one in records if one["model"] in LINEAR or one["batch"] == BATCH]
     return [verdict.row(task.title) for task in TASKS.values() for verdict in verdicts(of_task(task, records))]
 
 
@@ -288,14 +280,12 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=default_work(), help="folder for data and finished runs (default %(default)s)")
     parser.add_argument("--out", type=Path, help="folder for the page and the raw results (default docs/results)")
     given = parser.parse_args()
-    try:
-        import jax
-    except ImportError:
-        parser.exit(1, "jax is not installed: pip install 'crfkit[neural]'\n")
     chosen = [TASKS[name] for name in given.tasks]
-    if not given.quick and (lacking := tasks.missing(chosen)):
-        parser.exit(1, f"not found in CRFKIT_CORPORA: {', '.join(lacking)}\n")
-    jax.config.update("jax_compilation_cache_dir", str(given.work / "jax"))
+    if not given.finished_only:
+        if importlib.util.find_spec("jax") is None:
+            parser.exit(1, "jax is not installed: pip install 'crfkit[neural]'\n")
+        if not given.quick and (lacking := tasks.missing(chosen)):
+            parser.exit(1, f"not found in CRFKIT_CORPORA: {', '.join(lacking)}\n")
     out = given.out or (given.work / "quick" if given.quick else RESULTS)
     journal = Journal(out / "neural.jsonl", "task", "model", "seed", "batch")
     if not given.finished_only:
@@ -310,6 +300,9 @@ def main() -> None:
 
 def _finish(chosen: list[Task], journal: Journal, given: argparse.Namespace) -> None:
     """The runs that are missing, seed by seed, so that a table has all rows early."""
+    import jax
+
+    jax.config.update("jax_compilation_cache_dir", str(given.work / "jax"))
     for task in chosen:
         parts = parts_of(task, given.work, given.quick)
         for seed in range(1, 1 + (1 if given.quick else given.seeds)):
