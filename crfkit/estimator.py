@@ -84,6 +84,15 @@ _OF_FILES = {
 }  # fmt: skip
 
 
+class Labellings(list):
+    """A list with an entry for each sentence. NumPy takes an entry for one element, however long: cross_val_predict needs that."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        import numpy
+
+        return numpy.fromiter(self, object, len(self)).astype(dtype or object, copy=False)
+
+
 class CRF(Estimator):
     """A model to be trained, with the interface of scikit-learn; it works in its model selection and pipelines.
 
@@ -167,7 +176,7 @@ class CRF(Estimator):
 
     def predict(self, X: Iterable[Iterable[Any]]) -> list[list[str]]:
         """The labels of each sentence."""
-        return self.tagger_.tag_many(_sentences(X, "X"), self.threads)
+        return Labellings(self.tagger_.tag_many(_sentences(X, "X"), self.threads))
 
     def predict_single(self, xseq: Iterable[Any]) -> list[str]:
         """The labels of one sentence."""
@@ -175,7 +184,7 @@ class CRF(Estimator):
 
     def predict_marginals(self, X: Iterable[Iterable[Any]]) -> list[list[dict[str, float]]]:
         """For each token of each sentence, how probable each label is."""
-        return self.tagger_.marginals_many(_sentences(X, "X"), self.threads, named=True)
+        return Labellings(self.tagger_.marginals_many(_sentences(X, "X"), self.threads, named=True))
 
     def predict_marginals_single(self, xseq: Iterable[Any]) -> list[dict[str, float]]:
         """For each token of one sentence, how probable each label is."""

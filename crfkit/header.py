@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from crfkit import modelfile
 from crfkit.template import dialects
 from crfkit.template.parsing import Template
 
-from .errors import ModelFileError, OptionError, TemplateError
+from .errors import ModelFileError, OptionError, TemplateError, UnsupportedError
 from .options import WITH_HISTORY, make
 
 # What the header must hold, and of which type.
@@ -44,7 +44,7 @@ def checked(header: dict[str, Any]) -> dict[str, Any]:
     labels = header["labels"]
     if not labels or not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
         raise ModelFileError("the header's labels are not different names")
-    if any(not label or set(label) & set("\t\r\n\0") for label in labels):
+    if header["algorithm"] != "crfsuite" and any(misfits_column(label) for label in labels):  # CRFsuite's may be anything
         raise ModelFileError("a label of the header is empty, or holds a tab or a line end")
     names, label = header["column_names"], header["label_column"]
     if names is not None and not (all(isinstance(name, str) for name in names) and len(set(names)) == len(names)):
@@ -54,6 +54,17 @@ def checked(header: dict[str, Any]) -> dict[str, Any]:
     if header["format"] not in ("columns", "conllu", "crfsuite"):
         raise ModelFileError(f"the header names an unknown format, {header['format']!r}")
     return header
+
+
+def misfits_column(label: str) -> bool:
+    """Whether it cannot stand in a column of a file."""
+    return not label or not set(label).isdisjoint("\t\r\n\0")
+
+
+def check_columns(labels: Iterable[str]) -> None:
+    """UnsupportedError for a label that cannot."""
+    for label in filter(misfits_column, labels):
+        raise UnsupportedError(f"the label {label!r} cannot stand in a column of a file; from Python the model can be used")
 
 
 def template_of(header: Mapping[str, Any]) -> Template | None:

@@ -22,7 +22,7 @@ from .header import Search, checked, template_of
 from .options import WEIGHTS, WITHOUT_PROBABILITIES
 from .replacing import replacing
 from .tagging import Tagger
-from .values import copied, exactly, plain
+from .values import as_bytes, copied, exactly, plain
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -234,12 +234,12 @@ def write_lines(lines: Iterator[str], file: Any = None) -> str | None:
         return "".join(lines)
     if not hasattr(file, "write"):
         with replacing(file) as output:
-            output.writelines(line.encode() for line in lines)
+            output.writelines(as_bytes(line) for line in lines)
     else:
         try:
             file.write("")
         except TypeError:  # open for bytes
-            file.writelines(line.encode() for line in lines)
+            file.writelines(as_bytes(line) for line in lines)
         else:
             file.writelines(lines)
     return None

@@ -16,6 +16,7 @@ import json
 import math
 import mmap
 import os
+import re
 import stat
 import struct
 import sys
@@ -214,7 +215,10 @@ def _encode(header: dict[str, Any], sections: Mapping[str, Buffer]) -> list[byte
 def _canonical(document: Any) -> bytes:
     """The one JSON text that stands for a document."""
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode()
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # labels that are no UTF-8 (values.as_text)
+        return re.sub("[\udc80-\udcff]", lambda found: f"\\u{ord(found[0]):x}", text).encode()
 
 
 def _map(path: str) -> memoryview:

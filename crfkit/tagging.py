@@ -20,7 +20,7 @@ from crfkit.text.items import fill_items
 from crfkit.text.rows import Rows
 
 from .errors import DataError, OptionError, TemplateError, UnsupportedError
-from .header import Search, template_of
+from .header import Search, check_columns, template_of
 from .options import WITHOUT_PROBABILITIES
 from .parallel import in_order, threads_of
 from .values import copied, plain, shown
@@ -152,6 +152,11 @@ class Tagger:
         """Whether scores are logarithms of unnormalised probabilities."""
         return self._header["algorithm"] not in WITHOUT_PROBABILITIES
 
+    @property
+    def any_bytes(self) -> bool:
+        """Whether data need not be UTF-8, as for the program that the model comes from."""
+        return self._header.get("dialect") is not None or self._header["algorithm"] == "crfsuite"
+
     def need_probabilities(self, wanted: str) -> None:
         """UnsupportedError unless the model has them."""
         if not self.has_probabilities:
@@ -246,7 +251,7 @@ class Tagger:
         predicted: list[list[str]] = []
         form, label, names = self._header["format"], self._header["label_column"], self._header["column_names"]
         last = names[-1] if names is not None and len(names) == self._header["columns"] else None
-        for rows, layout in parsed_blocks(listed(data), form, None if label is None else names[label], last, comments):
+        for rows, layout in parsed_blocks(listed(data), form, None if label is None else names[label], last, comments, self.any_bytes):
             by_place = label is None and (last is None or layout.names is None)
             if by_place and form == "columns" and layout.n_cols not in (0, self._header["columns"]):
                 expected = f"expected {self._header['columns']} as in the training data, the label last"
@@ -259,6 +264,7 @@ class Tagger:
         self, blocks: Iterable[Block], printer: Prints[R], *, partial: bool = False, threads: int = 0
     ) -> Iterator[R]:
         """Blocks of the model's format, labelled; in order, and the same for any number of threads."""
+        check_columns(self.labels)
         form = self._header["format"]
         label = self._header["label_column"] if partial and form == "conllu" else None
 

@@ -29,6 +29,16 @@ def copied(value: Any) -> Any:
     return [copied(item) for item in value] if isinstance(value, list) else value
 
 
+def as_text(data: bytes) -> str:
+    """Bytes as text; those that are no UTF-8 come back with `as_bytes`."""
+    return data.decode(errors="surrogateescape")
+
+
+def as_bytes(text: str) -> bytes:
+    """The bytes that a text was made of."""
+    return text.encode(errors="surrogateescape")
+
+
 def flag(name: str) -> str:
     """The option as it is written on the command line, and in messages (crfkit.errors)."""
     return "--" + name.replace("_", "-")

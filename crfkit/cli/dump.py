@@ -48,11 +48,11 @@ def dump_command(model: str, header: bool, labels: bool, template: bool, top: in
     if header:
         write_output(json.dumps(opened.header, indent=2, ensure_ascii=False) + "\n")
     elif labels:
-        write_output("".join(f"{label}\n" for label in opened.labels))
+        _write(f"{label}\n" for label in opened.labels)
     elif template:
         if opened.template is None:
             raise OptionError(f"{model}: trained on attribute lines, there is no template")
-        write_output(opened.template.text)
+        _write(iter([opened.template.text]))
     else:
         _write(opened.dump_lines(top, attribute))
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
 
 class Group(click.Group):
-    """Commands whose errors are one line."""
+    """Commands whose errors are one line, and whose output has labels as they came, in any encoding."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
         with errors_as_lines(ctx):
             return super().invoke(ctx)
 
@@ -131,7 +134,7 @@ def _read_groups(trainer: Any, data: tuple[str, ...], split: int, log: TextIO) -
 
 def _parsed(name: str) -> Iterator[Rows]:
     """The sequences of a file in CRFsuite's format, block by block."""
-    return (rows for rows, _ in parsed_blocks(name, "crfsuite", None))
+    return (rows for rows, _ in parsed_blocks(name, "crfsuite", None, any_bytes=True))
 
 
 @cli.command(context_settings=HELP)

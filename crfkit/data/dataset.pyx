@@ -14,6 +14,8 @@ from libc.string cimport memcpy
 
 from crfkit.memory cimport BufferC, data_reserve
 
+from crfkit.values import as_bytes
+
 
 cdef enum:
     FEW = 64
@@ -327,7 +329,7 @@ cdef class Dataset:
 
         cdef int64_t n_u, n_b, n_tok = self.c.n_tok
         n_u, n_b = self.n_incidences
-        sum = xxh3_128("\0".join(self.labels).encode())
+        sum = xxh3_128(as_bytes("\0".join(self.labels)))
         digest(sum, self.c.seq_ptr, (self.c.n_seq + 1) * sizeof(int64_t))
         digest(sum, self.c.seq_weight, self.c.n_seq * sizeof(float))
         digest(sum, self.c.label, n_tok * sizeof(uint16_t))

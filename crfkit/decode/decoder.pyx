@@ -8,6 +8,7 @@ from crfkit.features.strings cimport StringTable, string_hash, strings_find
 from crfkit.loops.structs cimport weight_t
 
 from crfkit.errors import DataError
+from crfkit.values import as_bytes
 
 cdef enum:
     ALIGNMENT = 64  # of weights, for the compiled loops
@@ -49,7 +50,7 @@ cdef class Decoder:
                 arena_reserve(self, &self.copy, weights.shape[0], sizeof(weight_t))
                 memcpy(self.copy.data, self.w, weights.shape[0] * sizeof(weight_t))
                 self.w = <const weight_t*>self.copy.data
-        self.encoded = [label.encode() for label in self.labels]
+        self.encoded = [as_bytes(label) for label in self.labels]
         self.label_table = StringTable()
         arena_reserve(self, &self.names, L, sizeof(char*))
         arena_reserve(self, &self.name_lens, L, sizeof(int32_t))

@@ -19,6 +19,7 @@ from crfkit.features.strings cimport StringTableC, string_hash, strings_find
 from crfkit.loops.structs cimport LatticeC, SentenceC
 
 from crfkit.errors import DataError, ModelFileError
+from crfkit.values import as_text
 
 
 cdef class Scratch:
@@ -225,7 +226,7 @@ cdef class Scratch:
     cdef int unknown_label(self, Rows rows, int64_t token, const char* s, int64_t n) except -1 nogil:
         with gil:
             path, line = rows.where(token)
-            raise DataError(f"the model has no label '{s[:n].decode()}': expected ? for any label, or labels with | "
+            raise DataError(f"the model has no label '{as_text(s[:n])}': expected ? for any label, or labels with | "
                             f"between them, such as {'|'.join(self.decoder.labels[:2])}", path, line)
 
     cdef uint16_t* room(self, int64_t n) except NULL nogil:
@@ -304,7 +305,7 @@ def gold_labels(Rows rows not None):
             name = cell[:n]
             label = known.get(name)
             if label is None:
-                label = known[name] = name.decode()
+                label = known[name] = as_text(name)
             labels.append(label)
         sentences.append(labels)
     return sentences

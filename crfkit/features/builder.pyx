@@ -18,6 +18,7 @@ from .strings cimport StringTable
 from .cells cimport View
 
 from crfkit.errors import DataError
+from crfkit.values import as_text
 from .plan import Plan
 
 cdef enum:
@@ -127,7 +128,7 @@ cdef class IndexBuilder(Features):
         cdef Dataset data = self.dataset
         if self.finished:
             raise TypeError("the corpus is finished")
-        self.complete(data, [label.decode() for label in self.label_table])
+        self.complete(data, [as_text(label) for label in self.label_table])
         self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None)
         return data
 
@@ -150,7 +151,7 @@ cdef class IndexBuilder(Features):
             rank[old] = position
         for t in range(data.c.n_tok):
             label[t] = <uint16_t>rank[label[t]]
-        self.complete(data, [names[old].decode() for old in order])
+        self.complete(data, [as_text(names[old]) for old in order])
         return data
 
     def all_slots(self):

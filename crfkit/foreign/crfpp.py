@@ -19,6 +19,7 @@ from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
 from crfkit.template import dialects
 from crfkit.template.macros import Line
 from crfkit.template.parsing import Template
+from crfkit.values import as_bytes, as_text
 
 from .parts import Parts, Rows
 from .translating import translated
@@ -76,13 +77,9 @@ def assembled(
     """The parts of a model of CRF++: its features are places of weights and names."""
     from crfkit.weights.layout import MAX_LABELS
 
+    names = [as_text(label) for label in labels]
     try:
-        names = [label.decode() for label in labels]
-        text = "".join(line.decode() + "\n" for line in lines)
-    except UnicodeDecodeError as error:
-        raise ModelFileError(f"{error.object!r} is not UTF-8, the only encoding that crfkit knows") from None
-    try:
-        template = dialects.parse(text, dialects.CRFPP)
+        template = dialects.parse("".join(as_text(line) + "\n" for line in lines), dialects.CRFPP)
     except TemplateError as error:
         raise ModelFileError(f"its template cannot be read: {error}") from None
     if not names or not all(names) or len(set(names)) < len(names):
@@ -205,7 +202,7 @@ def write(parts: Parts) -> bytes:
     from .darts import write_names
 
     parts, lines, features, weights = taken_apart(parts)
-    labels = b"".join(label.encode() + b"\0" for label in parts.labels)
+    labels = b"".join(as_bytes(label) + b"\0" for label in parts.labels)
     template = b"".join(line + b"\0" for line in lines)
     template += bytes(-(len(labels) + len(template)) % 4)
     names = write_names(features)

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 
 from crfkit.errors import ModelFileError
+from crfkit.values import as_bytes, as_text
 
 from .crfpp import assembled, columns_in_use, taken_apart
 from .parts import Parts
@@ -104,16 +105,16 @@ def dump(data: memoryview) -> Iterator[str]:
 
 def write(parts: Parts) -> bytes:
     """The bytes of a text model."""
-    return "".join(lines(*taken_apart(parts))).encode(errors="surrogateescape")
+    return as_bytes("".join(lines(*taken_apart(parts))))
 
 
 def lines(parts: Parts, template: list[bytes], features: list[tuple[bytes, int]], weights: array.array) -> Iterator[str]:
     """The lines of a text model."""
     yield f"version: 100\ncost-factor: {parts.options.get('cost_factor', 1.0):g}\nmaxid: {len(weights)}\nxsize: {columns_in_use(parts)}\n\n"
     yield "".join(f"{label}\n" for label in parts.labels) + "\n"
-    yield "".join(line.decode() + "\n" for line in template) + "\n"
+    yield "".join(as_text(line) + "\n" for line in template) + "\n"
     for name, place in features:
-        yield f"{place} {name.decode(errors='surrogateescape')}\n"
+        yield f"{place} {as_text(name)}\n"
     yield "\n"
     for weight in weights:
         yield f"{weight:.16f}\n" if weight else "0.0000000000000000\n"

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from crfkit.errors import ModelFileError, UnsupportedError
+from crfkit.values import as_bytes, as_text
 
-from .parts import Parts, Rows, decoded
+from .parts import Parts, Rows
 
 if TYPE_CHECKING:
     pass
@@ -42,7 +43,7 @@ def read(data: memoryview) -> Parts:
 
     header = _header(data)
     n_labels, n_attributes = header["num_labels"], header["num_attrs"]
-    labels = decoded(read_strings(data, header["off_labels"], n_labels, "label"))
+    labels = [as_text(label) for label in read_strings(data, header["off_labels"], n_labels, "label")]
     names = read_strings(data, header["off_attrs"], n_attributes, "attribute")
     unigrams = Rows(names, *read_rows(data, header["off_features"], header["off_attrrefs"], b"AFRF", n_attributes, n_labels))
     ptr, after, weights = read_rows(data, header["off_features"], header["off_labelrefs"], b"LFRF", n_labels, n_labels)
@@ -66,8 +67,10 @@ def _header(data: memoryview) -> dict[str, int]:
         raise ModelFileError(f"a CRFsuite model of version {header['version']}, expected {_VERSION}")
     if header["size"] != len(data):
         raise ModelFileError(f"damaged: {len(data)} bytes, the header says {header['size']}")
-    if not 1 <= header["num_labels"] <= 0xFFFF:
-        raise ModelFileError(f"{header['num_labels']} labels, 1 to 65535 are possible")
+    if not header["num_labels"]:
+        raise ModelFileError("has no labels: it was trained without data")
+    if header["num_labels"] > 0xFFFF:
+        raise ModelFileError(f"{header['num_labels']} labels, up to 65535 are possible")
     return header
 
 
@@ -130,7 +133,7 @@ def write(parts: Parts) -> bytes:
         features.append(_FEATURE.pack(1, before, after, weight))
     labels = StringTable()
     for label in parts.labels:
-        labels.intern_bytes(label.encode())
+        labels.intern_bytes(as_bytes(label))
     chunks = [_CHUNK.pack(b"FEAT", _CHUNK.size + len(features) * _FEATURE.size, len(features)) + b"".join(features)]
     chunks += [write_strings(labels), write_strings(rows.names.select(kept))]
     behind = _HEADER.size + sum(map(len, chunks))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from crfkit import model, modelfile
 from crfkit.errors import FileError, ModelFileError, OptionError, UnsupportedError
+from crfkit.header import check_columns
 from crfkit.parser import model as parser
 from crfkit.replacing import replacing
 
@@ -146,6 +147,8 @@ def model_bytes(of: Parts, to: str) -> bytes:
 
     if to not in FORMATS:
         raise OptionError(f"to: expected one of {', '.join(FORMATS)}, found {to!r}")
+    if to not in (CRFKIT, "crfsuite"):
+        check_columns(of.labels)
     return model_of(of).to_bytes() if to == CRFKIT else _format(to).write(of)
 
 

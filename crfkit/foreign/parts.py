@@ -53,14 +53,6 @@ class Parts:
     places: dict[bytes, int] = field(default_factory=dict)  # of attributes in the file: who writes it again keeps their order
 
 
-def decoded(labels: StringTable) -> list[str]:
-    """The labels as text."""
-    try:
-        return [label.decode() for label in labels]
-    except UnicodeDecodeError as error:
-        raise ModelFileError(f"the label {error.object!r} is not UTF-8, the only encoding that crfkit knows") from None
-
-
 def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
     """The same model for crfkit's tagger. Features whose weight is zero in single precision are left out. `exact`: it keeps
     what single precision leaves over of the weights, so that scores are those of doubles."""

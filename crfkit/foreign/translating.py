@@ -15,6 +15,7 @@ from itertools import product
 from crfkit.errors import UnsupportedError
 from crfkit.template import dialects
 from crfkit.template.macros import Line
+from crfkit.values import as_text
 
 from .parts import Parts, Rows
 
@@ -33,7 +34,7 @@ def translated(parts: Parts, to: str) -> Parts:
     for line in parts.template.lines:
         _check(line, to)
     lines = [text for line in parts.template.lines for text in _texts(line, to)]
-    template = dialects.parse("".join(line.decode() + "\n" for line in lines), to)
+    template = dialects.parse("".join(as_text(line) + "\n" for line in lines), to)
     rows = [_renamed(parts, bool(bigram), to) for bigram in (False, True)]
     return replace(parts, unigrams=rows[0], bigrams=rows[1], template=template, places={})
 

@@ -21,6 +21,7 @@ from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
 from crfkit.template import dialects
 from crfkit.template.patterns import plain_pattern
 from crfkit.text.reading import open_file
+from crfkit.values import as_bytes, as_text
 
 from .parts import Parts, Rows
 from .translating import translated
@@ -92,10 +93,7 @@ def read(data: memoryview, lines: bool = False) -> Parts:
     labels = text.strings(int(text.take(_STRINGS, "#qrk# and the number of labels")[1]))
     names = text.strings(int(text.take(_STRINGS, "#qrk# and the number of observations")[1]))
     weights = _weights(text, int(n_weights))
-    try:
-        decoded, pattern_lines = [label.decode() for label in labels], "".join(line.decode() + "\n" for line in patterns)
-    except UnicodeDecodeError as error:
-        raise ModelFileError(f"{error.object!r} is not UTF-8, the only encoding that crfkit knows") from None
+    decoded, pattern_lines = [as_text(label) for label in labels], "".join(as_text(line) + "\n" for line in patterns)
     if not labels or not all(labels) or len(set(labels)) < len(labels):
         raise ModelFileError("damaged: the labels are not different names")
     if len(labels) > 0xFFFF:
@@ -143,8 +141,8 @@ def _weights(text: _Text, n: int) -> list[tuple[int, float]]:
 
 def _plain(patterns: list[bytes]) -> bytes | None:
     """The pattern of plain pairs of labels."""
-    plain = plain_pattern([line.decode() for line in patterns])
-    return None if plain is None else plain.encode()
+    plain = plain_pattern([as_text(line) for line in patterns])
+    return None if plain is None else as_bytes(plain)
 
 
 def _share_out(parts: Parts, names: list[bytes], weights: list[tuple[int, float]], plain: bytes | None, crf: bool) -> None:
@@ -187,7 +185,7 @@ def plain_name(parts: Parts) -> bytes | None:
     """The observation whose weights of pairs of labels are `parts.pairs`."""
     if parts.template is None or parts.template.dialect == dialects.MAXENT:
         return None
-    return _plain([line.text.encode() for line in parts.template.lines])
+    return _plain([as_bytes(line.text) for line in parts.template.lines])
 
 
 Features = list[tuple[int, int, float]]
@@ -237,7 +235,7 @@ def write(parts: Parts) -> bytes:
     if parts.template is not None:
         parts = translated(parts, dialects.WAPITI)
         assert parts.template is not None
-        patterns = [line.text.encode() for line in parts.template.lines]
+        patterns = [as_bytes(line.text) for line in parts.template.lines]
     elif LINE_BY_LINE not in parts.options:
         raise UnsupportedError("a Wapiti model needs patterns: give the template that made the attributes with --template")
     kind = MAXENT if parts.template is not None and parts.template.dialect == dialects.MAXENT else CRF
@@ -250,7 +248,7 @@ def write(parts: Parts) -> bytes:
         lines += [b"%d=%s\n" % (at + previous * n + label, weight_text(weight)) for previous, label, weight in features if weight]
         at += n * n if bigram else n
     head = b"#mdl#%d#%d\n#rdr#%d/%d/%d\n" % (kind, len(lines), len(patterns), max(parts.columns - 2, 0), LINE_BY_LINE in parts.options) + _strings(patterns)
-    return b"".join([head, _counted([label.encode() for label in parts.labels]), _counted(list(names)), *lines])
+    return b"".join([head, _counted([as_bytes(label) for label in parts.labels]), _counted(list(names)), *lines])
 
 
 def _strings(texts: list[bytes]) -> bytes:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crfkit.errors import DataError
+from crfkit.values import as_bytes, as_text
 
 from .reader import Reader
 
@@ -98,7 +99,7 @@ def _keep(builder: Any, rules: tuple[bytearray, bytearray], known: Known, path: 
     from crfkit.features.names import Names
 
     for label in list(builder.label_table)[len(known.labels) :]:
-        raise DataError(f"the older model has no label {label.decode()!r}, and can learn no new ones", path)
+        raise DataError(f"the older model has no label {as_text(label)!r}, and can learn no new ones", path)
     for bigram, of_kind in enumerate(rules):
         for number, name in enumerate(Names(builder, bool(bigram))):
             if name not in known.attributes:
@@ -116,7 +117,7 @@ def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = 
     for rows in reader.blocks():
         if known is not None and not reader.builder.label_table:
             for label in known.labels:
-                reader.builder.label_table.intern_bytes(label.encode())
+                reader.builder.label_table.intern_bytes(as_bytes(label))
         reader.builder.add(rows)
     builder, dataset, usual = reader.builder, reader.finish(), RULES[run.features]
     rules = builder.rules(False, usual, run.min_freq), builder.rules(True, usual, run.min_freq)

@@ -13,6 +13,7 @@ from crfkit.errors import DataError, FileError
 from crfkit.evaluation.schemes import marks_chunks
 from crfkit.text.reading import open_file
 from crfkit.text.sources import is_rows, listed, parsed_blocks
+from crfkit.values import as_bytes
 
 if TYPE_CHECKING:
     from crfkit.tagging import Tagger
@@ -59,7 +60,7 @@ class DevSet:
     def size(self) -> int:
         """How many sequences these are."""
         self._rewind()
-        return sum(len(rows) for rows, _ in parsed_blocks(self.data, self.header["format"], None))
+        return sum(len(rows) for rows, _ in parsed_blocks(self.data, self.header["format"], None, any_bytes=self.header.get("dialect") is not None))
 
     def _rewind(self) -> None:
         for entry in self.data:
@@ -79,6 +80,8 @@ class DevSet:
 
         self._rewind()
         gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads, comments=self.comments)
+        if tagger.any_bytes:
+            gold, predicted = ([[as_bytes(label).decode(errors="backslashreplace") for label in labels] for labels in part] for part in (gold, predicted))
         scores = evaluate(gold, predicted, self.scheme)
         if not scores.tokens:
             raise DataError("no tokens in the development data")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from crfkit.errors import TemplateError
+from crfkit.values import as_bytes
 
 from .macros import Line, Macro
 from .parsing import Template, read_text
@@ -34,7 +35,7 @@ def _crfpp_line(text: str, number: int) -> Line:
     literals.append(text[at:])
     if any("%" in literal or "\0" in literal for literal in literals):
         raise TemplateError("a percent sign that begins no %x[row,column], the only macro of CRF++", "template", number)
-    return Line(number, text, kind, tuple(literal.encode() for literal in literals), tuple(macros))
+    return Line(number, text, kind, tuple(as_bytes(literal) for literal in literals), tuple(macros))
 
 
 def _integer(digits: str) -> int:
@@ -59,7 +60,7 @@ def _wapiti_line(text: str, number: int) -> Line:
             macros.append(Macro(letter.lower(), shown, row, column, pattern=regex or "", lower=letter.isupper()))
             literals.append("")
     kinds = {1: "U", 2: "B", 3: "UB"}[KINDS[text[0]]]
-    return Line(number, text, kinds, tuple(literal.encode() for literal in literals), tuple(macros))
+    return Line(number, text, kinds, tuple(as_bytes(literal) for literal in literals), tuple(macros))
 
 
 _PARSERS: Mapping[str, Callable[[str, int], Line]] = {CRFPP: _crfpp_line, WAPITI: _wapiti_line, MAXENT: _maxent_line}
@@ -78,7 +79,7 @@ def parse(text: str, dialect: str) -> Template:
 
 def load(path: str, dialect: str) -> Template:
     """The template in a file, to learn with; lines that begin with # are comments."""
-    text = read_text(path).removeprefix("\ufeff")
+    text = read_text(path, any_bytes=True).removeprefix("\ufeff")
     lines = ("" if line.startswith("#") else line.removesuffix("\r") for line in text.split("\n"))
     try:
         return replace(parse("\n".join(lines), dialect), path=path, by_string=False)

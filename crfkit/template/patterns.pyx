@@ -18,6 +18,7 @@ from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_re
 from crfkit.text.rows cimport Rows, RowsC, rows_cell
 
 from crfkit.errors import DataError, TemplateError
+from crfkit.values import as_bytes
 
 cdef enum:
     MOST_STEPS = 10000000   # of one match; a pattern that needs more was not written for use
@@ -193,7 +194,7 @@ cdef class Patterns(Arena):
             (<int32_t*>self.kinds.data)[i] = KINDS[texts[i][0]] & (UNIGRAM if single else UNIGRAM | BIGRAM)
             for found in items:
                 kind, absolute, row, column, regex = ("l", False, 0, 0, found) if isinstance(found, str) else found
-                piece = (regex or "").encode()
+                piece = as_bytes(regex or "")
                 self.held.append(piece)
                 item[0] = ItemC(<char>ord(kind.lower()), kind.isupper(), absolute, row, column, piece, len(piece))
                 if kind != "l":

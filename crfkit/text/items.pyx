@@ -98,7 +98,11 @@ def append_sequence(Rows rows not None, Rows source not None, int64_t s, labels=
     first, last = c.seq_ptr[s], c.seq_ptr[s + 1]
     place.sentence, place.token = rows.c.n_seq + 1, 0
     if labels is not None:
-        labels = [label_of(label, &place) for label in labels]
+        texts = []
+        for label in labels:
+            place.token += 1
+            texts.append(label_of(label, &place, True))
+        labels = texts
         if len(labels) != last - first:
             raise DataError(f"found {len(labels)} labels, expected {last - first}: one for each item")
     rows.c.n_cols, rows.lead = 1, rows.n_arena
@@ -156,7 +160,7 @@ cdef int add_token(Rows rows, item, bint labelled, const PlaceC* place) except -
     if labelled:
         if not isinstance(item, (list, tuple)) or len(item) != 2 or not isinstance(item[1], str):
             raise fault(place, shown(item), "a pair (attributes, label)")
-        item, label = item[0], label_of(item[1], place)
+        item, label = item[0], label_of(item[1], place, False)
     begin_token(rows)
     put(rows, label, len(label))
     rows.c.cell_len[rows.c.n_tok] = <int32_t>len(label)
@@ -178,8 +182,8 @@ cdef inline void end_token(Rows rows) noexcept:
     rows.c.n_tok += 1
 
 
-cdef bytes label_of(label, const PlaceC* place):
-    """A label as bytes, which can stand at the beginning of a line."""
+cdef bytes label_of(label, const PlaceC* place, bint free):
+    """A label as bytes. Unless it is free to be anything, it can stand in a column."""
     cdef bytes text
     cdef char c
     if not isinstance(label, (str, bytes)):
@@ -191,13 +195,12 @@ cdef bytes label_of(label, const PlaceC* place):
     if utf8_fault(<const unsigned char*><const char*>text, len(text)) >= 0:
         raise fault(place, shown(text), "bytes that are UTF-8")
     for c in text:
-        if c == b"\t" or c == b"\n" or c == b"\r" or c == 0:
+        if c == 0 or (not free and (c == b"\t" or c == b"\n" or c == b"\r")):
             break
     else:
-        if text and not text.startswith(b"@"):
+        if text or free:
             return text
-    wanted = "a label: a str with something in it, without tabs and line ends, that does not begin with '@'"
-    raise fault(place, shown(text.decode()), wanted)
+    raise fault(place, shown(text.decode()), "a label without zero bytes" if free else "a label: a str with something in it, without tabs and line ends")
 
 
 cdef int add_item(Rows rows, item, const PlaceC* place) except -1:

@@ -202,7 +202,7 @@ cdef class Rows:
         pos = find(text, b"\0", 0, n)
         if pos < n:
             return self.fail(FAULT_NUL, pos)
-        pos = utf8_fault(<const unsigned char*> text, n)
+        pos = -1 if self.any_bytes else utf8_fault(<const unsigned char*> text, n)
         if pos >= 0:
             return self.fail(FAULT_UTF8, pos)
         pos = self.c.head_end = skip
@@ -386,7 +386,7 @@ cdef class Rows:
         cdef int64_t n = len(data), skip = block.skip
         cdef int32_t n_cols = block.layout.n_cols
         cdef int status
-        self.block, self.c.comments = block, block.comments
+        self.block, self.c.comments, self.any_bytes = block, block.comments, block.any_bytes
         with nogil:
             status = self.parse_text(text, n, skip, n_cols)
         if status:

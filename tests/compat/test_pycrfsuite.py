@@ -346,7 +346,7 @@ def test_programs_may_import_it_under_the_old_names():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(("items", "labels"), [([["a"], [5]], ["A", "B"]), ([["a"]], ["A\tB"]), ([["a"]], [""]), ([["a"]], [b"\xff"]), ([["a"]], ["\ud800"])])
+@pytest.mark.parametrize(("items", "labels"), [([["a"], [5]], ["A", "B"]), ([["a"]], ["A\0B"]), ([["a"]], [b"\xff"]), ([["a"]], ["\ud800"])])
 def test_what_cannot_be_appended_leaves_nothing_behind(items, labels):
     trainer = compat.Trainer(verbose=False)
     trainer.append([["x"]], ["X"])
@@ -376,6 +376,3 @@ def test_what_is_changed_after_append_does_not_matter(tmp_path):
     tagger = compat.Tagger()
     tagger.open(tmp_path / "m")
     assert set(tagger.info().attributes) == {"a", "b"} and set(tagger.labels()) == {"A", "B"}
-    trainer.clear()
-    trainer.train(tmp_path / "m")
-    assert (tmp_path / "m").stat().st_size > 0

@@ -2,11 +2,13 @@
 
 import pickle
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import crfkit
 from crfkit.compat.sklearn_crfsuite import CRF
 
 ITEMS = [
@@ -156,3 +158,68 @@ def test_works_without_scikit_learn(monkeypatch):
     from crfkit.compat.sklearn_crfsuite import CRF as Plain
 
     assert Plain(c2=0.1).fit([ITEMS], [LABELS]).score([ITEMS], [LABELS]) == 1
+
+
+# --- As programs are written ------------------------------------------------------------------------------------------
+
+
+def test_development_data_may_be_arrays():
+    numpy = pytest.importorskip("numpy")
+    X, y = (numpy.fromiter([part, part[:4]], object, 2) for part in (ITEMS, LABELS))
+    assert CRF().fit(X, y, X, y).training_log_.last_iteration["scores"]["sunny"].ref == 8
+
+
+def test_predictions_of_cross_validation():
+    """scikit-learn puts them together with NumPy."""
+    pytest.importorskip("sklearn")
+    from sklearn.model_selection import cross_val_predict
+
+    X, y = [ITEMS, ITEMS[:4], ITEMS[4:]] * 3, [LABELS, LABELS[:4], LABELS[4:]] * 3
+    for estimator in (CRF(), crfkit.CRF()):
+        found = cross_val_predict(estimator, X, y, cv=3)
+        assert [len(labels) for labels in found] == [10, 4, 6] * 3
+        predicted = estimator.fit(X, y).predict(X)
+        assert isinstance(predicted, list) and predicted == [estimator.predict_single(sentence) for sentence in X]
+
+
+def test_classes_with_parameters_of_their_own():
+    class Featured(CRF):
+        def __init__(self, window=1, c1=None):
+            super().__init__(c1=c1, c2=0.1)
+            self.window = window
+
+    assert Featured(window=2, c1=0.1).fit([ITEMS], [LABELS]).score([ITEMS], [LABELS]) == 1
+
+
+def test_a_model_that_is_not_there_yet_can_be_shown(tmp_path):
+    for crf in (CRF(), CRF(model_filename=str(tmp_path / "later"))):
+        assert {"fit", "tagger_", "classes_"} <= set(dir(crf)) and crf.classes_ is None
+        assert all(getattr(crf, name, None) is None or True for name in dir(crf))
+    with pytest.raises(FileNotFoundError):
+        crf.predict([ITEMS])
+
+
+OLD = """
+import pickle, sys
+import crfkit.compat
+crfkit.compat.install_aliases()
+import pycrfsuite, sklearn_crfsuite
+from sklearn_crfsuite import CRF
+from sklearn_crfsuite.estimator import CRF as Same
+from pycrfsuite._dumpparser import ParsedDump
+assert CRF is Same and CRF.__module__.startswith("crfkit.")
+for crf in pickle.load(sys.stdin.buffer):
+    assert type(crf) is CRF and crf.c1 == 0.125 and crf.training_log_.last_iteration["num"] > 0
+    assert isinstance(crf.tagger_.info(), ParsedDump)
+    print(crf.predict([ITEMS])[0] == LABELS)
+    assert pickle.loads(pickle.dumps(crf)).predict([ITEMS])[0] == LABELS
+"""
+
+
+def test_pickles_of_the_peer(tmp_path):
+    peer = pytest.importorskip("sklearn_crfsuite")
+    old = [peer.CRF(c1=0.125, c2=0.01, model_filename=path).fit([ITEMS], [LABELS]) for path in (None, str(tmp_path / "m"))]
+    code = f"ITEMS = {ITEMS!r}\nLABELS = {LABELS!r}\n{OLD}"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], input=pickle.dumps(old), capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.split() == [b"True", b"True"]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import CrfkitError
+from crfkit.values import as_bytes
 
 from .items import ItemSequence
 
@@ -50,7 +51,7 @@ class Tagger:
 
     def open(self, name: str | os.PathLike[str]) -> contextlib.closing[Tagger]:
         """Open a model file; the result closes it again at the end of a `with` block."""
-        name = os.fspath(name)
+        name = os.fsdecode(name)
         with open(name, "rb"):  # FileNotFoundError and its kin, as they come
             pass
         return self._open(name, f"Invalid model file {name!r}")
@@ -66,13 +67,12 @@ class Tagger:
         from crfkit.tagging import Tagger as OwnTagger
         from crfkit.tagging import scratch_of
 
-        self.close()
         try:
             tagger = OwnTagger(load(source))
         except CrfkitError as error:
             raise ValueError(f"{fault}: {error}") from error
         self._source = source
-        self._numbers = {name: number for number, label in enumerate(tagger.labels) for name in (label, label.encode())}
+        self._numbers = {name: number for number, label in enumerate(tagger.labels) for name in (label, as_bytes(label))}
         self._tagger, self._scratch = tagger, scratch_of(tagger)
         return contextlib.closing(self)
 
@@ -159,6 +159,8 @@ class Tagger:
         return self._scratch
 
     def _number(self, label: str | bytes) -> int:
+        if not isinstance(label, (str, bytes)):
+            raise TypeError(f"expected a label as str or bytes, {type(label).__name__} found")
         try:
             return self._numbers[label]
         except KeyError:

@@ -27,6 +27,7 @@ class BaseTrainer:
     _values: dict[str, Any]
     sequences: Sequences
     _spare: list[Rows]  # where a sequence is read into
+    _cleared = False
 
     def __new__(cls, *_: Any, **__: Any) -> BaseTrainer:
         self = super().__new__(cls)
@@ -61,8 +62,8 @@ class BaseTrainer:
             self.sequences.append(rows, 0, labels, group)
 
     def clear(self) -> None:
-        """Forget all sequences."""
-        self.sequences = Sequences()
+        """Forget all sequences. `train` needs new ones."""
+        self.sequences, self._cleared = Sequences(), True
 
     def select(self, algorithm: str, type: str = "crf1d") -> None:
         """Choose an algorithm (lbfgs, l2sgd, ap, pa, arow); parameters are at their defaults again."""
@@ -104,6 +105,8 @@ class BaseTrainer:
     def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
         """Train on all sequences, or on all but those of the group `holdout`, which are scored after each iteration; write
         the model to a file, or nowhere if its name is empty."""
+        if self._cleared and not self.sequences.groups:
+            raise ValueError("The data is empty. Call Trainer::append before Trainer::train.")
         self._before_train()
         if holdout >= 0:
             self.message(f"Holdout group: {holdout + 1}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from crfkit.compat.pycrfsuite import Tagger, Trainer
 from crfkit.compat.pycrfsuite._logparser import TrainLogParser
 from crfkit.compat.pycrfsuite.tagger import ParsedDump
-from crfkit.estimator import Estimator
+from crfkit.estimator import Estimator, Labellings
 
 from .modelfile import ModelFile
 from .trainer import LinePerIterationTrainer
@@ -67,8 +68,9 @@ class CRF(Estimator, BaseEstimator):
         trainer = self._get_trainer()
         for xseq, yseq in zip(X, y, strict=True):
             trainer.append(xseq, yseq)
-        for xseq, yseq in zip(X_dev or (), y_dev or (), strict=True):
-            trainer.append(xseq, yseq, 1)
+        if X_dev is not None and y_dev is not None:
+            for xseq, yseq in zip(X_dev, y_dev, strict=True):
+                trainer.append(xseq, yseq, 1)
         self._take(None)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(self.model_filename or f"{folder}/model.crfsuite")
@@ -80,38 +82,30 @@ class CRF(Estimator, BaseEstimator):
 
     def _get_trainer(self) -> Trainer:
         given = {
-            _RENAMED.get(name, name.replace("calibration_", "calibration.")): value
-            for name, value in self.get_params().items() if value is not None and name not in _NO_PARAMETERS
+            _RENAMED.get(name, name.replace("calibration_", "calibration.")): getattr(self, name)
+            for name in CRF._defaults() if name not in _NO_PARAMETERS and getattr(self, name) is not None
         }  # fmt: skip
         return (self.trainer_cls or LinePerIterationTrainer)(algorithm=self.algorithm, params=given, verbose=self.verbose)
 
     def predict(self, X: Iterable[Iterable[Any]]) -> list[list[str]]:
         """The labels of each sequence."""
-        return [self.predict_single(xseq) for xseq in X]
+        return Labellings(map(self.predict_single, X))
 
     def predict_single(self, xseq: Any) -> list[str]:
         """The labels of one sequence."""
-        return self._opened.tag(xseq)
+        return self._opened().tag(xseq)
 
     def predict_marginals(self, X: Iterable[Any]) -> list[list[dict[str, float]]]:
         """For each item of each sequence, how probable each label is."""
-        return [self.predict_marginals_single(xseq) for xseq in X]
+        return Labellings(map(self.predict_marginals_single, X))
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
         """For each item of one sequence, how probable each label is."""
-        tagger = self._opened
+        tagger = self._opened()
         tagger.set(xseq)
         return tagger.marginals()
 
-    @property
     def _opened(self) -> Tagger:
-        if self.tagger_ is None:
-            raise ValueError("this CRF has no model yet: call fit first, or name one as model_filename")
-        return self.tagger_
-
-    @property
-    def tagger_(self) -> Tagger | None:
-        """The tagger of the model, or None before there is one."""
         if self._tagger is None:
             tagger = Tagger()
             if self._model is not None:
@@ -119,9 +113,15 @@ class CRF(Estimator, BaseEstimator):
             elif self.model_filename:
                 tagger.open(self.model_filename)
             else:
-                return None
+                raise ValueError("this CRF has no model yet: call fit first, or name one as model_filename")
             self._tagger = tagger
         return self._tagger
+
+    @property
+    def tagger_(self) -> Tagger | None:
+        """The tagger of the model, or None before there is one."""
+        there = self._model is not None or (self.model_filename and os.path.exists(self.model_filename))
+        return self._opened() if there else None
 
     tagger = tagger_  # its name in older programs
 
@@ -172,6 +172,9 @@ class CRF(Estimator, BaseEstimator):
         return {**self.__dict__, "_tagger": None, "_info_cached": None, "_modelfile": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        if "modelfile" in state:  # sklearn-crfsuite's own pickle
+            file = (state := {**self._defaults(), **state}).pop("modelfile")
+            state |= {"_model": file.content, "_modelfile": None}
         self.__dict__.update(state)
         if self._model is not None:
-            self._opened.labels()  # checks all of it
+            self._opened()  # checks all of it

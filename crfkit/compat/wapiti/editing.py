@@ -11,6 +11,7 @@ from operator import itemgetter
 from crfkit.errors import DataError
 from crfkit.foreign.parts import Parts, Rows
 from crfkit.foreign.wapiti import Features, observations, plain_name
+from crfkit.values import as_bytes
 
 Changes = dict[tuple[bytes, bool], dict[tuple[int, int], float]]
 """Of observations, of single labels or of pairs: the weights of (previous, label)."""
@@ -18,7 +19,7 @@ Changes = dict[tuple[bytes, bool], dict[tuple[int, int], float]]
 
 def read_patch(lines: Iterable[bytes], parts: Parts, path: str) -> Changes:
     """The lines of a dump, edited; DataError for a weight that the model has no room for."""
-    labels = {label.encode(): number for number, label in enumerate(parts.labels)}
+    labels = {as_bytes(label): number for number, label in enumerate(parts.labels)}
     changes: Changes = {}
     for number, line in enumerate(lines, 1):
         line = line.rstrip(b"\r\n")

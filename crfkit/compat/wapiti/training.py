@@ -25,6 +25,7 @@ from crfkit.model import build
 from crfkit.options import Run
 from crfkit.template import dialects
 from crfkit.text.reading import open_file
+from crfkit.values import as_text
 
 from .algorithms import TYPES, trainer_of
 from .data import sequences
@@ -40,10 +41,7 @@ ONLY_AT_THE_END = 2**30  # passes between two checkpoints
 def read_patterns(path: str, dialect: str) -> Template:
     """The patterns of a file; TemplateError for one that is none."""
     with open_file(path) as file:
-        try:
-            text = file.read().decode()
-        except UnicodeDecodeError as error:
-            raise TemplateError("not UTF-8", path, error.object.count(b"\n", 0, error.start) + 1) from None
+        text = as_text(file.read())
     lines = [line.partition("#")[0].rstrip(" \t\r\v\f") for line in text.split("\n")]
     try:
         return replace(dialects.parse("".join(f"{line[:1].lower()}{line[1:]}\n" for line in lines), dialect), path=path)

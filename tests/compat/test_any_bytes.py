@@ -1,0 +1,139 @@
+"""Text that is not UTF-8, as CRF++, Wapiti and CRFsuite take it: what a byte means is for the user to know."""
+
+import random
+
+import pytest
+from click.testing import CliRunner
+
+import crfkit
+from crfkit import foreign
+from crfkit.cli import cli as main
+from crfkit.compat.crfpp.crf_learn import crf_learn
+from crfkit.compat.crfpp.crf_test import crf_test
+from crfkit.compat.crfsuite import cli as crfsuite
+from crfkit.compat.wapiti.commands import cli as wapiti
+from crfkit.errors import UnsupportedError
+
+ENCODINGS = pytest.mark.parametrize("encoding", ["euc_jp", "shift_jis"])
+LABELS = "始中終単"
+PATTERNS = "U00:前%x[-1,0]\nU01:今%x[0,0]\nU02:%x[1,0]\nB\n"
+
+
+def text(seed, n=60):
+    """Syllables, of which each tells its label most of the time."""
+    dice, out = random.Random(seed), ""
+    for _ in range(n):
+        for _ in range(dice.randrange(1, 7)):
+            number = dice.randrange(40)
+            out += f"{chr(0x3042 + number)}\t{LABELS[number % 4 if dice.random() < 0.9 else 0]}\n"
+        out += "\n"
+    return out
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch, encoding):
+    """The same files in UTF-8, whose names begin with u, and in the other encoding, x."""
+    for name, content in (("train", text(1)), ("test", text(2, 20)), ("template", PATTERNS)):
+        (tmp_path / f"u.{name}").write_bytes(content.encode())
+        (tmp_path / f"x.{name}").write_bytes(content.encode(encoding))
+    monkeypatch.chdir(tmp_path)
+
+
+def run(command, *arguments):
+    result = CliRunner().invoke(command, [*map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    return result.stdout_bytes
+
+
+@ENCODINGS
+def test_crfpp(files, encoding, tmp_path):
+    for kind in "ux":
+        run(crf_learn, "-t", "-m", 20, f"{kind}.template", f"{kind}.train", f"{kind}.model")
+    lines = [sorted((tmp_path / f"{kind}.model.txt").read_bytes().decode(code).splitlines()) for kind, code in (("u", "utf-8"), ("x", encoding))]
+    assert [line.split(" ")[-1] for line in lines[0]] == [line.split(" ")[-1] for line in lines[1]]
+    run(crf_learn, "-C", "x.model.txt", "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "x.model").read_bytes()
+    for options in ((), ("-v", 1), ("-n", 3)):
+        assert run(crf_test, *options, "-m", "x.model", "x.test").decode(encoding) == run(crf_test, *options, "-m", "u.model", "u.test").decode()
+    wanted = run(main, "tag", "u.model", "u.test").decode()
+    assert run(main, "tag", "x.model", "x.test").decode(encoding) == wanted
+    for form in ("crfkit", "crfpp-text", "wapiti"):
+        run(main, "convert", "--to", form, "x.model", "converted")
+        assert run(main, "tag", "converted", "x.test").decode(encoding) == wanted
+        run(main, "convert", "--to", "crfpp", "converted", "back")
+        assert run(main, "tag", "back", "x.test").decode(encoding) == wanted
+    assert LABELS[0] in run(main, "dump", "--labels", "x.model").decode(encoding)
+
+
+@ENCODINGS
+def test_wapiti(files, encoding):
+    for kind in "ux":
+        run(wapiti, "train", "-a", "l-bfgs", "-i", 5, "-p", f"{kind}.template", "-d", f"{kind}.test", f"{kind}.train", f"{kind}.model")
+    for options in ((), ("-c",), ("-s", "-p")):
+        wanted = run(wapiti, "label", *options, "-m", "u.model", "u.test").decode()
+        assert run(wapiti, "label", *options, "-m", "x.model", "x.test").decode(encoding) == wanted
+    assert run(wapiti, "dump", "x.model").decode(encoding) == run(wapiti, "dump", "u.model").decode()
+
+
+@ENCODINGS
+def test_crfsuite(files, encoding, tmp_path):
+    for kind, code in (("u", "utf-8"), ("x", encoding)):
+        for part in ("train", "test"):
+            rows = [line.split("\t") for line in (tmp_path / f"{kind}.{part}").read_bytes().decode(code).split("\n")]
+            (tmp_path / f"{kind}.{part}").write_bytes("".join("\t".join(reversed(row)) + "\n" for row in rows).encode(code))
+        run(crfsuite, "learn", "-m", f"{kind}.model", f"{kind}.train")
+    wanted = run(crfsuite, "tag", "-m", "u.model", "u.test").decode()
+    assert run(crfsuite, "tag", "-m", "x.model", "x.test").decode(encoding) == wanted
+    assert run(main, "tag", "x.model", "x.test").decode(encoding) == run(main, "tag", "u.model", "u.test").decode()
+
+
+@pytest.mark.parametrize("encoding", ["euc_jp"])
+def test_crfkit_s_own_data_are_utf_8(files):
+    result = CliRunner().invoke(main, ["learn", "u.template", "x.train", "model"])
+    assert result.exit_code == 1 and "not UTF-8" in result.output
+
+
+@pytest.mark.parametrize("encoding", ["euc_jp"])
+def test_labels_from_python(files):
+    run(crf_learn, "-m", 5, "x.template", "x.train", "x.model")
+    tagger = crfkit.load("x.model")
+    assert [label.encode(errors="surrogateescape").decode("euc_jp") for label in tagger.labels] == sorted(LABELS, key=lambda label: label.encode("euc_jp"))
+    assert tagger.tag([["a"]])[0] in tagger.labels
+
+
+# --- Labels that no column can hold -----------------------------------------------------------------------------------
+
+ODD = ["@", "@weight:2", "a\tb", "a b", "a\nb", "a\r\nb", "a:b", "a\\b", " x ", "#", "", "é"]
+
+
+def odd_model(library, path):
+    trainer = library.Trainer(verbose=False)
+    for label in ODD:
+        trainer.append([["f" + label], ["g"]], [label, "O"])
+    trainer.train(str(path))
+
+
+@pytest.mark.parametrize("library", ["pycrfsuite", "crfkit.compat.pycrfsuite"])
+def test_labels_from_python_may_be_anything(library, tmp_path):
+    import pycrfsuite
+
+    from crfkit.compat import pycrfsuite as compat
+
+    odd_model(pycrfsuite if library == "pycrfsuite" else compat, tmp_path / "m")
+    found = []
+    for reader in (pycrfsuite, compat):
+        tagger = reader.Tagger()
+        tagger.open(str(tmp_path / "m"))
+        assert set(tagger.labels()) == {*ODD, "O"}
+        found.append([tagger.tag([["f" + label], ["g"]]) for label in ODD])
+    assert found[0] == found[1] == [[label, "O"] for label in ODD]
+    foreign.convert(tmp_path / "m", tmp_path / "own")
+    foreign.convert(tmp_path / "own", tmp_path / "again", "crfsuite")
+    assert foreign.load(tmp_path / "own").tagger().tag([["fa\nb"], ["g"]]) == ["a\nb", "O"]
+    assert set(foreign.read(tmp_path / "again").labels) == {*ODD, "O"}
+    (tmp_path / "data").write_text("x\tfa\n")
+    result = CliRunner().invoke(main, ["tag", str(tmp_path / "m"), str(tmp_path / "data")])
+    assert result.exit_code == 1 and "cannot stand in a column" in result.output
+    (tmp_path / "template").write_text("%x[0,0]\nB\n".replace("%", "f%"))
+    with pytest.raises(UnsupportedError, match="cannot stand in a column"):
+        foreign.convert(tmp_path / "m", tmp_path / "text", "crfpp-text")
