@@ -1,0 +1,94 @@
+"""sbcd or owlqn: seconds to come near the optimum that both have, against the number of labels.
+
+    python benchmarks/bench_elastic.py [--rounds N] [--sentences N]
+
+With CRFKIT_CORPORA: letters to sounds of NETtalk, 51 labels, and with stress 161; parts of speech of the English Web
+Treebank, 49 labels, and together with the relations of its trees 415. Without it, the letters of data/. Features: all
+labels and pairs (`all`), or those observed; the seconds are processor seconds of one thread after reading, until the
+objective is within NEAR of the lowest that either finds. A trainer has LIMIT seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import common
+
+import crfkit
+
+NEAR = 0.001
+LIMIT = 60.0
+L1 = 1.0
+LETTER = "U00:%x[0,0]\nB00:%x[0,0]\n"
+TRIGRAM = "U00:%x[0,0]\nB00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]/%x[1,0]\nB01:%x[-1,0]/%x[0,0]/%x[1,0]\nU02:bias\nB\n"
+WORD = "U00:%x[0,0]\nB\n"
+POS = (common.ROOT / "templates" / "pos.txt").read_text(encoding="utf-8")
+
+
+class Task(NamedTuple):
+    name: str
+    sentences: list[str]
+    template: str
+    features: str
+
+
+def tasks(most: int | None) -> Iterator[Task]:
+    """What is measured: few sentences, so that all trainers come to an end."""
+    nettalk, ewt = common.corpora("nettalk"), common.corpora("ewt-dep")
+    if nettalk is None or ewt is None:
+        letters = common.sentences_of((common.ROOT / "data" / "letters.train.txt").read_text(encoding="utf-8"))[:most]
+        yield from (Task("data/letters, letters", letters, LETTER, "all"), Task("data/letters, 3-grams", letters, TRIGRAM, "observed"))
+        return
+    for name, file, words in (("sounds", "train.txt", 6000), ("sounds and stress", "train.joint.txt", 3000)):
+        sentences = common.sentences_of((nettalk / file).read_text(encoding="utf-8"))[: most or words]
+        yield Task(f"NETtalk, {name}: letters", sentences, LETTER, "all")
+        yield Task(f"NETtalk, {name}: 3-grams", sentences, TRIGRAM, "observed")
+    trees = common.sentences_of((ewt / "en_ewt-ud-train.conllu").read_text(encoding="utf-8"))[: most or 2000]
+    tags, both = ([labelled(tree, relation) for tree in trees] for relation in (False, True))
+    yield Task("Web Treebank, tags", tags, POS, "observed")
+    yield Task("Web Treebank, tags and relations: words", both, WORD, "observed")
+    yield Task("Web Treebank, tags and relations: words", both, WORD, "all")
+
+
+def labelled(tree: str, relation: bool) -> str:
+    """Words with their tag, and with the relation to their head."""
+    rows = (line.split("\t") for line in tree.splitlines() if line[0] != "#")
+    return "\n".join(f"{row[1].replace(' ', '_')}\t{row[4]}{f':{row[7]}' * relation}" for row in rows if row[0].isdigit())
+
+
+def followed(path: Path, task: Task, algorithm: str) -> tuple[list[tuple[float, float]], int]:
+    """(seconds of all passes so far, objective) after each pass, and the number of labels."""
+    found: list[tuple[float, float]] = []
+
+    def hear(record: dict[str, Any]) -> None:
+        found.append((record["cpu"] + (found[-1][0] if found else 0.0), record["objective"]))
+
+    def late() -> bool:
+        return bool(found) and found[-1][0] > LIMIT
+
+    model = crfkit.learn(path, task.template, algorithm, features=task.features, l1=L1, threads=1, epsilon=0.0, delta=1e-6, progress=hear, stop=late)
+    return found, len(model.labels)
+
+
+def measure(path: Path, task: Task) -> tuple[Any, ...]:
+    common.write_sentences(path, task.sentences)
+    ways = {}
+    for algorithm in ("sbcd", "owlqn"):
+        ways[algorithm], labels = followed(path, task, algorithm)
+    least = min(objective for way in ways.values() for _, objective in way)
+    took = {name: next((seconds for seconds, objective in way if objective <= least * (1 + NEAR)), None) for name, way in ways.items()}
+    cells = [f"{seconds:.2f}" if seconds is not None else f"over {way[-1][0]:.0f}" for seconds, way in zip(took.values(), ways.values(), strict=True)]
+    ratio = f"{took['owlqn'] / took['sbcd']:.2f}" if None not in took.values() and took["sbcd"] else ""
+    return task.name, task.features, labels, f"{sum(map(len, map(str.splitlines, task.sentences))):,}", *cells, ratio
+
+
+def main() -> None:
+    with common.arguments("Elastic net: sbcd and owlqn, processor seconds to the optimum", rounds=1) as (corpus, _, given):
+        rows = [measure(corpus.folder / "elastic.txt", task) for task in tasks(given.sentences)]
+        common.table(("task", "features", "labels", "tokens", "sbcd", "owlqn", "owlqn / sbcd"), rows)
+
+
+if __name__ == "__main__":
+    main()
