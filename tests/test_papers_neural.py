@@ -66,6 +66,17 @@ def test_the_gradient_of_sapo_is_the_papers_update(sentence):
     assert np.allclose(found, right, atol=1e-5)
 
 
+@pytest.mark.parametrize("top", ["lstm", "lstm-crf", "lstm-sapo"])
+def test_sentences_that_fill_up_a_batch_change_nothing(top):
+    import neural_model
+
+    net = neural_model.Network(top, [7], LABELS, 0, neural_model.Sizes(hidden=4, dropout=0.0))
+    ids, gold, mask = np.ones((2, 3, 1), np.int32), np.zeros((2, 3), np.int32), np.zeros((2, 3), bool)
+    before = jax.tree.map(np.asarray, net.params)
+    assert net.learn(ids, mask, gold) == 0
+    assert all(jax.tree.leaves(jax.tree.map(np.array_equal, before, jax.tree.map(np.asarray, net.params))))
+
+
 def test_what_stands_behind_a_sentence_changes_nothing():
     import neural_model
 

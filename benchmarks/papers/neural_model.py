@@ -127,6 +127,11 @@ def best(nodes: jax.Array, pairs: jax.Array, mask: jax.Array, n: int) -> tuple[j
 
 
 def loss(top: str, nodes: jax.Array, pairs: jax.Array, mask: jax.Array, gold: jax.Array, nbest: int) -> jax.Array:
+    """Of a sentence; zero for one of no tokens, with which a batch is filled up."""
+    return jnp.where(mask[0], _loss(top, nodes, pairs, mask, gold, nbest), 0.0)
+
+
+def _loss(top: str, nodes: jax.Array, pairs: jax.Array, mask: jax.Array, gold: jax.Array, nbest: int) -> jax.Array:
     if top == "lstm":
         return -jnp.sum(jnp.take_along_axis(jax.nn.log_softmax(nodes), gold[:, None], axis=1)[:, 0] * mask)
     if top == "lstm-crf":
