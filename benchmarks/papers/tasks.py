@@ -294,32 +294,3 @@ SENTIMENT = Task(
     "trained one by one and scored together; sequences of one item, counts of words and word pairs as values. The paper's split of the documents is not known.",
     seen="three earlier rounds, with other rules for the first rate and other grids.",
 )  # fmt: skip
-HMM = Task(
-    "hmm-sim", "Simulated data", "hmm-sim", OWN / "one-symbol.txt", "letters", metric="error", features="all", folds=4,
-    source="Sequences of five symbols drawn from a hidden Markov model: 200 for training, 10,000 for the test; one draw, where the "
-    "paper reports 100. Features: the symbol with each label and with each pair of labels (the paper's model M1).",
-)  # fmt: skip
-
-
-def nettalk(name: str, title: str, template: str, features: str, more: str, sample: int | None = None) -> Task:
-    """The letter-to-sound task with one of the papers' sets of features."""
-    source = "NETtalk dictionary, 18,000 training and 2,007 test words by a split of our own, 51 phonemes (53 in the paper). "
-    return Task(name, title, "nettalk", OWN / template, "letters", metric="error", features=features, sample=sample, source=source + more)
-
-
-NETTALK = nettalk(
-    "nettalk-letter", "Letter to sound, single letters", "one-symbol.txt", "all",
-    "Features: the letter with each phoneme and with each pair of phonemes, all of them, seen or not, as in the paper. ",
-    sample=6000,
-)  # fmt: skip
-NETTALK3 = nettalk(
-    "nettalk-3gram", "Letter to sound, 3-grams", "ngrams-3.txt", "observed",
-    "Features: letter n-grams up to 3 centred on the letter, with phonemes and with pairs of phonemes; observed ones, where the paper "
-    "takes all 14.2 million. ",
-    sample=6000,
-)  # fmt: skip
-NETTALK5 = nettalk(
-    "nettalk-5gram", "Letter to sound, 5-grams", "ngrams-5.txt", "observed",
-    "Features: the same up to 5; observed ones, where the paper takes all 121 million. ",
-    sample=6000,
-)  # fmt: skip
