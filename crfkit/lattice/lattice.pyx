@@ -10,7 +10,7 @@ from libc.string cimport memset
 
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve
-from crfkit.loops.structs cimport EdgeC, PairC, crfkit_edge_score
+from crfkit.loops.structs cimport EdgeC, PairC, crfkit_edge_score, crfkit_set_score
 from crfkit.errors import ImpossibleError
 
 cdef int64_t MOST_POSITIONS = (1 << 31) - 64
@@ -42,6 +42,21 @@ cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weigh
     else:
         K.load_tau(layout, w, scale, lat)
         K.exp_tau(lat)
+
+
+cdef void lattice_load_scores(LatticeC* lat, const LayoutC* layout, const weight_t* w) noexcept nogil:
+    """Shared edge scores for those who look for paths only; `lattice_follow` keeps them up to date."""
+    if lat.counted:
+        K.load_listed(layout, w, 1.0, lat)
+    else:
+        K.load_tau(layout, w, 1.0, lat)
+
+
+cdef void lattice_follow(LatticeC* lat, const LayoutC* layout, const weight_t* w, int64_t cell) noexcept nogil:
+    """After load_scores: the weight of this cell has changed."""
+    cdef int64_t k = cell - layout.tau0
+    if layout.has_tau and 0 <= k < <int64_t>layout.L * layout.P:
+        crfkit_set_score(&lat.shared, <int32_t>(k // layout.P), <int32_t>(k % layout.P), w[cell])
 
 
 cdef void lattice_add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogil:
@@ -127,7 +142,7 @@ cdef class Lattice:
         lat.L = lat.shared.L = labels
         lat.P = lat.shared.P = (labels + 7) // 8 * 8
         matrix = <int64_t>lat.L * lat.P
-        arena_reserve(self, &self.matrices, 6 * matrix, sizeof(double))
+        arena_reserve(self, &self.matrices, 6 * matrix + lat.P, sizeof(double))
         lat.shared.score = <double*>self.matrices.data
         lat.shared.E = lat.shared.score + matrix
         lat.shared.ET = lat.shared.E + matrix
@@ -135,6 +150,7 @@ cdef class Lattice:
         lat.pair = lat.outer + matrix
         lat.unfolded = lat.pair + matrix
         memset(lat.outer, 0, 2 * matrix * sizeof(double))
+        lat.shared.row_top = lat.unfolded + matrix
         self.most = -1
 
     # ------------------------------------------------------------------------------- the shared step

@@ -64,7 +64,9 @@ cdef extern from "crf.h" nogil:
         int32_t* row_ptr
         int32_t* column_ptr
         int32_t* column
+        real_t* row_top
 
+    void crfkit_set_score(EdgeC*, int32_t, int32_t, double) noexcept
     double crfkit_edge_score(const EdgeC*, int32_t, int32_t) noexcept
     double crfkit_edge_potential(const EdgeC*, int32_t, int32_t) noexcept
 
@@ -138,6 +140,7 @@ cdef extern from "crf.h" nogil:
                                double*) noexcept nogil
         void (*scatter_pairs)(const LayoutC*, LatticeC*, double*) noexcept nogil
         void (*update_expected)(const LayoutC*, const SentenceC*, LatticeC*, double, weight_t*) noexcept nogil
+        void (*update_pairs)(const LayoutC*, const SentenceC*, LatticeC*, double, weight_t*) noexcept nogil
         WayC (*dual_way)(const SentenceC*, LatticeC*, const DualC*) noexcept nogil
         void (*update_dual)(const LayoutC*, const SentenceC*, LatticeC*, const DualC*, double, double,
                             weight_t*) noexcept nogil

@@ -89,6 +89,7 @@ typedef struct {
     int32_t *row_ptr;          /* [L+1] pairs from label i: row_ptr[i] .. row_ptr[i+1] */
     int32_t *column_ptr;       /* [L+1] places of the pairs to label j: column_ptr[j] .. column_ptr[j+1] */
     int32_t *column;           /* [n] */
+    real_t *row_top;           /* [P] list: the best score of the pairs from label i, or more; -inf without pairs. NULL: not known */
 } EdgeC;
 
 /* The pair i, j of a list, or NULL if it has no weight. */
@@ -112,6 +113,20 @@ static inline double crfkit_edge_score(const EdgeC *edge, int32_t i, int32_t j)
         return edge->score[(int64_t)i * edge->P + j];
     const PairC *pair = crfkit_find_pair(edge, i, j);
     return pair != NULL ? pair->score : 0;
+}
+
+/* Lets it score that, where there is a matrix of scores. A list has this pair already; its potential is not changed. */
+static inline void crfkit_set_score(EdgeC *edge, int32_t i, int32_t j, double score)
+{
+    edge->score[(int64_t)i * edge->P + j] = score;
+    if (edge->pair == NULL)
+        return;
+    edge->pair[crfkit_find_pair(edge, i, j) - edge->pair].score = score;
+    if (edge->row_top == NULL)
+        return;
+    for (int32_t k = edge->row_ptr[i]; k < edge->row_ptr[i + 1]; k++)
+        score = edge->pair[k].score > score ? edge->pair[k].score : score;
+    edge->row_top[i] = score;
 }
 
 /* Its potential. */
@@ -223,9 +238,10 @@ typedef struct {
                            double *of_sums);
     /* gradient += pair, rounded; pair = 0 */
     void (*scatter_pairs)(const LayoutC *, LatticeC *, double *gradient);
-    /* w += gain * (observed - expected), where features exist, label pairs included; needs the marginals of one
-     * sequence, finish_pairs included; pair = 0 */
+    /* w += gain * (observed - expected), where features of nodes and rich edges exist; needs the marginals of one sequence */
     void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
+    /* the same for features of label pairs; needs finish_pairs; pair = 0 */
+    void (*update_pairs)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
     /* node = node - truth - dual, the way that a sequence still has to go */
     WayC (*dual_way)(const SentenceC *, LatticeC *, const DualC *);
     /* a step of dual coordinate ascent; needs the marginals of one sequence, finish_pairs included, and dual_way;

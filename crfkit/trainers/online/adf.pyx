@@ -67,7 +67,6 @@ cdef class Adf(CalibratedTrainer):
     cdef int32_t* stamps        # sample in which a row was last counted; NULL where its step says that
     cdef int32_t sample
     cdef IdleC[TOGETHER + 1] idle
-    cdef LayoutC without_tau    # the layout, but for the plain label pairs
     cdef double penalty, alpha, beta
     cdef int64_t given_window, q    # updates after which rates fall: an option, and what is in force
     cdef int32_t window
@@ -90,8 +89,6 @@ cdef class Adf(CalibratedTrainer):
         self.alpha, self.beta = options.alpha, options.beta
         self.given_window = options.window or 0
         self.sum_idle_windows()
-        self.without_tau = layout.c
-        self.without_tau.has_tau = 0
         if leader is not None or self.batch > 1:
             arena_reserve(self, &self.stamp_buffer, n, sizeof(int32_t))
             self.stamps = <int32_t*>self.stamp_buffer.data
@@ -298,20 +295,12 @@ cdef class Adf(CalibratedTrainer):
 
     cdef void update_pairs(self, const SentenceC* sent) noexcept nogil:
         """The plain label pairs, which have no value that could hold their rate."""
-        cdef:
-            LatticeC* lat = &self.lattice.c
-            const LayoutC* c = &self.layout.c
-            weight_t* w = self.out + c.tau0
-            double gain
-            int64_t k, t
+        cdef LatticeC* lat = &self.lattice.c
+        cdef const LayoutC* c = &self.layout.c
         if c.has_tau and sent.T > 1:
-            gain = sent.weight * self.gain_of(<int64_t>c.A + c.B)
-            for t in range(1, sent.T):
-                lat.pair[sent.label[t - 1] * <int64_t>c.P + sent.label[t]] -= 1
-            for k in range(<int64_t>c.L * c.P):
-                w[k] -= <weight_t>(gain * lat.pair[k]) * c.tau_mask[k]
-        for k in range(<int64_t>c.L * c.P):
-            lat.pair[k] = 0
+            K.add_pairs(lat, 1.0)
+            K.finish_pairs(lat)
+            K.update_pairs(c, sent, lat, sent.weight * self.gain_of(<int64_t>c.A + c.B), self.out)
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
@@ -324,10 +313,8 @@ cdef class Adf(CalibratedTrainer):
         K.score(&self.layout.c, self.w, 1.0, &valued, lat)
         lattice_expect(lat)
         loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
-        K.add_pairs(lat, 1.0)
-        K.finish_pairs(lat)
         self.load_values(sent, True, &valued)
-        K.update_expected(&self.without_tau, &valued, lat, sent.weight, self.out)
+        K.update_expected(&self.layout.c, &valued, lat, sent.weight, self.out)
         self.update_pairs(sent)
         return 0
 

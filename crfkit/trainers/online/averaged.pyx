@@ -8,6 +8,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.lattice.lattice cimport recursions_of
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_reserve
 from crfkit.trainers.base cimport OnlineTrainer, take, vector
@@ -21,7 +22,8 @@ cdef class AveragedTrainer(OnlineTrainer):
     def bytes_per_cell(options, int threads) -> int:
         return OnlineTrainer.bytes_per_cell(options, threads) + 8 * options.average      # the average
 
-    def __cinit__(self, Dataset data, Layout layout, options, **unused):
+    def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
+        self.lattice.list_features(&layout.c, recursions_of(recursions))
         if options.average:
             arena_reserve(self, &self.late, layout.c.n_cells + 1, sizeof(double))
             self.u = <double*>self.late.data

@@ -7,6 +7,9 @@ from libc.stdint cimport int32_t, int64_t
 from libc.math cimport INFINITY
 from libc.string cimport memcpy
 
+from crfkit.data.dataset cimport Dataset
+from crfkit.lattice.lattice cimport recursions_of
+from crfkit.weights.layout cimport Layout
 from crfkit.rng cimport RngC, rng_below, rng_seed, rng_shuffle
 from crfkit.trainers.base cimport OnlineTrainer
 
@@ -20,6 +23,9 @@ cdef enum:
 
 cdef class CalibratedTrainer(OnlineTrainer):
     """`rate0` is the first rate."""
+
+    def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
+        self.lattice.list_features(&layout.c, recursions_of(recursions))
 
     # ------------------------------------------------------------------------------------------ of each trainer
 

@@ -17,7 +17,7 @@ from libc.string cimport memcmp
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_path_score
+from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_scores, lattice_path_score
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_reserve
 from crfkit.decode.nbest cimport NBest, search_nbest
@@ -102,14 +102,14 @@ cdef class ConfidenceTrainer(AveragedTrainer):
         for f in range(n):
             cell, x = features[f].cell, values[f]
             self.w[cell] += <weight_t>(by * self.s[cell] * x)
+            lattice_follow(lat, &self.layout.c, self.w, cell)
             if self.u != NULL:
                 self.u[cell] += by * self.s[cell] * x * self.steps
             self.s[cell] = <weight_t>fmax(self.s[cell] / (1 + gain * x * x * self.s[cell]), LEAST)
-        K.load_tau(&self.layout.c, self.w, 1.0, lat)
         return 0
 
     cdef int begin_pass(self) except -1:
-        K.load_tau(&self.layout.c, self.w, 1.0, &self.lattice.c)
+        lattice_load_scores(&self.lattice.c, &self.layout.c, self.w)
         return 0
 
     def state(self):

@@ -16,7 +16,7 @@ from libc.string cimport memcpy
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_path_score
+from crfkit.lattice.lattice cimport lattice_follow, lattice_load_scores, lattice_path_score
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
@@ -67,7 +67,7 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
         cdef int64_t n = self.data.c.n_seq
         glibc_shuffle(&self.dice, <int32_t*>self.drawn.data, n)
         memcpy(self.order.data, self.drawn.data, n * sizeof(int32_t))
-        K.load_tau(&self.layout.c, self.w, 1.0, &self.lattice.c)
+        lattice_load_scores(&self.lattice.c, &self.layout.c, self.w)
         return 0
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
@@ -94,7 +94,6 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
             by = short / (self.gamma + self.squares())
         loss[0] += sent.weight * short
         self.change(by * sent.weight)
-        K.load_tau(&self.layout.c, self.w, 1.0, lat)
         return 0
 
     cdef double squares(self) noexcept nogil:
@@ -124,5 +123,6 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
                 change *= self.s[cell]
                 self.s[cell] = 1 / (1 / self.s[cell] + x * x / self.gamma)
             self.w[cell] += <weight_t>change
+            lattice_follow(&self.lattice.c, &self.layout.c, self.w, cell)
             if self.u != NULL:
                 self.u[cell] += change * (self.steps + 1)

@@ -97,7 +97,5 @@ cdef class CrfsuiteSgd(ScaledTrainer):
         K.score(&self.layout.c, self.w, self.scale, sent, lat)
         lattice_expect(lat)
         loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
-        K.add_pairs(lat, 1.0)
-        K.finish_pairs(lat)
-        K.update_expected(&self.layout.c, sent, lat, sent.weight * self.rate / self.scale, self.out)
+        self.learn(sent, sent.weight * self.rate / self.scale)
         return 0

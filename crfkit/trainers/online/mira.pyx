@@ -21,7 +21,7 @@ from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_path_score
+from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_scores, lattice_path_score
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve, data_reserve
 from crfkit.decode.nbest cimport NBest, search_nbest
@@ -120,7 +120,6 @@ cdef class Mira(AveragedTrainer):
             if self.shrinking:
                 self.note_added(n, missing + n, most, worst)
             self.change(missing + n)
-            K.load_tau(&self.layout.c, self.w, 1.0, lat)
         return 0
 
     cdef void compare(self, const SentenceC* sent) noexcept nogil:
@@ -171,6 +170,7 @@ cdef class Mira(AveragedTrainer):
                 by += a[k] * values[f * n + k]
             if by != 0:
                 self.w[features[f].cell] += <weight_t>by
+                lattice_follow(&self.lattice.c, &self.layout.c, self.w, features[f].cell)
                 if self.u != NULL:
                     self.u[features[f].cell] += by * self.steps
 
@@ -181,7 +181,7 @@ cdef class Mira(AveragedTrainer):
         if self.shrinking:
             for k in range(self.data.c.n_seq):
                 (<int32_t*>self.order.data)[k] = <int32_t>k
-        K.load_tau(&self.layout.c, self.w, 1.0, &self.lattice.c)
+        lattice_load_scores(&self.lattice.c, &self.layout.c, self.w)
         return 0
 
     cdef int end_pass(self) except -1:

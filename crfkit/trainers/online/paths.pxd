@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.weights.layout cimport layout_cell, layout_rich_cell
 from crfkit.memory cimport Arena, BufferC, arena_reserve
-from crfkit.loops.structs cimport LayoutC, SentenceC, weight_t
+from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, crfkit_set_score, weight_t
 
 
 cdef struct ShareC:         # what is taken from a label or a pair of labels of one position
@@ -72,13 +72,13 @@ cdef inline void change(weight_t* w, double* late, double when, int64_t cell, do
 
 
 cdef inline bint follow_paths(PathsC* scratch, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths,
-                              const double* probability, int64_t n, double gain, weight_t* w, double* tau,
+                              const double* probability, int64_t n, double gain, weight_t* w, LatticeC* lat,
                               double* late, double when) noexcept nogil:
     """w += gain * (features of the true path - the mean of those of n paths); whether anything was to change.
 
     The paths stand one after the other, with probabilities that sum to 1. Only positions are visited where one of
     them differs from the true path; there the paths are summed first, so that each attribute is visited once.
-    `tau`, if any, holds the weights of label pairs as a lattice does, and follows them: few change, so that it need
+    `lat`, if any, holds the scores of label pairs, and follows them: few change, so that they need
     not be loaded again for each sequence. `late`, if any, gains each change times `when`.
     """
     cdef:
@@ -113,8 +113,8 @@ cdef inline bint follow_paths(PathsC* scratch, const LayoutC* layout, const Sent
                     k = shares[q].prev * P + shares[q].label
                     if layout.tau_mask[k]:
                         change(w, late, when, layout.tau0 + k, shares[q].amount)
-                        if tau != NULL:
-                            tau[k] = w[layout.tau0 + k]
+                        if lat != NULL:
+                            crfkit_set_score(&lat.shared, shares[q].prev, shares[q].label, w[layout.tau0 + k])
             if sent.b_ptr != NULL:
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
                     by = sent.b_val[u] if sent.b_val != NULL else 1.0

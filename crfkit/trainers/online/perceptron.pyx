@@ -7,6 +7,7 @@ from libc.stdint cimport int32_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
+from crfkit.lattice.lattice cimport lattice_load_scores
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport LatticeC, SentenceC
@@ -30,7 +31,7 @@ cdef class Perceptron(AveragedTrainer):
             int32_t t, wrong = 0
             double certain = 1
         if not self.pairs_known:
-            K.load_tau(&self.layout.c, self.w, 1.0, lat)
+            lattice_load_scores(lat, &self.layout.c, self.w)
             self.pairs_known = True
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
         K.viterbi(lat, best)
@@ -38,6 +39,6 @@ cdef class Perceptron(AveragedTrainer):
             wrong += best[t] != sent.label[t]
         if wrong:
             follow_paths(&self.paths, &self.layout.c, sent, best, &certain, 1, sent.weight, self.out,
-                         lat.shared.score if self.batch == 1 else NULL, self.u, self.steps)
+                         lat if self.batch == 1 else NULL, self.u, self.steps)
         loss[0] += wrong
         return 0

@@ -17,7 +17,7 @@ from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_path_score
+from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_load_scores, lattice_path_score
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.decode.nbest cimport NBest, search_beam, search_nbest
@@ -54,7 +54,7 @@ cdef class Sapo(ScaledTrainer):
             double total = 0, behind, gain
             int k, found
         if not self.pairs_known:
-            K.load_tau(&self.layout.c, self.w, 1.0, lat)
+            lattice_load_scores(lat, &self.layout.c, self.w)
             self.pairs_known = self.leader is None      # others change what a worker has loaded
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
         if self.width:
@@ -75,7 +75,7 @@ cdef class Sapo(ScaledTrainer):
         loss[0] += sent.weight * (K.log(total) + behind)
         gain = self.gain(sent.weight)
         self.updates += follow_paths(&self.paths, &self.layout.c, sent, self.search.labels, probability, found, gain,
-                                     self.out, lat.shared.score if self.pairs_known and self.batch == 1 else NULL, NULL, 0)
+                                     self.out, lat if self.pairs_known and self.batch == 1 else NULL, NULL, 0)
         return 0
 
     cdef void follow(self, OnlineTrainer leader) noexcept:

@@ -1,5 +1,6 @@
 """Trainers whose weights are w = scale * v."""
 
+from crfkit.loops.structs cimport SentenceC
 from .calibrated cimport CalibratedTrainer
 
 
@@ -12,5 +13,6 @@ cdef class ScaledTrainer(CalibratedTrainer):
 
     cdef void shrink(self) noexcept nogil
     cdef double gain(self, double weight) noexcept nogil
+    cdef void learn(self, const SentenceC* sent, double gain) noexcept nogil
     cdef void fold_scale(self) noexcept nogil
     cdef void settle(self) noexcept nogil

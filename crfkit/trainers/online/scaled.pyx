@@ -9,8 +9,9 @@ updates a pass, and the gradients of a batch are added up: a batch of all data m
 from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.loops.structs cimport weight_t
+from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.base cimport OnlineTrainer
 from .calibrated cimport CalibratedTrainer
 
@@ -53,6 +54,15 @@ cdef class ScaledTrainer(CalibratedTrainer):
             return weight * self.rate
         self.shrink()
         return weight * self.rate / self.scale
+
+    cdef void learn(self, const SentenceC* sent, double gain) noexcept nogil:
+        """A step towards what was observed, with the marginals of a sequence."""
+        cdef LatticeC* lat = &self.lattice.c
+        K.update_expected(&self.layout.c, sent, lat, gain, self.out)
+        if self.layout.c.has_tau:
+            K.add_pairs(lat, 1.0)
+            K.finish_pairs(lat)
+            K.update_pairs(&self.layout.c, sent, lat, gain, self.out)
 
     cdef void close_batch(self) noexcept nogil:
         self.shrink()

@@ -66,9 +66,7 @@ cdef class Sgd(ScaledTrainer):
         K.score(&self.layout.c, self.w, self.scale, sent, lat)
         lattice_expect(lat)
         loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
-        K.add_pairs(lat, 1.0)
-        K.finish_pairs(lat)
-        K.update_expected(&self.layout.c, sent, lat, self.gain(sent.weight), self.out)
+        self.learn(sent, self.gain(sent.weight))
         if self.batch == 1:
             self.due += self.rate * self.l1 / self.scale
         return 0

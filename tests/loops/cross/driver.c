@@ -191,7 +191,8 @@ static LatticeC make_lattice(const LayoutC *y)
         .score = ROOM(double, rows), .pot = ROOM(double, rows), .alpha = ROOM(double, rows), .beta = ROOM(double, rows),
         .right = ROOM(double, rows), .node = ROOM(double, rows), .rowmax = ROOM(double, LONGEST), .inv = ROOM(double, LONGEST),
         .edge = ROOM(const EdgeC *, LONGEST), .own = ROOM(EdgeC, LONGEST),
-        .shared = {.L = y->L, .P = y->P, .score = ROOM(double, matrix), .E = ROOM(double, matrix), .ET = ROOM(double, matrix)},
+        .shared = {.L = y->L, .P = y->P, .score = ROOM(double, matrix), .E = ROOM(double, matrix), .ET = ROOM(double, matrix),
+                   .row_top = ROOM(double, y->P)},
         .outer = ROOM(double, matrix), .pair = ROOM(double, matrix), .unfolded = ROOM(double, matrix),
         .quantum = 0x1p-33,
     };
@@ -372,6 +373,10 @@ static void run_updates(const LayoutC *y, const SentenceC *s, const weight_t *we
     K->update_expected(y, s, lat, 0.1, w);
     ADD(w, y->n_cells);
     say("update_expected");
+    K->update_pairs(y, s, lat, 0.1, w);
+    ADD(w, y->n_cells);
+    ADD(lat->pair, matrix);
+    say("update_pairs");
 
     int32_t n = 0, *cell = ROOM(int32_t, matrix);
     for (int32_t k = 0; k < matrix; k++)
@@ -380,7 +385,6 @@ static void run_updates(const LayoutC *y, const SentenceC *s, const weight_t *we
     DualC dual = {.node = floats((int64_t)s->T * y->P, 0, 0.01), .pair = floats(n, 0, 0.01),
                   .rich = floats(RICH * (int64_t)s->T * y->L * y->L, 0, 0.01), .pair_cell = cell, .n_pairs = n,
                   .overlap = 0.5, .sum = ROOM(double, y->P)};
-    memset(lat->pair, 0, sizeof(double) * matrix);
     expect(lat);
     WayC way = K->dual_way(s, lat, &dual);
     ADD_ONE(way);

@@ -1,0 +1,78 @@
+"""Online trainers whose steps are lists of label pairs, against the same trainers with matrices."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trainers.twins import Built, Corpus, Sample, corpora, weighted
+
+from crfkit import options
+from crfkit.trainers import trainer_class
+
+PATHS = {
+    "perceptron": [{}, {"batch_size": 3}],
+    "mira": [{}, {"nbest": 3}],
+    "arow": [{}],
+    "cw": [{}],
+    "sapo": [{"rate": 0.25, "nbest": 4}, {"rate": 0.25, "batch_size": 2}, {"rate": 0.25, "search": "beam", "beam": 2}],
+}
+SUMS = {
+    "sgd": [{"rate": 0.25, "l2": 0.5}, {"rate": 0.25, "l1": 0.5}, {"rate": 0.25, "batch_size": 2}],
+    "adf": [{"rate": 0.25, "l2": 0.5}, {"rate": 0.25, "batch_size": 2}],
+}
+
+
+def trained(name, chosen, corpus, start, recursions, passes=3):
+    """What the passes say, and the weights."""
+    built = Built(corpus)
+    initial = built.to_cells(start) if start is not None else None
+    trainer = trainer_class(name)(
+        built.dataset, built.layout, options.make(name, chosen), initial=initial, seed=1, recursions=recursions
+    )
+    return [trainer.run_pass() for _ in range(passes)], trainer.weights()
+
+
+@pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in PATHS.items() for chosen in all_of_them])
+@given(corpora(), st.data())
+def test_trainers_that_look_for_paths_keep_every_bit(name, chosen, corpus, data):
+    start = weighted(data.draw, corpus.features())
+    assert trained(name, chosen, corpus, start, "sparse") == trained(name, chosen, corpus, start, "dense")
+
+
+@pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in SUMS.items() for chosen in all_of_them])
+@given(corpora(), st.data())
+def test_trainers_that_need_sums_come_to_the_same_weights(name, chosen, corpus, data):
+    """One pass: what rounding does to a weight in single precision may grow from pass to pass."""
+    start = weighted(data.draw, corpus.features())
+    (sparse, weights), (dense, expected) = (trained(name, chosen, corpus, start, which, 1) for which in ("sparse", "dense"))
+    assert sparse[0]["loss"] == pytest.approx(dense[0]["loss"], rel=1e-6, abs=1e-6)
+    assert weights == pytest.approx(expected, rel=1e-5, abs=1e-6)
+
+
+def many_labels(labels=60, sequences=40):
+    """A corpus whose labels are so many, and their pairs so few, that lists are chosen."""
+    rng = random.Random(labels)
+    follows = [rng.sample(range(labels), 2) for _ in range(labels)]
+    samples = []
+    for s in range(sequences):
+        own = [s % labels]
+        for _ in range(7):
+            own.append(rng.choice(follows[own[-1]]))
+        shown = [own[t] if rng.random() < 0.7 else rng.randrange(labels) for t in range(8)]
+        samples.append(Sample(own, [[(a, 1.0)] for a in shown], [[] for _ in own]))
+    return Corpus(samples, labels, labels)
+
+
+@pytest.mark.parametrize(("name", "chosen"), [(name, all_of_them[0]) for name, all_of_them in {**PATHS, **SUMS}.items()])
+def test_lists_are_chosen_where_labels_are_many(name, chosen):
+    """And the choice changes nothing but time."""
+    corpus = many_labels()
+    said, weights = trained(name, chosen, corpus, None, "auto", 2)
+    lists, by_lists = trained(name, chosen, corpus, None, "sparse", 2)
+    matrices, by_matrices = trained(name, chosen, corpus, None, "dense", 2)
+    assert (said, weights) == (lists, by_lists)
+    assert weights == pytest.approx(by_matrices, rel=1e-4, abs=1e-5)
+    assert said[-1]["loss"] == pytest.approx(matrices[-1]["loss"], rel=1e-5)
