@@ -153,8 +153,8 @@ class Tagger:
         return self._header["algorithm"] not in WITHOUT_PROBABILITIES
 
     @property
-    def any_bytes(self) -> bool:
-        """Whether data need not be UTF-8, as for the program that the model comes from."""
+    def loose(self) -> bool:
+        """Whether data are read as by the program that the model comes from: in any encoding, with columns between tabs and blanks alike."""
         return self._header.get("dialect") is not None or self._header["algorithm"] == "crfsuite"
 
     def need_probabilities(self, wanted: str) -> None:
@@ -251,7 +251,7 @@ class Tagger:
         predicted: list[list[str]] = []
         form, label, names = self._header["format"], self._header["label_column"], self._header["column_names"]
         last = names[-1] if names is not None and len(names) == self._header["columns"] else None
-        for rows, layout in parsed_blocks(listed(data), form, None if label is None else names[label], last, comments, self.any_bytes):
+        for rows, layout in parsed_blocks(listed(data), form, None if label is None else names[label], last, comments, self.loose):
             by_place = label is None and (last is None or layout.names is None)
             if by_place and form == "columns" and layout.n_cols not in (0, self._header["columns"]):
                 expected = f"expected {self._header['columns']} as in the training data, the label last"

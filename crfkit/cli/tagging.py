@@ -43,7 +43,7 @@ def label(tagger: Any, inputs: Sequence[str], stream: BinaryIO, options: Mapping
         gold_wanted = "-" not in inputs if options["gold"] is None else options["gold"]
         texts = _parsed(tagger, watch(source), threads, gold_wanted)
     else:
-        source = Source(inputs, tagger.header["format"], allow_empty=True, comments=options["comments"], any_bytes=tagger.any_bytes, block_size=BLOCK_SIZE)
+        source = Source(inputs, tagger.header["format"], allow_empty=True, comments=options["comments"], loose=tagger.loose, block_size=BLOCK_SIZE)
         texts = tagger.text(watch(source), _printer(options), partial=options["partial"], threads=threads)
     for text in texts:
         write_all(stream, text)

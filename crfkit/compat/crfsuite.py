@@ -134,7 +134,7 @@ def _read_groups(trainer: Any, data: tuple[str, ...], split: int, log: TextIO) -
 
 def _parsed(name: str) -> Iterator[Rows]:
     """The sequences of a file in CRFsuite's format, block by block."""
-    return (rows for rows, _ in parsed_blocks(name, "crfsuite", None, any_bytes=True))
+    return (rows for rows, _ in parsed_blocks(name, "crfsuite", None, loose=True))
 
 
 @cli.command(context_settings=HELP)

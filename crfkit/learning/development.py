@@ -60,7 +60,7 @@ class DevSet:
     def size(self) -> int:
         """How many sequences these are."""
         self._rewind()
-        return sum(len(rows) for rows, _ in parsed_blocks(self.data, self.header["format"], None, any_bytes=self.header.get("dialect") is not None))
+        return sum(len(rows) for rows, _ in parsed_blocks(self.data, self.header["format"], None, loose=self.header.get("dialect") is not None))
 
     def _rewind(self) -> None:
         for entry in self.data:
@@ -80,7 +80,7 @@ class DevSet:
 
         self._rewind()
         gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads, comments=self.comments)
-        if tagger.any_bytes:
+        if tagger.loose:
             gold, predicted = ([[as_bytes(label).decode(errors="backslashreplace") for label in labels] for labels in part] for part in (gold, predicted))
         scores = evaluate(gold, predicted, self.scheme)
         if not scores.tokens:

@@ -37,8 +37,8 @@ class Reader:
         """The rows of one block after the other; whoever takes them gives them to the builder."""
         attributes: Counter[str | None] = Counter()
         run = self.run
-        any_bytes = self.template is not None and self.template.dialect is not None
-        for rows, columns in parsed_blocks(self.train, run.format, run.label, comments=run.comments, any_bytes=any_bytes, warn=self.progress.warn):
+        loose = self.template is not None and self.template.dialect is not None
+        for rows, columns in parsed_blocks(self.train, run.format, run.label, comments=run.comments, loose=loose, warn=self.progress.warn):
             self.columns = columns
             if not rows.n_tokens:
                 continue

@@ -79,8 +79,8 @@ def parse(text: str, dialect: str) -> Template:
 
 def load(path: str, dialect: str) -> Template:
     """The template in a file, to learn with; lines that begin with # are comments."""
-    text = read_text(path, any_bytes=True).removeprefix("\ufeff")
-    lines = ("" if line.startswith("#") else line.removesuffix("\r") for line in text.split("\n"))
+    text = read_text(path, loose=True).removeprefix("\ufeff")
+    lines = ("" if line.startswith("#") or line.isspace() else line.removesuffix("\r") for line in text.split("\n"))
     try:
         return replace(parse("\n".join(lines), dialect), path=path, by_string=False)
     except TemplateError as error:

@@ -69,8 +69,8 @@ _TEXT = re.compile(r"\n|%[a-z]+\[|\A\Z")  # rather than a path
 _ANNOTATION = re.compile(r"[ \t]@[A-Za-z][\w-]*(?:=\S*)?[ \t]*\Z")
 
 
-def read_text(path: str, any_bytes: bool = False) -> str:
-    """What a template file holds: UTF-8, unless any_bytes will do."""
+def read_text(path: str, loose: bool = False) -> str:
+    """What a template file holds: UTF-8, unless loose will do."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -81,7 +81,7 @@ def read_text(path: str, any_bytes: bool = False) -> str:
     except ValueError:  # a zero byte
         raise FileError(f"{path!r}: not a file name") from None
     try:
-        return as_text(data) if any_bytes else data.decode("utf-8")
+        return as_text(data) if loose else data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise TemplateError(

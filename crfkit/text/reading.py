@@ -80,8 +80,8 @@ class Block:
     layout: Layout = field(default_factory=Layout)
     comments: bool = False
     """Whether lines before a sentence that begin with '#' are no tokens."""
-    any_bytes: bool = False
-    """Whether text need not be UTF-8."""
+    loose: bool = False
+    """Whether text need not be UTF-8, and columns are split at tabs and blanks alike."""
     marks: Marks = field(default_factory=Marks)
     """Of all blocks of a source: who parses this one adds to it."""
     added: int = 0
@@ -94,7 +94,7 @@ class Source:
     """The blocks of one or several inputs: paths, '-' for standard input, or binary files that are open.
 
     form is "columns", "conllu" or "crfsuite". A Stretch is a part of a file; lines are counted from where it begins, and
-    `layout` is that of the whole. With any_bytes text need not be UTF-8, as the programs think whose models are read. All inputs must have the same columns; a header of names is kept from the first one alone. With allow_empty an input may be without tokens; with comments, lines before a sentence that
+    `layout` is that of the whole. loose: as CRF++, Wapiti and CRFsuite read, text need not be UTF-8, and columns stand between tabs and blanks alike. All inputs must have the same columns; a header of names is kept from the first one alone. With allow_empty an input may be without tokens; with comments, lines before a sentence that
     begin with '#' are no rows. Iterating again starts again, which paths allow and streams do not.
     """
 
@@ -105,7 +105,7 @@ class Source:
         *,
         allow_empty: bool = False,
         comments: bool = False,
-        any_bytes: bool = False,
+        loose: bool = False,
         block_size: int = BLOCK_SIZE,
         layout: Layout | None = None,
     ):
@@ -114,7 +114,7 @@ class Source:
         self.form = form
         self.allow_empty = allow_empty
         self.comments = comments
-        self.any_bytes = any_bytes
+        self.loose = loose
         self.block_size = block_size
         self.marks = Marks()
         self.layout = layout or Layout(names=CONLLU if form == "conllu" else None)
@@ -142,11 +142,11 @@ class Source:
                     line += data.count(b"\n", 0, header)
                     data = data[header:]
             if not seen:
-                row = first_row(data, self.form, skip, self.comments)
+                row = first_row(data, self.form, skip, self.comments, self.loose)
                 seen = row is not None
                 if row is not None:
                     layout = self._first_row(row[0] + line, row[1], path, layout)
-            yield Block(data, line, path, skip, layout, self.comments, self.any_bytes, self.marks, added, mark and first)
+            yield Block(data, line, path, skip, layout, self.comments, self.loose, self.marks, added, mark and first)
             line += data.count(b"\n")
         if not seen and not self.allow_empty:
             raise DataError("no tokens: expected one token a line and a blank line after each sentence", path)

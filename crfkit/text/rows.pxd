@@ -82,7 +82,7 @@ cdef class Rows(Arena):
     cdef FaultC fault
     cdef object block                   # keeps the text alive
     cdef object exact                   # list of the values from Python in double precision, where they are wanted, or None
-    cdef bint any_bytes                 # text need not be UTF-8
+    cdef bint loose                     # text need not be UTF-8, and columns are split at tabs and blanks alike
     cdef int32_t label                  # the column asked for: -1 the last, -2 none
     cdef int64_t cap_tok, cap_cell, cap_seq, cap_attr, cap_arena, n_arena
     cdef int64_t lead, last_end         # the sequence being read: its first line, the end of its last

@@ -50,22 +50,25 @@ cdef enum:
 # ---------------------------------------------------------------------------------------------- lines
 
 cdef inline int64_t split(const char* text, int64_t start, int64_t stop, int64_t room,
-                          int64_t* cell_start, int32_t* cell_len) noexcept nogil:
-    """Cut a line into cells, of which the first few are noted; the number of cells."""
+                          int64_t* cell_start, int32_t* cell_len, bint loose) noexcept nogil:
+    """Cut a line into cells, of which the first few are noted; the number of cells. loose: at tabs and blanks alike."""
     cdef int64_t n = 0, i = start, begin
-    cdef bint tabs = find(text, b"\t", start, stop) < stop
+    cdef bint tabs = find(text, b"\t", start, stop) < stop, both = tabs and loose
+    tabs = tabs and not loose
     while True:
         begin = i
         if tabs:
             i = find(text, b"\t", i, stop)
         else:
-            while begin < stop and text[begin] == b" ":
+            while begin < stop and (text[begin] == b" " or (both and text[begin] == b"\t")):
                 begin += 1
             if begin == stop:
                 return n
             i = begin
             while i < stop and text[i] != b" ":
                 i += 1
+            if both:
+                i = find(text, b"\t", begin, i)
         if n < room:
             cell_start[n] = begin
             cell_len[n] = <int32_t> (i - begin)
@@ -110,14 +113,14 @@ def first_cut(const unsigned char[::1] text, int64_t start):
     return 0
 
 
-def first_row(bytes data not None, form, int64_t skip, bint comments=False):
+def first_row(bytes data not None, form, int64_t skip, bint comments=False, bint loose=False):
     """(lines before it, number of columns) of the first row after skip bytes of header, or None."""
     cdef const char* text = data
     cdef int64_t pos = skip, n = len(data), stop, next_line
     aside = {"columns": b"", "conllu": b"#", "crfsuite": b"@"}[form] + b"#" * comments
     while pos < n:
         if not blank_line(text, pos, n, &stop, &next_line) and text[pos:pos + 1] not in aside:
-            columns = 1 if form == "crfsuite" else split(text, pos, stop, 0, NULL, NULL)
+            columns = 1 if form == "crfsuite" else split(text, pos, stop, 0, NULL, NULL, loose)
             return data.count(b"\n", 0, pos), columns
         pos = next_line
     return None
@@ -202,7 +205,7 @@ cdef class Rows:
         pos = find(text, b"\0", 0, n)
         if pos < n:
             return self.fail(FAULT_NUL, pos)
-        pos = -1 if self.any_bytes else utf8_fault(<const unsigned char*> text, n)
+        pos = -1 if self.loose else utf8_fault(<const unsigned char*> text, n)
         if pos >= 0:
             return self.fail(FAULT_UTF8, pos)
         pos = self.c.head_end = skip
@@ -261,7 +264,7 @@ cdef class Rows:
         if self.c.form == FORM_CRFSUITE and self.c.text[start] == b"@":
             return self.add_weight(start, stop)
         if self.c.n_cols == 0:
-            self.c.n_cols = <int32_t> split(self.c.text, start, stop, 0, NULL, NULL)
+            self.c.n_cols = <int32_t> split(self.c.text, start, stop, 0, NULL, NULL, self.loose)
         if t >= self.cap_tok or (t + 1) * self.c.n_cols > self.cap_cell:
             self.grow_tokens()
         if self.c.form == FORM_CRFSUITE:
@@ -283,7 +286,7 @@ cdef class Rows:
     cdef int add_cells(self, int64_t start, int64_t stop) except -1 nogil:
         cdef int64_t at = self.c.n_tok * self.c.n_cols, label
         cdef int64_t found = split(self.c.text, start, stop, self.c.n_cols, self.c.cell_start + at,
-                                   self.c.cell_len + at)
+                                   self.c.cell_len + at, self.loose)
         if found != self.c.n_cols:
             return self.fail(FAULT_RAGGED, start, found, self.c.n_cols)
         if self.label != LABEL_NONE:
@@ -386,7 +389,7 @@ cdef class Rows:
         cdef int64_t n = len(data), skip = block.skip
         cdef int32_t n_cols = block.layout.n_cols
         cdef int status
-        self.block, self.c.comments, self.any_bytes = block, block.comments, block.any_bytes
+        self.block, self.c.comments, self.loose = block, block.comments, block.loose
         with nogil:
             status = self.parse_text(text, n, skip, n_cols)
         if status:

@@ -32,13 +32,13 @@ def is_rows(train: Any) -> bool:
 
 
 def parsed_blocks(
-    data: Any, form: str, label: str | None, last: str | None = None, comments: bool = False, any_bytes: bool = False,
+    data: Any, form: str, label: str | None, last: str | None = None, comments: bool = False, loose: bool = False,
     warn: Callable[[str | None], Any] | None = None,
 ) -> Iterable[tuple[Any, Any]]:  # fmt: skip
     """Rows of every block of the data (or of a Source), with the layout of its columns. The Rows are the same object each time, unless Rows
     were given. `last` is
     what stands in the last column where `label` does not say which is that of the labels; data with names may have it
-    elsewhere. comments: lines of a file before a sentence that begin with '#' are no rows. any_bytes: these need not be UTF-8. warn: told in the end whether such lines should have been."""
+    elsewhere. comments: lines of a file before a sentence that begin with '#' are no rows. loose: see Source. warn: told in the end whether such lines should have been."""
     if isinstance(data, list) and data and isinstance(data[0], Rows):
         for rows in data:
             yield rows, Layout(rows.n_columns)
@@ -54,7 +54,7 @@ def parsed_blocks(
             yield rows, Layout(rows.n_columns)
         return
     parsed = None
-    source = data if isinstance(data, Source) else Source(data, form, comments=comments, any_bytes=any_bytes)
+    source = data if isinstance(data, Source) else Source(data, form, comments=comments, loose=loose)
     for block in source:
         if parsed is None:
             column = label_column(last if label is None and block.layout.names is not None else label, block.layout, form)

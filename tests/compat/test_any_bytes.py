@@ -137,3 +137,25 @@ def test_labels_from_python_may_be_anything(library, tmp_path):
     (tmp_path / "template").write_text("%x[0,0]\nB\n".replace("%", "f%"))
     with pytest.raises(UnsupportedError, match="cannot stand in a column"):
         foreign.convert(tmp_path / "m", tmp_path / "text", "crfpp-text")
+
+
+# --- Lines with tabs and blanks ---------------------------------------------------------------------------------------
+
+MIXED = "the DT\tB\n dog  \t NN I\n\nruns VB O\t\n\nthe\tDT B\n"
+
+
+def test_tabs_and_blanks_separate_alike(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "template").write_text("U1:%x[0,0]\n \t\nU2:%x[-1,1]/%x[0,1]\nB\n")
+    (tmp_path / "mixed").write_text(MIXED)
+    (tmp_path / "plain").write_text("".join("\t".join(line.split()) + "\n" for line in MIXED.splitlines()))
+    made = []
+    for data in ("plain", "mixed"):
+        run(crf_learn, "-m", 5, "template", data, "crfpp")
+        run(wapiti, "train", "-i", 5, "-p", "template", data, "wapiti")
+        made.append([(tmp_path / name).read_bytes() for name in ("crfpp", "wapiti")])
+        made[-1].append(run(crf_test, "-v", 2, "-m", "crfpp", data))
+        made[-1].append([line.split() for line in run(wapiti, "label", "-c", "-m", "wapiti", data).splitlines()])
+        made[-1].append([line.split() for line in run(main, "tag", "-v", 1, "crfpp", data).splitlines()])
+    assert made[0] == made[1]
+    assert run(main, "tag", "wapiti", "mixed").startswith(b"the DT\tB\tB\n dog  \t NN I\tI\n\n")

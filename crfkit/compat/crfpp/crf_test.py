@@ -47,7 +47,7 @@ def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: s
     with _opened(output) as stream:
         for name in inputs:
             answers = name == "-" and not _is_file(sys.stdin)
-            blocks = Source([name], tagger.header["format"], allow_empty=True, any_bytes=tagger.any_bytes, block_size=BLOCK_SIZE)
+            blocks = Source([name], tagger.header["format"], allow_empty=True, loose=tagger.loose, block_size=BLOCK_SIZE)
             for text in tagger.text(blocks, printer, threads=int(answers)):
                 write_all(stream, text)
                 if answers:  # somebody may wait for this sentence before he sends the next one

@@ -59,7 +59,7 @@ def _columns(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tup
     layout = Layout(only=given["label"], check=given["check"], scores=given["score"], posterior=given["post"], force=given["force"], nbest=given["nbest"])
     if given["post"]:
         tagger.need_probabilities("--post")
-    blocks = Source(source, "columns", allow_empty=True, any_bytes=tagger.any_bytes, block_size=BLOCK_SIZE)
+    blocks = Source(source, "columns", allow_empty=True, loose=tagger.loose, block_size=BLOCK_SIZE)
     return tagger.text(blocks, layout, partial=given["check"] or given["force"], threads=1 if is_live(source) else 0)
 
 
