@@ -157,3 +157,11 @@ def test_runs_of_two_commits_do_not_mix():
     with pytest.raises(SystemExit, match="another"):
         Runs(Raw(Path("raw.jsonl")), Path("work"))
     assert Runs(Raw(Path("raw.jsonl"), fresh=True), Path("work")).raw.lines == {}
+
+
+def test_a_line_that_was_cut_short_is_dropped():
+    raw = Raw(Path("raw.jsonl"))
+    raw.add({"kind": "test", "seed": 1, "commit": "a"})
+    whole = Path("raw.jsonl").read_bytes()
+    Path("raw.jsonl").write_bytes(whole + b'{"kind": "te')
+    assert list(Raw(Path("raw.jsonl")).lines.values()) == list(raw.lines.values()) and Path("raw.jsonl").read_bytes() == whole

@@ -41,8 +41,11 @@ class Raw:
         self.path = path
         if fresh:
             path.unlink(missing_ok=True)
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        self.lines = {_key(record): record for record in map(json.loads, lines)}
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        if torn := text[text.rfind("\n") + 1 :]:     # its run was killed
+            text = text[: -len(torn)]
+            path.write_text(text, encoding="utf-8")
+        self.lines = {_key(record): record for record in map(json.loads, text.splitlines())}
 
     @property
     def commits(self) -> list[str]:

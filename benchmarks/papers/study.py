@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, median
@@ -273,13 +273,13 @@ def _tried(runs: Runs, task: Task, row: Row) -> tuple[list[Record], bool]:
     return found, not row.grid or search.enclosed
 
 
-def outcomes(runs: Runs, table: Table, rows: Callable[[Row], bool] = lambda row: True) -> tuple[Outcomes, list[str]]:
+def outcomes(runs: Runs, table: Table, without: Collection[str] = ()) -> tuple[Outcomes, list[str]]:
     """The rows with their numbers, and the names of those that lack them. What the claims compare is compared."""
     found: Outcomes = {}
     lacking = []
-    for row in filter(rows, table.rows):
+    for row in table.rows:
         try:
-            if row.like is not None and row.like not in found:
+            if row.name in without or (row.like is not None and row.like not in found):
                 raise Incomplete
             found[row.name] = outcome(runs, table, row, None if row.like is None else found[row.like])
         except Incomplete:
@@ -296,6 +296,7 @@ def main(*papers: Paper, file: str = "raw.jsonl", index: Callable[[Path, bool], 
     parser = argparse.ArgumentParser(description=f"{' '.join(paper.title for paper in papers)}: train, compare, write the pages in docs/results")
     names = list(dict.fromkeys(table.task.name for paper in papers for table in paper.tables))
     parser.add_argument("--tasks", nargs="+", choices=names, default=names, metavar="TASK", help=f"start runs only for these of {', '.join(names)}")
+    parser.add_argument("--without", nargs="+", default=(), metavar="ROW", help="start no runs for these rows, such as lbfgs")
     parser.add_argument("--quick", action="store_true", help="a few sentences of the synthetic corpora in data/: does it run?")
     parser.add_argument("--work", type=Path, default=default_work(), help="folder for data and outputs (default %(default)s)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the raw results, the pages and their pictures (default docs/results)")
@@ -312,7 +313,7 @@ def main(*papers: Paper, file: str = "raw.jsonl", index: Callable[[Path, bool], 
             parser.exit(1, f"{problem} {', '.join(lacking)}\n")
         runs.wanted = len({(table.task.name, row.name) for table in tables for row in table.rows}) * (protocol.TRIALS + len(SEEDS) + 3)
         for table in tables:
-            outcomes(runs, table)
+            outcomes(runs, table, given.without)
     if given.only != "runs":
         seen = Runs(raw, given.work, start=False, quick=given.quick)
         pages = [(paper, [(table, *outcomes(seen, table)) for table in paper.tables]) for paper in papers]
