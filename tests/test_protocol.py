@@ -102,7 +102,7 @@ class Made(Runs):
     def trial(self, task, algorithm, options):
         return self._made("trial", task, algorithm, options, 0, scores=[[80 + options["l2"], 90.0, 70.0]], seconds=[[1.0]])
 
-    def test(self, task, algorithm, options, seed, kinds=False):
+    def test(self, task, algorithm, options, seed):
         return self._made(
             "test", task, algorithm, options, seed, cpu=1.0, pass_cpu=[1.0], warm_up=0, weight=0.0,
             counts={"gold": 1000, "found": 1000, "correct": 900 + seed}, tokens=1000, correct_tokens=950,

@@ -16,7 +16,7 @@ from runs import flags
 HEADS = {
     "default": "dev., defaults", "development": "dev.", "one": "test after one pass", "error": "token error", "passes": "passes",
     "paper_passes": "paper's passes", "cpu_a_pass": "CPU s a pass", "cpu": "CPU s in all", "paper_seconds": "paper's s", "weight": "mean abs. weight",
-    "node": "node weights", "pair": "pair weights", "paper": "paper",
+    "paper": "paper",
 }  # fmt: skip
 _DIGITS = {"cpu": 1, "weight": 4, "cpu_a_pass": 3, "paper_seconds": 0}
 METHOD = """\
@@ -27,7 +27,8 @@ METHOD = """\
 
 * *dev.* is the score by which options were chosen. *dev., defaults* is that of the trainer's defaults, measured in the same way.
 * Test scores are means over five seeds, with the standard deviation; `lbfgs` has no seed. *paper* has the paper's own numbers, on its data and machine.
-* Times are processor seconds on a shared machine: not exact. *In all* includes reading the data and the warm-up of `lbfgs`, whose passes stand before the +.
+* Times are processor seconds on a shared machine: not exact. *In all* includes reading the data and the warm-up of `lbfgs`, whose passes stand before the +. `lbfgs` needs more
+  iterations the smaller `--l2` is: its seconds depend on the chosen penalty as much as on the method.
 * *edge*: the search ended before the best trial was enclosed by others.
 
 Commit of the package: {commits}. Kind of machine: {machines}.
@@ -60,8 +61,12 @@ def write(pages: list[tuple[Any, list[Any]]], runs: Any, folder: Path) -> list[P
                 lines += _section(paper, table, outcomes, lacking, runs, folder)
         if absent := [f"{table.task.title} (`{table.task.name}`)" for table, outcomes, _ in found if not outcomes]:
             lines += ["## Not measured yet", "", f"The script has these tables, too: {'; '.join(absent)}.", ""]
+        text = "\n".join([*lines, *_method(paper, found)])
+        for picture in folder.glob(f"{paper.name}-*.png"):
+            if picture.name not in text:
+                picture.unlink()
         paths.append(folder / f"{paper.name}.md")
-        paths[-1].write_text("\n".join([*lines, *_method(paper, found)]), encoding="utf-8")
+        paths[-1].write_text(text, encoding="utf-8")
     return paths
 
 
@@ -132,14 +137,15 @@ def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str
         lines += [f"Not measured yet: {', '.join(lacking)}.", ""]
     if table.note:
         lines += [table.note.strip(), ""]
-    for claim in table.claims:
-        verdict, numbers = claim.verdict(outcomes, runs)
-        lines.append(f"* {verdict.capitalize()}: {claim.text}{f' ({numbers})' if numbers else ''}.")
-    lines += [""] * bool(table.claims)
+    judged = [(claim.text, *claim.verdict(outcomes, runs)) for claim in table.claims]
+    lines += [f"* {verdict.capitalize()}: {text} ({numbers})." for text, verdict, numbers in judged if verdict != MISSING]
+    if absent := [text for text, verdict, _ in judged if verdict == MISSING]:
+        lines.append(f"* Not measured yet: {'; '.join(absent)}.")
+    lines += [""] * bool(judged)
     for kind in table.plots:
         name = f"{paper.name}-{table.task.name}-{kind}.png"
         if plot(outcomes, kind, folder / name):
-            lines += [f"![{_TITLES[kind].format(metric=_metric(table.task, kind))}]({name})", ""]
+            lines += [f"![{_TITLES[kind].format(metric=_metric(table.task))}]({name})", ""]
     return lines
 
 
@@ -178,22 +184,21 @@ _SERIES = {
     "weight": "mean absolute weight",
     "loss": "the trainer's own loss",
 }
-_SCATTER = {"sparsity": "test {metric}", "cost": "CPU s a pass"}
 _TITLES = {
     **{kind: f"{title} after each pass" for kind, title in _SERIES.items()},
     "seconds": "{metric} on development data against processor seconds",
-    **{kind: f"{title} against weights that are not zero" for kind, title in _SCATTER.items()},
 }
 
 
-def _metric(task: Any, kind: str) -> str:
-    if kind in _SCATTER:
-        return task.metric
+def _metric(task: Any) -> str:
     return "F1" if task.metric == "F1" else "token accuracy"
 
 
 def plot(outcomes: dict[str, Any], kind: str, path: Path) -> bool:
-    """A picture; False, with a message, where matplotlib is not installed."""
+    """A picture; False where nothing is to be drawn, and, with a message, where matplotlib is not installed."""
+    drawn = {name: outcome for name, outcome in outcomes.items() if (outcome.row.like is None if kind in ("score", "seconds") else outcome.curve is not None)}
+    if not drawn:
+        return False
     try:
         import matplotlib
     except ImportError:
@@ -204,12 +209,8 @@ def plot(outcomes: dict[str, Any], kind: str, path: Path) -> bool:
 
     task = next(iter(outcomes.values())).task
     figure, axes = pyplot.subplots(figsize=(6.4, 4.2), dpi=80)
-    if kind in _SCATTER:
-        _points(axes, outcomes, "score" if kind == "sparsity" else "cpu_a_pass")
-        axes.set_ylabel(_SCATTER[kind].format(metric=task.metric))
-    else:
-        _lines(axes, outcomes, kind)
-        axes.set_ylabel(_SERIES[kind].format(metric=_metric(task, kind)))
+    _lines(axes, drawn, kind)
+    axes.set_ylabel(_SERIES[kind].format(metric=_metric(task)))
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
     figure.tight_layout()
@@ -222,8 +223,6 @@ def _lines(axes: Any, outcomes: dict[str, Any], kind: str) -> None:
     """A line for each trainer, over passes or seconds."""
     shown: list[float] = []
     for k, (name, outcome) in enumerate(outcomes.items()):
-        if (outcome.row.like is not None and kind in ("score", "seconds")) or (kind in ("weight", "loss") and outcome.curve is None):
-            continue
         if kind in ("weight", "loss"):
             values = outcome.curve["weights" if kind == "weight" else "losses"]
         else:
@@ -244,14 +243,3 @@ def _lines(axes: Any, outcomes: dict[str, Any], kind: str) -> None:
 def mean(series: list[list[float]]) -> list[float]:
     """Average of series, as long as the longest; those that ended early go on as they ended."""
     return [fmean(one[min(k, len(one) - 1)] for one in series) for k in range(max(map(len, series)))]
-
-
-def _points(axes: Any, outcomes: dict[str, Any], name: str) -> None:
-    """A point for each row, over active weights; the rows of one trainer and kind of selection are joined."""
-    groups: dict[str, list[tuple[int, float]]] = {}
-    for row, outcome in outcomes.items():
-        groups.setdefault(row.split(",")[0], []).append((outcome.node + outcome.pair, getattr(outcome, name)))
-    for group, points in groups.items():
-        axes.plot(*zip(*sorted(points), strict=True), label=group, marker="o", markersize=4, linewidth=1)
-    axes.set_xscale("log")
-    axes.set_xlabel("weights that are not zero")

@@ -26,7 +26,7 @@ from crfkit.evaluation.evaluate import Outputs
 from crfkit.learning.progress import Progress
 from crfkit.loops.kernels import variant
 
-BATCH = {"lbfgs", "owlqn", "sbcd"}  # these end by themselves
+BATCH = {"lbfgs"}  # these end by themselves
 Record = dict[str, Any]
 
 
@@ -93,29 +93,26 @@ class Runs:
             scores.append([round(record["cpu"], 3) for record in passes])
         return self._end(asked, scores=folds, seconds=scores)
 
-    def test(self, task: Task, algorithm: str, options: Record, seed: int, kinds: bool = False) -> Record:
-        """Train on everything, and score on the test part. `kinds`: count weights of labels and of pairs of labels."""
+    def test(self, task: Task, algorithm: str, options: Record, seed: int) -> Record:
+        """Train on everything, and score on the test part."""
         asked = {"kind": "test", **_asked(task, algorithm, options, seed)}
         if (record := self.raw.find(**asked)) is not None:
             return record
         self._begin(asked)
         pairs: list[tuple[list[str], list[str]]] = []
-        cpu, passes, warm, more = 0.0, [], [], {"node": 0, "pair": 0} if kinds else {}
+        cpu, passes, warm = 0.0, [], []
         for part in self._data(task):
             before = time.process_time()
             model, records, prepared = self._learn(task, part.train, algorithm, options, seed)
             cpu += time.process_time() - before
             passes += records
             warm += prepared
-            for _, previous, *_ in model.features() if kinds else ():
-                more["node" if previous is None else "pair"] += 1
             pairs += zip(*model.tagger().tag_with_gold(str(part.test), threads=1), strict=True)
         score = Outputs([str(self._output(asked, task, pairs))], scheme=_scheme(task)).scores[0]
         counts = {"gold": score.chunks.gold, "found": score.chunks.found, "correct": score.chunks.correct}
         return self._end(
             asked, cpu=round(cpu, 3), pass_cpu=[round(record["cpu"], 4) for record in passes], warm_up=len(warm),
             weight=passes[-1]["mean_abs_weight"], active=passes[-1]["active"], tokens=score.tokens, correct_tokens=score.correct_tokens, counts=counts,
-            objective=passes[-1].get("objective"), **more,
         )  # fmt: skip
 
     def curve(self, task: Task, algorithm: str, options: Record) -> Record:

@@ -32,8 +32,6 @@ class Row:
     paper: float | str | None = None
     paper_passes: int | None = None
     paper_seconds: float | None = None
-    slack: float = 0.0
-    """Choose the last trial whose score is at most so far below the best; the grid is then tried as it is."""
     curve: bool = False
     """Train for many passes, too: weights and loss."""
     template: Path | None = None
@@ -99,14 +97,6 @@ class Outcome:
         return fmean(record["weight"] for record in self.tests)
 
     @property
-    def node(self) -> int:
-        return sum(record["node"] for record in self.tests) // len(self.tests)
-
-    @property
-    def pair(self) -> int:
-        return sum(record["pair"] for record in self.tests) // len(self.tests)
-
-    @property
     def records(self) -> list[Record]:
         return [record for record in (*self.tests, *self.first, self.curve) if record is not None]
 
@@ -118,8 +108,6 @@ def scored(task: Task, record: Record) -> float:
     """The score of a test in per cent."""
     if task.metric == "accuracy":
         return 100 * record["correct_tokens"] / record["tokens"]
-    if task.metric == "error":
-        return 100 - 100 * record["correct_tokens"] / record["tokens"]
     return 200 * record["counts"]["correct"] / max(record["counts"]["gold"] + record["counts"]["found"], 1)
 
 
@@ -149,8 +137,7 @@ def better(one: str, other: str, text: str | None = None, paper: str = "", one_p
 
     def judge(found: Outcomes, runs: Runs) -> tuple[str, str]:
         scores, p = _compared(found[one], found[other], runs, one_pass)
-        sign = -1 if found[one].task.metric == "error" else 1
-        return protocol.on_scores(*([sign * score for score in row] for row in scores), p), _numbers(scores, p)
+        return protocol.on_scores(*scores, p), _numbers(scores, p)
 
     after = " after one pass" if one_pass else ""
     return Claim(text or f"{one} is better than {other}{after}", (one, other), judge, paper, one_pass)
@@ -170,7 +157,7 @@ def _compared(one: Outcome, other: Outcome, runs: Runs, one_pass: bool = False) 
     """The scores of two rows, and p of each pair of seeds."""
     first, second = ((row.first if one_pass else row.tests) for row in (one, other))
     pairs = [(first[k % len(first)], second[k % len(second)]) for k in range(max(len(first), len(second)))]
-    name = "accuracy" if one.task.metric in ("accuracy", "error") else "f1"
+    name = "accuracy" if one.task.metric == "accuracy" else "f1"
     return [[scored(one.task, record) for record in records] for records in (first, second)], [runs.compare(one.task, *pair)["p"][name] for pair in pairs]
 
 
@@ -244,15 +231,13 @@ def outcome(runs: Runs, table: Table, row: Row, like: Outcome | None) -> Outcome
         tried, enclosed = _tried(runs, task, row)
         trials = len(tried)
         trial = max(tried, key=lambda record: choice(record)[0])
-        if row.slack:
-            trial = [record for record in tried if choice(record)[0] >= choice(trial)[0] - row.slack][-1]
         options = dict(trial["options"]) if batch else {**trial["options"], "passes": choice(trial)[1]}
         one = {**max(tried, key=lambda record: choice(record)[2])["options"], "passes": 1}
     default = None
     if "default" in table.columns and like is None:
         default = choice(runs.trial(task, row.algorithm, row.fixed))[0]
     seeds = SEEDS[:1] if batch else SEEDS[:2] if runs.quick else SEEDS
-    tests = [runs.test(task, row.algorithm, options, seed, kinds="node" in table.columns) for seed in seeds]
+    tests = [runs.test(task, row.algorithm, options, seed) for seed in seeds]
     first = []
     if any(claim.one_pass and row.name in claim.needs for claim in table.claims):
         first = [runs.test(task, row.algorithm, one, seed) for seed in seeds]
@@ -264,13 +249,13 @@ def _tried(runs: Runs, task: Task, row: Row) -> tuple[list[Record], bool]:
     """The trials of a row, and whether the best one is enclosed by others."""
     search = Search(row.grid)
     found = []
-    for point in search.points() if row.grid and not row.slack else search.start:
+    for point in search.points():
         record = runs.trial(task, row.algorithm, {**row.fixed, **dict(zip(row.grid, point, strict=True))})
         found.append(record)
         search.tried[point] = choice(record)[0]
         if runs.quick and len(found) == 2:
             break
-    return found, not row.grid or search.enclosed
+    return found, search.enclosed
 
 
 def outcomes(runs: Runs, table: Table, without: Collection[str] = ()) -> tuple[Outcomes, list[str]]:
@@ -291,7 +276,7 @@ def outcomes(runs: Runs, table: Table, without: Collection[str] = ()) -> tuple[O
     return found, lacking
 
 
-def main(*papers: Paper, file: str = "raw.jsonl", index: Callable[[Path, bool], Path] | None = None) -> None:
+def main(*papers: Paper, index: Callable[[Path, bool], Path] | None = None) -> None:
     """The command line of a paper's script. `index` writes one more page."""
     parser = argparse.ArgumentParser(description=f"{' '.join(paper.title for paper in papers)}: train, compare, write the pages in docs/results")
     names = list(dict.fromkeys(table.task.name for paper in papers for table in paper.tables))
@@ -303,7 +288,7 @@ def main(*papers: Paper, file: str = "raw.jsonl", index: Callable[[Path, bool], 
     parser.add_argument("--fresh", action="store_true", help="begin again: forget the raw results")
     parser.add_argument("--only", choices=("pages", "runs"), help="pages: start no run, and need no corpora; runs: write no page")
     given = parser.parse_args()
-    raw = Raw(given.out / file, given.fresh)
+    raw = Raw(given.out / "raw.jsonl", given.fresh)
     if given.only != "pages":
         runs = Runs(raw, given.work, quick=given.quick)
         tables = [table for name in given.tasks for paper in papers for table in paper.tables if table.task.name == name]

@@ -33,7 +33,7 @@ class Task:
     stand_in: str
     """The files in data/ that --quick uses: data/STAND_IN.train.txt and so on."""
     metric: str = "F1"
-    """F1 of chunks, F1 of words (BMES labels), accuracy, or error (of tokens)."""
+    """F1 of chunks, F1 of words (BMES labels), or accuracy."""
     features: str = "observed"
     parts: tuple[str, ...] = ("",)
     """Data sets that are trained on one by one and scored together: prefixes of file names."""
