@@ -1,7 +1,6 @@
 """The class whose objects own buffers, and buffers in files; see memory.pxd."""
 
 import os
-import tempfile
 
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t
@@ -90,6 +89,8 @@ cdef class Arena:
 
 cdef int open_file(BufferC* b) except -1:
     """A new file without a name."""
+    import tempfile  # takes long, for what few ask for
+
     folder = os.fsdecode(<bytes>b.folder)
     try:
         with tempfile.TemporaryFile(dir=folder, prefix="crfkit-") as file:

@@ -80,7 +80,7 @@ cdef class Packer(Arena):
         self.mark()
         out = {"plan": numbers("q", [f.n_columns, f.n_views, f.n_nodes, self.n_new[0], self.n_new[1]])}
         for i in range(f.n_columns):
-            put_strings(out, f"column.{i}", (<StringTable>f.columns[i]).select(places(self.cells[i])))
+            out.update(string_sections(f"column.{i}", (<StringTable>f.columns[i]).select(places(self.cells[i]))))
         for i in range(f.n_views):
             self.put_view(out, i)
         for i in range(f.n_nodes):
@@ -169,7 +169,7 @@ cdef class Packer(Arena):
         chosen = places(self.values[i])
         out[f"view.{i}.flags"] = numbers("B", [view.flag[old] for old in chosen])
         if view.form == VIEW_TEXT:
-            put_strings(out, f"view.{i}", view.strings.select(chosen))
+            out.update(string_sections(f"view.{i}", view.strings.select(chosen)))
             cell, value = places(self.cells[view.column]), self.values[i]
             for k in range(cell.shape[0]):
                 old = view.value[cell[k]] if cell[k] < view.n_map else UNKNOWN
@@ -234,7 +234,7 @@ cdef class Packer(Arena):
                 chosen.append(k)
                 attributes.append(a)
         name = "literal.b" if bigram else "literal.u"
-        put_strings(out, name, table.select(chosen))
+        out.update(string_sections(name, table.select(chosen)))
         out[f"{name}.attributes"] = memoryview(attributes)
 
 
@@ -270,8 +270,7 @@ cdef numbers(str form, values):
     return memoryview(array.array(form, values))
 
 
-cdef put_strings(dict out, str name, StringTable table):
+def string_sections(str name not None, StringTable table not None) -> dict:
+    """The sections of a table of strings, which cannot grow any more."""
     slots, offsets, arena = table.pack()
-    out[f"{name}.slots"] = memoryview(slots).cast("I")
-    out[f"{name}.offsets"] = memoryview(offsets).cast("q")
-    out[f"{name}.strings"] = memoryview(arena)
+    return {f"{name}.slots": slots.cast("I"), f"{name}.offsets": offsets.cast("q"), f"{name}.strings": arena}

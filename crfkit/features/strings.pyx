@@ -10,6 +10,7 @@ is searched where it lies in memory.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
+from cpython.buffer cimport PyBuffer_FillInfo
 
 from crfkit.memory cimport Arena, arena_reserve
 
@@ -54,6 +55,13 @@ cdef class StringTable(Arena):
                 at = (at + 1) & self.c.mask
             slot[at].tag = <uint32_t>(h >> 32)
             slot[at].ref = <uint32_t>i + 1
+        return 0
+
+    cdef int reserve(self, int64_t n, int64_t n_bytes) except -1 nogil:
+        """Room for n strings of so many bytes in all."""
+        self.reserve_slots(n)
+        arena_reserve(self, &self.offsets, n + 1, sizeof(int64_t))
+        arena_reserve(self, &self.bytes, n_bytes, 1)
         return 0
 
     cdef int32_t intern(self, const char* s, int64_t n) except -1 nogil:
@@ -125,12 +133,11 @@ cdef class StringTable(Arena):
         return chosen
 
     def pack(self):
-        """(slots, offsets, arena) as bytes; equal tables give equal bytes."""
-        cdef const char* slots = <const char*>self.c.slot
-        cdef const char* offsets = <const char*>self.c.offset
-        return (slots[: (self.c.mask + 1) * sizeof(StringSlotC)],
-                offsets[: (self.c.n + 1) * sizeof(int64_t)],
-                self.c.arena[: self.c.n_bytes])
+        """(slots, offsets, arena) as bytes; equal tables give equal bytes. Nothing is copied: the table cannot grow any more."""
+        self.mapped = self.mapped or ()
+        return (_Stretch.of(self, self.c.slot, (self.c.mask + 1) * sizeof(StringSlotC)),
+                _Stretch.of(self, self.c.offset, (self.c.n + 1) * sizeof(int64_t)),
+                _Stretch.of(self, self.c.arena, self.c.n_bytes))
 
     @staticmethod
     def from_buffers(slots, offsets, arena, bint verify=True):
@@ -158,6 +165,23 @@ cdef class StringTable(Arena):
         if verify:
             check_strings(table)
         return table
+
+
+cdef class _Stretch:
+    """Bytes of a table, which it keeps alive."""
+
+    cdef object owner
+    cdef const void* start
+    cdef Py_ssize_t n
+
+    @staticmethod
+    cdef of(owner, const void* start, int64_t n):
+        cdef _Stretch made = _Stretch.__new__(_Stretch)
+        made.owner, made.start, made.n = owner, start, n
+        return memoryview(made)
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, <void*>self.start, self.n, 1, flags)
 
 
 cdef int check_strings(StringTable table) except -1:

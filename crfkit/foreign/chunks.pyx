@@ -9,6 +9,8 @@ Every number is little-endian and has 32 bits; offsets inside a table of strings
 
 import array
 
+from cpython cimport array as arrays
+
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcpy
 
@@ -25,6 +27,8 @@ cdef enum:
     BYTE_ORDER = 0x62445371
     FEATURE = 20
     AHEAD = 16                  # names whose places in the table are asked for before they are needed
+
+cdef arrays.array OFFSETS = array.array("q"), LABELS = array.array("H"), WEIGHTS = array.array("d")
 
 
 cdef inline uint32_t number(const uint8_t* at) noexcept nogil:
@@ -66,23 +70,24 @@ def read_strings(const uint8_t[::1] data not None, int64_t offset, int64_t n, st
     k, by_id = number(start + 16), number(start + 20)
     if k < n or n > (size - CQDB_HEADER) // 4 or by_id > size - 4 * n:
         raise ModelFileError(f"damaged: a table of {k} strings, there should be {n} {what}s")
-    table.reserve_slots(n)
-    for i in range(n):
-        if i + AHEAD < n:
-            at = number(start + by_id + 4 * (i + AHEAD))
-            if RECORDS <= at <= size - 8:
-                length = number(start + at + 4)
-                if 1 <= length <= size - 8 - at:
-                    hash = name_hash(<const char*>start + at + 8, length - 1)
-                    crfkit_prefetch(&table.c.slot[hash & table.c.mask])
-        at = number(start + by_id + 4 * i)
-        if at < RECORDS or at > size - 8:
-            raise ModelFileError(f"damaged: {what} {i} has no name")
-        length = number(start + at + 4)
-        if number(start + at) != i or length < 1 or length > size - 8 - at or start[at + 8 + length - 1] != 0:
-            raise ModelFileError(f"damaged: the name of {what} {i} is not where it should be")
-        if table.intern(<const char*>start + at + 8, length - 1) != i:
-            raise ModelFileError(f"damaged: a second {what} {table[table.find((<const char*>start + at + 8)[:length - 1])]!r}")
+    table.reserve(n, size)  # which is more than their bytes
+    with nogil:
+        for i in range(n):
+            if i + AHEAD < n:
+                at = number(start + by_id + 4 * (i + AHEAD))
+                if RECORDS <= at <= size - 8:
+                    length = number(start + at + 4)
+                    if 1 <= length <= size - 8 - at:
+                        hash = name_hash(<const char*>start + at + 8, length - 1)
+                        crfkit_prefetch(&table.c.slot[hash & table.c.mask])
+            at = number(start + by_id + 4 * i)
+            if at < RECORDS or at > size - 8:
+                raise ModelFileError(f"damaged: {what} {i} has no name")
+            length = number(start + at + 4)
+            if number(start + at) != i or length < 1 or length > size - 8 - at or start[at + 8 + length - 1] != 0:
+                raise ModelFileError(f"damaged: the name of {what} {i} is not where it should be")
+            if table.intern(<const char*>start + at + 8, length - 1) != i:
+                raise ModelFileError(f"damaged: a second {what} {table[table.find((<const char*>start + at + 8)[:length - 1])]!r}")
     return table
 
 
@@ -100,8 +105,9 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
         raise ModelFileError(f"damaged: {n_features} features do not fit into {size} bytes")
     if number(lists + 8) < n or n > (list_size - 12) // 4:
         raise ModelFileError(f"damaged: the chunk {magic.decode()} has {number(lists + 8)} lists, expected {n}")
-    starts = array.array("q", bytes(8 * (n + 1)))
+    starts = arrays.clone(OFFSETS, n + 1, zero=False)
     cdef int64_t[::1] start = starts
+    start[0] = 0
     for i in range(n):
         at = number(lists + 12 + 4 * i)
         if at < references or at > references + list_size - 4:
@@ -113,7 +119,7 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
         start[i + 1] = total
         if total > list_size // 4:  # lists that share their bytes could fill the memory
             raise ModelFileError(f"damaged: the lists of the chunk {magic.decode()} overlap")
-    labels, weights = array.array("H", bytes(2 * total)), array.array("d", bytes(8 * total))
+    labels, weights = arrays.clone(LABELS, total, zero=False), arrays.clone(WEIGHTS, total, zero=False)
     cdef uint16_t[::1] label_view = labels if total else None
     cdef double[::1] weight_view = weights if total else None
     cdef uint16_t* label_of = &label_view[0] if total else NULL
@@ -132,7 +138,9 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
                 raise ModelFileError(f"damaged: feature {f} names label {label} of {n_labels}")
             total += insert(label_of, weight_of, start[i], total, <uint16_t>label, weight_at(table + 12 + f * FEATURE + 12))
     start[n] = total
-    return starts, labels[:total], weights[:total]
+    if total < len(labels):
+        labels, weights = labels[:total], weights[:total]
+    return starts, labels, weights
 
 
 cdef inline int64_t insert(uint16_t* labels, double* weights, int64_t first, int64_t end, uint16_t label, double weight) noexcept:

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import array
 import struct
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 from crfkit.errors import ModelFileError, UnsupportedError
+from crfkit.parallel import in_order
 from crfkit.values import as_bytes, as_text
 
 from .parts import Parts, Rows
-
-if TYPE_CHECKING:
-    pass
 
 NAME = "crfsuite"
 MAGIC = b"lCRF"
@@ -28,6 +27,7 @@ _HEADER = struct.Struct("<4sI4s4I5I")
 _CHUNK = struct.Struct("<4sII")
 _FEATURE = struct.Struct("<3Id")
 _VERSION = 100
+_MANY = 30_000  # attributes: from here on their names are read on one thread, their weights on another
 _FIELDS = ("size", "type", "version", "num_features", "num_labels", "num_attrs")
 _OFFSETS = ("off_features", "off_labels", "off_attrs", "off_labelrefs", "off_attrrefs")
 
@@ -44,8 +44,12 @@ def read(data: memoryview) -> Parts:
     header = _header(data)
     n_labels, n_attributes = header["num_labels"], header["num_attrs"]
     labels = [as_text(label) for label in read_strings(data, header["off_labels"], n_labels, "label")]
-    names = read_strings(data, header["off_attrs"], n_attributes, "attribute")
-    unigrams = Rows(names, *read_rows(data, header["off_features"], header["off_attrrefs"], b"AFRF", n_attributes, n_labels))
+    attributes: tuple[Callable[[], Any], ...] = (
+        partial(read_strings, data, header["off_attrs"], n_attributes, "attribute"),
+        partial(read_rows, data, header["off_features"], header["off_attrrefs"], b"AFRF", n_attributes, n_labels),
+    )
+    names, rows = in_order(_result, attributes, 1 if n_attributes < _MANY else 2)
+    unigrams = Rows(names, *rows)
     ptr, after, weights = read_rows(data, header["off_features"], header["off_labelrefs"], b"LFRF", n_labels, n_labels)
     pairs = array.array("d", bytes(8 * n_labels**2)) if len(after) else None
     if pairs is not None:
@@ -53,6 +57,10 @@ def read(data: memoryview) -> Parts:
             for at in range(ptr[before], ptr[before + 1]):
                 pairs[before * n_labels + after[at]] = weights[at]
     return Parts(NAME, labels, unigrams, Rows.empty(), pairs)
+
+
+def _result(work: Callable[[], Any]) -> Any:
+    return work()
 
 
 def _header(data: memoryview) -> dict[str, int]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from crfkit import model, modelfile
 from crfkit.errors import FileError, ModelFileError, OptionError, UnsupportedError
 from crfkit.header import check_columns
-from crfkit.parser import model as parser
 from crfkit.replacing import replacing
 
 if TYPE_CHECKING:
@@ -125,7 +124,11 @@ def load_any(path_or_bytes: Any, verify: bool = True) -> Model | ParserModel:
     if _opened(path_or_bytes) is not None:
         return load(path_or_bytes)
     file = modelfile.read(path_or_bytes, verify=verify)
-    return parser.of_file(file, verify) if file.header.get("kind") == modelfile.PARSER else model.of_file(file, verify)
+    if file.header.get("kind") != modelfile.PARSER:
+        return model.of_file(file, verify)
+    from crfkit.parser import model as parser
+
+    return parser.of_file(file, verify)
 
 
 def dump(path_or_bytes: Any) -> Iterator[str] | None:

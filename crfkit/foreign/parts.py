@@ -93,19 +93,15 @@ def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
 
 def _literals(place: str, names: StringTable, new: array.array[int]) -> Mapping[str, Any]:
     """The sections of attributes that are known by their strings; `new` has their numbers, -1 for those left out."""
+    from crfkit.features.packing import string_sections
+
     from .cells import kept
 
     if names:
         chosen, new = kept(new)
         if len(chosen) < len(names):
             names = names.select(chosen)
-    slots, offsets, strings = names.pack()
-    return {
-        f"{place}.slots": memoryview(slots).cast("I"),
-        f"{place}.offsets": memoryview(offsets).cast("q"),
-        f"{place}.strings": memoryview(strings),
-        f"{place}.attributes": new,
-    }
+    return {**string_sections(place, names), f"{place}.attributes": new}
 
 
 def parts_of(model: Model) -> Parts:

@@ -76,6 +76,11 @@ cdef zeros(str form, int64_t n):
     return arrays.array(form, [0]) * n
 
 
+cdef cut(values, int64_t n):
+    """The first n of them; nothing is copied if these are all."""
+    return values if len(values) == n else values[:n]
+
+
 cdef int check_labels(int32_t labels, b_reach) except -1:
     if labels > MAX_LABELS:
         raise DataError(f"{labels} labels; at most {MAX_LABELS} are supported")
@@ -317,8 +322,8 @@ cdef class Layout:
         for f in range(<int64_t>old.L * old.P if old.has_tau else 0):
             n_pairs += w[old.tau0 + f] != 0
         # a model whose label pairs all weigh nothing can do without their matrix
-        new = Layout(old.L, n_pairs > 0, hot, u_ptr[:n_u + 1], u_label[:u_ptr[n_u]], b_ptr[:n_b + 1], b_prev[:k], b_label[:k],
-                     None if b_prev2 is None else b_prev2[:k], verify=False)
+        new = Layout(old.L, n_pairs > 0, hot, cut(u_ptr, n_u + 1), cut(u_label, u_ptr[n_u]), cut(b_ptr, n_b + 1), cut(b_prev, k), cut(b_label, k),
+                     None if b_prev2 is None else cut(b_prev2, k), verify=False)
         new.unverified = False      # it was just made
         c = &new.c
         new.n_features = c.u_ptr[c.A] + c.b_ptr[c.B] + n_pairs
