@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from crfkit import options
 from crfkit.errors import OptionError, in_python
+from crfkit.learning.judging import judge
 from crfkit.trainers import trainer_class
 from crfkit.values import flag
 
@@ -51,7 +52,7 @@ def test_any_value_is_taken_as_it_is_or_refused(which, value):
     algorithm, item = which
     expected = item.metadata["expected"]
     try:
-        made = options._taken(options.Run if algorithm is None else options.TRAINERS[algorithm], {item.name: value})
+        made = options.taken(options.Run if algorithm is None else options.TRAINERS[algorithm], {item.name: value})
     except OptionError as error:
         assert str(error).startswith(f"{item.name}: expected ")
         assert error.message.startswith(f"{flag(item.name)}: expected ")
@@ -164,7 +165,7 @@ def test_every_option_is_listed_once():
 def test_each_fault_has_one_sentence(given, message):
     """On the command line with flags, in Python with the names of arguments."""
     with pytest.raises(OptionError) as caught:
-        options.judge("lbfgs", given)
+        judge("lbfgs", given)
     assert caught.value.message == message
     assert "--" not in str(caught.value)
 
@@ -182,7 +183,7 @@ def test_options_in_sentences_of_python():
 
 @pytest.mark.parametrize("kind", [numpy.int64, numpy.int8, numpy.uint32, lambda n: numpy.array(n)])
 def test_whole_numbers_of_numpy(kind):
-    _, own, run = options.judge("owlqn", {"max_iter": kind(5), "min_freq": kind(2), "threads": kind(1), "seed": kind(3), "max_memory": kind(100),
+    _, own, run = judge("owlqn", {"max_iter": kind(5), "min_freq": kind(2), "threads": kind(1), "seed": kind(3), "max_memory": kind(100),
                                           "checkpoint": "c", "checkpoint_every": kind(4), "dev": "d", "patience": kind(2)})  # fmt: skip
     assert (own.max_iter, run.min_freq, run.threads, run.seed, run.max_memory, run.checkpoint_every, run.patience) == (5, 2, 1, 3, 100, 4, 2)
     assert {type(value) for value in (own.max_iter, run.min_freq, run.max_memory, run.checkpoint_every)} == {int}
@@ -191,12 +192,12 @@ def test_whole_numbers_of_numpy(kind):
 def test_numbers_of_numpy():
     assert options.make("owlqn", {"path": numpy.array([3, 1], numpy.float32)}).path == (3.0, 1.0)
     assert options.make("perceptron", {"average": numpy.bool_(False)}).average is False
-    assert options.judge("sgd", {"prune": numpy.float32(0.5)})[2].prune == 0.5
+    assert judge("sgd", {"prune": numpy.float32(0.5)})[2].prune == 0.5
 
 
 @pytest.mark.parametrize("path", ["a", b"a", pathlib.Path("a")])
 def test_paths(path):
-    assert options.judge("sgd", {"log": path})[2].log == options.judge("sgd", {"checkpoint": path})[2].checkpoint == "a"
+    assert judge("sgd", {"log": path})[2].log == judge("sgd", {"checkpoint": path})[2].checkpoint == "a"
 
 
 def test_memory_grows_with_threads_and_history():

@@ -9,9 +9,10 @@ from typing import Any
 
 from crfkit.errors import Interrupted, OptionError
 from crfkit.model import Model
-from crfkit.options import arguments, judge
+from crfkit.options import arguments
 from crfkit.template.parsing import Template
 
+from .judging import judge
 from .progress import Progress, StopRequest, heard
 from .training import Training
 

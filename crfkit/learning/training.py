@@ -18,7 +18,7 @@ from typing import Any
 from crfkit.errors import OptionError
 from crfkit.foreign import load
 from crfkit.model import Model, build
-from crfkit.options import Run, check_stream
+from crfkit.options import Run
 from crfkit.parallel import available_cpus
 from crfkit.replacing import check_writable
 from crfkit.tagging import Tagger
@@ -31,6 +31,7 @@ from .checkpoint import Checkpoint
 from .corpus import Corpus, read_corpus
 from .development import DevSet
 from .divergence import value_warning
+from .judging import check_stream
 from .memory import check_data_dir, check_memory, expected_memory
 from .parser import ParserTraining, check_options
 from .passes import Passes

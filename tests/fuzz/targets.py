@@ -22,6 +22,7 @@ from crfkit.decode.printing import Printer
 from crfkit.errors import CrfkitError, CrfkitWarning
 from crfkit.evaluation.evaluate import Outputs
 from crfkit.learning.corpus import read_corpus
+from crfkit.learning.judging import judge
 from crfkit.learning.learn import learn
 from crfkit.learning.progress import StopRequest
 from crfkit.learning.reader import Reader
@@ -215,7 +216,7 @@ def config(data: bytes) -> None:
     """A file of options."""
     found = read_config(scratch("config", data), None)
     algorithm = found.pop("algorithm", "lbfgs")
-    options.judge(algorithm, {name: value for name, value in found.items() if name not in options.SPEECH})
+    judge(algorithm, {name: value for name, value in found.items() if name not in options.SPEECH})
 
 
 _folder = tempfile.TemporaryDirectory(prefix="crfkit-fuzz-")

@@ -172,7 +172,6 @@ def test_a_stop_request_ends_after_the_current_pass():
         (ROWS, TEMPLATE, {"dev": [[]]}, DataError, "no tokens in the development data"),
         (ROWS, TEMPLATE, {"init": 3}, ModelFileError, "found int, expected the path of a model, an open file or its bytes"),
         ([[["X", "a", "b"]]], None, {"format": "crfsuite"}, DataError, "sentence 1, token 1: found .* a pair .attributes, label."),
-        ([[(["a"], "@X")]], None, {"format": "crfsuite"}, DataError, "sentence 1, token 1: found '@X', expected a label"),
         (ROWS, TEMPLATE, {"init": "absent"}, FileError, "absent: cannot be read"),
     ],
 )

@@ -14,9 +14,9 @@ import crfkit
 from crfkit.cli import cli
 from crfkit.errors import DataError
 from crfkit.evaluation.attachment import evaluate_heads
+from crfkit.learning.judging import judge
 from crfkit.learning.parser import Trees, blocks
 from crfkit.learning.progress import Progress
-from crfkit.options import judge
 from crfkit.parser.statetables import StateTables
 from crfkit.parser.trainer import ParserTrainer
 from crfkit.template.parsing import Template

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
-from crfkit import foreign, options
+from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS, refuse_overwriting
 from crfkit.errors import OptionError
 from crfkit.foreign.crfpp import line_of
 from crfkit.foreign.parts import parts_of
+from crfkit.learning.judging import judge
 from crfkit.learning.progress import StopRequest
 from crfkit.learning.training import Training
 from crfkit.options import MOST_THREADS
@@ -82,7 +83,7 @@ def _learn(ctx: click.Context, template: str, train: str, targets: dict[str, str
     stop = StopRequest(lambda: log.lines + last >= log.limit)
     with stop.on_signals():
         try:
-            training = Training(train, parsed, *options.judge(algorithm, _options(algorithm, given)), log, stop)
+            training = Training(train, parsed, *judge(algorithm, _options(algorithm, given)), log, stop)
             (trained,) = training.models()
         except KeyboardInterrupt:
             ctx.exit(128 + (stop.signal or signal.SIGINT))

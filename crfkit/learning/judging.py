@@ -1,0 +1,88 @@
+"""Whether options go together: all that a run was given, judged before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from crfkit.errors import OptionError
+from crfkit.options import RUN_FIELDS, Run, make, named, taken
+
+# Trainers that can work on data which several workers hold.
+FAR = ("lbfgs", "owlqn", "sgd", "adf", "sapo", "perceptron", "mira", "lookahead")
+
+
+def judge(algorithm: Any, given: Mapping[str, Any]) -> tuple[str, Any, Run]:
+    """The trainer's name, its options, and those of the run. OptionError for what is unknown, out of range, of no use to
+    the trainer, or makes no sense together."""
+    algorithm = named(algorithm)
+    run = taken(Run, {name: value for name, value in given.items() if name in RUN_FIELDS})
+    own = {name: value for name, value in given.items() if name not in RUN_FIELDS}
+    if run.far and algorithm == "lbfgs" and own.setdefault("warm_up", 0):
+        raise OptionError("--warm-up goes through all data in one process: leave it out, or leave out --workers and --cluster")
+    options = make(algorithm, own)
+    _check_together(algorithm, options, run)
+    return algorithm, options, run
+
+
+def _check_together(algorithm: str, options: Any, run: Run) -> None:
+    if run.patience is not None and run.dev is None:
+        raise OptionError("--patience needs --dev: it counts passes without a better score there")
+    if run.label is not None and run.format == "crfsuite":
+        raise OptionError("--label is of no use with --format crfsuite, where each line begins with its label")
+    if run.checkpoint is None and (run.resume or run.checkpoint_every is not None):
+        raise OptionError(f"{'--resume' if run.resume else '--checkpoint-every'} needs --checkpoint: the name of the file")
+    if run.checkpoint is not None and getattr(options, "path", None) is not None:
+        raise OptionError("--checkpoint does not go with --path: train one value at a time, each with --init from the one before")
+    _check_far(algorithm, options, run)
+    if isinstance(run.dev, str) and run.dev == "-":
+        raise OptionError("--dev cannot be standard input: it is read after every pass")
+    if run.threads > 1 and getattr(options, "batch_size", 1) > 1:
+        raise OptionError("--batch-size needs --threads 1: threads make an update from every sequence")
+    if run.data_dir is not None and algorithm == "sbcd":
+        raise OptionError("--data-dir does not go with sbcd: it comes back to every sequence hundreds of times a pass, in no order that a disk likes")
+    if run.threads > 1 and algorithm == "sgd" and options.l1:
+        raise OptionError("sgd with --l1 needs --threads 1")
+
+
+def _check_far(algorithm: str, options: Any, run: Run) -> None:
+    """OptionError for what workers cannot do."""
+    if not run.far:
+        if run.shards is not None:
+            raise OptionError("--shards needs --workers or --cluster: on one machine data are not cut")
+        return
+    if run.workers is not None and run.cluster is not None:
+        raise OptionError("--workers and --cluster exclude each other: processes of this machine, or those of a scheduler")
+    if algorithm not in FAR:
+        raise OptionError(f"{algorithm} needs all data in one process: leave out --workers and --cluster, or take one of {', '.join(FAR)}")
+    if run.select is not None:
+        raise OptionError("--select needs all data in one process: leave it out, or raise --min-freq instead")
+    if getattr(options, "shrinking", 0):
+        raise OptionError("--shrinking needs all data in one process: leave it out")
+    if getattr(options, "crf_loss", False):
+        raise OptionError("--crf-loss is not known where workers hold the data: leave it out, or give --dev")
+    if run.threads > 1 and hasattr(options, "passes"):
+        raise OptionError(f"with --workers or --cluster {algorithm} takes one thread a worker: leave out --threads, and have more workers")
+
+
+def check_stream(options: Any, run: Run, template: Any) -> None:
+    """OptionError for what needs all data at once, where they are trained on as they come."""
+    held = "a stream that is read once (adf, --passes 1) is not held in memory: give a file instead of it, or leave out"
+    for name, used in (
+        ("--min-freq", run.min_freq > 1),
+        ("--select", run.select is not None),
+        ("--features all", run.features == "all"),
+        ("--dev", run.dev is not None),
+        ("--init", run.init is not None),
+        ("--threads", run.threads > 1),
+        ("--batch-size", options.batch_size > 1),
+        ("--crf-loss", options.crf_loss),
+        ("--checkpoint", run.checkpoint is not None),
+        ("--max-memory", run.max_memory is not None),
+        ("--data-dir", run.data_dir is not None),
+    ):
+        if used:
+            raise OptionError(f"{held} {name}")
+    for line in template.lines if template is not None else ():
+        if line.rule == "all" or line.min_freq is not None:
+            raise OptionError("@all and @minfreq in a template need all data at once: a stream that is read once has none")
