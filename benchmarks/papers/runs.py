@@ -141,6 +141,21 @@ class Runs:
         found = Outputs([str(path) for path in paths], scheme=_scheme(task), keep=True).compare(0, 1)
         return self._end(asked, p={name: found.p[name] for name in ("f1", "accuracy")})
 
+    def pace(self, task: Task, first: Record, second: Record) -> Record:
+        """Processor seconds of the fastest pass of two trainers, by the options of their tests; three rounds, in turns."""
+        asked = {"kind": "pace", "task": task.name, "first": _name(first), "second": _name(second)}
+        if (record := self.raw.find(**asked)) is not None:
+            return record
+        if not self.start:
+            raise Incomplete
+        self.since = time.monotonic()
+        found: list[list[float]] = [[], []]
+        for _ in range(3):
+            for seconds, record in zip(found, (first, second), strict=True):
+                passes = [self._learn(task, part.train, record["algorithm"], {**record["options"], "passes": 3}, 1)[1] for part in self._data(task)]
+                seconds += [sum(one["cpu"] for one in same) for same in zip(*passes, strict=True)]
+        return self._end(asked, fastest=[round(min(seconds), 5) for seconds in found])
+
     def _data(self, task: Task) -> list[Data]:
         if task.name not in self.prepared:
             self.prepared[task.name] = prepare(task, self.work, self.quick)

@@ -13,7 +13,7 @@ from study import Claim, Paper, Row, Table, better, costs, levels_off, main
 
 COLUMNS = ("default", "development", "score", "passes", "cpu_a_pass", "cpu", "weight")
 FIVE = {"nbest": 5}
-CONSTANT = Row("sapo, constant rate", "sapo", {**FIVE, "decay": 1}, like="sapo", curve=True)
+CONSTANT = Row("sapo at a constant rate", "sapo", {**FIVE, "decay": 1}, like="sapo", curve=True)
 
 
 def probabilistic() -> list[Row]:
@@ -39,7 +39,7 @@ CLAIMS: tuple[Claim, ...] = (
     better("averaged mira", "naive mira", paper="figure 1"),
     costs("sapo", "sgd", 0.9, 1.1, "a pass of sapo costs less than one of sgd", "figure 4"),
     costs("sapo", "averaged perceptron", 1.25, 2, "a pass of sapo costs about as much as one of a perceptron", "roughly comparable"),
-    *(levels_off(steady, growing) for growing in ("naive perceptron", "naive mira") for steady in ("sapo", "sapo, constant rate")),
+    *(levels_off(steady, growing) for growing in ("naive perceptron", "naive mira") for steady in ("sapo", "sapo at a constant rate")),
 )
 NOTE = "The paper gives its numbers in figures only. In the papers `sapo` has the options that were chosen for `sgd`."
 

@@ -168,21 +168,23 @@ def _numbers(scores: list[list[float]], p: list[float]) -> str:
 def costs(one: str, other: str, low: float, high: float, text: str, paper: str = "", in_all: bool = False) -> Claim:
     """A claim about the processor seconds of a pass, or in all, of one row as a part of another's."""
 
-    def judge(found: Outcomes, _: Runs) -> tuple[str, str]:
-        a, b = ((found[name].cpu if in_all else found[name].cpu_a_pass) for name in (one, other))
+    def judge(found: Outcomes, runs: Runs) -> tuple[str, str]:
+        a, b = [found[name].cpu for name in (one, other)]
+        if not in_all:
+            a, b = runs.pace(found[one].task, found[one].tests[0], found[other].tests[0])["fastest"]
         return protocol.on_ratio(a / b if b else 1.0, low, high), f"{a:.3g} s and {b:.3g} s, reproduced up to {low:g} times, contradicted from {high:g} times"
 
     return Claim(text, (one, other), judge, paper)
 
 
-def levels_off(steady: str, growing: str, text: str | None = None) -> Claim:
+def levels_off(steady: str, growing: str) -> Claim:
     """The claim that the weights of one row go on growing where those of another do not."""
 
     def judge(found: Outcomes, _: Runs) -> tuple[str, str]:
         rises = [protocol.growth(found[name].curve["weights"]) for name in (growing, steady)]
         return protocol.on_growth(*rises), f"from pass 10 to 50 the line rises by {rises[0]:.1%} and {rises[1]:.1%}"
 
-    return Claim(text or f"the weights of {growing} go on growing, those of {steady} do not", (growing, steady), judge)
+    return Claim(f"the weights of {growing} go on growing, those of {steady} do not", (growing, steady), judge)
 
 
 def steadier(steady: tuple[str, str], other: tuple[str, str], text: str) -> Claim:
