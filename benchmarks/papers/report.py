@@ -126,6 +126,26 @@ TRAINERS = {
 }  # fmt: skip
 
 
+def defaults(outcomes: list[dict[str, Any]]) -> list[str]:
+    """How far the defaults of each trainer are behind the best of its trials, on development data."""
+    behind: dict[str, dict[str, float]] = {}
+    for found in outcomes:
+        for name, outcome in found.items():
+            if name in TRAINERS and outcome.default is not None:
+                behind.setdefault(name, {})[outcome.task.short] = outcome.development - outcome.default
+    if not behind:
+        return []
+    rows = []
+    for name, gaps in behind.items():
+        worst = max(gaps, key=gaps.__getitem__)
+        rows.append([TRAINERS[name], str(len(gaps)), f"{fmean(gaps.values()):.2f}", f"{gaps[worst]:.2f}", worst])
+    return ["## Defaults", "", DEFAULTS, "", *markdown(["", "tasks", "mean", "most", "where"], rows)]
+
+
+DEFAULTS = """\
+How many points the defaults of a trainer are behind the best of its ten trials, on development data. The best of ten is a little lucky; below zero the defaults are better than all ten."""
+
+
 def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str], runs: Any, folder: Path) -> list[str]:
     lines = [f"## {table.task.title}", "", table.task.source, ""]
     if table.task.seen:

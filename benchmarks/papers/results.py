@@ -39,7 +39,7 @@ def index(folder: Path, quick: bool = False) -> Path:
         if (folder / f"{name}.md").exists():
             module = importlib.import_module(name)
             sections.append((title, name, module.index_rows(folder) if hasattr(module, "index_rows") else []))
-    return report.index(sections, report.side_by_side(found), folder)
+    return report.index(sections, [*report.side_by_side(found), "", *report.defaults(found)], folder)
 
 
 if __name__ == "__main__":
