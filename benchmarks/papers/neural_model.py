@@ -28,6 +28,7 @@ class Sizes:
     word: int = 50
     other: int = 20
     hidden: int = 100
+    """Of each direction."""
     nbest: int = 5
     dropout: float = 0.5
     rate: float = 0.001
