@@ -19,7 +19,7 @@ import common
 import crfkit
 
 NEAR = 0.001
-LIMIT = 60.0
+LIMIT = 30.0
 L1 = 1.0
 LETTER = "U00:%x[0,0]\nB00:%x[0,0]\n"
 TRIGRAM = "U00:%x[0,0]\nB00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]/%x[1,0]\nB01:%x[-1,0]/%x[0,0]/%x[1,0]\nU02:bias\nB\n"
