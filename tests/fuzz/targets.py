@@ -33,7 +33,7 @@ from crfkit.text.reading import Source
 from crfkit.trainers.base import all_finite
 
 from . import foreign as foreign_models
-from . import mutate, trainings
+from . import mutate, parsers, trainings
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 TEMPLATE = """U00:%x[-1,0]/%x[0,0]
@@ -333,6 +333,10 @@ TARGETS: dict[str, Target] = {
     "columns": Target(of_text(text_of_columns, COLUMNS), columns),
     "crfsuite": Target(of_text(text_of_attributes, ATTRIBUTES), attributes),
     "template": Target(of_text(lambda: [TEMPLATE.encode(), b"U:%x[0,0]\nB\n"], MACROS), template),
+    "parser": Target(lambda source: mutate.model(source, parsers.models()), lambda data: parsers.model(data, True)),
+    "parser-unverified": Target(lambda source: mutate.model(source, parsers.models()), lambda data: parsers.model(data, False)),
+    "parser-template": Target(of_text(lambda: [parsers.TEMPLATE.encode()], parsers.WORDS), parsers.template),
+    "parser-trees": Target(of_text(lambda: [parsers.TREES], parsers.LINES), parsers.trees),
     "eval": Target(of_text(text_of_labels, LABELS), scores),
     "checkpoint": Target(checkpoint_mutations, checkpoint),
     "constraints": Target(of_text(lambda: [b"B-NP I-NP\nI-NP O\n<start> O\nO\t<end>\n"], [*LABELS, b"<start>", b"<end>"]), pairs),
