@@ -13,6 +13,7 @@ import click
 
 from crfkit import options as declarations
 from crfkit.errors import OptionError
+from crfkit.learning.judging import judge
 from crfkit.learning.progress import Progress, StopRequest
 from crfkit.learning.training import Training
 from crfkit.options import Declared
@@ -94,7 +95,7 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
         if config is not None:
             chosen = {**read_config(config, chosen.get("algorithm")), **chosen}
         speech = {name: chosen.pop(name) for name in declarations.SPEECH if name in chosen}
-        algorithm, options, run = declarations.judge(chosen.pop("algorithm", "lbfgs"), chosen)
+        algorithm, options, run = judge(chosen.pop("algorithm", "lbfgs"), chosen)
         if print_config:
             _print_config({"algorithm": algorithm, **asdict(run), **asdict(options), **asdict(declarations.Speech(**speech))})
             return

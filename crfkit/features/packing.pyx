@@ -272,5 +272,4 @@ cdef numbers(str form, values):
 
 def string_sections(str name not None, StringTable table not None) -> dict:
     """The sections of a table of strings, which cannot grow any more."""
-    slots, offsets, arena = table.pack()
-    return {f"{name}.slots": slots.cast("I"), f"{name}.offsets": offsets.cast("q"), f"{name}.strings": arena}
+    return dict(zip((f"{name}.slots", f"{name}.offsets", f"{name}.strings"), table.pack(), strict=True))

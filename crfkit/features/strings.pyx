@@ -10,9 +10,9 @@ is searched where it lies in memory.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
-from cpython.buffer cimport PyBuffer_FillInfo
 
 from crfkit.memory cimport Arena, arena_reserve
+from crfkit.vectors cimport vector
 
 from crfkit.errors import ModelFileError
 
@@ -133,11 +133,11 @@ cdef class StringTable(Arena):
         return chosen
 
     def pack(self):
-        """(slots, offsets, arena) as bytes; equal tables give equal bytes. Nothing is copied: the table cannot grow any more."""
+        """(slots, offsets, arena); equal tables give equal bytes. Nothing is copied: the table cannot grow any more."""
         self.mapped = self.mapped or ()
-        return (_Stretch.of(self, self.c.slot, (self.c.mask + 1) * sizeof(StringSlotC)),
-                _Stretch.of(self, self.c.offset, (self.c.n + 1) * sizeof(int64_t)),
-                _Stretch.of(self, self.c.arena, self.c.n_bytes))
+        return (vector(self, "I", self.c.slot, (self.c.mask + 1) * sizeof(StringSlotC) // sizeof(uint32_t)),
+                vector(self, "q", self.c.offset, self.c.n + 1),
+                vector(self, "B", self.c.arena, self.c.n_bytes))
 
     @staticmethod
     def from_buffers(slots, offsets, arena, bint verify=True):
@@ -165,23 +165,6 @@ cdef class StringTable(Arena):
         if verify:
             check_strings(table)
         return table
-
-
-cdef class _Stretch:
-    """Bytes of a table, which it keeps alive."""
-
-    cdef object owner
-    cdef const void* start
-    cdef Py_ssize_t n
-
-    @staticmethod
-    cdef of(owner, const void* start, int64_t n):
-        cdef _Stretch made = _Stretch.__new__(_Stretch)
-        made.owner, made.start, made.n = owner, start, n
-        return memoryview(made)
-
-    def __getbuffer__(self, Py_buffer* buffer, int flags):
-        PyBuffer_FillInfo(buffer, self, <void*>self.start, self.n, 1, flags)
 
 
 cdef int check_strings(StringTable table) except -1:

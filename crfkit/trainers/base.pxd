@@ -1,29 +1,18 @@
 """What all trainers share."""
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.data.ordered cimport Ordered
-from crfkit.lattice.lattice cimport Lattice
-from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport Arena, BufferC
-from crfkit.rng cimport RngC
 from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC, weight_t
-
-
-cdef class Vector:
-    cdef object owner
-    cdef void* data
-    cdef Py_ssize_t n, size
-    cdef bytes form
-
-
-cdef object vector(object owner, str form, const void* data, int64_t n)
-cdef int take(dict state, str name, str form, void* data, int64_t n) except -1
+from crfkit.memory cimport Arena, BufferC
+from crfkit.weights.layout cimport Layout
 
 
 cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) noexcept nogil
 cdef dict accuracies(const DatasetC* data, int64_t wrong, int64_t flawed)
+
+
+cdef bint all_cells_finite(const weight_t* w, int64_t n) noexcept nogil
 
 
 cdef class Trainer(Arena):
@@ -35,42 +24,3 @@ cdef class Trainer(Arena):
     cdef Trainer leader             # whose weights these are, or None: one's own
     cdef BufferC cells
     cdef weight_t* w
-
-
-cdef class OnlineTrainer(Trainer):
-    cdef Lattice lattice
-    cdef RngC rng
-    cdef BufferC order, delta
-    cdef Ordered ordered            # the sequences in that order where they lie in files, else None
-    cdef const int32_t* sequences   # in the order of this pass
-    cdef readonly int64_t passes
-    cdef readonly int64_t steps     # updates made so far
-    cdef readonly int threads
-    cdef int64_t batch              # sequences an update is made from
-    cdef weight_t* out              # where changes go: w, or what is carried over to w at the end of a batch
-    cdef bint pairs_known           # the lattice holds the weights of label pairs as they are in w
-    cdef list workers
-    cdef double loss                # of a worker
-    cdef int64_t claimed, piece     # what workers have begun, and shall do, of the pass
-    cdef int64_t sequence           # the one that a step is about
-
-    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil
-    cdef int begin_pass(self) except -1
-    cdef int end_pass(self) except -1
-    cdef int begin_update(self) except -1 nogil
-    cdef void close_batch(self) noexcept nogil
-    cdef double row_factor(self, int64_t r) noexcept nogil
-    cdef int64_t row_cells(self, int64_t r, int64_t* first) noexcept nogil
-    cdef void carry_row(self, int64_t r) noexcept nogil
-    cdef void carry(self, const int32_t* which, int64_t n) noexcept nogil
-    cdef int update(self, const int32_t* which, int64_t n, double* loss) except -1 nogil
-    cdef int64_t run_steps(self, int64_t first, int64_t last, double* loss) except -1 nogil
-    cdef int64_t updates_a_pass(self) noexcept nogil
-    cdef double nll(self, const weight_t* w, double scale, const int32_t* which, int64_t n) except? -1
-    cdef int64_t skip(self, int64_t n) noexcept nogil
-    cdef int64_t undisturbed(self, int64_t n) noexcept nogil
-    cdef void follow(self, OnlineTrainer leader) noexcept
-    cdef void absorb(self, OnlineTrainer worker) noexcept
-    cdef int64_t come_to(self, int64_t k) except -1
-    cdef int64_t run_threads(self, int64_t first, int64_t last, object pool, double* loss) except -1
-    cdef int work(self, OnlineTrainer leader) except -1 nogil

@@ -5,10 +5,7 @@ from typing import Any
 from typing_extensions import Buffer
 
 from crfkit.data.dataset import Dataset
-from crfkit.errors import TrainingError
 from crfkit.weights.layout import Layout
-
-class Vector: ...
 
 class Trainer:
     data: Dataset
@@ -38,27 +35,6 @@ class Trainer:
     def state(self) -> dict[str, Any]: ...
     def restore(self, state: dict[str, Any]) -> None: ...
     def measures(self) -> dict[str, float]: ...
-
-class OnlineTrainer(Trainer):
-    passes: int
-    steps: int
-    threads: int
-    def __init__(
-        self,
-        data: Dataset,
-        layout: Layout,
-        options: Any,
-        initial: Buffer | None = None,
-        seed: int = 0,
-        threads: int = 1,
-        leader: Trainer | None = None,
-        **unused: Any,
-    ) -> None: ...
-    def sequence_order(self) -> list[int]: ...
-    def diverged(self, where: str = "") -> TrainingError: ...
-    def crf_loss(self) -> float: ...
-
-def run_worker(worker: OnlineTrainer, leader: OnlineTrainer) -> None: ...
 
 def summarise(cells: Buffer) -> tuple[int, float]: ...
 def all_finite(cells: Buffer) -> bool: ...

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport BufferC
 from crfkit.loops.structs cimport DualC, SentenceC
-from crfkit.trainers.base cimport OnlineTrainer
+from crfkit.trainers.stepwise cimport OnlineTrainer
 
 
 cdef class DualAscent(OnlineTrainer):

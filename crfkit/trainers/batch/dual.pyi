@@ -1,7 +1,7 @@
 from typing import Any
 
 from crfkit.data.dataset import Dataset
-from crfkit.trainers.base import OnlineTrainer
+from crfkit.trainers.stepwise import OnlineTrainer
 from crfkit.weights.layout import Layout
 
 def dual_bytes(data: Dataset, layout: Layout) -> int: ...

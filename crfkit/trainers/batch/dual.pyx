@@ -34,7 +34,8 @@ from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattic
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, data_reserve
 from crfkit.loops.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC
-from crfkit.trainers.base cimport OnlineTrainer, accuracies, wrong_labels
+from crfkit.trainers.base cimport accuracies, wrong_labels
+from crfkit.trainers.stepwise cimport OnlineTrainer
 
 cdef enum:
     PASSES_BETWEEN_SECANTS = 3

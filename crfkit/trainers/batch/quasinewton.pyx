@@ -27,7 +27,8 @@ from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_reserve
 from crfkit.loops.structs cimport LayoutC, weight_t
-from crfkit.trainers.base cimport Trainer, accuracies, take, vector
+from crfkit.trainers.base cimport Trainer, accuracies
+from crfkit.vectors cimport take, vector
 from .objective cimport Objective, in_halves
 
 from collections import deque

@@ -31,7 +31,8 @@ from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport EdgeC, weight_t
-from crfkit.trainers.base cimport Trainer, take, vector
+from crfkit.trainers.base cimport Trainer
+from crfkit.vectors cimport take, vector
 from .chains cimport Chains
 from .edges cimport Edges
 from .quasinewton cimport dual_objective

@@ -35,7 +35,8 @@ from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
 from crfkit.loops.atomic cimport crfkit_prefetch, crfkit_spin_lock, crfkit_spin_unlock
-from crfkit.trainers.base cimport OnlineTrainer, take, vector
+from crfkit.trainers.stepwise cimport OnlineTrainer
+from crfkit.vectors cimport take, vector
 from .calibrated cimport CalibratedTrainer
 
 from crfkit.errors import ImpossibleError

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from crfkit.memory cimport BufferC
-from crfkit.trainers.base cimport OnlineTrainer
+from crfkit.trainers.stepwise cimport OnlineTrainer
 
 
 cdef class AveragedTrainer(OnlineTrainer):

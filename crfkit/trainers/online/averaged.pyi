@@ -1,3 +1,3 @@
-from crfkit.trainers.base import OnlineTrainer
+from crfkit.trainers.stepwise import OnlineTrainer
 
 class AveragedTrainer(OnlineTrainer): ...

@@ -11,7 +11,8 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport recursions_of
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_reserve
-from crfkit.trainers.base cimport OnlineTrainer, take, vector
+from crfkit.trainers.stepwise cimport OnlineTrainer
+from crfkit.vectors cimport take, vector
 
 
 cdef class AveragedTrainer(OnlineTrainer):

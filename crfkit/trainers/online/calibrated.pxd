@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from crfkit.trainers.base cimport OnlineTrainer
+from crfkit.trainers.stepwise cimport OnlineTrainer
 
 
 cdef class CalibratedTrainer(OnlineTrainer):

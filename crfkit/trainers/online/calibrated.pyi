@@ -1,4 +1,4 @@
-from crfkit.trainers.base import OnlineTrainer
+from crfkit.trainers.stepwise import OnlineTrainer
 
 class CalibratedTrainer(OnlineTrainer):
     rate0: float

@@ -11,7 +11,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport recursions_of
 from crfkit.weights.layout cimport Layout
 from crfkit.rng cimport RngC, rng_below, rng_seed, rng_shuffle
-from crfkit.trainers.base cimport OnlineTrainer
+from crfkit.trainers.stepwise cimport OnlineTrainer
 
 from crfkit.errors import TrainingError
 

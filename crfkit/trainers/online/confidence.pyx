@@ -23,7 +23,7 @@ from crfkit.memory cimport arena_reserve
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from .averaged cimport AveragedTrainer
-from crfkit.trainers.base cimport take, vector
+from crfkit.vectors cimport take, vector
 from .differences cimport Differences, FeatureC
 
 from crfkit.errors import ImpossibleError

@@ -3,7 +3,7 @@ from typing import Any
 
 from crfkit import options as trainer_options
 from crfkit.data.dataset import Dataset
-from crfkit.trainers.base import OnlineTrainer
+from crfkit.trainers.stepwise import OnlineTrainer
 from crfkit.weights.layout import Layout
 
 class Lookahead(OnlineTrainer):

@@ -26,7 +26,8 @@ from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve, data_reserve
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
-from crfkit.trainers.base cimport accuracies, take, vector
+from crfkit.trainers.base cimport accuracies
+from crfkit.vectors cimport take, vector
 from .averaged cimport AveragedTrainer
 from .differences cimport Differences, FeatureC
 

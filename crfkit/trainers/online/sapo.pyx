@@ -23,7 +23,7 @@ from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.decode.nbest cimport NBest, search_beam, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC
 from .paths cimport PathsC, follow_paths, paths_reserve
-from crfkit.trainers.base cimport OnlineTrainer
+from crfkit.trainers.stepwise cimport OnlineTrainer
 from .scaled cimport ScaledTrainer
 
 from crfkit.errors import ImpossibleError

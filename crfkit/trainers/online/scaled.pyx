@@ -12,7 +12,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
-from crfkit.trainers.base cimport OnlineTrainer
+from crfkit.trainers.stepwise cimport OnlineTrainer
 from .calibrated cimport CalibratedTrainer
 
 cdef double SMALLEST = 1e-4     # scale; below, v would grow beyond what single precision resolves

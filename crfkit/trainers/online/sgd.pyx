@@ -23,7 +23,7 @@ from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattic
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC
-from crfkit.trainers.base cimport take, vector
+from crfkit.vectors cimport take, vector
 from .scaled cimport ScaledTrainer
 
 

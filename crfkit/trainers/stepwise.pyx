@@ -1,0 +1,345 @@
+"""What all online trainers share: the loop over sequences in random order.
+
+A new online trainer is a class with `step`, which looks at one sequence and changes the weights, and where
+needed `begin_pass`, `end_pass` and `weights`.
+
+Mini-batches (--batch-size N). A step reads scores from `w` and adds its changes to `out`. These are the same cells,
+unless an update is made from several sequences: then `out` is a second array of cells, of zeros at first, and what it
+gained is carried over to `w` once all N have been looked at, row by row of the attributes that occurred.
+
+Threads (--threads N, for trainers that say `lock_free`), after Niu et al., Hogwild (2011): workers, trainers of the
+same class with scratch of their own, change the weights of their leader without locks. They take blocks of sequences from
+a common counter, so that each is learned from once; and as rates and scales are functions of the number of the step,
+each worker takes its own along to wherever its next block begins (`skip`): they are those of one thread. Whatever touches
+all weights happens between pieces of the pass, when no worker is at work (`undisturbed`). What remains is that two
+threads may add to one weight at once and one sum is lost, and that a score may be made of weights some of which
+have just changed. A weight is a single aligned float: it is never half of one value and half of another.
+"""
+
+from concurrent.futures import ThreadPoolExecutor, wait
+
+from libc.math cimport isfinite
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.data.ordered cimport Ordered, sentence_at
+from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.loops.atomic cimport crfkit_fetch_add
+from crfkit.loops.kernels cimport K
+from crfkit.loops.structs cimport LatticeC, LayoutC
+from crfkit.memory cimport arena_reserve, data_reserve
+from crfkit.rng cimport rng_seed, rng_shuffle
+from crfkit.vectors cimport take, vector
+from crfkit.weights.layout cimport Layout
+from .base cimport Trainer, all_cells_finite
+
+from crfkit.errors import ImpossibleError, TrainingError
+
+cdef enum:
+    STEPS_BETWEEN_SIGNALS = 64
+    BLOCK = 16              # sequences that a thread takes at once
+    PIECE = 256             # sequences a thread between two looks at signals
+
+
+cdef class OnlineTrainer(Trainer):
+    """Trainers that change the weights after every sequence, or every few of them (options.batch_size)."""
+
+    def __cinit__(self, Dataset data, Layout layout, options, initial=None, seed=0, threads=1, Trainer leader=None,
+                  **unused):
+        cdef int64_t s
+        if data.c.n_seq > 0x7FFFFFFF:
+            raise TrainingError("online trainers take at most 2,147,483,647 sequences")
+        self.lattice = Lattice(layout.c.L)
+        self.batch = getattr(options, "batch_size", 1)
+        self.threads = threads if self.lock_free and self.batch == 1 else 1
+        self.workers = []
+        if leader is not None:
+            self.sequences, self.ordered = (<OnlineTrainer>leader).sequences, (<OnlineTrainer>leader).ordered
+            self.out, self.threads = self.w, 1
+            return
+        rng_seed(&self.rng, <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF))
+        data_reserve(self, &self.order, data.c.n_seq + 1, sizeof(int32_t))
+        for s in range(data.c.n_seq):
+            (<int32_t*>self.order.data)[s] = <int32_t>s
+        self.sequences = <const int32_t*>self.order.data
+        if data.folder is not None:
+            self.ordered = Ordered(data)
+        self.out = self.w
+        if self.batch > 1:
+            arena_reserve(self, &self.delta, layout.c.n_cells + 1, sizeof(weight_t))
+            self.out = <weight_t*>self.delta.data
+            memset(self.out, 0, layout.c.n_cells * sizeof(weight_t))
+
+    def sequence_order(self) -> list[int]:
+        """The order in which the last pass took the sequences."""
+        cdef int64_t k
+        return [self.sequences[k] for k in range(self.data.c.n_seq)]
+
+    # ------------------------------------------------------------------------------------------ of each trainer
+
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        """Learn from one sequence: add changes of the weights to `out`, and its loss to loss[0]."""
+        raise TypeError("an online trainer without a step")
+
+    cdef int begin_pass(self) except -1:
+        return 0
+
+    cdef int end_pass(self) except -1:
+        return 0
+
+    cdef int begin_update(self) except -1 nogil:
+        """An update begins: all its sequences see the same weights."""
+        return 0
+
+    cdef void close_batch(self) noexcept nogil:
+        """All sequences of a batch have been looked at; now comes the update."""
+
+    cdef double row_factor(self, int64_t r) noexcept nogil:
+        """What changes of row r are multiplied by on their way from `out` to `w`."""
+        return 1
+
+    # ------------------------------------------------------------------------------------------ updates
+
+    cdef int64_t updates_a_pass(self) noexcept nogil:
+        return (self.data.c.n_seq + self.batch - 1) // self.batch
+
+    cdef int64_t row_cells(self, int64_t r, int64_t* first) noexcept nogil:
+        """Where the weights of a row begin, and how many there are. Rows are those of unigram attributes, then of
+        rich bigram attributes, then all plain label pairs together."""
+        cdef const LayoutC* c = &self.layout.c
+        cdef int64_t b = r - c.A
+        if r < c.H:
+            first[0] = r * c.P
+            return c.P
+        if r < c.A:
+            first[0] = c.cold0 + c.u_ptr[r] - c.u_ptr[c.H]
+            return c.u_ptr[r + 1] - c.u_ptr[r]
+        if b < c.B:
+            first[0] = c.rich0 + c.b_ptr[b]
+            return c.b_ptr[b + 1] - c.b_ptr[b]
+        first[0] = c.tau0
+        return <int64_t>c.L * c.P if c.has_tau else 0
+
+    cdef void carry_row(self, int64_t r) noexcept nogil:
+        cdef int64_t k, first, n = self.row_cells(r, &first)
+        cdef double factor = self.row_factor(r)
+        for k in range(first, first + n):
+            self.w[k] += <weight_t>(factor * self.out[k])
+            self.out[k] = 0
+
+    cdef void carry(self, const int32_t* which, int64_t n) noexcept nogil:
+        """Carry the changes of a batch over to the weights. A row that occurs again finds zeros."""
+        cdef int64_t k, u
+        cdef SentenceC sent
+        for k in range(n):
+            sent = sentence_at(self.ordered, self.data, which + k)
+            for u in range(sent.u_ptr[0], sent.u_ptr[sent.T]):
+                self.carry_row(sent.u_id[u])
+            if sent.b_ptr != NULL:
+                for u in range(sent.b_ptr[0], sent.b_ptr[sent.T]):
+                    self.carry_row(<int64_t>self.layout.c.A + sent.b_id[u])
+        self.carry_row(<int64_t>self.layout.c.A + self.layout.c.B)
+        self.pairs_known = False
+
+    cdef int update(self, const int32_t* which, int64_t n, double* loss) except -1 nogil:
+        """One update from n sequences."""
+        cdef SentenceC sent
+        cdef int64_t k
+        self.begin_update()
+        for k in range(n):
+            self.sequence = which[k]
+            sent = sentence_at(self.ordered, self.data, which + k)
+            self.lattice.reserve(&self.layout.c, &sent)
+            self.step(&sent, loss)
+            if not isfinite(loss[0]):
+                with gil:
+                    raise self.diverged(f" at sequence {which[k] + 1}")
+        if self.batch > 1:
+            self.close_batch()
+            self.carry(which, n)
+        self.steps += 1
+        return 0
+
+    cdef int64_t come_to(self, int64_t k) except -1:
+        """The data of a pass from its k-th sequence on are at hand; up to which one."""
+        if self.ordered is None:
+            return self.data.c.n_seq
+        with nogil:
+            return self.ordered.come_to(k)
+
+    cdef int64_t run_steps(self, int64_t first, int64_t last, double* loss) except -1 nogil:
+        """Updates from the sequences first .. last of this pass, whole batches; where they end."""
+        cdef int64_t size
+        while first < last:
+            size = min(self.batch, self.data.c.n_seq - first)
+            self.update(self.sequences + first, size, loss)
+            first += size
+        return first
+
+    def diverged(self, where=""):
+        """The error to raise when weights grow beyond all bounds."""
+        lower = "lower --rate, or " if hasattr(self.options, "rate") else ""
+        return TrainingError(
+            f"training diverged{where} of pass {self.passes + 1}: the numbers are no longer finite; "
+            f"{lower}scale down the values of the features"
+        )
+
+    def run_pass(self, should_stop=None) -> dict:
+        """Every sequence once, in a new random order."""
+        cdef:
+            int64_t k = 0, n = self.data.c.n_seq, known
+            double loss = 0
+            object pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        rng_shuffle(&self.rng, <int32_t*>self.order.data, n)
+        self.pairs_known = False        # as after `restore`
+        self.begin_pass()
+        if self.ordered is not None:
+            with nogil:
+                self.ordered.begin(self.sequences, n)
+        try:
+            while k < n:
+                known = self.come_to(k)
+                if pool is not None:
+                    k = self.run_threads(k, known, pool, &loss)
+                else:
+                    with nogil:
+                        k = self.run_steps(k, min(known, k + STEPS_BETWEEN_SIGNALS), &loss)
+                if should_stop is not None and should_stop():
+                    break
+        except ImpossibleError:             # nothing forbids a label here: a score is not finite
+            raise self.diverged(f" at sequence {self.sequence + 1}" if pool is None else "") from None
+        finally:
+            if pool is not None:
+                pool.shutdown()
+        self.interrupted = k < n
+        self.end_pass()
+        if not all_cells_finite(self.w, self.layout.c.n_cells):
+            raise self.diverged(" at the end")
+        self.passes += 1
+        return {"loss": loss}
+
+    def state(self) -> dict:
+        state = Trainer.state(self)
+        state.update(
+            passes=self.passes,
+            steps=self.steps,
+            rng=vector(self, "Q", &self.rng, 4),
+            order=vector(self, "i", self.order.data, self.data.c.n_seq),
+        )
+        return state
+
+    def restore(self, dict state) -> None:
+        Trainer.restore(self, state)
+        self.passes, self.steps = state["passes"], state["steps"]
+        if not 0 <= self.passes <= 0x7FFFFFFF or self.steps != self.passes * self.updates_a_pass():
+            raise ValueError("steps: not those of the passes")
+        take(state, "rng", "Q", &self.rng, 4)
+        take(state, "order", "i", self.order.data, self.data.c.n_seq)
+        if not is_permutation(self.sequences, self.data.c.n_seq):
+            raise ValueError("order: not one of the sequences")
+
+    # ------------------------------------------------------------------------------------------ threads
+
+    cdef int64_t skip(self, int64_t n) noexcept nogil:
+        """Bring rates and scales to where n more updates leave them, without looking at sequences; stop where
+        something would have to be done to all weights. Returns for how many updates it went."""
+        self.steps += n
+        return n
+
+    cdef int64_t undisturbed(self, int64_t n) noexcept nogil:
+        """How many of the next n updates pass until something is to be done to all weights."""
+        return n
+
+    cdef void follow(self, OnlineTrainer leader) noexcept:
+        """Take over the state of the leader."""
+        self.steps, self.passes, self.loss = leader.steps, leader.passes, 0
+
+    cdef void absorb(self, OnlineTrainer worker) noexcept:
+        """Take over what a worker has counted."""
+
+    cdef int work(self, OnlineTrainer leader) except -1 nogil:
+        """Blocks of the leader's piece, until there are no more."""
+        cdef int64_t at = self.claimed, first
+        while True:
+            first = crfkit_fetch_add(&leader.claimed, BLOCK)
+            if first >= leader.piece:
+                return 0
+            self.skip(first - at)
+            at = self.run_steps(first, min(first + BLOCK, leader.piece), &self.loss)
+
+    cdef int64_t run_threads(self, int64_t first, int64_t last, object pool, double* loss) except -1:
+        """Some updates on several threads, at most up to the last sequence; where they end."""
+        cdef int64_t n = min(last - first, <int64_t>PIECE * self.threads)
+        cdef OnlineTrainer worker
+        n = self.undisturbed(n)
+        if n < 2 * BLOCK:
+            with nogil:
+                return self.run_steps(first, first + max(n, 1), loss)
+        while len(self.workers) < self.threads:
+            self.workers.append(type(self)(self.data, self.layout, self.options, leader=self))
+        self.claimed, self.piece = first, first + n
+        for worker in self.workers:
+            worker.follow(self)
+            worker.claimed = first
+        futures = [pool.submit(run_worker, worker, self) for worker in self.workers]
+        wait(futures)
+        for future in futures:
+            future.result()
+        for worker in self.workers:
+            loss[0] += worker.loss
+            self.absorb(worker)
+        self.skip(n)
+        self.pairs_known = False
+        return first + n
+
+    # ------------------------------------------------------------------------------------------ measures
+
+    cdef double nll(self, const weight_t* w, double scale, const int32_t* which, int64_t n) except? -1:
+        """Negative log-likelihood of n sequences under the weights scale * w."""
+        cdef:
+            int64_t k, known = n
+            double total = 0
+            SentenceC sent
+            LatticeC* lat = &self.lattice.c
+            bint stretches = self.ordered is not None and which == self.sequences
+        self.pairs_known = False
+        lattice_load_weights(lat, &self.layout.c, w, scale)
+        with nogil:
+            for k in range(n):
+                if stretches and (k == 0 or k == known):
+                    known = self.ordered.come_to(k)
+                sent = sentence_at(self.ordered, self.data, which + k)
+                self.lattice.reserve(&self.layout.c, &sent)
+                K.score(&self.layout.c, w, scale, &sent, lat)
+                lattice_expect(lat)
+                total += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
+        return total
+
+    def crf_loss(self) -> float:
+        """Negative log-likelihood of all data under the weights as they stand."""
+        cdef const float[::1] cells = self.weights()
+        if self.ordered is not None:
+            self.ordered.begin(self.sequences, self.data.c.n_seq)
+        return self.nll(&cells[0], 1.0, self.sequences, self.data.c.n_seq)
+
+    def measures(self) -> dict:
+        """The loss of a CRF, where asked for."""
+        return {"crf_loss": self.crf_loss()} if getattr(self.options, "crf_loss", False) else {}
+
+
+cdef bint is_permutation(const int32_t* order, int64_t n) except -1:
+    """Whether each of the numbers below n stands there once."""
+    cdef uint8_t[::1] seen = bytearray(n + 1)
+    cdef int64_t k
+    for k in range(n):
+        if not 0 <= order[k] < n or seen[order[k]]:
+            return False
+        seen[order[k]] = True
+    return True
+
+
+def run_worker(OnlineTrainer worker not None, OnlineTrainer leader not None):
+    """On a thread of its own."""
+    with nogil:
+        worker.work(leader)
