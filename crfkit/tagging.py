@@ -7,11 +7,9 @@ pairs (name, value). Arrays, tuples and iterators are as good as lists.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import exp
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, TypeVar, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload, runtime_checkable
 
 from crfkit.decode.decoder import Decoder
 from crfkit.decode.scratch import Scratch, gold_labels
@@ -19,8 +17,9 @@ from crfkit.decode.sentence import OneSentence
 from crfkit.text.items import fill_items
 from crfkit.text.rows import Rows
 
-from .errors import DataError, OptionError, TemplateError, UnsupportedError
-from .header import Search, check_columns, template_of
+from .decoders import Decoders
+from .errors import DataError, OptionError, UnsupportedError
+from .header import Search, check_columns
 from .options import WITHOUT_PROBABILITIES
 from .parallel import in_order, threads_of
 from .values import copied, plain, shown
@@ -30,9 +29,7 @@ if TYPE_CHECKING:
 
     from crfkit.decode.constraints import Constraints, Source
     from crfkit.features.tables import Features
-    from crfkit.template.parsing import Template
     from crfkit.text.reading import Block
-    from crfkit.text.reading import Layout as Columns
     from crfkit.weights.layout import Layout
 
 R = TypeVar("R")
@@ -55,7 +52,7 @@ Question = Callable[[OneSentence], R]
 SENTENCES_AT_ONCE = 64
 
 # What a tagger makes of its model by itself. Other attributes are those of a subclass, and are pickled.
-_OWN = {"model", "constraints", "_header", "_needs", "_decoders", "_scratches", "_template"}
+_OWN = {"model", "constraints", "_header", "decoders"}
 
 
 class Prints(Protocol[T_co]):
@@ -113,18 +110,12 @@ class Tagger:
             from crfkit.decode.constraints import constraints_of
 
             self.constraints = constraints_of(limits, header["labels"])
-        self._needs = max(index.plan.columns, default=-1) + 1  # that rows have
         search = Search.of(header) or Search(-1, False)
         decoder = Decoder(
             index, layout, weights, header["labels"],
             verified=verified, constraints=self.constraints, depth=search.depth, backward=search.backward, rest=rest,
         )  # fmt: skip
-        self._scratches: dict[tuple[int, ...] | None, list[OneSentence]] = {None: []}
-        self._decoders: dict[tuple[int, ...] | None, Decoder] = {None: decoder}
-
-    @cached_property
-    def _template(self) -> Template | None:
-        return template_of(self._header)
+        self.decoders = Decoders(decoder, header)
 
     def __reduce__(self):
         if self.model is None:
@@ -230,7 +221,7 @@ class Tagger:
         if posterior:
             self.need_probabilities("posterior=True")
         rows = self._parsed(sentences)
-        return self._labels_of(rows, self._key(rows.n_columns, None), threads, posterior)
+        return self._labels_of(rows, self.decoders.key(rows.n_columns, None), threads, posterior)
 
     def nbest_many(self, sentences: Iterable[Sentence], n: int, threads: int = 0, *, log: bool = False) -> list[list[tuple[float, list[str]]]]:
         """The n best sequences of labels of each sentence, as of `nbest`."""
@@ -257,7 +248,7 @@ class Tagger:
                 expected = f"expected {self._header['columns']} as in the training data, the label last"
                 raise DataError(f"found {layout.n_cols} columns, {expected}", layout.path, layout.line)
             gold += gold_labels(rows)
-            predicted += self._labels_of(rows, self._key(layout.n_cols, layout), threads)
+            predicted += self._labels_of(rows, self.decoders.key(layout.n_cols, layout), threads)
         return gold, predicted
 
     def text(
@@ -271,7 +262,7 @@ class Tagger:
         def work(block: Block) -> R:
             rows = Rows(form, label)
             rows.parse(block)
-            with self._scratch(self._key(block.layout.n_cols - (partial and form == "columns"), block.layout)) as scratch:
+            with self.decoders.scratch(self.decoders.key(block.layout.n_cols - (partial and form == "columns"), block.layout)) as scratch:
                 return printer.text(scratch, rows)
 
         return in_order(work, blocks, threads_of(threads))
@@ -310,47 +301,30 @@ class Tagger:
 
     def _one(self, rows: Sentence, allowed: Allowed | None, question: Question[R]) -> R:
         """The answer for one sentence."""
-        free = self._scratches[None]
-        try:
-            scratch = free.pop()
-        except IndexError:
-            scratch = scratch_of(self)
+        scratch = self.decoders.borrow()  # `with` takes longer, which is to be seen in short sentences
         try:
             if not scratch.read(rows):
-                refuse_columns(self, scratch.n_columns)
+                self.decoders.refuse(scratch.n_columns)
             if allowed is not None:
                 scratch.restrict(self._mask(allowed, scratch.length))
             return question(scratch)
         finally:
-            free.append(scratch)
+            self.decoders.give_back(scratch)
 
     def _each(self, sentences: Iterable[Sentence], threads: int, question: Question[R]) -> list[R]:
         """The answers for several."""
         threads = threads_of(threads)
         parsed = self._parsed(sentences)
-        key = self._key(parsed.n_columns, None)
+        key = self.decoders.key(parsed.n_columns, None)
 
         def work(place: int) -> R:
-            with self._scratch(key) as scratch:
+            with self.decoders.scratch(key) as scratch:
                 scratch.take(parsed, place)
                 return question(scratch)
 
         return list(in_order(work, range(len(parsed)), threads))
 
     # Inside
-
-    @contextmanager
-    def _scratch(self, key: tuple[int, ...] | None = None) -> Iterator[OneSentence]:
-        """A scratch that no other thread uses meanwhile."""
-        free = self._scratches[key]
-        try:
-            scratch = free.pop()
-        except IndexError:
-            scratch = scratch_of(self, key)
-        try:
-            yield scratch
-        finally:
-            free.append(scratch)
 
     def _parsed(self, sentences: Iterable[Sentence]) -> Rows:
         """Sentences, parsed together, so that an error says which of them it is."""
@@ -363,52 +337,17 @@ class Tagger:
 
     def _labels_of(self, rows: Rows, key: tuple[int, ...] | None, threads: int, posterior: bool = False) -> list[list[str]]:
         def work(first: int) -> list[list[str]]:
-            with self._scratch(key) as scratch:
+            with self.decoders.scratch(key) as scratch:
                 return scratch.labels_of(rows, first, min(first + SENTENCES_AT_ONCE, len(rows)), posterior)
 
         starts = range(0, len(rows), SENTENCES_AT_ONCE)
         return [labels for part in in_order(work, starts, min(threads, len(starts))) for labels in part]
 
-    def _key(self, n_columns: int, layout: Columns | None) -> tuple[int, ...] | None:
-        """Which decoder reads these columns: None if they stand where they stood in training. DataError if the
-        model needs columns that are not there."""
-        own = self._header["column_names"]
-        names = None if layout is None else layout.names
-        if own is not None and names is not None:
-            return self._reordered(own, names, layout)
-        if n_columns < self._needs and n_columns:
-            refuse_columns(self, n_columns, *(() if layout is None else (layout.path, layout.line)))
-        return None
-
-    def _reader(self, n_columns: int) -> str:
-        """Which line of the template needs more columns."""
-        try:
-            if self._template is not None:
-                self._template.check(n_columns)
-        except TemplateError as error:
-            return f"line {error.line} of the model's template has {error.reason.split(' uses ')[0]}"
-        return "the model's template uses them"
-
-    def _reordered(self, own: list[str], names: Sequence[str], layout: Any) -> tuple[int, ...] | None:
-        """The decoder for columns that have the names of training, but maybe other places."""
-        used = self._decoders[None].index.plan.columns
-        places = {name: number for number, name in enumerate(names)}
-        for column in used:
-            if own[column] not in places:
-                raise DataError(f"the model's template uses column '{own[column]}'; the columns are {' '.join(names)}", layout.path, 1)
-        key = tuple(places[own[column]] for column in used)
-        if list(key) == used:
-            return None
-        if key not in self._decoders:
-            self._scratches[key] = []
-            self._decoders[key] = self._decoders[None].with_columns(key)
-        return key
-
     def _ids(self, scratch: OneSentence, labels: Labels) -> list[int]:
         found = _listed(labels, "labels")
         if len(found) != scratch.length:
             raise DataError(f"found {len(found)} labels, expected {scratch.length}: one for each row")
-        return self._decoders[None].label_ids(found)
+        return self.decoders.first.label_ids(found)
 
     def _mask(self, allowed: Allowed, n: int) -> bytes:
         """Flags [n][labels] of what is allowed."""
@@ -424,7 +363,7 @@ class Tagger:
             labels = [entry] if isinstance(entry, str) else _listed(entry, "labels")
             if not labels:
                 raise DataError(f"allowed: entry {t + 1} has no labels: expected one or more, or None for any label")
-            for j in self._decoders[None].label_ids(labels):
+            for j in self.decoders.first.label_ids(labels):
                 mask[t * width + j] = 1
         return bytes(mask)
 
@@ -434,16 +373,6 @@ def _again(cls: type[Tagger], model: Any, constraints: Constraints | None) -> Ta
     tagger = cls.__new__(cls)
     Tagger.__init__(tagger, model, constraints)
     return tagger
-
-
-def scratch_of(tagger: Tagger, key: tuple[int, ...] | None = None) -> OneSentence:
-    """A new scratch, for who asks several questions about one sentence. It serves one thread at a time."""
-    return OneSentence(tagger._decoders[key], tagger._header["format"], tagger._needs)
-
-
-def refuse_columns(tagger: Tagger, found: int, *where: Any) -> NoReturn:
-    """DataError for rows with so few columns that the model cannot be used on them."""
-    raise DataError(f"found {found} column{'s' * (found != 1)}, expected {tagger._needs} or more: {tagger._reader(found)}", *where)
 
 
 def _by_marginals(scratch: OneSentence) -> list[str]:

@@ -65,7 +65,6 @@ class Tagger:
     def _open(self, source: str | bytes, fault: str) -> contextlib.closing[Tagger]:
         from crfkit.foreign import load
         from crfkit.tagging import Tagger as OwnTagger
-        from crfkit.tagging import scratch_of
 
         try:
             tagger = OwnTagger(load(source))
@@ -73,7 +72,7 @@ class Tagger:
             raise ValueError(f"{fault}: {error}") from error
         self._source = source
         self._numbers = {name: number for number, label in enumerate(tagger.labels) for name in (label, as_bytes(label))}
-        self._tagger, self._scratch = tagger, scratch_of(tagger)
+        self._tagger, self._scratch = tagger, tagger.decoders.new_scratch()
         return contextlib.closing(self)
 
     def close(self) -> None:
@@ -105,9 +104,7 @@ class Tagger:
         if isinstance(xseq, ItemSequence):
             scratch.take(xseq.rows, 0)
         elif not scratch.read(xseq) and self._tagger is not None:
-            from crfkit.tagging import refuse_columns
-
-            refuse_columns(self._tagger, scratch.n_columns)
+            self._tagger.decoders.refuse(scratch.n_columns)
 
     def tag(self, xseq: Iterable[Any] | ItemSequence | None = None) -> list[str]:
         """The best labels of a sequence, or of the one taken before."""

@@ -1,0 +1,96 @@
+"""The decoders of a model: one for each order of columns that data came with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from crfkit.decode.decoder import Decoder
+from crfkit.decode.sentence import OneSentence
+
+from .errors import DataError, TemplateError
+from .header import template_of
+
+if TYPE_CHECKING:
+    from crfkit.template.parsing import Template
+    from crfkit.text.reading import Layout as Columns
+
+
+class Decoders:
+    """Decoders by the key of their columns, None for those of training, and scratch of each for any number of threads."""
+
+    def __init__(self, first: Decoder, header: Mapping[str, Any]):
+        self.first, self._header = first, header
+        self.needs = max(first.index.plan.columns, default=-1) + 1
+        """Columns that rows must have."""
+        self._of: dict[tuple[int, ...] | None, Decoder] = {None: first}
+        self._free: dict[tuple[int, ...] | None, list[OneSentence]] = {None: []}
+
+    def new_scratch(self, key: tuple[int, ...] | None = None) -> OneSentence:
+        """For who asks several questions about one sentence. It serves one thread at a time."""
+        return OneSentence(self._of[key], self._header["format"], self.needs)
+
+    def borrow(self, key: tuple[int, ...] | None = None) -> OneSentence:
+        """A scratch that no other thread uses until it is given back."""
+        try:
+            return self._free[key].pop()
+        except IndexError:
+            return self.new_scratch(key)
+
+    def give_back(self, scratch: OneSentence, key: tuple[int, ...] | None = None) -> None:
+        """Others may borrow it."""
+        self._free[key].append(scratch)
+
+    @contextmanager
+    def scratch(self, key: tuple[int, ...] | None = None) -> Iterator[OneSentence]:
+        """A borrowed scratch."""
+        scratch = self.borrow(key)
+        try:
+            yield scratch
+        finally:
+            self.give_back(scratch, key)
+
+    def refuse(self, found: int, *where: Any) -> NoReturn:
+        """DataError for rows with so few columns that the model cannot be used on them."""
+        raise DataError(f"found {found} column{'s' * (found != 1)}, expected {self.needs} or more: {self._reader(found)}", *where)
+
+    def key(self, n_columns: int, layout: Columns | None) -> tuple[int, ...] | None:
+        """Which decoder reads these columns: None if they stand where they stood in training. DataError if the
+        model needs columns that are not there."""
+        own = self._header["column_names"]
+        names = None if layout is None else layout.names
+        if own is not None and names is not None:
+            return self._reordered(own, names, layout)
+        if n_columns < self.needs and n_columns:
+            self.refuse(n_columns, *(() if layout is None else (layout.path, layout.line)))
+        return None
+
+    def _reader(self, n_columns: int) -> str:
+        """Which line of the template needs more columns."""
+        try:
+            if self._template is not None:
+                self._template.check(n_columns)
+        except TemplateError as error:
+            return f"line {error.line} of the model's template has {error.reason.split(' uses ')[0]}"
+        return "the model's template uses them"
+
+    def _reordered(self, own: list[str], names: Sequence[str], layout: Any) -> tuple[int, ...] | None:
+        """The decoder for columns that have the names of training, but maybe other places."""
+        used = self.first.index.plan.columns
+        places = {name: number for number, name in enumerate(names)}
+        for column in used:
+            if own[column] not in places:
+                raise DataError(f"the model's template uses column '{own[column]}'; the columns are {' '.join(names)}", layout.path, 1)
+        key = tuple(places[own[column]] for column in used)
+        if list(key) == used:
+            return None
+        if key not in self._of:
+            self._free[key] = []
+            self._of[key] = self.first.with_columns(key)
+        return key
+
+    @cached_property
+    def _template(self) -> Template | None:
+        return template_of(self._header)
