@@ -18,7 +18,8 @@ from typing import Any, BinaryIO
 
 from crfkit.errors import DataError, FileError
 
-from .rows import first_cut, first_row, last_cut
+from .rows import first_row
+from .scanning import first_cut, last_cut
 
 BLOCK_SIZE = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

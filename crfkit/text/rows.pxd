@@ -1,73 +1,8 @@
-"""The parsed form of one block of input: tokens, cells, sequences, attributes, as offsets into its bytes."""
+"""Blocks of input parsed into rows."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memchr
 
-from crfkit.memory cimport Arena, BufferC
-
-
-# How a line is read.
-cdef enum:
-    FORM_COLUMNS    # cells between tabs, or between runs of blanks where the line has no tab; label last
-    FORM_CONLLU     # the same, but lines with '#' are comments, ranges (1-2) and empty nodes (1.1) no tokens
-    FORM_CRFSUITE   # label TAB attribute[:value] TAB ...
-
-
-# Views into text, valid while the block and the Rows live and until the next parse. Ends are exclusive;
-# a line's end leaves out "\r\n".
-cdef struct RowsC:
-    const char* text
-    int64_t n_text
-    int32_t form
-    bint comments           # lines with '#' before a sentence are no tokens
-    int64_t head_end        # the first bytes, up to here, are the header that names the columns
-    int32_t n_cols          # cells of every token; 1 in the form of CRFsuite: the label
-    int32_t label_col       # where a label stands if there is one; see rows_label
-    int64_t n_tok, n_seq
-    int64_t* line_start     # [n_tok]
-    int64_t* line_end       # [n_tok]
-    int64_t* cell_start     # [n_tok][n_cols]; see rows_cell
-    int32_t* cell_len       # [n_tok][n_cols]
-    int64_t* seq_ptr        # [n_seq+1] first token of each sequence
-    int64_t* seq_start      # [n_seq] its first line, or that of the comments and header before it
-    int64_t* seq_end        # [n_seq] after its last line, line end included
-    int64_t tail_start      # lines after the last sequence: comments that no token follows
-    # form of CRFsuite alone; otherwise n_attr is 0 and the arrays are not to be looked at
-    int64_t n_attr
-    int64_t* attr_ptr       # [n_tok+1] attributes of a token
-    int64_t* attr_start     # [n_attr] see rows_attr
-    int32_t* attr_len       # [n_attr]
-    float* attr_value       # [n_attr] finite
-    float* seq_weight       # [n_seq] of the instance, 1 unless @weight says otherwise
-    char* arena             # names that had escapes, without them
-
-
-cdef inline const char* rows_bytes(const RowsC* rows, int64_t start) noexcept nogil:
-    """The bytes at a cell's or attribute's start; a negative start counts in the arena from -1."""
-    return rows.text + start if start >= 0 else rows.arena + (-1 - start)
-
-
-cdef inline const char* rows_cell(const RowsC* rows, int64_t token, int32_t column, int32_t* n) noexcept nogil:
-    cdef int64_t cell = token * rows.n_cols + column
-    n[0] = rows.cell_len[cell]
-    return rows_bytes(rows, rows.cell_start[cell])
-
-
-cdef inline const char* rows_label(const RowsC* rows, int64_t token, int32_t* n) noexcept nogil:
-    return rows_cell(rows, token, rows.label_col, n)
-
-
-cdef inline const char* rows_attr(const RowsC* rows, int64_t attr, int32_t* n) noexcept nogil:
-    n[0] = rows.attr_len[attr]
-    return rows_bytes(rows, rows.attr_start[attr])
-
-
-cdef inline char rows_separator(const RowsC* rows, int64_t token) noexcept nogil:
-    """What separates the cells of this token's line: a tab if it has one, or if it is CRFsuite's, else a blank."""
-    cdef int64_t start = rows.line_start[token]
-    if rows.form == FORM_CRFSUITE:
-        return b"\t"
-    return b"\t" if memchr(rows.text + start, b"\t", <size_t> (rows.line_end[token] - start)) else b" "
+from .table cimport FORM_COLUMNS, FORM_CONLLU, FORM_CRFSUITE, RowsC, Table, rows_attr, rows_bytes, rows_cell, rows_label, rows_separator
 
 
 cdef struct FaultC:
@@ -76,36 +11,19 @@ cdef struct FaultC:
     int64_t found, expected
 
 
-cdef class Rows(Arena):
-    cdef RowsC c
-    cdef BufferC[13] owned              # the memory of its arrays
+cdef class Rows(Table):
     cdef FaultC fault
     cdef object block                   # keeps the text alive
-    cdef object exact                   # list of the values from Python in double precision, where they are wanted, or None
     cdef bint loose                     # text need not be UTF-8, and columns are split at tabs and blanks alike
-    cdef int32_t label                  # the column asked for: -1 the last, -2 none
-    cdef int64_t cap_tok, cap_cell, cap_seq, cap_attr, cap_arena, n_arena
-    cdef int64_t lead, last_end         # the sequence being read: its first line, the end of its last
-    cdef float weight                   # its weight
-    cdef bint weighted                  # and whether one was given
     cdef bint[2] marked                 # whether tokens began with '#': at the start of sentences, and inside
 
     cdef int parse_text(self, const char* text, int64_t n, int64_t skip, int32_t n_cols) except -1 nogil
-    cdef int reset(self) except -1 nogil
     cdef int add_line(self, int64_t start, int64_t stop) except -1 nogil
     cdef int add_cells(self, int64_t start, int64_t stop) except -1 nogil
     cdef int add_attributes(self, int64_t start, int64_t stop) except -1 nogil
     cdef int add_weight(self, int64_t start, int64_t stop) except -1 nogil
     cdef int add_name(self, int64_t start, int64_t stop, bint escaped, int64_t* at, int32_t* n) except -1 nogil
     cdef int end_paragraph(self) except -1 nogil
-    cdef int end_sequence(self) except -1 nogil
-    cdef int room(self, int place, void** array, int64_t n, int64_t size) except -1 nogil
-    cdef int grow_tokens(self) except -1 nogil
-    cdef int grow_sequences(self) except -1 nogil
-    cdef int grow_attributes(self) except -1 nogil
-    cdef int grow_arena(self, int64_t extra) except -1 nogil
     cdef int add_row(self, row, int64_t sentence, int64_t token) except -1
     cdef int fail(self, int kind, int64_t offset, int64_t found=*, int64_t expected=*) noexcept nogil
     cdef int raise_fault(self, block) except -1
-    cdef list cells(self, int64_t t)
-    cdef list pairs(self, int64_t t)

@@ -16,8 +16,8 @@ only where a Python caller waits for it.
 from libc.stdint cimport INT32_MAX
 from libc.string cimport memcmp, memcpy
 
-from crfkit.memory cimport arena_reserve
-from .scanning cimport blank_line, find, is_digit, last_blank_line, parse_number, utf8_fault
+from .table cimport FORM_CONLLU, FORM_CRFSUITE, LABEL_NONE, Table
+from .scanning cimport blank_line, find, is_digit, parse_number, utf8_fault
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
@@ -26,12 +26,6 @@ from crfkit.errors import DataError
 from crfkit.values import shown
 
 from .faults import begins_with_mark, columns_of, misfit, no_sentence, plural, too_large
-
-FORMS = {"columns": FORM_COLUMNS, "conllu": FORM_CONLLU, "crfsuite": FORM_CRFSUITE}
-
-cdef enum:
-    LABEL_LAST = -1
-    LABEL_NONE = -2
 
 cdef enum:
     FAULT_NUL = 1
@@ -96,23 +90,6 @@ cdef int conllu_id(const char* s, int64_t n) noexcept nogil:
         i += 1
 
 
-def last_cut(const unsigned char[::1] text, int64_t start):
-    """Offset after the last blank line of a text, or 0. Only lines from the one at start on are looked at."""
-    if not 0 <= start < text.shape[0]:
-        return 0
-    return last_blank_line(<const char*> &text[0], start, text.shape[0])
-
-
-def first_cut(const unsigned char[::1] text, int64_t start):
-    """Offset after the first whole blank line from the line at start on, or 0."""
-    cdef int64_t n = text.shape[0], pos = start, stop, next_line
-    while 0 <= pos < n:
-        if blank_line(<const char*> &text[0], pos, n, &stop, &next_line) and text[next_line - 1] == c"\n":
-            return next_line
-        pos = next_line
-    return 0
-
-
 def first_row(bytes data not None, form, int64_t skip, bint comments=False, bint loose=False):
     """(lines before it, number of columns) of the first row after skip bytes of header, or None."""
     cdef const char* text = data
@@ -128,66 +105,8 @@ def first_row(bytes data not None, form, int64_t skip, bint comments=False, bint
 
 # ---------------------------------------------------------------------------------------------- parse
 
-cdef class Rows:
-    """The parsed form of one block after another; the room is used again.
-
-    form: "columns", "conllu" or "crfsuite". label: the column whose cells must not be empty, -1 for the
-    last one, or None where the input need not have labels.
-    """
-
-    def __cinit__(self, form="columns", label=None):
-        if form not in FORMS:
-            raise ValueError(f"unknown form of input '{form}'; expected one of {', '.join(FORMS)}")
-        self.c.form = FORMS[form]
-        self.label = LABEL_NONE if label is None else label
-        self.reset()
-
-    cdef int reset(self) except -1 nogil:
-        """Forget the block before."""
-        if self.cap_tok == 0:
-            self.grow_tokens()
-        if self.cap_seq == 0:
-            self.grow_sequences()
-        self.c.n_text = self.c.n_tok = self.c.n_seq = self.c.n_attr = self.n_arena = 0
-        self.c.seq_ptr[0] = self.c.attr_ptr[0] = 0
-        self.c.n_cols = self.c.label_col = 0
-        self.c.head_end = 0
-        self.fault.kind = 0
-        self.lead = -1
-        self.last_end = 0
-        self.weight = 1
-        self.weighted = self.marked[0] = self.marked[1] = False
-        return 0
-
-    cdef int room(self, int place, void** array, int64_t n, int64_t size) except -1 nogil:
-        """Room for n items of an array, whose memory is the buffer in this place."""
-        arena_reserve(self, &self.owned[place], n, size)
-        array[0] = self.owned[place].data
-        return 0
-
-    cdef int grow_tokens(self) except -1 nogil:
-        """Room for more tokens, each of n_cols cells."""
-        cdef int64_t n = max(self.cap_tok, <int64_t> 16)
-        if self.c.n_tok >= self.cap_tok:
-            n = 2 * n
-            self.room(0, <void**> &self.c.line_start, n, sizeof(int64_t))
-            self.room(1, <void**> &self.c.line_end, n, sizeof(int64_t))
-            self.room(2, <void**> &self.c.attr_ptr, n + 1, sizeof(int64_t))
-        if n * self.c.n_cols > self.cap_cell:
-            self.room(3, <void**> &self.c.cell_start, n * self.c.n_cols, sizeof(int64_t))
-            self.room(4, <void**> &self.c.cell_len, n * self.c.n_cols, sizeof(int32_t))
-            self.cap_cell = n * self.c.n_cols
-        self.cap_tok = n
-        return 0
-
-    cdef int grow_sequences(self) except -1 nogil:
-        cdef int64_t n = max(2 * self.cap_seq, <int64_t> 8)
-        self.room(5, <void**> &self.c.seq_ptr, n + 1, sizeof(int64_t))
-        self.room(6, <void**> &self.c.seq_start, n, sizeof(int64_t))
-        self.room(7, <void**> &self.c.seq_end, n, sizeof(int64_t))
-        self.room(8, <void**> &self.c.seq_weight, n, sizeof(float))
-        self.cap_seq = n
-        return 0
+cdef class Rows(Table):
+    """The parsed form of one block after another."""
 
     cdef int fail(self, int kind, int64_t offset, int64_t found=0, int64_t expected=0) noexcept nogil:
         """Note a fault; 1, for the caller to return."""
@@ -200,6 +119,8 @@ cdef class Rows:
         a header. 0, or 1 if there is a fault, which raise_fault makes an exception."""
         cdef int64_t pos, next_line, stop
         self.reset()
+        self.fault.kind = 0
+        self.marked[0] = self.marked[1] = False
         self.c.text, self.c.n_text = text, n
         self.c.n_cols = 1 if self.c.form == FORM_CRFSUITE else n_cols
         pos = find(text, b"\0", 0, n)
@@ -236,20 +157,6 @@ cdef class Rows:
             self.end_sequence()
         elif self.weighted:
             return self.fail(FAULT_WEIGHTS, self.lead)
-        return 0
-
-    cdef int end_sequence(self) except -1 nogil:
-        cdef int64_t s = self.c.n_seq
-        if s == self.cap_seq:
-            self.grow_sequences()
-        self.c.seq_start[s] = self.lead
-        self.c.seq_end[s] = self.last_end
-        self.c.seq_weight[s] = self.weight
-        self.c.seq_ptr[s + 1] = self.c.n_tok
-        self.c.n_seq += 1
-        self.lead = -1
-        self.weight = 1
-        self.weighted = False
         return 0
 
     cdef int add_line(self, int64_t start, int64_t stop) except -1 nogil:
@@ -334,14 +241,6 @@ cdef class Rows:
         self.c.attr_ptr[t + 1] = a
         return 0
 
-    cdef int grow_attributes(self) except -1 nogil:
-        cdef int64_t n = max(2 * self.cap_attr, <int64_t> 128)
-        self.room(9, <void**> &self.c.attr_start, n, sizeof(int64_t))
-        self.room(10, <void**> &self.c.attr_len, n, sizeof(int32_t))
-        self.room(11, <void**> &self.c.attr_value, n, sizeof(float))
-        self.cap_attr = n
-        return 0
-
     cdef int add_name(self, int64_t start, int64_t stop, bint escaped, int64_t* at, int32_t* n) except -1 nogil:
         """Note where a label or a name stands: in the text, or in the arena, without its escapes."""
         cdef int64_t i = start
@@ -359,13 +258,6 @@ cdef class Rows:
             self.n_arena += 1
             n[0] += 1
             i += 1
-        return 0
-
-    cdef int grow_arena(self, int64_t extra) except -1 nogil:
-        cdef int64_t n = max(2 * self.cap_arena, self.n_arena + extra)
-        if self.cap_arena - self.n_arena < extra:
-            self.room(12, <void**> &self.c.arena, n, 1)
-            self.cap_arena = n
         return 0
 
     cdef int add_weight(self, int64_t start, int64_t stop) except -1 nogil:
@@ -498,66 +390,6 @@ cdef class Rows:
         else:
             message = "expected one @weight line a sequence, and tokens after it"
         raise DataError(message, block.path, block.first_line + data.count(b"\n", 0, at))
-
-    def __len__(self):
-        """The number of sequences."""
-        return self.c.n_seq
-
-    @property
-    def n_tokens(self):
-        return self.c.n_tok
-
-    def lengths(self):
-        """Tokens of each sequence."""
-        return [self.c.seq_ptr[s + 1] - self.c.seq_ptr[s] for s in range(self.c.n_seq)]
-
-    @property
-    def n_attributes(self):
-        """Attributes of all tokens, in the form of CRFsuite."""
-        return self.c.attr_ptr[self.c.n_tok] if self.c.form == FORM_CRFSUITE else 0
-
-    @property
-    def n_columns(self):
-        """Cells of every token; 1, the label, in the form of CRFsuite."""
-        return self.c.n_cols
-
-    def sentences(self):
-        """The cells of the sequences' tokens, as bytes; in the form of CRFsuite the labels."""
-        cdef int64_t s, t
-        return [[self.cells(t) for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1])]
-                for s in range(self.c.n_seq)]
-
-    cdef list cells(self, int64_t t):
-        cdef int32_t column, n
-        cdef const char* cell
-        cells = []
-        for column in range(self.c.n_cols):
-            cell = rows_cell(&self.c, t, column, &n)
-            cells.append(cell[:n])
-        return cells
-
-    def attributes(self):
-        """In the form of CRFsuite, the tokens' (name, value) pairs, sequence by sequence."""
-        cdef int64_t s, t
-        if self.c.form != FORM_CRFSUITE:
-            raise ValueError("only the form of CRFsuite has attributes")
-        return [[self.pairs(t) for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1])]
-                for s in range(self.c.n_seq)]
-
-    cdef list pairs(self, int64_t t):
-        cdef int64_t a
-        cdef int32_t n
-        cdef const char* name
-        pairs = []
-        for a in range(self.c.attr_ptr[t], self.c.attr_ptr[t + 1]):
-            name = rows_attr(&self.c, a, &n)
-            pairs.append((name[:n], self.c.attr_value[a]))
-        return pairs
-
-    def weights(self):
-        """The weights of the sequences."""
-        cdef int64_t s
-        return [self.c.seq_weight[s] for s in range(self.c.n_seq)]
 
     def line_of(self, int64_t token):
         """Line of a token in its file, from 1."""

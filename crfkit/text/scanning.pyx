@@ -63,6 +63,23 @@ cdef int64_t last_blank_line(const char* text, int64_t start, int64_t n) noexcep
         end = i
 
 
+def last_cut(const unsigned char[::1] text, int64_t start):
+    """Offset after the last blank line of a text, or 0. Only lines from the one at start on are looked at."""
+    if not 0 <= start < text.shape[0]:
+        return 0
+    return last_blank_line(<const char*> &text[0], start, text.shape[0])
+
+
+def first_cut(const unsigned char[::1] text, int64_t start):
+    """Offset after the first whole blank line from the line at start on, or 0."""
+    cdef int64_t n = text.shape[0], pos = start, stop, next_line
+    while 0 <= pos < n:
+        if blank_line(<const char*> &text[0], pos, n, &stop, &next_line) and text[next_line - 1] == c"\n":
+            return next_line
+        pos = next_line
+    return 0
+
+
 cdef double[23] POWERS = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,
                           1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22]
 

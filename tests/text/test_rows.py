@@ -13,7 +13,8 @@ from liars import liar
 from crfkit.errors import DataError
 from crfkit.testing import tagged
 from crfkit.text.reading import Block, Layout, Source
-from crfkit.text.rows import Rows, first_row, last_cut
+from crfkit.text.rows import Rows, first_row
+from crfkit.text.scanning import last_cut
 
 
 def parse(data, form="columns", label=None, skip=0, n_cols=0):
