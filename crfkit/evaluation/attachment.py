@@ -153,6 +153,8 @@ def _trees(data: Any) -> tuple[list[Tree], list[bytes] | None]:
         if rows.n_tokens:
             carried = []
         carried += _tail(block.data)
+    if not trees:
+        raise DataError("no words: expected sentences in CoNLL-U", str(block.path))
     return trees, carried or None
 
 

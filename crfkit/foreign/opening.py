@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from crfkit import model, modelfile
@@ -61,6 +63,16 @@ def recognised(start: bytes) -> Format | None:
     return next((found for found in map(_format, _MODULES) if found.recognises(start)), None)
 
 
+def _held(source: Any) -> Any:
+    """The bytes of what can be read only once, such as a pipe; anything else as it is."""
+    try:
+        if isinstance(source, (str, os.PathLike)) and stat.S_ISFIFO(os.stat(source).st_mode):
+            return Path(source).read_bytes()
+    except (OSError, ValueError):  # who opens it will say what is wrong
+        pass
+    return source
+
+
 def _opened(path_or_bytes: Any) -> tuple[str, memoryview, Format] | None:
     """Name, bytes and format of a foreign model; None if it is none: then crfkit's own reader says what it is."""
     if not isinstance(path_or_bytes, (str, os.PathLike)):
@@ -88,6 +100,7 @@ def read(path_or_bytes: Any) -> Parts:
     """Any model taken apart; the weights are those of its file, to the last bit."""
     from .parts import parts_of
 
+    path_or_bytes = _held(path_or_bytes)
     opened = _opened(path_or_bytes)
     if opened is None:
         return parts_of(model.load(path_or_bytes))
@@ -110,6 +123,7 @@ def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, ex
     models of others: scores are then those of their weights in double precision."""
     from .parts import model_of
 
+    path_or_bytes = _held(path_or_bytes)
     opened = _opened(path_or_bytes)
     if opened is None:
         return model.load(path_or_bytes, verify)
@@ -121,6 +135,7 @@ def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, ex
 
 def load_any(path_or_bytes: Any, verify: bool = True) -> Model | ParserModel:
     """The same, for who can do something with a parser, too."""
+    path_or_bytes = _held(path_or_bytes)
     if _opened(path_or_bytes) is not None:
         return load(path_or_bytes)
     file = modelfile.read(path_or_bytes, verify=verify)
@@ -166,9 +181,10 @@ def convert(
     """
     if weights is not None and to != CRFKIT:
         raise OptionError(f"weights as {weights} are for models of crfkit, not of {to}")
+    held = _held(source)
     try:
-        data = _own(source, to) if template is None else None
-        data = model_bytes(_with_template(read(source), template), to) if data is None else data
+        data = _own(held, to) if template is None else None
+        data = model_bytes(_with_template(read(held), template), to) if data is None else data
     except UnsupportedError as error:
         raise UnsupportedError(f"{os.fspath(source)}: {error}") from None
     if weights is not None:
@@ -186,7 +202,7 @@ def _model_in(data: bytes, name: str) -> model.Model:
     return found
 
 
-def _own(source: str | os.PathLike[str], to: str) -> bytes | None:
+def _own(source: Any, to: str) -> bytes | None:
     """The bytes of a crfkit model that stays one."""
     return model.load(source).to_bytes() if to == CRFKIT and _opened(source) is None else None
 

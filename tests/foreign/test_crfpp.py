@@ -3,6 +3,7 @@
 import math
 import os
 import struct
+import threading
 from pathlib import Path
 
 import pytest
@@ -215,3 +216,19 @@ def test_messages(files):
     for value in (math.inf, math.nan):
         with pytest.raises(ModelFileError, match=f"^model in memory: damaged: {value} as cost factor$"):
             foreign.load(files[0][:8] + struct.pack("<d", value) + files[0][16:])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+@pytest.mark.parametrize("to", [name for name in foreign.FORMATS if name != "crfsuite"])
+def test_models_that_come_through_a_pipe(model, tmp_path, to):
+    data, wanted = foreign.model_bytes(foreign.read(model.to_bytes()), to), model.tagger().tag(sentences()[3])
+    os.mkfifo(tmp_path / "pipe")
+    for use_it in (
+        lambda: crfkit.load(tmp_path / "pipe").tag(sentences()[3]),
+        lambda: foreign.load(tmp_path / "pipe").tagger().tag(sentences()[3]),
+        lambda: (foreign.convert(tmp_path / "pipe", tmp_path / "own"), crfkit.load(tmp_path / "own").tag(sentences()[3]))[1],
+    ):
+        writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(data,))
+        writer.start()
+        assert use_it() == wanted
+        writer.join()
