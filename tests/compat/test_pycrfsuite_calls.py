@@ -1,6 +1,8 @@
 """Calls of python-crfsuite that programs make now and then, with both libraries."""
 
+import copy
 import os
+import pickle
 
 import pycrfsuite
 import pytest
@@ -72,3 +74,14 @@ def test_a_model_that_was_trained_without_data(tmp_path):
         library.Trainer(verbose=False).train(str(tmp_path / "m"))
         with pytest.raises(ValueError, match="has no labels: it was trained without data"):
             compat.Tagger().open(str(tmp_path / "m"))
+
+
+def test_taggers_and_items_can_be_pickled(model):
+    sequence = compat.ItemSequence([["a", "a"], {"b": 0.1, "c": {"d": "\n"}}])
+    for again in (pickle.loads(pickle.dumps(sequence)), copy.deepcopy(sequence)):
+        assert again.items() == sequence.items() and again.rows.attributes() == sequence.rows.attributes()
+    with compat.Tagger().open(model) as tagger:
+        for again in (pickle.loads(pickle.dumps(tagger)), copy.deepcopy(tagger)):
+            assert again.tag(sequence) == tagger.tag(sequence) and again.info().header == tagger.info().header
+    with pytest.raises(ValueError, match="not opened"):
+        pickle.loads(pickle.dumps(tagger)).labels()

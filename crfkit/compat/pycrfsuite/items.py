@@ -32,6 +32,10 @@ class ItemSequence:
         values = iter(self._values)
         return [{name.decode(): next(values) for name, _ in token} for token in self.rows.attributes()[0]]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = iter(self._values)
+        return ItemSequence, ([[(name, next(values)) for name, _ in token] for token in self.rows.attributes()[0]],)
+
     def __len__(self) -> int:
         return self.rows.n_tokens
 

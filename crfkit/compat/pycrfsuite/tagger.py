@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import CrfkitError
@@ -74,6 +75,10 @@ class Tagger:
         self._numbers = {name: number for number, label in enumerate(tagger.labels) for name in (label, as_bytes(label))}
         self._tagger, self._scratch = tagger, tagger.decoders.new_scratch()
         return contextlib.closing(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The model goes along with a pickle, so that other processes can tag: more than python-crfsuite offers."""
+        return _of_model, (None if self._tagger is None else self._source if isinstance(self._source, bytes) else Path(self._source).read_bytes(),)
 
     def close(self) -> None:
         """Close the model."""
@@ -201,6 +206,14 @@ class Tagger:
         if self._tagger is None:
             raise RuntimeError("Tagger is closed")
         return foreign.dump(self._source) or foreign.dump(foreign.model_bytes(foreign.read(self._source), "crfsuite"))  # type: ignore[return-value]
+
+
+def _of_model(content: bytes | None) -> Tagger:
+    """A tagger of a model, or a closed one."""
+    tagger = Tagger()
+    if content is not None:
+        tagger.open_inmemory(content)
+    return tagger
 
 
 def _closed() -> ValueError:
