@@ -10,6 +10,7 @@ objective is within NEAR of the lowest that either finds. A trainer has LIMIT se
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,7 +69,7 @@ def followed(path: Path, task: Task, algorithm: str) -> tuple[list[tuple[float, 
     def late() -> bool:
         return bool(found) and found[-1][0] > LIMIT
 
-    model = crfkit.learn(path, task.template, algorithm, features=task.features, l1=L1, threads=1, epsilon=0.0, delta=1e-6, progress=hear, stop=late)
+    model = crfkit.learn(path, task.template, algorithm, features=task.features, l1=L1, threads=1, epsilon=0.0, delta=1e-4, progress=hear, stop=late)
     return found, len(model.labels)
 
 
@@ -86,7 +87,10 @@ def measure(path: Path, task: Task) -> tuple[Any, ...]:
 
 def main() -> None:
     with common.arguments("Elastic net: sbcd and owlqn, processor seconds to the optimum", rounds=1) as (corpus, _, given):
-        rows = [measure(corpus.folder / "elastic.txt", task) for task in tasks(given.sentences)]
+        rows = []
+        for task in tasks(given.sentences):
+            rows.append(measure(corpus.folder / "elastic.txt", task))
+            print(*rows[-1], sep=", ", file=sys.stderr)
         common.table(("task", "features", "labels", "tokens", "sbcd", "owlqn", "owlqn / sbcd"), rows)
 
 
