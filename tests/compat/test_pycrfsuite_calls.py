@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+from pathlib import Path
 
 import pycrfsuite
 import pytest
@@ -85,3 +86,14 @@ def test_taggers_and_items_can_be_pickled(model):
             assert again.tag(sequence) == tagger.tag(sequence) and again.info().header == tagger.info().header
     with pytest.raises(ValueError, match="not opened"):
         pickle.loads(pickle.dumps(tagger)).labels()
+
+
+def test_names_in_any_encoding_are_printed_as_they_are(model, tmp_path, capfdbinary):
+    changed = Path(model).read_bytes().replace(b"a\0", b"\xe9\0").replace(b"B\0", b"\xc9\0")
+    for library in (pycrfsuite, compat):
+        tagger = library.Tagger()
+        tagger.open_inmemory(changed)
+        tagger.dump()
+        tagger.dump(str(tmp_path / library.__name__))
+        assert capfdbinary.readouterr().out == (tmp_path / library.__name__).read_bytes()
+    assert (tmp_path / compat.__name__).read_bytes() == (tmp_path / "pycrfsuite").read_bytes()

@@ -173,7 +173,13 @@ class Tagger:
         """Write the model as text, in CRFsuite's layout, to a file or to standard output."""
         lines = self._lines()
         if filename is None:
-            sys.stdout.writelines(lines)
+            binary = getattr(sys.stdout, "buffer", None)
+            if binary is None:  # as in notebooks
+                sys.stdout.writelines(as_bytes(line).decode(errors="replace") for line in lines)
+            else:
+                sys.stdout.flush()
+                binary.writelines(map(as_bytes, lines))
+                binary.flush()
             return
         with open(filename, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
             file.writelines(lines)
