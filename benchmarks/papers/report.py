@@ -18,7 +18,7 @@ HEADS = {
     "paper_passes": "paper's passes", "cpu_a_pass": "CPU s a pass", "cpu": "CPU s in all", "paper_seconds": "paper's s", "weight": "mean abs. weight",
     "paper": "paper",
 }  # fmt: skip
-_DIGITS = {"cpu": 1, "weight": 4, "cpu_a_pass": 3, "paper_seconds": 0}
+_DIGITS = {"cpu": 1, "cpu_a_pass": 3, "paper_seconds": 0}
 METHOD = """\
 ## How these numbers were made
 
@@ -175,6 +175,8 @@ def _cell(outcome: Any, name: str) -> str:
     value = getattr(outcome.row if name.startswith("paper") else outcome, name)
     if value is None or isinstance(value, str):
         return value or ""
+    if name == "weight":
+        return f"{value:.3g}"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.{_DIGITS.get(name, 2)}f}"
 
 

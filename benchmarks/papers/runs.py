@@ -117,7 +117,7 @@ class Runs:
 
     def curve(self, task: Task, algorithm: str, options: Record) -> Record:
         """Train on everything for many passes, and see how weights and loss go on."""
-        options = {**options, "passes": LONG}
+        options = {**_one_by_one(options), "passes": LONG}
         asked = {"kind": "curve", **_asked(task, algorithm, options, 1)}
         if (record := self.raw.find(**asked)) is not None:
             return record
@@ -143,6 +143,7 @@ class Runs:
 
     def pace(self, task: Task, first: Record, second: Record) -> Record:
         """Processor seconds of the fastest pass of two trainers, by the options of their tests; three rounds, in turns."""
+        first, second = ({**record, "options": _one_by_one(record["options"])} for record in (first, second))
         asked = {"kind": "pace", "task": task.name, "first": _name(first), "second": _name(second)}
         if (record := self.raw.find(**asked)) is not None:
             return record
@@ -230,6 +231,11 @@ def flags(options: Record) -> list[str]:
 
 def _asked(task: Task, algorithm: str, options: Record, seed: int) -> Record:
     return {"task": task.name, "template": task.template_name, "algorithm": algorithm, "options": options, "seed": seed}
+
+
+def _one_by_one(options: Record) -> Record:
+    """Options without batches, as in the papers."""
+    return {name: value for name, value in options.items() if name != "batch_size"}
 
 
 def _name(record: Record) -> str:
