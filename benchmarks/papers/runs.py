@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from protocol import LONG, PASSES, PATIENCE
-from tasks import ROOT, Data, Task, prepare
+from tasks import Data, Task, prepare
 
 import crfkit
 from crfkit.evaluation.evaluate import Outputs
@@ -75,7 +75,10 @@ class Runs:
         self.prepared: dict[str, list[Data]] = {}
         self.commit = commit() if start else ""
         if start and raw.commits not in ([], [self.commit]):
-            sys.exit(f"{raw.path} has runs of commit {', '.join(raw.commits)}, this is {self.commit}: check that one out, or begin again with --fresh")
+            sys.exit(
+                f"{raw.path} has runs of commit {', '.join(raw.commits)}, this is {self.commit}: "
+                "let PYTHONPATH (make results PACKAGE=...) name a built tree of that commit, or begin again with --fresh"
+            )
         self.began, self.done, self.wanted = time.monotonic(), 0, 0
 
     def trial(self, task: Task, algorithm: str, options: Record) -> Record:
@@ -256,8 +259,8 @@ def machine() -> str:
 
 
 def commit() -> str:
-    """The last one that changed the package; "-dirty" where it differs from that; "unknown" outside a repository."""
-    git = ["git", "-C", str(ROOT)]
+    """The last one that changed the package that runs; "-dirty" where it differs from that; "unknown" outside a repository."""
+    git = ["git", "-C", str(Path(crfkit.__file__).parents[1])]
     built = ["--", "crfkit", "setup.py"]
     try:
         last, changes = (
