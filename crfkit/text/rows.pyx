@@ -373,6 +373,8 @@ cdef class Rows(Table):
                 message += f" as in {layout.path}:{layout.line}"
             if data[at] == b"#" or (layout.path == block.path and begins_with_mark(data, layout.line - block.first_line)):
                 message += " (--comments passes over lines before a sentence that begin with '#')"
+            if block.loose and b"\t" in data:
+                message += " (for CRF++ and Wapiti columns end at blanks, too)"
         elif kind == FAULT_LABEL:
             message = f"column {found} is empty: expected a label"
         elif kind == FAULT_ID:

@@ -158,4 +158,8 @@ def test_tabs_and_blanks_separate_alike(tmp_path, monkeypatch):
         made[-1].append([line.split() for line in run(wapiti, "label", "-c", "-m", "wapiti", data).splitlines()])
         made[-1].append([line.split() for line in run(main, "tag", "-v", 1, "crfpp", data).splitlines()])
     assert made[0] == made[1]
+    (tmp_path / "names").write_text("New York\tNNP\tB\nis\tVBZ\tO\n")
+    result = CliRunner().invoke(crf_learn, ["template", "names", "m"])
+    assert result.exit_code == 1
+    assert result.stderr == "crfkit: error: names:2: found 3 columns, expected 4 as in names:1 (for CRF++ and Wapiti columns end at blanks, too)\n"
     assert run(main, "tag", "wapiti", "mixed").startswith(b"the DT\tB\tB\n dog  \t NN I\tI\n\n")
