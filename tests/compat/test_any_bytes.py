@@ -72,6 +72,9 @@ def test_wapiti(files, encoding):
     for options in ((), ("-c",), ("-s", "-p")):
         wanted = run(wapiti, "label", *options, "-m", "u.model", "u.test").decode()
         assert run(wapiti, "label", *options, "-m", "x.model", "x.test").decode(encoding) == wanted
+    reports = [CliRunner().invoke(wapiti, ["label", "-c", "-m", f"{kind}.model", f"{kind}.test"]).stderr_bytes for kind in "ux"]
+    scores = [[line.split() for line in report.decode(code).splitlines()] for report, code in zip(reports, ("utf-8", encoding), strict=True)]
+    assert scores[0] == scores[1] and scores[0][-2][0] in LABELS
     assert run(wapiti, "dump", "x.model").decode(encoding) == run(wapiti, "dump", "u.model").decode()
 
 

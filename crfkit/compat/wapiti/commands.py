@@ -15,6 +15,7 @@ from crfkit.cli.common import errors_as_lines, note, refuse_overwriting, standar
 from crfkit.errors import FileError, OptionError
 from crfkit.options import MOST_THREADS
 from crfkit.replacing import check_writable, replacing
+from crfkit.values import as_bytes
 from crfkit.version import __version__
 
 from .algorithms import ALGORITHMS, TYPES, note_of
@@ -42,8 +43,9 @@ def cli() -> None:
 
 
 def say(text: str) -> None:
-    """A line of the log."""
-    click.echo(text, err=True)
+    """A line of the log; names in it are printed as they came, in any encoding."""
+    data = as_bytes(text)
+    click.echo(data if data.decode(errors="ignore") != text else text, err=True)
 
 
 def _list(_ctx: click.Context, param: click.Parameter, value: str) -> str:

@@ -13,6 +13,7 @@ from crfkit.foreign import load, wapiti
 from crfkit.foreign.parts import model_of
 from crfkit.tagging import Tagger
 from crfkit.text.reading import Source, open_file
+from crfkit.values import as_bytes
 
 from . import singles
 from .layout import Layout
@@ -100,7 +101,8 @@ class Report:
         for name, (wanted, found, both) in zip(self.labels, self.counts, strict=True):
             precision, recall = _ratio(both, found), _ratio(both, wanted)
             f1 = _ratio(2 * precision * recall, precision + recall)
-            self.say(f"    {name:<6}  Pr={_shown(precision)}  Rc={_shown(recall)}  F1={_shown(f1)}")
+            name += " " * (6 - len(as_bytes(name)))  # Wapiti counts bytes
+            self.say(f"    {name}  Pr={_shown(precision)}  Rc={_shown(recall)}  F1={_shown(f1)}")
 
 
 def _ratio(part: float, whole: float) -> float:
