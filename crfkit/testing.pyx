@@ -156,6 +156,7 @@ cdef class OpenLattice(Lattice):
         self.lists = which
         self.stage = SCORED
         lat.shared.pair = NULL
+        K.exp_tau(lat)
         if which != "none":
             self.list_pairs(SPARSE)
         arena_reserve(self, &self.given_pairs, lat.n_own * L * L + 1, sizeof(PairC))

@@ -10,7 +10,7 @@ from libc.string cimport memset
 
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve
-from crfkit.loops.structs cimport EdgeC, PairC, crfkit_edge_score, crfkit_set_score
+from crfkit.loops.structs cimport EdgeC, PairC, QuadC, crfkit_edge_score, crfkit_set_score
 from crfkit.errors import ImpossibleError
 
 cdef int64_t MOST_POSITIONS = (1 << 31) - 64
@@ -142,15 +142,15 @@ cdef class Lattice:
         lat.L = lat.shared.L = labels
         lat.P = lat.shared.P = (labels + 7) // 8 * 8
         matrix = <int64_t>lat.L * lat.P
-        arena_reserve(self, &self.matrices, 6 * matrix + lat.P, sizeof(double))
+        arena_reserve(self, &self.matrices, 5 * matrix + lat.P + lat.L * max(lat.P, 64), sizeof(double))
         lat.shared.score = <double*>self.matrices.data
         lat.shared.E = lat.shared.score + matrix
         lat.shared.ET = lat.shared.E + matrix
         lat.outer = lat.shared.ET + matrix
         lat.pair = lat.outer + matrix
-        lat.unfolded = lat.pair + matrix
+        lat.shared.row_top = lat.pair + matrix
+        lat.unfolded = lat.shared.row_top + lat.P
         memset(lat.outer, 0, 2 * matrix * sizeof(double))
-        lat.shared.row_top = lat.unfolded + matrix
         self.most = -1
 
     # ------------------------------------------------------------------------------- the shared step
@@ -168,7 +168,15 @@ cdef class Lattice:
         self.reserve_lists(recursions)
         if K.list_pairs(&self.c.shared, NULL, self.most, <PairC*>self.pairs.data, <int32_t*>self.index.data) > self.most:
             self.most = -1
+        else:
+            self.list_quads()
         return self.most >= 0
+
+    cdef int list_quads(self) except -1 nogil:
+        """After list_pairs: the same pairs for sums."""
+        arena_reserve(self, &self.quads, self.c.shared.n + 1, sizeof(QuadC))
+        K.list_quads(&self.c.shared, <QuadC*>self.quads.data)
+        return 0
 
     cdef bint list_features(self, const LayoutC* layout, Recursions recursions) except -1 nogil:
         """For weights that change all the time: let steps be lists of the pairs that are features, whatever they weigh, where
@@ -184,6 +192,7 @@ cdef class Lattice:
             self.reserve_lists(recursions)
             K.list_pairs(shared, layout.tau_mask if layout.has_tau else NULL, self.most, <PairC*>self.pairs.data,
                          <int32_t*>self.index.data)
+            self.list_quads()
         return self.c.counted
 
     # ------------------------------------------------------------------------------- a sequence

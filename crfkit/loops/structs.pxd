@@ -52,6 +52,9 @@ cdef extern from "crf.h" nogil:
         int32_t to
         double score, e
 
+    ctypedef struct QuadC:
+        double more[4]
+
     ctypedef struct EdgeC:
         int32_t L, P
         int32_t n
@@ -64,6 +67,8 @@ cdef extern from "crf.h" nogil:
         int32_t* row_ptr
         int32_t* column_ptr
         int32_t* column
+        QuadC* quad
+        int32_t n_quads
         real_t* row_top
 
     void crfkit_set_score(EdgeC*, int32_t, int32_t, double) noexcept
@@ -128,6 +133,7 @@ cdef extern from "crf.h" nogil:
         void (*exp_tau)(LatticeC*) noexcept nogil
         void (*load_listed)(const LayoutC*, const weight_t*, double, LatticeC*) noexcept nogil
         int64_t (*list_pairs)(EdgeC*, const uint8_t*, int64_t, PairC*, int32_t*) noexcept nogil
+        void (*list_quads)(EdgeC*, QuadC*) noexcept nogil
         void (*score)(const LayoutC*, const weight_t*, double, const SentenceC*, LatticeC*) noexcept nogil
         double (*potentials)(LatticeC*) noexcept nogil
         int (*forward_backward)(LatticeC*) noexcept nogil

@@ -72,6 +72,12 @@ typedef struct {
     double score, e;
 } PairC;
 
+/* Four pairs from one label, or fewer: what is left has zeros. */
+typedef struct {
+    double more[4];            /* potentials minus `base` */
+    uint16_t from, to[4];
+} QuadC;
+
 /* One step: what it scores to go from a label to the next, and the potentials exp(score - max). A step has one of two forms:
  *
  *   matrix    `pair` is NULL; score and E hold all pairs, ET is E transposed where that is at hand;
@@ -89,6 +95,8 @@ typedef struct {
     int32_t *row_ptr;          /* [L+1] pairs from label i: row_ptr[i] .. row_ptr[i+1] */
     int32_t *column_ptr;       /* [L+1] places of the pairs to label j: column_ptr[j] .. column_ptr[j+1] */
     int32_t *column;           /* [n] */
+    QuadC *quad;               /* [n_quads] the pairs once more, for sums; NULL for some lists */
+    int32_t n_quads;
     real_t *row_top;           /* [P] list: the best score of the pairs from label i, or more; -inf without pairs. NULL: not known */
 } EdgeC;
 
@@ -177,9 +185,10 @@ typedef struct {
     EdgeC shared;       /* plain label pairs; score is always there */
     EdgeC *own;         /* [n_own] in order of their positions: plain label pairs and rich attributes */
     PairC *merged[2];   /* room for the longest of their lists, each */
-    real_t *outer;      /* [L][P] sum of alpha[t-1]' right[t] over shared steps, still to be multiplied by their potentials */
+    real_t *outer;      /* [L][P] sum of alpha[t-1]' right[t] over shared steps, still to be multiplied by their potentials; where
+                         * only listed pairs are counted, [n] of these */
     real_t *pair;       /* [L][P] sum of all other pair marginals */
-    real_t *unfolded;   /* [L][P] a list as a matrix, for those who need one */
+    real_t *unfolded;   /* [L][max(P, 64)] scratch: a list as a matrix, steps in columns */
     double logz;
     double quantum;     /* expectations are rounded to multiples of this: their sums are exact in any order */
     const double *quanta; /* [A+B] the same for each attribute, and */
@@ -217,6 +226,8 @@ typedef struct {
     /* a matrix of scores as a list of its pairs that are not 0, or of those that are features where these are given: room for
      * `most` of them and for 2 (L + 1) + `most` numbers; nothing changes if there are more. How many there are */
     int64_t (*list_pairs)(EdgeC *, const uint8_t *features, int64_t most, PairC *, int32_t *index);
+    /* the quads of a list: room for as many as it has pairs */
+    void (*list_quads)(EdgeC *, QuadC *);
     /* node and rich edge scores; needs load_tau, and room for the sequence */
     void (*score)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, LatticeC *);
     /* potentials of nodes and own matrices; how far scores of one position lie apart at most, or -1 when a position

@@ -193,7 +193,7 @@ static LatticeC make_lattice(const LayoutC *y)
         .edge = ROOM(const EdgeC *, LONGEST), .own = ROOM(EdgeC, LONGEST),
         .shared = {.L = y->L, .P = y->P, .score = ROOM(double, matrix), .E = ROOM(double, matrix), .ET = ROOM(double, matrix),
                    .row_top = ROOM(double, y->P)},
-        .outer = ROOM(double, matrix), .pair = ROOM(double, matrix), .unfolded = ROOM(double, matrix),
+        .outer = ROOM(double, matrix), .pair = ROOM(double, matrix), .unfolded = ROOM(double, y->L * (int64_t)(y->P > 64 ? y->P : 64)),
         .quantum = 0x1p-33,
     };
     double *quanta = doubles(y->A + y->B, 0, 0), *cold = doubles(y->n_cells, 0, 0);
@@ -280,6 +280,9 @@ static void run_lists(const LayoutC *y, const weight_t *w, const double *x, cons
     ADD_ONE((int64_t){K->list_pairs(&edge, NULL, matrix, pairs_of(y), index_of(y))});
     add_edge(&edge);
     say("list_pairs");
+    K->list_quads(&edge, ROOM(QuadC, edge.n));
+    run_steps(&edge, x, x, "steps(quads)");
+    edge.quad = NULL;
     run_steps(&edge, x, x, "steps(list)");
     ADD(K->unfold(&edge, 0, M), matrix);
     ADD(K->unfold(&edge, 1, M), matrix);
