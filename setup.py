@@ -27,7 +27,7 @@ SIMD = "crfkit/loops/simd"
 LEVELS = (
     ("-O0", ("crfkit.decode.decoder", "crfkit.testing", "crfkit.trainers.batch.sharded")),
     ("-O1", ("crfkit.trainers.online.calibrated", "crfkit.trainers.online.crfsuite", "crfkit.trainers.online.mixing")),
-    ("-O3", (LOOPS, "crfkit.data.dataset", "crfkit.decode.lookahead", "crfkit.decode.nbest", "crfkit.features.walk", "crfkit.lattice",
+    ("-O3", (LOOPS, "crfkit.data.dataset", "crfkit.decode.beam", "crfkit.decode.lookahead", "crfkit.decode.nbest", "crfkit.features.walk", "crfkit.lattice",
              "crfkit.text.rows", "crfkit.trainers.online")),
     ("-O2", ("crfkit.decode.printing", "crfkit.decode.scratch", "crfkit.features.builder", "crfkit.features.cells",
              "crfkit.features.extractor", "crfkit.features.tables", "crfkit.parser.search", "crfkit.parser.statetables", "crfkit.text",

@@ -4,7 +4,8 @@ from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uintptr_t
 from libc.string cimport memset
 
-from crfkit.decode.nbest cimport NBest, search_beam, search_nbest
+from crfkit.decode.beam cimport search_beam
+from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.lattice cimport lattice
 from crfkit.lattice.lattice cimport (
     IMPOSSIBLE, SPARSE, Lattice, forbid_steps, lattice_allow, lattice_expect, lattice_forbid, lattice_path_score, recursions_of,

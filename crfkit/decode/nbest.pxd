@@ -20,4 +20,5 @@ cdef class NBest(Arena):
 
 
 cdef int search_nbest(NBest s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil
-cdef int search_beam(NBest s, LatticeC* lat, int n, int width, double ratio, double unit) except -1 nogil
+cdef int add_path(NBest s, const LatticeC* lat, double score) except -1 nogil
+cdef bint is_too_bad(NBest s, double score, double ratio, double unit) noexcept nogil

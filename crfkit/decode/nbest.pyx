@@ -1,4 +1,4 @@
-"""The n best paths: exactly, or approximately by a beam.
+"""The n best paths, exactly.
 
 The exact search is A* with a perfect heuristic, in the form known as recursive enumeration (Jimenez and Marzal 1999).
 A forward Viterbi leaves in every cell (t, j) the best path that ends there. The path of rank r+1 into a cell is the
@@ -25,7 +25,6 @@ one, and so on. (If rounding made scores equal whose beginnings were not: of pat
 the better score on entering it, before the node's own score is added, comes first.)
 """
 
-from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, fabs
 from libc.string cimport memcpy, memset
 
@@ -205,7 +204,7 @@ cdef StateC* next_path(NBest s, const LatticeC* lat) except NULL nogil:
     return state_of(s, <int64_t>lat.T * lat.P)
 
 
-cdef int output(NBest s, const LatticeC* lat, double score) except -1 nogil:
+cdef int add_path(NBest s, const LatticeC* lat, double score) except -1 nogil:
     """Room for one more path found; its score."""
     arena_reserve(s, &s.score_buffer, s.found + 1, sizeof(double))
     arena_reserve(s, &s.label_buffer, (<int64_t>s.found + 1) * lat.T, sizeof(uint16_t))
@@ -216,7 +215,7 @@ cdef int output(NBest s, const LatticeC* lat, double score) except -1 nogil:
     return 0
 
 
-cdef inline bint is_too_bad(NBest s, double score, double ratio, double unit) noexcept nogil:
+cdef bint is_too_bad(NBest s, double score, double ratio, double unit) noexcept nogil:
     """Too improbable against the best path."""
     return ratio > 0 and K.exp(unit * (score - s.scores[0])) < ratio
 
@@ -238,7 +237,7 @@ cdef int search_nbest(NBest s, LatticeC* lat, int n, double ratio, double unit) 
     score = K.viterbi(lat, <uint16_t*>s.label_buffer.data)
     if not score > -INFINITY:
         return 0
-    output(s, lat, score)
+    add_path(s, lat, score)
     if n == 1:
         return 1
     # rounding must not decide here: the last word has is_too_bad
@@ -260,7 +259,7 @@ cdef int search_nbest(NBest s, LatticeC* lat, int n, double ratio, double unit) 
         state = next_path(s, lat)
         if state.exhausted or is_too_bad(s, entry(s, state.last).score, ratio, unit):
             break
-        output(s, lat, entry(s, state.last).score)
+        add_path(s, lat, entry(s, state.last).score)
         labels = s.labels + (s.found - 1) * <int64_t>lat.T
         path = state.before
         for t in range(lat.T - 1, -1, -1):
@@ -270,150 +269,6 @@ cdef int search_nbest(NBest s, LatticeC* lat, int n, double ratio, double unit) 
                 break
             if t > 0:
                 path = path_before(s, lat, t, path)
-    return s.found
-
-
-# ---------------------------------------------------------------------------------------------- beam search
-
-cdef struct BeamC:
-    double score
-    double way              # score before the node's own was added
-    int32_t label
-    int32_t before          # rank at the position before
-    int32_t label_before
-
-
-cdef inline bint ranks_before(const BeamC* x, const BeamC* y) noexcept nogil:
-    if x.score != y.score:
-        return x.score > y.score
-    if x.label != y.label:
-        return x.label < y.label
-    if x.way != y.way:
-        return x.way > y.way
-    if x.label_before != y.label_before:
-        return x.label_before < y.label_before
-    return x.before < y.before
-
-
-cdef inline void sink(BeamC* heap, int64_t size, int64_t hole) noexcept nogil:
-    """Restore a heap with the worst on top."""
-    cdef BeamC moving = heap[hole]
-    cdef int64_t child
-    while True:
-        child = 2 * hole + 1
-        if child >= size:
-            break
-        if child + 1 < size and ranks_before(&heap[child], &heap[child + 1]):
-            child += 1
-        if not ranks_before(&moving, &heap[child]):
-            break
-        heap[hole] = heap[child]
-        hole = child
-    heap[hole] = moving
-
-
-cdef int64_t keep_best(BeamC* heap, int64_t size, int64_t width, const BeamC* item) noexcept nogil:
-    """Add one to the best `width` seen so far; the number kept."""
-    cdef int64_t k
-    if size < width:
-        heap[size] = item[0]
-        size += 1
-        if size == width:
-            for k in range(size // 2 - 1, -1, -1):
-                sink(heap, size, k)
-    elif ranks_before(item, &heap[0]):
-        heap[0] = item[0]
-        sink(heap, size, 0)
-    return size
-
-
-cdef void sort_beam(BeamC* heap, int64_t size, int64_t width) noexcept nogil:
-    """Best first."""
-    cdef int64_t k
-    cdef BeamC worst
-    if size < width:
-        for k in range(size // 2 - 1, -1, -1):
-            sink(heap, size, k)
-    for k in range(size - 1, 0, -1):
-        worst = heap[0]
-        heap[0] = heap[k]
-        heap[k] = worst
-        sink(heap, k, 0)
-
-
-cdef int64_t extend_beam(NBest s, const LatticeC* lat, int64_t t, const BeamC* before, int64_t n_before, BeamC* beam,
-                         int64_t width) noexcept nogil:
-    """Every partial path with every next label; the best stay. Labels that cannot be among them are passed over many at
-    once: the paths before come in order, so soon that is most."""
-    cdef:
-        const double* node = lat.score + t * lat.P
-        const EdgeC* edge = lat.edge[t]
-        const double* step = NULL
-        double* way = <double*>s.rows.data
-        double* total = way + lat.P
-        double* listed = total + lat.P
-        int32_t* which = <int32_t*>s.which.data
-        int64_t size = 0, r, j
-        int32_t k, few
-        BeamC item
-    for r in range(n_before):
-        if edge.score != NULL:
-            step = edge.score + <int64_t>before[r].label * lat.P
-        else:
-            step = listed
-            for j in range(lat.P):
-                listed[j] = 0 if j < lat.L else -INFINITY
-            for k in range(edge.row_ptr[before[r].label], edge.row_ptr[before[r].label + 1]):
-                listed[edge.pair[k].to] = edge.pair[k].score
-        item.before, item.label_before = <int32_t>r, before[r].label
-        for j in range(lat.P):
-            way[j] = before[r].score + step[j]
-            total[j] = way[j] + node[j]
-        few = K.at_least(lat.L, total, -DBL_MAX if size < width else beam[0].score, which)
-        for k in range(few):
-            item.label, item.way, item.score = which[k], way[which[k]], total[which[k]]
-            size = keep_best(beam, size, width, &item)
-    sort_beam(beam, size, width)
-    return size
-
-
-cdef int search_beam(NBest s, LatticeC* lat, int n, int width, double ratio, double unit) except -1 nogil:
-    """As search_nbest, but from left to right keeping only the best `width` (at least n) partial paths.
-
-    Exact if there are no more partial paths than that. Where constraints leave none of those kept a way on, the
-    exact search takes over.
-    """
-    cdef:
-        int64_t t, size = 0, k, rank
-        BeamC* layers
-        BeamC item
-    s.found, s.length = 0, lat.T
-    if n < 1:
-        return 0
-    width = max(width, n)
-    arena_reserve(s, &s.paths, <int64_t>width * lat.T, sizeof(BeamC))
-    arena_reserve(s, &s.which, lat.L, sizeof(int32_t))
-    arena_reserve(s, &s.rows, 3 * lat.P, sizeof(double))
-    layers = <BeamC*>s.paths.data
-    item.way, item.before, item.label_before = 0, 0, 0
-    for k in range(lat.L):
-        item.score, item.label = lat.score[k], <int32_t>k
-        if item.score > -INFINITY:
-            size = keep_best(layers, size, width, &item)
-    sort_beam(layers, size, width)
-    for t in range(1, lat.T):
-        size = extend_beam(s, lat, t, layers + (t - 1) * width, size, layers + t * width, width)
-        if size == 0:
-            return search_nbest(s, lat, n, ratio, unit)
-    for k in range(min(size, n)):
-        item = layers[(<int64_t>lat.T - 1) * width + k]
-        if k > 0 and is_too_bad(s, item.score, ratio, unit):
-            break
-        output(s, lat, item.score)
-        rank = k
-        for t in range(lat.T - 1, -1, -1):
-            s.labels[k * lat.T + t] = <uint16_t>layers[t * width + rank].label
-            rank = layers[t * width + rank].before
     return s.found
 
 

@@ -10,7 +10,7 @@ from libc.string cimport memset
 
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve
-from crfkit.loops.structs cimport EdgeC, PairC, QuadC, crfkit_edge_score, crfkit_set_score
+from crfkit.loops.structs cimport EdgeC, PairC, QuadC, crfkit_edge_score, crfkit_row_top, crfkit_set_score
 from crfkit.errors import ImpossibleError
 
 cdef int64_t MOST_POSITIONS = (1 << 31) - 64
@@ -48,8 +48,17 @@ cdef void lattice_load_scores(LatticeC* lat, const LayoutC* layout, const weight
     """Shared edge scores for those who look for paths only; `lattice_follow` keeps them up to date."""
     if lat.counted:
         K.load_listed(layout, w, 1.0, lat)
+        find_row_tops(lat)
     else:
         K.load_tau(layout, w, 1.0, lat)
+
+
+cdef void find_row_tops(LatticeC* lat) noexcept nogil:
+    """Of the shared list, for Viterbi."""
+    cdef int32_t i
+    for i in range(lat.P):
+        lat.tops[i] = crfkit_row_top(&lat.shared, i) if i < lat.L else -INFINITY
+    lat.shared.row_top = lat.tops
 
 
 cdef void lattice_follow(LatticeC* lat, const LayoutC* layout, const weight_t* w, int64_t cell) noexcept nogil:
@@ -148,8 +157,8 @@ cdef class Lattice:
         lat.shared.ET = lat.shared.E + matrix
         lat.outer = lat.shared.ET + matrix
         lat.pair = lat.outer + matrix
-        lat.shared.row_top = lat.pair + matrix
-        lat.unfolded = lat.shared.row_top + lat.P
+        lat.tops = lat.pair + matrix
+        lat.unfolded = lat.tops + lat.P
         memset(lat.outer, 0, 2 * matrix * sizeof(double))
         self.most = -1
 
@@ -170,6 +179,7 @@ cdef class Lattice:
             self.most = -1
         else:
             self.list_quads()
+            find_row_tops(&self.c)
         return self.most >= 0
 
     cdef int list_quads(self) except -1 nogil:

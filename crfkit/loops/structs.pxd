@@ -71,6 +71,7 @@ cdef extern from "crf.h" nogil:
         int32_t n_quads
         real_t* row_top
 
+    double crfkit_row_top(const EdgeC*, int32_t) noexcept
     void crfkit_set_score(EdgeC*, int32_t, int32_t, double) noexcept
     double crfkit_edge_score(const EdgeC*, int32_t, int32_t) noexcept
     double crfkit_edge_potential(const EdgeC*, int32_t, int32_t) noexcept
@@ -96,6 +97,7 @@ cdef extern from "crf.h" nogil:
         real_t* outer
         real_t* pair
         real_t* unfolded
+        real_t* tops
         double logz
         double quantum
         const double* quanta

@@ -97,7 +97,8 @@ typedef struct {
     int32_t *column;           /* [n] */
     QuadC *quad;               /* [n_quads] the pairs once more, for sums; NULL for some lists */
     int32_t n_quads;
-    real_t *row_top;           /* [P] list: the best score of the pairs from label i, or more; -inf without pairs. NULL: not known */
+    real_t *row_top;           /* [P] list: the best score of the pairs from label i, or more; -inf without pairs. NULL where they are
+                                * not known: whoever changes scores of a list forgets them */
 } EdgeC;
 
 /* The pair i, j of a list, or NULL if it has no weight. */
@@ -123,6 +124,15 @@ static inline double crfkit_edge_score(const EdgeC *edge, int32_t i, int32_t j)
     return pair != NULL ? pair->score : 0;
 }
 
+/* The best score of a list's pairs from label i. */
+static inline double crfkit_row_top(const EdgeC *edge, int32_t i)
+{
+    double top = -__builtin_inf();
+    for (int32_t k = edge->row_ptr[i]; k < edge->row_ptr[i + 1]; k++)
+        top = edge->pair[k].score > top ? edge->pair[k].score : top;
+    return top;
+}
+
 /* Lets it score that, where there is a matrix of scores. A list has this pair already; its potential is not changed. */
 static inline void crfkit_set_score(EdgeC *edge, int32_t i, int32_t j, double score)
 {
@@ -130,11 +140,8 @@ static inline void crfkit_set_score(EdgeC *edge, int32_t i, int32_t j, double sc
     if (edge->pair == NULL)
         return;
     edge->pair[crfkit_find_pair(edge, i, j) - edge->pair].score = score;
-    if (edge->row_top == NULL)
-        return;
-    for (int32_t k = edge->row_ptr[i]; k < edge->row_ptr[i + 1]; k++)
-        score = edge->pair[k].score > score ? edge->pair[k].score : score;
-    edge->row_top[i] = score;
+    if (edge->row_top != NULL)
+        edge->row_top[i] = crfkit_row_top(edge, i);
 }
 
 /* Its potential. */
@@ -189,6 +196,7 @@ typedef struct {
                          * only listed pairs are counted, [n] of these */
     real_t *pair;       /* [L][P] sum of all other pair marginals */
     real_t *unfolded;   /* [L][max(P, 64)] scratch: a list as a matrix, steps in columns */
+    real_t *tops;       /* [P] room for the shared step's row_top */
     double logz;
     double quantum;     /* expectations are rounded to multiples of this: their sums are exact in any order */
     const double *quanta; /* [A+B] the same for each attribute, and */
@@ -251,7 +259,7 @@ typedef struct {
     void (*scatter_pairs)(const LayoutC *, LatticeC *, double *gradient);
     /* w += gain * (observed - expected), where features of nodes and rich edges exist; needs the marginals of one sequence */
     void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
-    /* the same for features of label pairs; needs finish_pairs; pair = 0 */
+    /* the same for features of label pairs; needs add_pairs; outer = pair = 0 */
     void (*update_pairs)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
     /* node = node - truth - dual, the way that a sequence still has to go */
     WayC (*dual_way)(const SentenceC *, LatticeC *, const DualC *);

@@ -300,7 +300,6 @@ cdef class Adf(CalibratedTrainer):
         cdef const LayoutC* c = &self.layout.c
         if c.has_tau and sent.T > 1:
             K.add_pairs(lat, 1.0)
-            K.finish_pairs(lat)
             K.update_pairs(c, sent, lat, sent.weight * self.gain_of(<int64_t>c.A + c.B), self.out)
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:

@@ -20,7 +20,8 @@ from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_load_scores, lattice_path_score
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve
-from crfkit.decode.nbest cimport NBest, search_beam, search_nbest
+from crfkit.decode.beam cimport search_beam
+from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC
 from .paths cimport PathsC, follow_paths, paths_reserve
 from crfkit.trainers.stepwise cimport OnlineTrainer

@@ -61,7 +61,6 @@ cdef class ScaledTrainer(CalibratedTrainer):
         K.update_expected(&self.layout.c, sent, lat, gain, self.out)
         if self.layout.c.has_tau:
             K.add_pairs(lat, 1.0)
-            K.finish_pairs(lat)
             K.update_pairs(&self.layout.c, sent, lat, gain, self.out)
 
     cdef void close_batch(self) noexcept nogil:

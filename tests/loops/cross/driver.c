@@ -191,8 +191,7 @@ static LatticeC make_lattice(const LayoutC *y)
         .score = ROOM(double, rows), .pot = ROOM(double, rows), .alpha = ROOM(double, rows), .beta = ROOM(double, rows),
         .right = ROOM(double, rows), .node = ROOM(double, rows), .rowmax = ROOM(double, LONGEST), .inv = ROOM(double, LONGEST),
         .edge = ROOM(const EdgeC *, LONGEST), .own = ROOM(EdgeC, LONGEST),
-        .shared = {.L = y->L, .P = y->P, .score = ROOM(double, matrix), .E = ROOM(double, matrix), .ET = ROOM(double, matrix),
-                   .row_top = ROOM(double, y->P)},
+        .shared = {.L = y->L, .P = y->P, .score = ROOM(double, matrix), .E = ROOM(double, matrix), .ET = ROOM(double, matrix)},
         .outer = ROOM(double, matrix), .pair = ROOM(double, matrix), .unfolded = ROOM(double, y->L * (int64_t)(y->P > 64 ? y->P : 64)),
         .quantum = 0x1p-33,
     };
@@ -311,6 +310,17 @@ static void run_lists(const LayoutC *y, const weight_t *w, const double *x, cons
 static void run_paths(LatticeC *lat)
 {
     uint16_t path[LONGEST];
+    if (lat->shared.pair != NULL) {
+        double tops[128] = {0};
+        for (int32_t i = 0; i < lat->P; i++)
+            tops[i] = i < lat->L ? crfkit_row_top(&lat->shared, i) : -__builtin_inf();
+        lat->shared.row_top = tops;
+        add_double(K->viterbi(lat, path));
+        ADD(path, lat->T);
+        add_rows(lat, lat->alpha);
+        say("viterbi(row_top)");
+        lat->shared.row_top = NULL;
+    }
     add_double(K->viterbi(lat, path));
     ADD(path, lat->T);
     add_rows(lat, lat->alpha);
@@ -376,6 +386,7 @@ static void run_updates(const LayoutC *y, const SentenceC *s, const weight_t *we
     K->update_expected(y, s, lat, 0.1, w);
     ADD(w, y->n_cells);
     say("update_expected");
+    K->add_pairs(lat, 1.0);
     K->update_pairs(y, s, lat, 0.1, w);
     ADD(w, y->n_cells);
     ADD(lat->pair, matrix);

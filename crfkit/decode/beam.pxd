@@ -1,0 +1,6 @@
+"""N best paths by a beam."""
+
+from crfkit.loops.structs cimport LatticeC
+from .nbest cimport NBest
+
+cdef int search_beam(NBest s, LatticeC* lat, int n, int width, double ratio, double unit) except -1 nogil
