@@ -168,6 +168,10 @@ def columns(data: bytes) -> None:
         source = Source(io.BytesIO(data), "columns", block_size=64, allow_empty=True)
         partial = "partial" in given
         anything_but_a_crash(lambda source=source, given=given, partial=partial: list(tagger.text(source, Printer(**given), partial=partial, threads=1)))
+    for loose in (kept(f"loose{number}", lambda number=number: crfkit.load(foreign_models.models()[number])) for number in (0, 2)):
+        for printer in (Printer(), Printer(verbose=2, cells=True)):
+            source = Source(io.BytesIO(data), "columns", loose=True, block_size=64, allow_empty=True)
+            anything_but_a_crash(lambda source=source, loose=loose, printer=printer: list(loose.text(source, printer, threads=1)))
 
 
 def attributes(data: bytes) -> None:
@@ -290,7 +294,7 @@ def models_with_text(source: random.Random) -> bytes:
     return len(data).to_bytes(4, "little") + data + mutate.text(source, texts(), words)
 
 
-SPACES = [b" ", b"\t", b"\n", b"\r\n", b"\n\n", b"\0", b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b\x08", b"\xe2\x80\xa8", b"_", b"#"]
+SPACES = [b" ", b"\t", b" \t ", b"\n", b"\r\n", b"\n\n", b"\0", b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b\x08", b"\xe2\x80\xa8", b"_", b"#"]
 COLUMNS = [
     *SPACES, b"# columns = a b c\n", b"# global.columns = ID FORM UPOS\n", b"_B-1", b"1-2\t", b"1.1\t", b"B-NP", b"?", b"|", b"a" * 300, b"\x0b", b"\x1c", b"\x85",
 ]  # fmt: skip
