@@ -6,7 +6,8 @@ With CRFKIT_CORPORA naming a folder that holds nettalk/, on its words with 161 l
 100, 200 and 400 labels, as many tokens each. What is made: each label is followed by one of FOLLOWERS others, and shows
 itself by one of SYMBOLS symbols that no other label has, or, one time in ten, by any symbol. Features are symbols with
 all labels and all pairs of labels. `sbcd` and `owlqn` have measured their passes after some others with an L1 penalty,
-`lbfgs` with an L2 penalty, where all pairs have weights. Tagging is the whole command.
+`lbfgs` with an L2 penalty, where all pairs have weights. Tagging is the whole command. Beside them CRFsuite's averaged perceptron,
+which has observed features.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import common
+import peers
 
 from crfkit import options
 from crfkit.learning import training as learning
@@ -36,6 +38,7 @@ BEFORE = 5  # passes that are not measured
 PASSES = 3  # of each trainer in a round
 L1 = 1.0
 OBSERVED = ", observed"
+PEER = "CRFsuite ap"
 TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
     "sbcd": ("sbcd", {"l1": L1}),
     "sbcd, dense": ("sbcd", {"l1": L1, "recursions": "dense"}),
@@ -46,6 +49,10 @@ TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
     "adf": ("adf", {}),
     "sapo": ("sapo", {}),
     "perceptron": ("perceptron", {}),
+    f"sgd{OBSERVED}": ("sgd", {"rate": 0.1}),
+    f"adf{OBSERVED}": ("adf", {"rate": 0.1}),
+    f"sapo{OBSERVED}": ("sapo", {"rate": 0.1}),
+    f"perceptron{OBSERVED}": ("perceptron", {}),
 }
 
 
@@ -133,6 +140,27 @@ def tagging(numbers: Corpus, trainer: Any, task: Task) -> Callable[[], float]:
     return lambda: common.command("-m", "crfkit", "tag", "--threads", 1, model, text).seconds
 
 
+def ready_made(task: Task) -> Path:
+    """The corpus as CRFsuite reads it: the same attributes."""
+    path = task.path.with_suffix(".ready")
+    with path.open("w", encoding="utf-8") as out:
+        for text in common.sentences_of(task.path.read_text(encoding="utf-8")):
+            words, labels = zip(*(line.split() for line in text.splitlines()), strict=True)
+            around = ["_B-1", *words, "_B+1"]
+            for t, label in enumerate(labels):
+                print(label, f"0={words[t]}", f"-1={around[t]}", f"+1={around[t + 2]}", sep="\t", file=out)
+            print(file=out)
+    return path
+
+
+def peer_passes(task: Task) -> dict[str, Callable[[], list[float]]]:
+    """CRFsuite's averaged perceptron."""
+    if not peers.crfsuite():
+        return {}
+    trainer = peers.crfsuite_trainer(ready_made(task))
+    return {PEER: lambda: [one["time"] for one in peers.crfsuite_log(trainer, task.path.parent, "ap", max_iterations=PASSES)]}
+
+
 def measure(task: Task, rounds: int) -> Found:
     """Everything on one task in turn."""
     numbers, half, observed = numbered(task.path), numbered(task.half), numbered(task.path, "observed")
@@ -144,6 +172,7 @@ def measure(task: Task, rounds: int) -> Found:
         works[f"{name}, half"] = passes(trained(half, name))
     for name in ("owlqn", "lbfgs", f"lbfgs{OBSERVED}"):
         works[f"tagging, {name}"] = tagging(corpora[name], trainers[name], task)
+    works.update(peer_passes(task))
     seconds = common.in_turn(works, rounds)
     weighted = {name: pairs(corpora[name], trainer) for name, trainer in trainers.items()}
     return Found(numbers.layout.labels, numbers.summary["tokens"], weighted, seconds)

@@ -159,6 +159,10 @@ def labels(bench: Bench) -> Iterable[Row]:
         yield against(f"{name}: a pass of sbcd", one.seconds["sbcd"], "dense recursions", one.seconds["sbcd, dense"], None)
         for trainer in ("owlqn", "owlqn, observed", "lbfgs, observed", "adf", "sapo", "perceptron"):
             yield Row(f"{name}: a pass of {trainer}", shown(one.seconds[trainer], "s"))
+        perceptron, peer = one.seconds["perceptron, observed"], bench_labels.PEER
+        yield against(f"{name}: a pass of perceptron, observed", perceptron, peer, one.seconds.get(peer), 20)
+        for trainer in ("sgd, observed", "adf, observed", "sapo, observed"):
+            yield growth(f"{name}: a pass of {trainer}", one.seconds[trainer], "perceptron, observed", perceptron, 5)
         sparse, dense = (one.tokens * bench_labels.COPIES / one.seconds[f"tagging, {trainer}"] for trainer in ("owlqn", "lbfgs"))
         yield rate(f"{name}: tagging with owlqn's model", sparse, "lbfgs's, all pairs", dense, None)
     few, many = found[before], found[last]
