@@ -252,7 +252,7 @@ def _lines(axes: Any, outcomes: dict[str, Any], kind: str) -> None:
         x: list[float] = list(range(1, len(values) + 1))
         if kind == "seconds":
             spent = mean(outcome.trial["seconds"])
-            x = [sum(spent[: k + 1]) for k in range(len(values))]
+            x = [fmean(outcome.trial.get("warm_up", [0.0])) + sum(spent[: k + 1]) for k in range(len(values))]
         axes.plot(x, values, label=name, linewidth=1.2, linestyle=("-", "--", ":")[k // 10 % 3])
         shown += values[2:] or values
     if kind in ("score", "seconds") and shown:

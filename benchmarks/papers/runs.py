@@ -88,13 +88,14 @@ class Runs:
         if (record := self.raw.find(**asked)) is not None:
             return record
         self._begin(asked)
-        folds, scores = [], []
+        folds, seconds, before = [], [], []
         for train, dev in (split for part in self._data(task) for split in part.splits):
-            _, passes, _ = self._learn(task, train, algorithm, {**limit, **options}, 0, dev=str(dev))
+            _, passes, warm = self._learn(task, train, algorithm, {**limit, **options}, 0, dev=str(dev))
             name = "dev_f1" if task.metric == "F1" else "dev_accuracy"
             folds.append([round(100 * record[name], 3) for record in passes])
-            scores.append([round(record["cpu"], 3) for record in passes])
-        return self._end(asked, scores=folds, seconds=scores)
+            seconds.append([round(record["cpu"], 3) for record in passes])
+            before.append(round(sum(record["cpu"] for record in warm), 3))
+        return self._end(asked, scores=folds, seconds=seconds, warm_up=before)
 
     def test(self, task: Task, algorithm: str, options: Record, seed: int) -> Record:
         """Train on everything, and score on the test part."""
@@ -205,8 +206,12 @@ class _WarmUp(Progress):
         super().__init__(*given, **options)
         self.passes: list[Record] = []
 
+    def summary(self, counts: Record) -> None:
+        self.last = time.process_time()
+
     def prepared(self, record: Record) -> None:
-        self.passes.append(record)
+        before, self.last = self.last, time.process_time()
+        self.passes.append({**record, "cpu": self.last - before})
 
 
 def choice(trial: Record) -> tuple[float, int, float]:
