@@ -99,7 +99,8 @@ def index(sections: list[tuple[str, str, list[list[str]]]], beside: list[str], f
 
 
 INDEX = """\
-Each claim of the papers has one verdict on each task, by [a protocol](protocol.md) that was fixed before the test scores were computed: *reproduced* (p < 0.05 the
+Each claim of the papers has one verdict on each task, by [a protocol](protocol.md) that was fixed before the test scores were computed (two of its rules, on seconds and on
+the growth of perceptrons, were mended after first numbers; it says so): *reproduced* (p < 0.05 the
 papers' way), *tie*, *contradicted* (p < 0.05 the other way), or *not measured yet*. A tie says that the difference, if there is one, is too small
 for the test part. "Here" has means over five seeds, with standard deviations.
 """
