@@ -32,6 +32,11 @@ cdef struct RunC:
     double step                 # what going on scores
 
 
+cdef struct HeadC:              # where a run stands
+    double score
+    int32_t run
+
+
 cdef inline bint ranks_before(const PartC* x, const PartC* y) noexcept nogil:
     if x.score != y.score:
         return x.score > y.score
@@ -44,43 +49,60 @@ cdef inline bint ranks_before(const PartC* x, const PartC* y) noexcept nogil:
     return x.before < y.before
 
 
-cdef inline void sink(RunC* heap, int64_t size, int64_t hole) noexcept nogil:
-    """Restore a heap with the best on top."""
-    cdef RunC moving = heap[hole]
+cdef inline bint is_better(const HeadC* x, const HeadC* y, const RunC* runs) noexcept nogil:
+    if x.score != y.score:
+        return x.score > y.score
+    return ranks_before(&runs[x.run].part, &runs[y.run].part)
+
+
+cdef inline void sink(HeadC* heap, const RunC* runs, int64_t size, int64_t hole) noexcept nogil:
+    """Restore a heap with the best on top. Which of two children is better cannot be foreseen: there is no branch for it."""
+    cdef HeadC moving = heap[hole]
     cdef int64_t child
     while True:
         child = 2 * hole + 1
         if child >= size:
             break
-        if child + 1 < size and ranks_before(&heap[child + 1].part, &heap[child].part):
-            child += 1
-        if not ranks_before(&heap[child].part, &moving.part):
+        if child + 1 < size:
+            if heap[child + 1].score == heap[child].score:
+                child += is_better(&heap[child + 1], &heap[child], runs)
+            else:
+                child += heap[child + 1].score > heap[child].score
+        if not is_better(&heap[child], &moving, runs):
             break
         heap[hole] = heap[child]
         hole = child
     heap[hole] = moving
 
 
-cdef int64_t merge(RunC* heap, int64_t n, const PartC* before, const int32_t* following, const double* node, double least,
-                   PartC* beam, int64_t width) noexcept nogil:
+cdef int64_t merge(NBest s, int64_t n, const PartC* before, const int32_t* following, const double* node, double least,
+                   PartC* beam, int64_t width) except -1 nogil:
     """The best `width` of n runs, in order; how many. None is less than `least`; `following` is NULL where runs have one path."""
-    cdef int64_t k, size = 0
-    cdef int32_t r
-    cdef PartC* part = &heap[0].part
+    cdef:
+        int64_t k, size = 0
+        int32_t r
+        RunC* runs = <RunC*>s.ways.data
+        RunC* run
+        HeadC* heap
+    arena_reserve(s, &s.heads, n + 1, sizeof(HeadC))
+    heap = <HeadC*>s.heads.data
+    for k in range(n):
+        heap[k].score, heap[k].run = runs[k].part.score, <int32_t>k
     for k in range(n // 2 - 1, -1, -1):
-        sink(heap, n, k)
+        sink(heap, runs, n, k)
     while n > 0 and size < width:
-        beam[size] = part[0]
+        run = &runs[heap[0].run]
+        beam[size] = run.part
         size += 1
-        r = following[part.before] if following != NULL else -1
+        r = following[run.part.before] if following != NULL else -1
         if r >= 0:
-            part.before = r
-            part.way = before[r].score + heap[0].step
-            part.score = part.way + node[part.label]
-        if r < 0 or part.score < least:
+            run.part.before = r
+            run.part.way = before[r].score + run.step
+            run.part.score = heap[0].score = run.part.way + node[run.part.label]
+        if r < 0 or heap[0].score < least:
             n -= 1
             heap[0] = heap[n]
-        sink(heap, n, 0)
+        sink(heap, runs, n, 0)
     return size
 
 
@@ -163,7 +185,7 @@ cdef int64_t extend(NBest s, const LatticeC* lat, int64_t t, const PartC* before
             runs[k].part.way = before[groups[g].first].score + runs[k].step
             runs[k].part.score = runs[k].part.way + node[which[k]]
         n_runs += found
-    return merge(<RunC*>s.ways.data, n_runs, before, following, node, least, beam, width)
+    return merge(s, n_runs, before, following, node, least, beam, width)
 
 
 cdef int64_t begin(NBest s, const LatticeC* lat, PartC* beam, int64_t width) except -1 nogil:
@@ -178,7 +200,7 @@ cdef int64_t begin(NBest s, const LatticeC* lat, PartC* beam, int64_t width) exc
             runs[n].part.score, runs[n].part.label = lat.score[j], j
             runs[n].part.way, runs[n].part.before, runs[n].part.label_before = 0, 0, 0
             n += 1
-    return merge(runs, n, NULL, NULL, NULL, 0, beam, width)
+    return merge(s, n, NULL, NULL, NULL, 0, beam, width)
 
 
 cdef int search_beam(NBest s, LatticeC* lat, int n, int width, double ratio, double unit) except -1 nogil:

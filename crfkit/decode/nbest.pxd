@@ -13,7 +13,7 @@ cdef class NBest(Arena):
     cdef int32_t length                 # T of the sequence searched
     cdef double* scores
     cdef uint16_t* labels
-    cdef BufferC score_buffer, label_buffer, links, states, ways, paths, trail, which, rows
+    cdef BufferC score_buffer, label_buffer, links, states, ways, paths, trail, which, rows, heads
     cdef int64_t n_states, n_ways, n_paths, cells
     cdef double slack                   # how much a path may lose against the best one
     cdef bint bounded                   # whether rows hold the highest score of a shared step to each label
