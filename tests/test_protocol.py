@@ -89,6 +89,22 @@ def test_words_are_chunks():
     assert words(list("MEMSM")) == ["B-W", "I-W", "B-W", "B-W", "B-W"]
 
 
+def test_passes_are_timed_without_batches(monkeypatch):
+    asked = []
+
+    def learn(self, task, train, algorithm, options, seed):
+        asked.append((algorithm, options))
+        return None, [{"cpu": 2.0}, {"cpu": 1.0}], []
+
+    monkeypatch.setattr(Runs, "_learn", learn)
+    runs = Runs(Raw(Path("raw.jsonl")), Path("work"), quick=True)
+    first = {"algorithm": "sgd", "options": {"l2": 1, "passes": 9}, "seed": 1, "template": "t"}
+    second = {"algorithm": "perceptron", "options": {"batch_size": 6, "passes": 9}, "seed": 1, "template": "t"}
+    assert runs.pace(tasks.NP_PLAIN, first, second)["fastest"] == [1.0, 1.0]
+    assert asked == 3 * [("sgd", {"l2": 1, "passes": 3}), ("perceptron", {"passes": 3})]
+    assert len(asked) == 6 and runs.pace(tasks.NP_PLAIN, first, second) and len(asked) == 6
+
+
 # --- Pages from made results ------------------------------------------------------------------------------------------
 
 ROWS = [study.Row("sgd", "sgd", grid={"l2": (0.04, 0.25, 1), "rate": (0.05,)}), study.Row("lbfgs", "lbfgs", grid={"l2": (0.04, 0.25, 1)})]
