@@ -133,9 +133,11 @@ class Training:
 
 def _slow_warning(algorithm: str, corpus: Corpus, run: Run) -> str | None:
     """Where another trainer has the same optimum much sooner (docs/trainers.md, "When sbcd pays"). Small data take no time anyway."""
+    if algorithm != "sbcd":
+        return None
     labels, attributes = len(corpus.dataset.labels), sum(corpus.dataset.n_incidences)
     few = attributes <= 5 * corpus.summary["tokens"]
-    if algorithm != "sbcd" or attributes < _MANY or (labels >= 50 and run.features == "all") or (labels >= 100 and few):
+    if attributes < _MANY or (labels >= 50 and run.features == "all") or (labels >= 100 and few):
         return None
     return "sbcd takes several times as long here as owlqn, which has the same optimum; it is the faster one with 50 labels or more and --features all"
 
