@@ -32,7 +32,8 @@ LEVELS = (
     ("-O2", ("crfkit.decode.printing", "crfkit.decode.scratch", "crfkit.features.builder", "crfkit.features.cells",
              "crfkit.features.extractor", "crfkit.features.tables", "crfkit.parser.search", "crfkit.parser.statetables", "crfkit.text",
              "crfkit.trainers.batch.chains", "crfkit.trainers.batch.edges", "crfkit.trainers.batch.nests",
-             "crfkit.trainers.batch.owlqn", "crfkit.trainers.batch.quasinewton", "crfkit.trainers.batch.sbcd",
+             "crfkit.trainers.batch.feasible", "crfkit.trainers.batch.owlqn", "crfkit.trainers.batch.proximal",
+             "crfkit.trainers.batch.quasinewton", "crfkit.trainers.batch.sbcd",
              "crfkit.trainers.batch.visits", "crfkit.weights.observed")),
     ("-O1", ("crfkit",)),
 )

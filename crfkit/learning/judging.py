@@ -18,7 +18,9 @@ def judge(algorithm: Any, given: Mapping[str, Any]) -> tuple[str, Any, Run]:
     algorithm = named(algorithm)
     run = taken(Run, {name: value for name, value in given.items() if name in RUN_FIELDS})
     own = {name: value for name, value in given.items() if name not in RUN_FIELDS}
-    if run.far and algorithm == "lbfgs" and own.setdefault("warm_up", 0):
+    if run.far and algorithm == "lbfgs":
+        own.setdefault("warm_up", 0)
+    if run.far and own.get("warm_up"):
         raise OptionError("--warm-up goes through all data in one process: leave it out, or leave out --workers and --cluster")
     options = make(algorithm, own)
     _check_together(algorithm, options, run)

@@ -152,6 +152,9 @@ cdef extern from "crf.h" nogil:
         WayC (*dual_way)(const SentenceC*, LatticeC*, const DualC*) noexcept nogil
         void (*update_dual)(const LayoutC*, const SentenceC*, LatticeC*, const DualC*, double, double,
                             weight_t*) noexcept nogil
+        double (*expected_score)(const LayoutC*, const SentenceC*, const LatticeC*, const weight_t*, const DualC*) noexcept nogil
+        void (*soften)(const LayoutC*, const SentenceC*, const DualC*, double, const float*, const float*,
+                       const float*, weight_t*) noexcept nogil
         void (*clip)(int64_t, double, weight_t*, double*) noexcept nogil
         double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
         int32_t (*came_from)(const LatticeC*, int32_t, int32_t) noexcept nogil

@@ -267,6 +267,11 @@ typedef struct {
      * pair = 0 */
     void (*update_dual)(const LayoutC *, const SentenceC *, LatticeC *, const DualC *, double rate, double gain,
                         weight_t *w);
+    /* the score that the marginals expect; needs those of one sequence, finish_pairs included */
+    double (*expected_score)(const LayoutC *, const SentenceC *, const LatticeC *, const weight_t *w, const DualC *);
+    /* w = inverse * soft(pull + sum, l1), for the features of a sequence */
+    void (*soften)(const LayoutC *, const SentenceC *, const DualC *, double l1, const float *pull, const float *sum,
+                   const float *inverse, weight_t *w);
     /* n weights give way to a penalty towards zero, never across it: each one up to what it has not yet received of
      * `due`. received[k] is the sum of what it did, with its sign */
     void (*clip)(int64_t n, double due, weight_t *w, double *received);

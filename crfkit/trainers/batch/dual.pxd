@@ -10,6 +10,7 @@ from crfkit.trainers.stepwise cimport OnlineTrainer
 cdef class DualAscent(OnlineTrainer):
     cdef:
         double l2, usual                    # the curvature that sequences had lately
+        double typical                      # below so many times the mean way a sequence is left out
         double ways, enough                 # of the sequences of this pass; the least way that is gone in it
         int64_t visited
         BufferC lefts, losses, paths, errors
@@ -21,10 +22,16 @@ cdef class DualAscent(OnlineTrainer):
         float* curvature                    # of each sequence; 0: not yet known
         float* overlap                      # of each sequence, of two of its positions
         int64_t* rich_start
+        double* entropy                     # of each sequence's distribution, at least; NULL: not wanted
+        BufferC entropies
 
     cdef double penalty(self) noexcept nogil
     cdef DualC dual_of(self, int64_t s) noexcept nogil
     cdef int find_overlaps(self) except -1
+    cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil
     cdef void score(self, const SentenceC* sent) noexcept nogil
     cdef double remaining(self) noexcept nogil
+    cdef int keep_entropies(self) except -1
     cdef double best_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil
+
+

@@ -92,7 +92,7 @@ cdef class DualAscent(OnlineTrainer):
             int64_t s, k
             int64_t n = data.c.n_seq
         self.l2 = options.l2
-        self.usual = CURVATURE
+        self.usual, self.typical = CURVATURE, TYPICAL
         self.first.n_pairs = weighted_pairs(&layout.c)
         if recursions == "auto" and layout.c.L >= MANY_LABELS and FEW_PAIRS * <int64_t>self.first.n_pairs <= <int64_t>layout.c.L * layout.c.L:
             recursions = "sparse"
@@ -180,7 +180,7 @@ cdef class DualAscent(OnlineTrainer):
     cdef int begin_pass(self) except -1:
         self.enough = 0
         if self.passes >= PASSES_OF_ALL and self.visited:
-            self.enough = TYPICAL * self.ways / self.visited
+            self.enough = self.typical * self.ways / self.visited
         self.ways, self.visited = 0, 0
         return 0
 
@@ -192,6 +192,7 @@ cdef class DualAscent(OnlineTrainer):
             bint known = self.curvature[s] > 0
             double curvature = self.curvature[s] if known else self.usual, stretch, part
             WayC way
+            double entropy = 0
         if self.left[s] < self.enough:
             self.left[s] *= GROWTH
             loss[0] += self.told[s]
@@ -205,6 +206,8 @@ cdef class DualAscent(OnlineTrainer):
         loss[0] += self.told[s]
         K.add_pairs(lat, 1.0)
         K.finish_pairs(lat)
+        if self.entropy != NULL:
+            entropy = lat.logz - K.expected_score(&self.layout.c, sent, lat, self.w, &dual)
         way = K.dual_way(sent, lat, &dual)
         self.left[s] = <float>(sent.weight * way.squared)
         self.ways += self.left[s]
@@ -213,13 +216,26 @@ cdef class DualAscent(OnlineTrainer):
         part = min(SAFETY / (1 + curvature * stretch), LARGEST)
         if part * sent.weight * way.reach > TRUST * self.l2:
             part = TRUST * self.l2 / (sent.weight * way.reach)
-        K.update_dual(&self.layout.c, sent, lat, &dual, part, sent.weight * part / self.l2, self.w)
+        self.advance(sent, &dual, part)
+        if self.entropy != NULL:
+            # entropy is concave: that of the mixture, of which only the expectations are kept, is at least this
+            self.entropy[s] += part * (entropy - self.entropy[s])
         if stretch > SHORT and (not known or (self.passes + s) % PASSES_BETWEEN_SECANTS == 0):
             part = self.best_part(sent, &dual, part)
             if part > 0:
                 curvature = fmin(fmax((1 / part - 1) / stretch, 0.5 * curvature), 2 * curvature)
                 self.curvature[s] = <float>fmin(fmax(curvature, LEAST_CURVATURE), LARGEST_CURVATURE)
                 self.usual += 0.05 * (self.curvature[s] - self.usual)
+        return 0
+
+    cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil:
+        """Go a part of the way; the weights follow."""
+        K.update_dual(&self.layout.c, sent, &self.lattice.c, dual, part, sent.weight * part / self.l2, self.w)
+
+    cdef int keep_entropies(self) except -1:
+        data_reserve(self, &self.entropies, self.data.c.n_seq + 1, sizeof(double))
+        self.entropy = <double*>self.entropies.data
+        memset(self.entropy, 0, self.data.c.n_seq * sizeof(double))
         return 0
 
     cdef void score(self, const SentenceC* sent) noexcept nogil:

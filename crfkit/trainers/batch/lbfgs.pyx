@@ -15,7 +15,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport DatasetC, weight_t
 from .dual cimport DualAscent
-from .quasinewton cimport QuasiNewton
+from .quasinewton cimport QuasiNewton, may_take
 
 from crfkit.errors import TrainingError
 from .dual import dual_bytes
@@ -24,7 +24,6 @@ from .visits import bytes_of_visits
 cdef enum:
     MAX_TRIALS = 60
     SOON = 4                    # iterations to look back on after a warm-up
-    LITTLE = 1 << 29            # bytes that a warm-up may take in any case
     PATIENCE = 32               # passes of the warm-up within which the ways that remain must be halved
 
 cdef double LEAST_STEP = 1e-9   # part of the size of the point: points are in single precision
@@ -37,7 +36,7 @@ def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int
     if not options.warm_up or not options.l2:
         return 0
     needed = dual_bytes(data, layout)
-    return needed if needed <= max(8 * layout.n_cells * QuasiNewton.bytes_per_cell(options, 1), LITTLE) else 0
+    return needed if may_take(needed, layout, options) else 0
 
 
 cdef class Lbfgs(QuasiNewton):

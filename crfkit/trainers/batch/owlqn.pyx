@@ -11,6 +11,10 @@ the penalty has no curvature.
 The line search halves the step until F falls by Armijo's condition along the bent way that was really gone. Early
 directions may be hundreds of times too long, so that a trial is given up as soon as the sequences looked at lose more than
 F was. Without an L1 penalty there are no orthants, and this is L-BFGS with that line search.
+
+On all except small data OWL-QN is not what the optimum is found with: a proximal dual ascent comes to it many times as fast
+(proximal.pyx), and its dual variables bound the objective from below (feasible.pyx). Then an iteration is some passes of the ascent, and a
+look at where it came to. OWL-QN takes over if the optimum is not near enough after --warm-up passes.
 """
 
 from libc.math cimport INFINITY, fabs, fmax, isfinite
@@ -21,26 +25,61 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport weight_t
-from .quasinewton cimport QuasiNewton, dual_objective
+from .feasible cimport Feasible
+from .objective cimport Objective
+from .proximal cimport Proximal
+from .quasinewton cimport QuasiNewton, dual_objective, may_take
+
+from dataclasses import replace
+
+from crfkit.errors import TrainingError
+from .dual import dual_bytes
 
 cdef enum:
     MAX_TRIALS = 60
+    MANY = 30000            # tokens: with fewer OWL-QN takes no time
+    PASSES = 5              # of the ascent in an iteration
+
+cdef double LATE = 0.01
+cdef double NEAR = 0.02     # part of the objective: a better bound is not worth looking for before the entropy is so near
 
 # Relative to F: what is rounding of its sums.
 cdef double ROUNDING = 1e-12
 
 
+def ascent_bytes(Dataset data not None, Layout layout not None, options) -> int:
+    """Memory for the dual ascent; 0 where there is none: because it is not wanted, because the penalty is not of its kind, because data are
+    small, or because it would need several times the memory of OWL-QN itself."""
+    if not options.warm_up or not (options.l1 or options.path) or data.c.n_tok < MANY:
+        return 0
+    needed = dual_bytes(data, layout)
+    return needed + 36 * layout.c.n_cells if may_take(needed, layout, options) else 0
+
+
 cdef class Owlqn(QuasiNewton):
-    """Options: l1, l2, memory, epsilon, delta, period (crfkit.options.Owlqn)."""
-    cdef BufferC pseudo
-    cdef double l1
+    """Options: l1, l2, memory, epsilon, delta, period, warm_up (crfkit.options.Owlqn)."""
+    cdef:
+        BufferC pseudo
+        double l1
+        object seed
+        bint ascends            # iterations are those of the ascent
+        int64_t ascended        # passes
+        Proximal ascent
+        Feasible feasible
+
+    @classmethod
+    def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
+        ascent = 36 * layout.c.n_cells if data.folder is not None else ascent_bytes(data, layout, options)
+        return QuasiNewton.expected_bytes.__func__(cls, data, layout, options, threads) + ascent
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
         return QuasiNewton.bytes_per_cell(options, threads) + 8      # the pseudo-gradient
 
-    def __init__(self, Dataset data, Layout layout, options, **unused):
-        QuasiNewton.__init__(self, data, layout, options, **unused)
+    def __init__(self, Dataset data, Layout layout, options, initial=None, seed=0, Objective objective=None, **others):
+        QuasiNewton.__init__(self, data, layout, options, initial, objective=objective, **others)
+        self.seed, self.ascended = seed, 0
+        self.ascends = initial is None and objective is None and ascent_bytes(data, layout, options) > 0
         arena_reserve(self, &self.pseudo, self.n + 8, sizeof(double))
         self.steep = <double*>self.pseudo.data
         memset(self.steep, 0, self.n * sizeof(double))
@@ -50,6 +89,79 @@ cdef class Owlqn(QuasiNewton):
         """Go on with another penalty, from the weights as they are."""
         self.l1 = l1
         self.restart()
+        self.ascended = 0
+        if self.ascent is not None:
+            self.ascent.set_l1(l1)
+            self.feasible.forget()
+
+    def run_pass(self, should_stop=None) -> dict:
+        return self.ascend(should_stop) if self.ascends else QuasiNewton.run_pass(self, should_stop)
+
+    cdef int make_ascent(self) except -1:
+        self.ascent = Proximal(self.data, self.layout, replace(self.options, l1=self.l1, path=None, train_accuracy=False), seed=self.seed)
+        self.feasible = Feasible(self.ascent)
+        return 0
+
+    cdef ascend(self, should_stop):
+        """Some passes of the ascent. The weights are the best ones that it came to."""
+        cdef:
+            double best = self.f if self.started else INFINITY
+            int64_t k
+        if self.ascent is None:
+            self.make_ascent()
+        self.interrupted = False
+        for _ in range(min(PASSES, self.options.warm_up - self.ascended)):
+            if should_stop is not None and should_stop():
+                self.interrupted = True
+                break
+            try:
+                self.ascent.run_pass(should_stop)
+            except TrainingError:           # weights without bounds
+                return self.give_up(should_stop)
+            self.interrupted = self.ascent.interrupted
+            self.ascended += 1
+        self.exchange()
+        for k in range(self.n):
+            self.w[k] = self.ascent.w[k]
+        self.evaluate()
+        if self.f < best:
+            self.look_around()
+        else:
+            self.exchange()
+            self.f = best
+        self.check()
+        self.started = True
+        if self.f - self.ascent.entropy_of_all() <= NEAR * self.f:
+            self.bound = fmax(self.bound, self.feasible.bound(self.l1, self.objective.l2))
+        self.check_convergence()
+        return self.report() if self.converged is not None or self.ascended < self.options.warm_up else self.give_up(should_stop)
+
+    cdef give_up(self, should_stop):
+        """OWL-QN goes on from here."""
+        self.ascends, self.ascent, self.feasible = False, None, None
+        if self.started:
+            self.evaluate()
+            self.look_around()
+        return QuasiNewton.run_pass(self, should_stop)
+
+    def finish(self):
+        QuasiNewton.finish(self)
+        self.ascent = self.feasible = None
+
+    def state(self):
+        state = {**QuasiNewton.state(self), "ascends": self.ascends, "ascended": self.ascended}
+        if self.ascent is not None:
+            state.update((f"ascent {name}", value) for name, value in self.ascent.state().items())
+            state.update((f"bound {name}", value) for name, value in self.feasible.state().items())
+        return state
+
+    def restore(self, dict state):
+        QuasiNewton.restore(self, state)
+        self.ascends, self.ascended = state["ascends"], state["ascended"]
+        if "ascent weights" in state:
+            self.make_ascent()
+            self.ascent.restore({name.removeprefix("ascent "): value for name, value in state.items() if name.startswith("ascent ")})
+            self.feasible.restore({name.removeprefix("bound "): value for name, value in state.items() if name.startswith("bound ")})
 
     cdef int evaluate(self) except -1:
         cdef double size = 0
@@ -65,12 +177,18 @@ cdef class Owlqn(QuasiNewton):
         cdef:
             double l1 = self.l1, l2 = self.objective.l2, entropy = self.f, most = 0, excess = 0, g
             int64_t k
+        if self.ascends:
+            return 0        # that of the dual variables is better, and w may not be the point that g is of
         for k in range(self.n):
             g = self.g[k] - l2 * self.w[k]          # of the likelihood
             entropy -= l1 * fabs(self.w[k]) + (g + 0.5 * l2 * self.w[k]) * self.w[k]
             most = fmax(most, fabs(g))
             excess += fmax(fabs(g) - l1, 0.0) ** 2
         return dual_objective(entropy, l1, l2, most, excess)
+
+    cdef double least_gain(self) noexcept:
+        """The ascent shows last how near the optimum is: it may go on when little is gained."""
+        return QuasiNewton.least_gain(self) * (LATE if self.ascends else 1)
 
     cdef void look_around(self) noexcept nogil:
         """The pseudo-gradient."""

@@ -54,6 +54,9 @@ cdef inline double dual_objective(double entropy, double l1, double l2, double m
     return max(shrunk, entropy - excess / (2 * l2)) if l2 > 0 else shrunk
 
 
+cdef bint may_take(int64_t needed, Layout layout, object options) except -1
+
+
 cdef class QuasiNewton(Trainer):
     cdef:
         Objective objective
@@ -79,6 +82,7 @@ cdef class QuasiNewton(Trainer):
     cdef int check(self) except -1
     cdef int check_convergence(self) except -1
     cdef int period(self) noexcept
+    cdef double least_gain(self) noexcept
     cdef double dual_value(self) noexcept nogil
     cdef int evaluate(self) except -1
     cdef void look_around(self) noexcept nogil

@@ -37,6 +37,7 @@ from crfkit.errors import TrainingError
 from .visits import bytes_of_visits
 
 cdef enum:
+    LITTLE = 1 << 29    # bytes that dual variables may take in any case
     PARTS = 16          # vectors are cut into so many parts, whatever the number of threads
 
 cdef double CURVATURE = 0.1     # of a score, p (1 - p), about
@@ -210,6 +211,11 @@ def do_parts(History history not None, Work what, int first, int last) -> None:
             history.do_part(what, part)
 
 
+cdef bint may_take(int64_t needed, Layout layout, object options) except -1:
+    """Whether dual variables may have so many bytes: not several times what the iteration needs."""
+    return needed <= max(8 * layout.c.n_cells * QuasiNewton.bytes_per_cell(options, 1), LITTLE)
+
+
 cdef class QuasiNewton(Trainer):
     """A subclass says how to look for a lower point along a direction (`search`), and, where what it minimises is
     not the smooth objective alone, its value (`evaluate`), where it falls (`look_around`) and which directions it
@@ -270,6 +276,10 @@ cdef class QuasiNewton(Trainer):
     cdef int period(self) noexcept:
         """How many iterations --delta looks back on."""
         return self.options.period
+
+    cdef double least_gain(self) noexcept:
+        """Part of the objective that must be gained in that time."""
+        return self.options.delta * self.period() / self.options.period
 
     cdef void look_around(self) noexcept nogil:
         """`steep` at w, from g."""
@@ -387,6 +397,6 @@ cdef class QuasiNewton(Trainer):
             self.converged = "the optimum is near enough (--epsilon)"
         elif len(self.recent) > self.period():
             improvement = (self.recent[len(self.recent) - 1 - self.period()] - self.f) / fmax(fabs(self.f), 1e-300)
-            if improvement < self.options.delta * self.period() / self.options.period:
+            if improvement < self.least_gain():
                 self.converged = "the objective hardly falls any more (--delta)"
         return 0

@@ -1,0 +1,131 @@
+"""A bound on the objective with an L1 penalty, from the dual variables of an ascent (proximal.pyx).
+
+Each sequence i has a distribution mu_i over its paths, with at least the entropy e_i. Let D_f be the sum over all sequences of what
+mu_i expects of feature f, minus what is observed, times their weights, and e = sum_i weight_i e_i. Then for all weights (Fenchel, Young)
+
+    objective(w) >= e - sum_f max(|D_f| - l1, 0) |w_f| + l2/2 |w|^2.
+
+So e is a bound if no |D_f| exceeds l1, and with an L2 penalty e - sum_f max(|D_f| - l1, 0)^2 / (2 l2) is one in any case.
+
+Where some |D_f| do exceed l1, other distributions are needed. Mixtures of distributions have mixed expectations, and at least the mixed
+entropies, as entropy is concave. Two kinds of mixtures are made. First, of the points that an ascent comes to: its steps are random, so that
+the D_f of frequent features vary from one to the next, and much less in their mean. Then, with the observed paths, which have e = 0 and D = 0:
+the bound is
+
+    scale e,   scale = min(1, l1 / max_f |D_f|).
+"""
+
+from libc.math cimport fabs, fmax, fmin
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence
+from crfkit.memory cimport arena_reserve
+from crfkit.vectors cimport take, vector
+from crfkit.weights.layout cimport layout_clear_absent
+
+from .proximal cimport Proximal
+
+cdef enum:
+    PARTS = 16              # of a new point in the mixture: so many are tried
+
+
+cdef class Feasible:
+
+    def __init__(self, Proximal ascent not None):
+        cdef int64_t n = ascent.layout.c.n_cells
+        self.ascent = ascent
+        arena_reserve(self, &self.of_sums, n + 1, sizeof(double))
+        arena_reserve(self, &self.of_means, n + 1, sizeof(double))
+        self.sum, self.mean = <double*>self.of_sums.data, <double*>self.of_means.data
+        self.forget()
+
+    def forget(self) -> None:
+        """The penalty, and so the dual variables, have changed."""
+        self.mixed = 0
+        memset(self.mean, 0, self.ascent.layout.c.n_cells * sizeof(double))
+
+    def bound(self, double l1, double l2) -> float:
+        """A number that no objective is below, with these penalties."""
+        self.l1, self.l2 = l1, l2
+        return self.value()
+
+    def state(self) -> dict:
+        """As for trainers; see there."""
+        return {"mean": vector(self, "d", self.mean, self.ascent.layout.c.n_cells), "mixed": self.mixed}
+
+    def restore(self, dict state) -> None:
+        """As for trainers; see there."""
+        take(state, "mean", "d", self.mean, self.ascent.layout.c.n_cells)
+        self.mixed = state["mixed"]
+
+    cdef double value(self) except? -1:
+        cdef:
+            int64_t k
+            int i
+            double entropy, best = 0, part = 0, found
+        with nogil:
+            entropy = self.add_up()
+            self.ascent.correct(self.sum)
+            for i in range(PARTS + 1):
+                found = self.mixture(<double>i / PARTS, entropy)
+                if found > best:
+                    best, part = found, <double>i / PARTS
+            for k in range(self.ascent.layout.c.n_cells):
+                self.mean[k] += part * (self.sum[k] - self.mean[k])
+            self.mixed += part * (entropy - self.mixed)
+        return best
+
+    cdef double mixture(self, double part, double entropy) noexcept nogil:
+        """The bound, with so large a part of the new point."""
+        cdef:
+            int64_t k
+            double most = self.l1, excess = 0, size, mixed = self.mixed + part * (entropy - self.mixed)
+        for k in range(self.ascent.layout.c.n_cells):
+            size = fabs(self.mean[k] + part * (self.sum[k] - self.mean[k]))
+            if size > self.l1:
+                most = fmax(most, size)
+                excess += (size - self.l1) ** 2
+        size = mixed * (self.l1 / most if most > 0 else 1)
+        return size if self.l2 == 0 else fmax(size, mixed - excess / (2 * self.l2))
+
+    cdef double add_up(self) noexcept nogil:
+        """The sums of all features; the entropy."""
+        cdef:
+            const LayoutC* c = &self.ascent.layout.c
+            SentenceC sent
+            DualC dual
+            int64_t s, u, f, cold = c.cold0 - c.u_ptr[c.H]
+            int32_t t, a, j, k
+            double x, entropy = 0
+            double* row
+            const float* node
+            const float* rich
+        memset(self.sum, 0, c.n_cells * sizeof(double))
+        for s in range(self.ascent.data.c.n_seq):
+            sent, dual = dataset_sentence(&self.ascent.data.c, s), self.ascent.dual_of(s)
+            rich = dual.rich
+            entropy += sent.weight * self.ascent.entropy[s]
+            for t in range(sent.T):
+                node = dual.node + <int64_t>t * c.P
+                for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
+                    a = sent.u_id[u]
+                    x = sent.weight * (sent.u_val[u] if sent.u_val != NULL else 1)
+                    if a < c.H:
+                        row = self.sum + <int64_t>a * c.P
+                        for j in range(c.P):
+                            row[j] += x * node[j]
+                        continue
+                    for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
+                        self.sum[cold + f] += x * node[c.u_label[f]]
+                if t == 0 or sent.b_ptr == NULL:
+                    continue
+                for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+                    x = sent.weight * (sent.b_val[u] if sent.b_val != NULL else 1)
+                    for f in range(c.b_ptr[sent.b_id[u]], c.b_ptr[sent.b_id[u] + 1]):
+                        self.sum[c.rich0 + f] += x * rich[0]
+                        rich += 1
+            for k in range(dual.n_pairs):
+                self.sum[c.tau0 + dual.pair_cell[k]] += sent.weight * dual.pair[k]
+        layout_clear_absent(c, self.sum)
+        return entropy

@@ -1,0 +1,24 @@
+"""Dual coordinate ascent with an L1 penalty."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.memory cimport BufferC
+from .dual cimport DualAscent
+
+
+cdef class Proximal(DualAscent):
+    cdef:
+        BufferC of_sums, of_pulls, of_inverses, of_moves, of_units
+        double l1, penalty_l2
+        float* sum              # of each feature: observed minus expected values, as the dual variables have them
+        float* pull             # stiffness x centre
+        float* inverse          # 1 / (stiffness + l2)
+        float* moved            # the stiffness that is wished for, with the sign of the centre's last move
+        float* unit             # of each row: the stiffness of a feature with values of 1 is that many times as large
+
+    cdef int find_stiffness(self) except -1
+    cdef void move_centers(self) noexcept nogil
+    cdef float* cells_for(self, BufferC* buffer) except NULL
+    cdef int64_t cell_of(self, int64_t r, int32_t before, int32_t label) noexcept nogil
+    cdef double entropy_of_all(self) noexcept nogil
+    cdef void correct(self, const double* surplus) noexcept nogil

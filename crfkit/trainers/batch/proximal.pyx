@@ -1,0 +1,232 @@
+"""Dual coordinate ascent (dual.pyx) where there is an L1 penalty, and little or no L2 penalty: a proximal method.
+
+Without an L2 penalty the weights are no function of the dual variables. So each pass minimises the objective plus a pull of
+each weight towards a centre,
+
+    F(w) + sum_f stiffness_f / 2 (w_f - centre_f)^2,
+
+and then the centre moves to the weights: at the optimum they are one, and the pull is gone (Rockafellar, 1976: the method of
+multipliers on the dual, whose multipliers are the centres). Given D, what the dual variables add up to, the weights are
+
+    w = soft(stiffness x centre + D, l1) / (stiffness + l2).
+
+The dual constraint |D| <= l1 is off by stiffness x (the last move of a centre) at most: it is kept better the nearer the end is.
+
+A feature that is seen often needs a stiffer pull than a rare one: it begins as the root of their counts. A weight that keeps
+moving into one direction gets a softer pull, one that turns back a stiffer one.
+"""
+
+import array
+
+from libc.math cimport fabs, fmax, fmin, sqrt
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.loops.kernels cimport K
+from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence
+from crfkit.memory cimport BufferC, arena_reserve
+from crfkit.vectors cimport take, vector
+from crfkit.weights.layout cimport Layout
+from .dual cimport DualAscent
+
+cdef double STIFFNESS = 0.28            # of a feature that is seen once
+cdef double FIRST_LEAST = 0.2, FIRST_MOST = 6.0
+cdef double LEAST = 0.15, MOST = 10.0   # that it may become
+cdef double FLOOR = 0.005
+cdef double SOFTER = 0.93, STIFFER = 1.3
+cdef double UNSEEN = 0.02               # what an occurrence counts as for labels that it does not have
+cdef double TYPICAL = 0.3             # shorter ways are gone than where nothing depends on the constraint
+cdef float FAR = 1e30                   # a squared way that nobody leaves out
+
+
+cdef class Proximal(DualAscent):
+    """Options: l1, l2."""
+
+    def __init__(self, Dataset data, Layout layout, options, **others):
+        DualAscent.__init__(self, data, layout, options, **others)
+        self.l1, self.penalty_l2 = options.l1, options.l2
+        self.keep_entropies()
+        self.typical = TYPICAL
+        self.sum, self.pull = self.cells_for(&self.of_sums), self.cells_for(&self.of_pulls)
+        self.inverse, self.moved = self.cells_for(&self.of_inverses), self.cells_for(&self.of_moves)
+        arena_reserve(self, &self.of_units, <int64_t>layout.c.A + layout.c.B + 1, sizeof(float))
+        self.unit = <float*>self.of_units.data
+        self.find_stiffness()
+
+    cdef float* cells_for(self, BufferC* buffer) except NULL:
+        arena_reserve(self, buffer, self.layout.c.n_cells + 1, sizeof(float))
+        memset(buffer.data, 0, self.layout.c.n_cells * sizeof(float))
+        return <float*>buffer.data
+
+    cdef int find_stiffness(self) except -1:
+        """The first stiffness of all weights, and self.l2: what stands for all of them where a step is chosen."""
+        cdef:
+            const DatasetC* data = &self.data.c
+            const LayoutC* c = &self.layout.c
+            SentenceC sent
+            int64_t s, u, r, k, first, n, pairs = <int64_t>c.A + c.B
+            int32_t t
+            float* seen = self.moved            # of each feature, how often it is; room that is not used yet
+            double seen_at, stiffness, total = 0, pulled = 0
+            double[::1] count = array.array("d", [0.0]) * (pairs + 1)       # of each row
+            double[::1] square = array.array("d", [0.0]) * (pairs + 1)      # and the squared values
+        with nogil:
+            for s in range(data.n_seq):
+                sent = dataset_sentence(data, s)
+                count[pairs] += sent.weight * (sent.T - 1) / c.L
+                for t in range(sent.T):
+                    for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
+                        count[sent.u_id[u]] += sent.weight
+                        square[sent.u_id[u]] += sent.weight * (sent.u_val[u] ** 2 if sent.u_val != NULL else 1)
+                        k = self.cell_of(sent.u_id[u], -1, sent.label[t])
+                        if k >= 0:
+                            seen[k] += sent.weight
+                    if t and c.has_tau:
+                        seen[self.cell_of(pairs, sent.label[t - 1], sent.label[t])] += sent.weight
+                    for u in range(sent.b_ptr[t] if t and sent.b_ptr != NULL else 0, sent.b_ptr[t + 1] if t and sent.b_ptr != NULL else 0):
+                        r = c.A + sent.b_id[u]
+                        count[r] += sent.weight / c.L
+                        square[r] += sent.weight * (sent.b_val[u] ** 2 if sent.b_val != NULL else 1) / c.L
+                        k = self.cell_of(r, sent.label[t - 1], sent.label[t])
+                        if k >= 0:
+                            seen[k] += sent.weight
+            square[pairs] = count[pairs]
+            for r in range(pairs + 1):
+                n = self.row_cells(r, &first)
+                self.unit[r] = square[r] / count[r] if square[r] > 0 else 1
+                for k in range(first, first + n):
+                    seen_at = seen[k] + UNSEEN * count[r]
+                    stiffness = self.unit[r] * fmin(fmax(STIFFNESS * sqrt(seen_at), FIRST_LEAST), FIRST_MOST)
+                    self.inverse[k] = <float>(1 / (stiffness + self.penalty_l2))
+                    seen[k] = <float>stiffness
+                    total += seen_at * self.unit[r]
+                    pulled += seen_at * self.unit[r] * self.inverse[k]
+        self.l2 = total / pulled if pulled > 0 else 1.0
+        return 0
+
+    cdef int64_t cell_of(self, int64_t r, int32_t before, int32_t label) noexcept nogil:
+        """Where the weight of a feature stands, or -1."""
+        cdef const LayoutC* c = &self.layout.c
+        cdef int64_t f, b = r - c.A
+        if r < c.H:
+            return r * c.P + label
+        if r < c.A:
+            for f in range(c.u_ptr[r], c.u_ptr[r + 1]):
+                if c.u_label[f] == label:
+                    return c.cold0 + f - c.u_ptr[c.H]
+            return -1
+        if b == c.B:
+            return c.tau0 + <int64_t>before * c.P + label
+        for f in range(c.b_ptr[b], c.b_ptr[b + 1]):
+            if c.b_prev[f] == before and c.b_label[f] == label:
+                return c.rich0 + f
+        return -1
+
+    cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil:
+        K.update_dual(&self.layout.c, sent, &self.lattice.c, dual, part, sent.weight * part, self.sum)
+        K.soften(&self.layout.c, sent, dual, self.l1, self.pull, self.sum, self.inverse, self.w)
+
+    cdef int end_pass(self) except -1:
+        with nogil:
+            self.move_centers()
+        return 0
+
+    cdef void move_centers(self) noexcept nogil:
+        """To the weights; each pull gets softer or stiffer."""
+        cdef:
+            int64_t r, k, first, n, rows = <int64_t>self.layout.c.A + self.layout.c.B + 1
+            double l2 = self.penalty_l2, old, new, center, way, wish
+        for r in range(rows):
+            n = self.row_cells(r, &first)
+            for k in range(first, first + n):
+                old = 1 / <double>self.inverse[k] - l2
+                center = self.pull[k] / old
+                way = self.w[k] - center
+                wish = fabs(self.moved[k])
+                if way * self.moved[k] > 0:
+                    wish = fmax(SOFTER * wish, FLOOR * self.unit[r])
+                elif way * self.moved[k] < 0:
+                    wish = fmin(fmax(STIFFER * wish, LEAST * self.unit[r]), MOST * self.unit[r])
+                new = fmax(wish, LEAST * self.unit[r])
+                center += (new / wish if self.w[k] != 0 else 1) * way
+                self.moved[k] = <float>(wish if way > 0 else -wish if way < 0 else self.moved[k])
+                self.inverse[k] = <float>(1 / (new + l2))
+                self.pull[k] = <float>(new * center) if center * self.w[k] > 0 else 0
+                self.w[k] = soft(self.pull[k] + self.sum[k], self.l1) * self.inverse[k]
+
+    cdef double entropy_of_all(self) noexcept nogil:
+        """At least that of the distributions that the dual variables stand for."""
+        cdef double total = 0
+        cdef int64_t s
+        for s in range(self.data.c.n_seq):
+            total += (self.data.c.seq_weight[s] if self.data.c.seq_weight != NULL else 1) * self.entropy[s]
+        return total
+
+    cdef void correct(self, const double* surplus) noexcept nogil:
+        """What all dual variables add up to, without the rounding of all steps before."""
+        cdef int64_t k
+        for k in range(self.layout.c.n_cells):
+            self.sum[k] = <float>-surplus[k]
+
+    def state(self):
+        cdef int64_t n = self.layout.c.n_cells, n_seq = self.data.c.n_seq
+        state = DualAscent.state(self)
+        state.update(
+            sum=vector(self, "f", self.sum, n),
+            pull=vector(self, "f", self.pull, n),
+            inverse=vector(self, "f", self.inverse, n),
+            moved=vector(self, "f", self.moved, n),
+            node=vector(self, "f", self.first.node, self.data.c.n_tok * self.layout.c.P),
+            pair=vector(self, "f", self.first.pair, n_seq * self.first.n_pairs),
+            rich=vector(self, "f", self.first.rich, self.rich_start[n_seq]),
+            entropy=vector(self, "d", self.entropy, n_seq),
+            left=vector(self, "f", self.left, n_seq),
+            told=vector(self, "f", self.told, n_seq),
+            curvature=vector(self, "f", self.curvature, n_seq),
+            usual=self.usual,
+            ways=self.ways,
+            visited=self.visited,
+        )
+        return state
+
+    def restore(self, dict state):
+        cdef int64_t n = self.layout.c.n_cells, n_seq = self.data.c.n_seq
+        DualAscent.restore(self, state)
+        take(state, "sum", "f", self.sum, n)
+        take(state, "pull", "f", self.pull, n)
+        take(state, "inverse", "f", self.inverse, n)
+        take(state, "moved", "f", self.moved, n)
+        take(state, "node", "f", self.first.node, self.data.c.n_tok * self.layout.c.P)
+        take(state, "pair", "f", self.first.pair, n_seq * self.first.n_pairs)
+        take(state, "rich", "f", self.first.rich, self.rich_start[n_seq])
+        take(state, "entropy", "d", self.entropy, n_seq)
+        take(state, "left", "f", self.left, n_seq)
+        take(state, "told", "f", self.told, n_seq)
+        take(state, "curvature", "f", self.curvature, n_seq)
+        self.usual, self.ways, self.visited = state["usual"], state["ways"], state["visited"]
+
+    def set_l1(self, double l1) -> None:
+        """Another penalty. If it is smaller, the distributions come nearer to the observed labels, in proportion: then
+        the weights stay as they are."""
+        cdef double part = fmin(l1 / self.l1, 1.0) if self.l1 > 0 else 1.0
+        cdef int64_t k, n_seq = self.data.c.n_seq
+        with nogil:
+            for k in range(self.data.c.n_tok * self.layout.c.P):
+                self.first.node[k] = <float>(part * self.first.node[k])
+            for k in range(n_seq * self.first.n_pairs):
+                self.first.pair[k] = <float>(part * self.first.pair[k])
+            for k in range(self.rich_start[n_seq]):
+                self.first.rich[k] = <float>(part * self.first.rich[k])
+            for k in range(n_seq):
+                self.entropy[k] *= part
+                self.left[k] = FAR
+            for k in range(self.layout.c.n_cells):
+                self.sum[k] = <float>(part * self.sum[k])
+                self.w[k] = soft(self.pull[k] + self.sum[k], l1) * self.inverse[k]
+        self.l1 = l1
+
+
+cdef inline float soft(float x, double l1) noexcept nogil:
+    cdef float most = <float>l1
+    return x - most if x > most else x + most if x < -most else 0

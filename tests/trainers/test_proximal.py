@@ -1,0 +1,147 @@
+"""The dual ascent with an L1 penalty: its bound against optima found otherwise, and owlqn with it against owlqn without."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trainers.test_gap import lowest
+from trainers.test_owlqn import random_corpus, run, trainer_of
+from trainers.twins import Built, Corpus, Sample, corpora, objective
+
+from crfkit import options
+from crfkit.trainers.batch.feasible import Feasible
+from crfkit.trainers.batch.proximal import Proximal
+
+
+def ascent_of(built, l1, l2, **more):
+    return Proximal(built.dataset, built.layout, options.Owlqn(l1=l1, l2=l2), seed=1, **more)
+
+
+def value(corpus, weights, l1, l2):
+    return objective(weights, corpus, l2)[0] + l1 * sum(map(abs, weights.values()))
+
+
+# --- small data -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("l1", "l2"), [(0.3, 0.0), (1.0, 0.0), (0.3, 0.5), (0.0, 1.0)])
+@pytest.mark.parametrize("recursions", ["dense", "sparse"])
+def test_objective_and_bound_meet_at_the_optimum(l1, l2, recursions):
+    corpus = random_corpus(Random(11))
+    built = Built(corpus)
+    ascent = ascent_of(built, l1, l2, recursions=recursions)
+    feasible, optimum = Feasible(ascent), lowest(corpus, l1, l2)
+    for _ in range(60):
+        for _ in range(10):
+            ascent.run_pass()
+        bound = feasible.bound(l1, l2)
+        assert bound <= optimum * (1 + 1e-6)
+    assert bound >= optimum * (1 - 2e-3)
+    assert value(corpus, built.to_weights(ascent.weights()), l1, l2) == pytest.approx(optimum, rel=1e-4)
+
+
+@settings(max_examples=30)
+@given(corpora(), st.sampled_from([0.1, 0.5, 2.0]), st.sampled_from([0.0, 0.3]), st.integers(1, 12))
+def test_no_optimum_is_below_the_bound(corpus, l1, l2, passes):
+    built = Built(corpus)
+    ascent = ascent_of(built, l1, l2)
+    feasible, optimum = Feasible(ascent), lowest(corpus, l1, l2, 150)
+    for _ in range(passes):
+        ascent.run_pass()
+        assert feasible.bound(l1, l2) <= optimum * (1 + 1e-6) + 1e-6
+
+
+def test_another_penalty_has_another_bound():
+    corpus = random_corpus(Random(5))
+    built = Built(corpus)
+    ascent = ascent_of(built, 1.0, 0.0)
+    feasible = Feasible(ascent)
+    for l1 in (1.0, 0.4, 0.2):
+        ascent.set_l1(l1)
+        feasible.forget()
+        optimum = lowest(corpus, l1, 0.0)
+        for _ in range(30):
+            for _ in range(10):
+                ascent.run_pass()
+            bound = feasible.bound(l1, 0.0)
+            assert bound <= optimum * (1 + 1e-6)
+        assert bound >= 0.98 * optimum
+
+
+# --- owlqn ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def many():
+    """So many tokens that owlqn makes the ascent: labels follow from attributes, mostly."""
+    random, samples = Random(2), []
+    for _ in range(2000):
+        labels = random.choices(range(3), k=random.randint(1, 33))
+        unigrams = [[(a, 1.0) for a in {3 * random.randrange(8) + (y if random.random() < 0.8 else 0), 24 + random.randrange(40)}] for y in labels]
+        samples.append(Sample(labels, unigrams, [[] for _ in labels]))
+    return Built(Corpus(samples, 3, 64, u_all=set(range(20)), tau_all=True))
+
+
+@pytest.fixture(scope="module")
+def optimum(many):
+    return run(trainer_of(many, warm_up=0, l1=1.0, epsilon=0.0, delta=1e-8))[-1]
+
+
+def test_the_optimum_is_that_of_owlqn_alone(many, optimum):
+    trainer = trainer_of(many, l1=1.0)
+    assert run(trainer)[-1] == pytest.approx(optimum, rel=1e-4)
+    assert "--epsilon" in trainer.converged
+
+
+def test_the_gap_is_true_all_the_way(many, optimum):
+    trainer = trainer_of(many, l1=1.0, epsilon=1e-5)
+    gaps = []
+    while not trainer.converged:
+        record = trainer.run_pass()
+        if "gap" in record:
+            gaps.append(record["gap"])
+            assert record["objective"] - record["gap"] <= optimum * (1 + 1e-6)
+    assert gaps[-1] <= 1e-3 * optimum
+
+
+def test_owlqn_takes_over_after_the_passes_of_the_warm_up(many, optimum):
+    trainer = trainer_of(many, l1=1.0, warm_up=7, epsilon=0.0)
+    values = run(trainer)
+    assert trainer.trials or "no step" in trainer.converged  # of its line search
+    assert values[-1] == pytest.approx(optimum, rel=1e-3)
+
+
+def test_threads_change_nothing(many):
+    ends = [([trainer.run_pass() for _ in range(4)], trainer.weights()) for trainer in (trainer_of(many, threads=n) for n in (1, 2))]
+    assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("passes", [1, 3, 6])
+def test_a_resumed_run_goes_on_to_the_same_bits(many, passes):
+    """Before the ascent ends, and after; with another penalty too."""
+    one, other = (trainer_of(many, l1=1.0, warm_up=20, epsilon=0.0) for _ in range(2))
+    for _ in range(passes):
+        one.run_pass()
+    other.restore(one.state())
+    for l1 in (None, 0.5):
+        if l1:
+            one.set_l1(l1)
+            other.set_l1(l1)
+        for _ in range(3):
+            assert one.run_pass() == other.run_pass()
+        assert one.weights() == other.weights()
+
+
+def test_one_that_is_stopped_says_so(many):
+    trainer = trainer_of(many, l1=1.0)
+    trainer.run_pass(lambda: True)
+    assert trainer.interrupted
+
+
+def test_a_path_ends_where_its_last_point_alone_does(many):
+    trainer = trainer_of(many, l1=3.0)
+    for l1 in (3.0, 1.0, 0.5):
+        trainer.set_l1(l1)
+        values = run(trainer)
+    assert values[-1] == pytest.approx(run(trainer_of(many, l1=0.5))[-1], rel=2e-4)
