@@ -86,7 +86,9 @@ def test_a_disk_too_full_for_checkpoints(train):
 
 @pytest.mark.parametrize("progress", ["auto", "always"])
 @pytest.mark.parametrize("stderr", ["/dev/full", "closed"])
-def test_messages_that_nobody_hears_do_not_stop_it(train, progress, stderr):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_messages_that_nobody_hears_do_not_stop_it(train, progress, stderr, unbuffered, monkeypatch):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     if stderr == "closed":
         how = {"preexec_fn": lambda: os.close(2), "stderr": None}
     elif os.path.exists(stderr):

@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 import click
 
@@ -105,7 +105,7 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except BrokenPipeError:
-        _abandon_stdout()
+        _abandon(sys.stdout)
         raise click.exceptions.Exit(0) from None
     except KeyboardInterrupt:
         if ctx.meta.get(DEBUG):
@@ -115,8 +115,10 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
         if ctx.meta.get(DEBUG):
             traceback.print_exc()
         note(f"error: {_describe(error)}")
-        _abandon_stdout()
+        _abandon(sys.stdout)
         raise click.exceptions.Exit(1) from None
+    finally:
+        _abandon(sys.stderr)
 
 
 def _describe(error: Exception) -> str:
@@ -132,16 +134,16 @@ def _describe(error: Exception) -> str:
     return f"unexpected {type(error).__name__}: {error} (--debug shows where)".replace("\n", " ")
 
 
-def _abandon_stdout() -> None:
-    """Let what is still buffered for standard output go nowhere: its reader is gone or its disk is full.
+def _abandon(stream: TextIO | None) -> None:
+    """Let what is still buffered for standard output or error go nowhere if its reader is gone or its disk is full.
 
-    Without this the interpreter tries again when it exits, and complains.
+    Without this the interpreter tries again when it exits, complains, and ends with another code.
     """
-    if sys.stdout is None:
+    if stream is None:
         return
     try:
-        sys.stdout.flush()
+        stream.flush()
     except OSError:
         null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
+        os.dup2(null, stream.fileno())
         os.close(null)
