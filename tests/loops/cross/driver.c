@@ -404,12 +404,24 @@ static void run_updates(const LayoutC *y, const SentenceC *s, const weight_t *we
     ADD_ONE(way);
     add_rows(lat, lat->node);
     say("dual_way");
+    add_double(K->expected_score(y, s, lat, w, &dual));
+    say("expected_score");
     K->update_dual(y, s, lat, &dual, 0.3, 0.2, w);
     ADD(dual.node, (int64_t)s->T * y->P);
     ADD(dual.pair, n);
     ADD(dual.rich, RICH * (int64_t)s->T * y->L * y->L);
     ADD(w, y->n_cells);
     say("update_dual");
+    float *pull = ROOM(float, y->n_cells), *grown = ROOM(float, y->n_cells), *inverse = ROOM(float, y->n_cells);
+    weight_t *soft = ROOM(weight_t, y->n_cells);
+    for (int64_t k = 0; k < y->n_cells; k++) {
+        pull[k] = 0.07f * (float)(k % 11) - 0.4f;
+        grown[k] = 0.3f * w[k];
+        inverse[k] = 1.0f / (float)(1 + k % 5);
+    }
+    K->soften(y, s, &dual, 0.1, pull, grown, inverse, soft);
+    ADD(soft, y->n_cells);
+    say("soften");
 
     double *received = ROOM(double, y->n_cells);
     for (double due = 0.01; due < 0.05; due += 0.01)
