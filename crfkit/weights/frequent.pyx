@@ -33,7 +33,7 @@ def frequent(Layout layout not None, Dataset data not None, double least):
                 count[pairs + <int64_t>data.c.label[t - 1] * layout.c.P + data.c.label[t]] += 1
     for k in range(layout.c.n_cells):
         count[k] = k >= layout.c.rich0 or count[k] >= least
-    layout_clear_absent(&layout.c, &count[0])
+    layout_clear_absent(&layout.c, &count[0], 0, layout.c.n_cells)
     for k in range(layout.c.n_cells):
         keep[k] = <float>count[k]
         left += keep[k] != 0

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.memory cimport Arena, BufferC
 from crfkit.loops.structs cimport DatasetC, LayoutC, SentenceC
 
-cdef void layout_clear_absent(const LayoutC* layout, double* cells) noexcept nogil
+cdef void layout_clear_absent(const LayoutC* layout, double* cells, int64_t first, int64_t last) noexcept nogil
 cdef bint rich_row_fits(const LayoutC* layout, int32_t b) noexcept nogil
 cdef bint layout_fits(const LayoutC* layout, const SentenceC* sent) noexcept nogil
 

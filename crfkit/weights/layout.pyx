@@ -21,16 +21,17 @@ import array as arrays
 MAX_LABELS = 65535
 
 
-cdef void layout_clear_absent(const LayoutC* layout, double* cells) noexcept nogil:
-    """Zeros in the cells of dense rows and of the label-pair matrix that stand for no feature."""
-    cdef int64_t k
-    for k in range(<int64_t>layout.H * layout.P):
+cdef void layout_clear_absent(const LayoutC* layout, double* cells, int64_t first, int64_t last) noexcept nogil:
+    """Zeros in those of the cells first .. last - 1 that lie in dense rows or in the label-pair matrix and stand for no feature."""
+    cdef:
+        int64_t k, end_of_lists = layout.cold0 + layout.u_ptr[layout.A] - layout.u_ptr[layout.H]
+        int64_t end_of_pairs = layout.tau0 + <int64_t>layout.L * layout.P if layout.has_tau else layout.tau0
+    for k in range(first, min(last, <int64_t>layout.H * layout.P)):
         cells[k] = cells[k] if dense_cell_exists(layout, k) else 0
-    for k in range(layout.cold0 + layout.u_ptr[layout.A] - layout.u_ptr[layout.H], layout.tau0):
+    for k in range(max(first, end_of_lists), min(last, layout.tau0)):
         cells[k] = 0
-    if layout.has_tau:
-        for k in range(<int64_t>layout.L * layout.P):
-            cells[layout.tau0 + k] = cells[layout.tau0 + k] if layout.tau_mask[k] else 0
+    for k in range(max(first, layout.tau0), min(last, end_of_pairs)):
+        cells[k] = cells[k] if layout.tau_mask[k - layout.tau0] else 0
 
 
 cdef bint row_fits(const LayoutC* layout, int32_t a) noexcept nogil:

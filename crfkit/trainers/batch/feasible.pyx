@@ -127,5 +127,5 @@ cdef class Feasible:
                         rich += 1
             for k in range(dual.n_pairs):
                 self.sum[c.tau0 + dual.pair_cell[k]] += sent.weight * dual.pair[k]
-        layout_clear_absent(c, self.sum)
+        layout_clear_absent(c, self.sum, 0, c.n_cells)
         return entropy

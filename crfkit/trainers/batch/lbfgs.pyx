@@ -116,21 +116,17 @@ cdef class Lbfgs(QuasiNewton):
 
     cdef double trial(self, double step) except? -1:
         """Moves to w_old + step d; the slope along d there."""
-        cdef int64_t k
-        self.trials, self.step = self.trials + 1, step
-        with nogil:
-            for k in range(self.n):
-                self.w[k] = <weight_t>(self.w_old[k] + step * self.d[k])
+        self.trials += 1
+        self.walk(step)
         self.evaluate()
-        return K.dot(self.n, self.g, self.d)
+        return self.slope_of(self.g)
 
     cdef bint search(self, double step, double slope0) except -1:
         cdef:
             double f0 = self.f, slope
             double low = 0, f_low = f0, slope_low = slope0
             double high = 0, f_high = 0
-            double size = sqrt(K.dot_floats(self.n, self.d, self.d))
-            double least = LEAST_STEP * sqrt(K.dot_floats(self.n, self.w_old, self.w_old))
+            double size, least
             bint bracketed = False
             int k
         for k in range(MAX_TRIALS):
@@ -151,6 +147,8 @@ cdef class Lbfgs(QuasiNewton):
                 step *= 4
                 continue
             step = self.between(low, f_low, slope_low, high, f_high)
+            size = sqrt(K.dot_floats(self.n, self.d, self.d))
+            least = LEAST_STEP * sqrt(K.dot_floats(self.n, self.w_old, self.w_old))
             if fabs(high - low) * size <= least:
                 break
         if low > 0:

@@ -42,5 +42,5 @@ cdef class Nests(Arena):
     cdef int choose(self, const LayoutC* layout, Survey survey) except -1
     cdef int rewrite(self, const DatasetC* data, Survey survey) except -1
     cdef void release(self) noexcept
-    cdef void add_up(self, const LayoutC* layout, const weight_t* w) noexcept nogil
-    cdef void hand_down(self, const LayoutC* layout, double* of_sums, double* g) noexcept nogil
+    cdef void add_up(self, const LayoutC* layout, const weight_t* w, int64_t from_label, int64_t to_label) noexcept nogil
+    cdef void hand_down(self, const LayoutC* layout, double* of_sums, double* g, int64_t from_label, int64_t to_label) noexcept nogil

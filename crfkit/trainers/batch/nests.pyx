@@ -266,48 +266,50 @@ cdef class Nests:
         self.c.u_ptr, self.c.u_id = ptr, id
         return 0
 
-    cdef void add_up(self, const LayoutC* layout, const weight_t* w) noexcept nogil:
-        """The sums of the weights."""
+    cdef void add_up(self, const LayoutC* layout, const weight_t* w, int64_t from_label, int64_t to_label) noexcept nogil:
+        """The sums of the weights of labels from .. to - 1."""
         cdef:
-            int64_t k, i, f, P = layout.P
+            int64_t k, i, f, P = layout.P, j
             double* row
             const double* sum
             const weight_t* other
             const weight_t* cold = w + layout.cold0 - layout.u_ptr[layout.H]
-            int32_t a, j
+            int32_t a
         for k in range(self.n):
             row = self.sums + k * P
-            memset(row, 0, P * sizeof(double))
+            memset(row + from_label, 0, (to_label - from_label) * sizeof(double))
             for i in range(self.start[k], self.start[k + 1]):
                 a = self.part[i]
                 if a < 0:
                     sum = self.sums - (1 + a) * P
-                    for j in range(P):
+                    for j in range(from_label, to_label):
                         row[j] += sum[j]
                 elif a < layout.H:
                     other = w + a * P
-                    for j in range(P):
+                    for j in range(from_label, to_label):
                         row[j] += other[j]
                 else:
                     for f in range(layout.u_ptr[a], layout.u_ptr[a + 1]):
-                        row[layout.u_label[f]] += cold[f]
+                        if from_label <= layout.u_label[f] < to_label:
+                            row[layout.u_label[f]] += cold[f]
 
-    cdef void hand_down(self, const LayoutC* layout, double* of_sums, double* g) noexcept nogil:
-        """To what was added up, the gradient of the sums."""
+    cdef void hand_down(self, const LayoutC* layout, double* of_sums, double* g, int64_t from_label, int64_t to_label) noexcept nogil:
+        """To what was added up, the gradient of the sums, for labels from .. to - 1."""
         cdef:
-            int64_t k, i, f, P = layout.P
+            int64_t k, i, f, P = layout.P, j
             const double* row
             double* other
             double* cold = g + layout.cold0 - layout.u_ptr[layout.H]
-            int32_t a, j
+            int32_t a
         for k in range(self.n - 1, -1, -1):
             row = of_sums + k * P
             for i in range(self.start[k], self.start[k + 1]):
                 a = self.part[i]
                 if a < layout.H:
                     other = g + a * P if a >= 0 else of_sums - (1 + a) * P
-                    for j in range(P):
+                    for j in range(from_label, to_label):
                         other[j] += row[j]
                 else:
                     for f in range(layout.u_ptr[a], layout.u_ptr[a + 1]):
-                        cold[f] += row[layout.u_label[f]]
+                        if from_label <= layout.u_label[f] < to_label:
+                            cold[f] += row[layout.u_label[f]]

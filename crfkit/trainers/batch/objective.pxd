@@ -12,8 +12,13 @@ from .visits cimport Visits
 
 
 cdef enum Share:                # of the work on cells
+    ADD_UP                      # weights to those of nests
+    HAND_DOWN                   # the gradient of nests
     GATHER                      # the gradients of all workers
-    PENALISE                    # the penalty's part of the gradient
+    FINISH                      # the gradient: the penalty's part, and nothing where there is no feature
+
+cdef enum:
+    PARTS = 16                  # vectors are cut into so many parts, whatever the number of threads
 
 
 cdef class Worker(Arena):
@@ -48,9 +53,14 @@ cdef class Objective(Arena):
     cdef readonly int64_t wrong, flawed     # as of workers, in the last evaluation
     cdef const weight_t* w      # of this evaluation
     cdef double* g
+    cdef double steepness       # the sum of the squares of the gradient
+    cdef double w_squares[16]   # sums of each part
+    cdef double g_squares[16]
 
     cdef int count(self, Worker worker, const SentenceC* sent) except -1 nogil
-    cdef void take_share(self, Share what, int64_t first, int64_t last) noexcept nogil
+    cdef int in_columns(self, Share what) except -1
+    cdef void gather(self, int64_t first, int64_t last) noexcept nogil
+    cdef void complete(self, int part) noexcept nogil
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1
     cdef double sum_up(self) except? -1

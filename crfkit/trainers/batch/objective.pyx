@@ -27,6 +27,7 @@ from .nests import Survey
 
 cdef enum:
     CHUNK_TOKENS = 2048
+    COLUMNS = 8         # labels of a row of doubles that share a line of the cache
 
 
 cdef double quantum_of(double bound) noexcept:
@@ -223,18 +224,18 @@ cdef class Objective:
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1:
         """f(w); its gradient goes to g. Where f(w) is above `bound` it may be INFINITY instead, with no gradient."""
-        cdef double total
-        cdef int64_t n = self.layout.c.n_cells
+        cdef double total, squares = 0
+        cdef int part
         self.w, self.g = w, g
         total = self.sum_up()
         if self.given_up:
             return INFINITY
-        with nogil:
-            layout_clear_absent(&self.layout.c, g)
-        if self.l2 != 0:
-            in_halves(self.pool, take_share, self, PENALISE, n)
-            total += 0.5 * self.l2 * K.dot_floats(n, w, w)
-        return total
+        in_halves(self.pool, take_share, self, FINISH, PARTS)
+        self.steepness = 0
+        for part in range(PARTS):
+            self.steepness += self.g_squares[part]
+            squares += self.w_squares[part]
+        return total + 0.5 * self.l2 * squares if self.l2 != 0 else total
 
     cdef double sum_up(self) except? -1:
         """The likelihood at w, and its gradient in g; or `given_up` is set."""
@@ -244,8 +245,7 @@ cdef class Objective:
             Worker worker
             double total = 0
             int i
-        with nogil:
-            self.nests.add_up(&self.layout.c, self.w)
+        self.in_columns(ADD_UP)
         self.next_chunk = self.given_up = 0
         for worker in self.workers:
             worker.wrong = worker.flawed = 0
@@ -275,11 +275,17 @@ cdef class Objective:
                     g_sums[k] += worker.g_sums[k]
         if self.pool is not None:
             in_halves(self.pool, take_share, self, GATHER, self.layout.c.n_cells)
-        with nogil:
-            self.nests.hand_down(&self.layout.c, g_sums, self.g)
-            for k in range(self.n_chunks):
-                total += (<double*>self.nll.data)[k]
+        self.in_columns(HAND_DOWN)
+        for k in range(self.n_chunks):
+            total += (<double*>self.nll.data)[k]
         return total
+
+    cdef int in_columns(self, Share what) except -1:
+        """Work on the rows of nests, the labels shared out by lines of the cache, where there are at least two."""
+        cdef int64_t lines = self.layout.c.P // COLUMNS
+        if self.nests.n == 0:
+            return 0
+        return in_halves(self.pool if lines > 1 else None, take_share, self, what, max(lines, 1))
 
     cdef int count(self, Worker worker, const SentenceC* sent) except -1 nogil:
         """Compare the best path of a sequence that is scored with the data."""
@@ -289,20 +295,30 @@ cdef class Objective:
         worker.flawed += wrong > 0
         return 0
 
-    cdef void take_share(self, Share what, int64_t first, int64_t last) noexcept nogil:
+    cdef void gather(self, int64_t first, int64_t last) noexcept nogil:
+        """Add the gradients of the other workers to that of the first."""
         cdef:
             int64_t k
             double* g = self.g
             const double* other
             int i
-        if what == PENALISE:
+        for i in range(1, self.n_workers):
+            other = (<double**>self.gradients.data)[i]
             for k in range(first, last):
-                g[k] += self.l2 * self.w[k]
-        else:
-            for i in range(1, self.n_workers):
-                other = (<double**>self.gradients.data)[i]
-                for k in range(first, last):
-                    g[k] += other[k]
+                g[k] += other[k]
+
+    cdef void complete(self, int part) noexcept nogil:
+        """What is left to do for a part of the gradient once the likelihood's is there."""
+        cdef:
+            int64_t n = self.layout.c.n_cells, first = n * part // PARTS, last = n * (part + 1) // PARTS, k
+            double* g = self.g
+            const weight_t* w = self.w
+        layout_clear_absent(&self.layout.c, g, first, last)
+        if self.l2 != 0:
+            for k in range(first, last):
+                g[k] += self.l2 * w[k]
+        self.w_squares[part] = K.dot_floats(last - first, w + first, w + first)
+        self.g_squares[part] = K.dot_doubles(last - first, g + first, g + first)
 
     def at(self, const double[::1] cells not None, double bound=INFINITY) -> tuple[float, array.array]:
         """f and its gradient at a point, in single precision. Where f is above the bound, it may be infinite and its gradient
@@ -388,9 +404,22 @@ cdef int in_halves(object pool, object work, object owner, int what, int64_t n) 
 
 
 def take_share(Objective objective not None, Share what, int64_t first, int64_t last):
-    """One thread's share of the work on cells."""
+    """One thread's share of the work on cells: lines of columns first .. last - 1, or these cells to gather, or these parts to finish."""
+    cdef:
+        const LayoutC* layout = &objective.layout.c
+        int64_t to_label = last * COLUMNS if (last + 1) * COLUMNS <= layout.P else layout.P
+        double* g_sums = (<Worker>objective.workers[0]).g_sums if what == HAND_DOWN else NULL
+        int part
     with nogil:
-        objective.take_share(what, first, last)
+        if what == ADD_UP:
+            objective.nests.add_up(layout, objective.w, first * COLUMNS, to_label)
+        elif what == HAND_DOWN:
+            objective.nests.hand_down(layout, g_sums, objective.g, first * COLUMNS, to_label)
+        elif what == GATHER:
+            objective.gather(first, last)
+        else:
+            for part in range(first, last):
+                objective.complete(part)
 
 
 def run_worker(Objective objective, Worker worker):

@@ -17,12 +17,13 @@ On all except small data OWL-QN is not what the optimum is found with: a proxima
 look at where it came to. OWL-QN takes over if the optimum is not near enough after --warm-up passes.
 """
 
-from libc.math cimport INFINITY, fabs, fmax, isfinite
+from libc.math cimport INFINITY, fabs, fmax, isfinite, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
+from crfkit.loops.kernels cimport K
 from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport weight_t
 from .feasible cimport Feasible
@@ -202,6 +203,7 @@ cdef class Owlqn(QuasiNewton):
                 self.steep[k] = g - self.l1
             else:
                 self.steep[k] = 0
+        self.steepness = sqrt(K.dot_doubles(self.n, self.steep, self.steep))
 
     cdef void restrict_direction(self) noexcept nogil:
         cdef int64_t k

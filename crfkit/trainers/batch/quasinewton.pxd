@@ -13,6 +13,10 @@ cdef enum Work:                 # of the history
     ADD                         # a pair, and its products with all
     COMBINE                     # them to a direction
 
+cdef enum Walk:                 # along a direction
+    SLOPE
+    STEP
+
 
 cdef class History(Arena):
     cdef:
@@ -67,15 +71,17 @@ cdef class QuasiNewton(Trainer):
         float* d                # the direction
         weight_t* w_old         # the point that an iteration started from
         double* steep           # the direction in which what is minimised rises most
+        double steepness        # the length of `steep`
         double f                # what is minimised
         double bound            # it is nowhere below this
         bint started
         readonly int trials     # points that the last line search looked at
         readonly double step    # how far along the direction it went
+        const double* v         # whose slope along the direction is asked for
+        double slopes[16]       # of each part
         object recent
 
     cdef int start(self) except -1
-    cdef double norm(self, const double* v) noexcept nogil
     cdef int restart(self) except -1
     cdef void exchange(self) noexcept nogil
     cdef report(self)
@@ -84,6 +90,9 @@ cdef class QuasiNewton(Trainer):
     cdef int period(self) noexcept
     cdef double least_gain(self) noexcept
     cdef double dual_value(self) noexcept nogil
+    cdef double slope_of(self, const double* v) except? -1
+    cdef int walk(self, double step) except -1
+    cdef void walk_part(self, Walk what, int part) noexcept nogil
     cdef int evaluate(self) except -1
     cdef void look_around(self) noexcept nogil
     cdef void restrict_direction(self) noexcept nogil

@@ -29,7 +29,7 @@ from crfkit.memory cimport arena_reserve
 from crfkit.loops.structs cimport LayoutC, weight_t
 from crfkit.trainers.base cimport Trainer, accuracies
 from crfkit.vectors cimport take, vector
-from .objective cimport Objective, in_halves
+from .objective cimport PARTS, Objective, in_halves
 
 from collections import deque
 
@@ -38,7 +38,6 @@ from .visits import bytes_of_visits
 
 cdef enum:
     LITTLE = 1 << 29    # bytes that dual variables may take in any case
-    PARTS = 16          # vectors are cut into so many parts, whatever the number of threads
 
 cdef double CURVATURE = 0.1     # of a score, p (1 - p), about
 
@@ -211,6 +210,14 @@ def do_parts(History history not None, Work what, int first, int last) -> None:
             history.do_part(what, part)
 
 
+def walk_parts(QuasiNewton trainer not None, Walk what, int first, int last) -> None:
+    """Parts first .. last - 1 of a look or a step along the direction."""
+    cdef int part
+    with nogil:
+        for part in range(first, last):
+            trainer.walk_part(what, part)
+
+
 cdef bint may_take(int64_t needed, Layout layout, object options) except -1:
     """Whether dual variables may have so many bytes: not several times what the iteration needs."""
     return needed <= max(8 * layout.c.n_cells * QuasiNewton.bytes_per_cell(options, 1), LITTLE)
@@ -261,8 +268,29 @@ cdef class QuasiNewton(Trainer):
         self.started = True
         return self.check_convergence()
 
-    cdef double norm(self, const double* v) noexcept nogil:
-        return sqrt(K.dot_doubles(self.n, v, v))
+    cdef double slope_of(self, const double* v) except? -1:
+        """v d"""
+        cdef:
+            double sum = 0
+            int part
+        self.v = v
+        in_halves(self.objective.pool, walk_parts, self, SLOPE, PARTS)
+        for part in range(PARTS):
+            sum += self.slopes[part]
+        return sum
+
+    cdef int walk(self, double step) except -1:
+        """w = w_old + step d"""
+        self.step = step
+        return in_halves(self.objective.pool, walk_parts, self, STEP, PARTS)
+
+    cdef void walk_part(self, Walk what, int part) noexcept nogil:
+        cdef int64_t first = self.n * part // PARTS, last = self.n * (part + 1) // PARTS, k
+        if what == SLOPE:
+            self.slopes[part] = K.dot(last - first, self.v + first, self.d + first)
+        else:
+            for k in range(first, last):
+                self.w[k] = <weight_t>(self.w_old[k] + self.step * self.d[k])
 
     cdef int evaluate(self) except -1:
         """f and g at w."""
@@ -271,7 +299,7 @@ cdef class QuasiNewton(Trainer):
 
     cdef double dual_value(self) noexcept nogil:
         """A number that no objective is below: the dual objective of the marginals at w, or 0."""
-        return self.f - K.dot_doubles(self.n, self.g, self.g) / (2 * self.objective.l2) if self.objective.l2 > 0 else 0
+        return self.f - self.objective.steepness / (2 * self.objective.l2) if self.objective.l2 > 0 else 0
 
     cdef int period(self) noexcept:
         """How many iterations --delta looks back on."""
@@ -282,8 +310,8 @@ cdef class QuasiNewton(Trainer):
         return self.options.delta * self.period() / self.options.period
 
     cdef void look_around(self) noexcept nogil:
-        """`steep` at w, from g."""
-        self.steep = self.g
+        """`steep` at w, from g, and how steep that is."""
+        self.steep, self.steepness = self.g, sqrt(self.objective.steepness)
 
     cdef void restrict_direction(self) noexcept nogil:
         """Take out of d what cannot be followed."""
@@ -310,7 +338,7 @@ cdef class QuasiNewton(Trainer):
             self.d = self.history.direction(self.steep, self.g)
             with nogil:
                 self.restrict_direction()
-                slope = K.dot(self.n, self.steep, self.d)
+            slope = self.slope_of(self.steep)
             if slope == 0 and fresh:
                 self.converged = "the gradient is zero"
                 return self.report()
@@ -365,12 +393,13 @@ cdef class QuasiNewton(Trainer):
         self.f, self.bound = state["objective"] or 0.0, state["bound"]
         self.recent.clear()
         self.recent.extend(map(float, state["recent"]))
+        self.objective.steepness = K.dot_doubles(self.n, self.g, self.g)
         with nogil:
             self.look_around()
 
     cdef report(self):
         cdef int64_t k, active = 0
-        record = {"objective": self.f, "gradient": self.norm(self.steep)}
+        record = {"objective": self.f, "gradient": self.steepness}
         if self.bound > 0:
             record["gap"] = fmax(self.f - self.bound, 0.0)
         if self.objective.counts:
@@ -380,7 +409,7 @@ cdef class QuasiNewton(Trainer):
         return record
 
     cdef int check(self) except -1:
-        if not isfinite(self.f) or not isfinite(self.norm(self.g)):
+        if not isfinite(self.f) or not isfinite(self.objective.steepness):
             raise TrainingError(
                 "the objective is not finite; scale down the values of the features, or raise --l2"
             )
@@ -391,7 +420,7 @@ cdef class QuasiNewton(Trainer):
         with nogil:
             self.bound = fmax(self.bound, self.dual_value())
         self.recent.append(self.f)
-        if self.norm(self.steep) == 0:
+        if self.steepness == 0:
             self.converged = "the gradient is zero"
         elif self.f - self.bound <= self.options.epsilon * self.bound:
             self.converged = "the optimum is near enough (--epsilon)"
