@@ -31,7 +31,20 @@ if TYPE_CHECKING:
     from .tagging import Tagger
     from .template.parsing import Template
 
-__all__ = ["CRF", "CrfkitError", "CrfkitWarning", "Interrupted", "Model", "Tagger", "Template", "__version__", "evaluate", "learn", "learn_path", "load"]
+__all__ = [
+    "CRF",
+    "CrfkitError",
+    "CrfkitWarning",
+    "Interrupted",
+    "Model",
+    "Tagger",
+    "Template",
+    "__version__",
+    "evaluate",
+    "learn",
+    "learn_path",
+    "load",
+]
 
 # Imported when first asked for: a program that tags need not wait for the trainers.
 _PLACES = {
@@ -49,13 +62,13 @@ _PLACES = {
 
 
 def load(path_or_bytes: Any, *, constraints: Source | None = None, verify: bool = True) -> Tagger:
-    """Open a model file (its path, an open file, or its bytes) for tagging; `load(path).model` is the model itself. Models of
-    CRFsuite, CRF++ and Wapiti are opened too.
+    """Open a model file (its path, an open file, or its bytes) for tagging; `load(path).model` is the model itself.
+    Models of CRFsuite, CRF++ and Wapiti are opened too.
 
     A model that was trained with P lines gives a crfkit.parser.model.Parser: `tag` and `tag_many` then give heads.
 
-    `constraints` forbids sequences of labels, see Tagger. With verify=False opening takes no time, whatever the size; what
-    is used is checked when it is used.
+    `constraints` forbids sequences of labels, see Tagger. With verify=False opening takes no time, whatever the
+    size; what is used is checked when it is used.
     """
     from . import foreign
 

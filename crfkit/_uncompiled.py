@@ -1,4 +1,6 @@
-"""Sources that are not compiled, as in a fresh clone: they hide the crfkit that is installed from whoever stands in it."""
+"""Sources that are not compiled, as in a fresh clone: they hide the crfkit that is installed from whoever stands in
+it.
+"""
 
 from __future__ import annotations
 
@@ -18,4 +20,7 @@ def installed(name: str, sources: str) -> None:
                 sys.modules[name] = module = module_from_spec(spec)
                 spec.loader.exec_module(module)
                 return
-    raise ImportError(f"the sources of {name} in {sources} are not compiled: install them (pip install .) or compile them here (make build)", name=name)
+    raise ImportError(
+        f"the sources of {name} in {sources} are not compiled: install them (pip install .) or compile them here (make build)",
+        name=name,
+    )

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 
-_OPTION = re.compile(r"(?<![\w\"'./-])(?<!crfkit learn )--([a-z]\w*(?:-\w+)*)(?: (?:(\d+)(?![\w.,])|(all|columns|conllu|crfsuite|observed)\b))?")
+_OPTION = re.compile(
+    r"(?<![\w\"'./-])(?<!crfkit learn )--([a-z]\w*(?:-\w+)*)(?: (?:(\d+)(?![\w.,])|(all|columns|conllu|crfsuite|observed)\b))?"
+)
 
 
 def in_python(message: str) -> str:

@@ -33,7 +33,11 @@ class Estimator:
     def _defaults(cls) -> dict[str, Any]:
         """The parameters, with what they are when not given."""
         found = list(inspect.signature(cls.__init__).parameters.values())[1:]
-        return {parameter.name: parameter.default for parameter in found if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)}
+        return {
+            parameter.name: parameter.default
+            for parameter in found
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        }
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All parameters with their values."""
@@ -53,7 +57,11 @@ class Estimator:
 
     def __repr__(self) -> str:
         defaults = self._defaults()
-        changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name] and repr(value) != repr(defaults[name])]
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if value is not defaults[name] and repr(value) != repr(defaults[name])
+        ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     if TYPE_CHECKING:
@@ -71,7 +79,9 @@ class Estimator:
         return float(getattr(evaluate(y, self.predict(X), scheme), metric))
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn 1.6 and newer asks. It counts as no classifier, since those have one label for each element of X."""
+        """What scikit-learn 1.6 and newer asks. It counts as no classifier, since those have one label for each
+        element of X.
+        """
         from sklearn.utils import Tags, TargetTags
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=True), no_validation=True)
@@ -85,7 +95,9 @@ _OF_FILES = {
 
 
 class Labellings(list):
-    """A list with an entry for each sentence. NumPy takes an entry for one element, however long: cross_val_predict needs that."""
+    """A list with an entry for each sentence. NumPy takes an entry for one element, however long: cross_val_predict
+    needs that.
+    """
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         import numpy
@@ -118,21 +130,33 @@ class CRF(Estimator):
         self.__dict__.update(given)
 
     def _unknown(self, name: str) -> OptionError:
-        return OptionError(f"{name} is no parameter of {type(self).__name__}: {_OF_FILES[name]}") if name in _OF_FILES else unknown(name)
+        return (
+            OptionError(f"{name} is no parameter of {type(self).__name__}: {_OF_FILES[name]}")
+            if name in _OF_FILES
+            else unknown(name)
+        )
 
     def fit(
-        self, X: Iterable[Iterable[Any]], y: Iterable[Iterable[str]], X_dev: Iterable[Iterable[Any]] | None = None, y_dev: Iterable[Iterable[str]] | None = None
+        self,
+        X: Iterable[Iterable[Any]],
+        y: Iterable[Iterable[str]],
+        X_dev: Iterable[Iterable[Any]] | None = None,
+        y_dev: Iterable[Iterable[str]] | None = None,
     ) -> Self:
         """Train a new model. With development data the weights after the best pass are kept."""
         return self._learn(X, y, X_dev, y_dev)
 
     def partial_fit(
-        self, X: Iterable[Iterable[Any]], y: Iterable[Iterable[str]], X_dev: Iterable[Iterable[Any]] | None = None, y_dev: Iterable[Iterable[str]] | None = None
+        self,
+        X: Iterable[Iterable[Any]],
+        y: Iterable[Iterable[str]],
+        X_dev: Iterable[Iterable[Any]] | None = None,
+        y_dev: Iterable[Iterable[str]] | None = None,
     ) -> Self:
         """Train on, from the weights of the model there is, as `learn` does with `init`. Without a model it is `fit`.
 
-        The new model has the labels and attributes of the new data: new ones come in, and those that the new data lack are
-        forgotten. So give old data along with the new. A label that is forgotten is a CrfkitWarning.
+        The new model has the labels and attributes of the new data: new ones come in, and those that the new data
+        lack are forgotten. So give old data along with the new. A label that is forgotten is a CrfkitWarning.
         """
         before = self.__dict__.get("model_")
         if before is None:
@@ -196,8 +220,9 @@ class CRF(Estimator):
 
     @classmethod
     def load(cls, file: Any, **given: Any) -> Self:
-        """An estimator of a model file, its path, an open file, or its bytes. The parameters are those that the model was
-        trained with, and those given."""
+        """An estimator of a model file, its path, an open file, or its bytes. The parameters are those that the
+        model was trained with, and those given.
+        """
         from .foreign import load
 
         model = load(file)
@@ -230,7 +255,11 @@ class CRF(Estimator):
 
 def _parameters() -> inspect.Signature:
     """Of CRF: the options of `learn`, except those of files."""
-    own = [parameter for parameter in inspect.signature(CRF.__init__).parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
+    own = [
+        parameter
+        for parameter in inspect.signature(CRF.__init__).parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    ]
     quiet = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ("progress", "constraints")]
     return inspect.Signature([*own, *arguments(*_OF_FILES, "progress"), *quiet])
 
@@ -246,7 +275,9 @@ def _sentences(given: Any, name: str) -> list[Any]:
 
 
 def _labelled(X: Any, y: Any, of_x: str, of_y: str, pairs: bool) -> list[list[Any]]:
-    """Sentences with their labels, as `learn` takes them: pairs of an item and its label, or rows with the label last."""
+    """Sentences with their labels, as `learn` takes them: pairs of an item and its label, or rows with the label
+    last.
+    """
     sentences, labels = _sentences(X, of_x), _sentences(y, of_y)
     if len(sentences) != len(labels):
         raise DataError(f"found {len(sentences)} sentences in {of_x}, but the labels of {len(labels)} in {of_y}")

@@ -14,12 +14,28 @@ from .common import HELP_FLAGS, debug_option, refuse_overwriting
 @click.command("convert", short_help="Make one kind of model of another.", context_settings=HELP_FLAGS)
 @click.argument("source", type=click.Path())
 @click.argument("target", type=click.Path())
-@click.option("--to", type=click.Choice(foreign.FORMATS), default=foreign.CRFKIT, help="The program that TARGET is for.  [default: crfkit]")
-@click.option("--template", type=click.Path(), metavar="FILE", help="The template that made the attributes, for a model without a template.")
-@click.option("--weights", type=click.Choice(WEIGHTS), help="Numbers in which a model of crfkit keeps its weights: float16 takes half of the room, int8 a quarter.")
+@click.option(
+    "--to",
+    type=click.Choice(foreign.FORMATS),
+    default=foreign.CRFKIT,
+    help="The program that TARGET is for.  [default: crfkit]",
+)
+@click.option(
+    "--template",
+    type=click.Path(),
+    metavar="FILE",
+    help="The template that made the attributes, for a model without a template.",
+)
+@click.option(
+    "--weights",
+    type=click.Choice(WEIGHTS),
+    help="Numbers in which a model of crfkit keeps its weights: float16 takes half of the room, int8 a quarter.",
+)
 @debug_option
 @click.pass_context
-def convert_command(ctx: click.Context, source: str, target: str, to: str, template: str | None, weights: str | None) -> None:
+def convert_command(
+    ctx: click.Context, source: str, target: str, to: str, template: str | None, weights: str | None
+) -> None:
     """Write the model SOURCE to TARGET in the format of another program.
 
     \b
@@ -28,7 +44,8 @@ def convert_command(ctx: click.Context, source: str, target: str, to: str, templ
     crfkit convert --weights int8 chunking.model small.model
 
     SOURCE is a model of crfkit, CRFsuite, CRF++ (binary or text) or Wapiti, told by its content. The labels are those
-    of SOURCE on every input. What the other format has no room for is an error: CRFsuite, for instance, has no templates.
+    of SOURCE on every input. What the other format has no room for is an error: CRFsuite, for instance, has no
+    templates.
     """
     try:
         refuse_overwriting("TARGET", target, (source, template))

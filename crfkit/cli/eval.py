@@ -32,9 +32,7 @@ from .common import HELP_FLAGS, debug_option, note, write_output
     "--strict", is_flag=True, help="Count well-formed chunks only. A label that the scheme does not have is an error."
 )
 @click.option("--tokens", is_flag=True, help="Report on tokens: accuracy, each label, confusions.")
-@click.option(
-    "--segments", is_flag=True, help="Report on words: labels are B, M, E, S or B, I of a segmentation."
-)
+@click.option("--segments", is_flag=True, help="Report on words: labels are B, M, E, S or B, I of a segmentation.")
 @click.option(
     "--lexicon",
     type=click.Path(),
@@ -42,9 +40,19 @@ from .common import HELP_FLAGS, debug_option, note, write_output
 )
 @click.option("--compare", is_flag=True, help="Test the first file against each other file for significance.")
 @click.option(
-    "--shuffles", type=click.IntRange(1), default=10000, show_default=True, help="With --compare: the number of shuffles."
+    "--shuffles",
+    type=click.IntRange(1),
+    default=10000,
+    show_default=True,
+    help="With --compare: the number of shuffles.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True, help="With --compare: the seed of the shuffles.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63),
+    default=1,
+    show_default=True,
+    help="With --compare: the seed of the shuffles.",
+)
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
@@ -53,17 +61,22 @@ from .common import HELP_FLAGS, debug_option, note, write_output
     help="Format of the labelled data. In CRFsuite's format the gold label is the first column.",
 )
 @click.option("--label", metavar="COLUMN", help="With --format conllu: the name of the column of gold labels.")
-@click.option("--heads", is_flag=True, help="With --format conllu: score trees, the columns head and deprel. The gold trees are those of --gold, or those that crfkit tag wrote behind the last sentence.")
+@click.option(
+    "--heads",
+    is_flag=True,
+    help="With --format conllu: score trees, the columns head and deprel. The gold trees are those of --gold, or those "
+    "that crfkit tag wrote behind the last sentence.",
+)
 @click.option("--gold", type=click.Path(), metavar="FILE", help="With --heads: the gold trees.")
-@click.option("--comments", is_flag=True, help="Lines that begin with # and stand before a sentence are comments, not tokens.")
+@click.option(
+    "--comments", is_flag=True, help="Lines that begin with # and stand before a sentence are comments, not tokens."
+)
 @click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
 @click.option("-l", "--latex", is_flag=True, help="A LaTeX table, as conlleval -l prints it.")
 @click.option("-r", "--raw", is_flag=True, help="The same as --scheme none.")
 @click.option("-d", "--delimiter", help="Between columns: a character or a regular expression. Default: tabs, or "
               "blanks where a line has no tab.")  # fmt: skip
-@click.option(
-    "-o", "--outside", metavar="LABEL", default="O", show_default=True, help="The label outside of chunks."
-)
+@click.option("-o", "--outside", metavar="LABEL", default="O", show_default=True, help="The label outside of chunks.")
 @debug_option
 @click.pass_context
 def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> None:
@@ -84,7 +97,9 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
         _heads(inputs, options)
         return
     if options["gold"] is not None:
-        raise click.UsageError("--gold is of use with --heads only: of labels, the gold ones stand beside the predicted ones", ctx)
+        raise click.UsageError(
+            "--gold is of use with --heads only: of labels, the gold ones stand beside the predicted ones", ctx
+        )
     _check_options(ctx, inputs, options)
     lexicon = read_lexicon(options["lexicon"]) if options["lexicon"] is not None else None
     try:
@@ -125,7 +140,10 @@ def _check_heads(ctx: click.Context, inputs: list[str], options: dict[str, Any])
     if (*inputs, options["gold"]).count("-") > 1:
         raise click.UsageError("standard input can be read only once", ctx)
     for name in options:
-        if name not in ("heads", "gold", "format", "as_json") and ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
+        if (
+            name not in ("heads", "gold", "format", "as_json")
+            and ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+        ):
             raise click.UsageError(f"--{name} is of no use with --heads: trees have no labels to count", ctx)
 
 
@@ -182,7 +200,9 @@ def _notes(scores: Scores, options: dict[str, Any]) -> None:
     if scores.tokens == 0:
         note(f"{scores.path}: no tokens")
     elif of_chunks and not marks_chunks(label for label, count in scores.labels.items() if count.gold):
-        note(f"{scores.path}: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels")
+        note(
+            f"{scores.path}: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels"
+        )
     if scores.merged is not None:
         fb1 = percent(scores.merged)[2]
         segmented = not options["segments"] and not any("-" in label for label in scores.labels)

@@ -45,7 +45,11 @@ def _form(option: Declared) -> dict[str, Any]:
     files = expected.kind is os.PathLike or option.metavar in ("FILE", "MODEL")
     types = {int: click.INT, float: click.FLOAT}
     return {
-        "type": click.Choice(expected.choices) if expected.choices else click.Path() if files else types.get(expected.kind, click.STRING),
+        "type": click.Choice(expected.choices)
+        if expected.choices
+        else click.Path()
+        if files
+        else types.get(expected.kind, click.STRING),
         "metavar": option.metavar,
     }
 
@@ -66,13 +70,23 @@ def _users(option: Declared) -> str:
 
 @click.command("learn", short_help="Train a model from labelled data and a template.", context_settings=HELP_FLAGS)
 @click.argument("arguments", metavar="TEMPLATE TRAIN... MODEL", nargs=-1, type=click.Path())
-@click.option("-a", "--algorithm", default=None, metavar="NAME", help=f"How to train: {', '.join([*declarations.TRAINERS, *declarations.ALIASES])}.  [default lbfgs]")
+@click.option(
+    "-a",
+    "--algorithm",
+    default=None,
+    metavar="NAME",
+    help=f"How to train: {', '.join([*declarations.TRAINERS, *declarations.ALIASES])}.  [default lbfgs]",
+)
 @option_flags
-@click.option("--config", type=click.Path(), metavar="FILE", help="Read options from a YAML file; the command line wins.")
+@click.option(
+    "--config", type=click.Path(), metavar="FILE", help="Read options from a YAML file; the command line wins."
+)
 @click.option("--print-config", is_flag=True, help="Print the options in force as YAML, and do nothing else.")
 @debug_option
 @click.pass_context
-def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | None, print_config: bool, **given: Any) -> None:
+def learn_command(
+    ctx: click.Context, arguments: tuple[str, ...], config: str | None, print_config: bool, **given: Any
+) -> None:
     """Train a model on the files TRAIN and write it to MODEL.
 
     \b
@@ -121,7 +135,9 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
             for name, model in zip(targets, models, strict=False):  # fewer models when training is stopped
                 size = model.save(name)
                 saved += 1
-                progress.note(f"{model.header['features']:,} weights in {size / 1e6:.1f} MB: {name}; {time.perf_counter() - started:.1f} s in all")
+                progress.note(
+                    f"{model.header['features']:,} weights in {size / 1e6:.1f} MB: {name}; {time.perf_counter() - started:.1f} s in all"
+                )
     except KeyboardInterrupt:
         progress.note(f"crfkit: interrupted, no {'further ' if saved else ''}model was written")
         ctx.exit(128 + (stop.signal or signal.SIGINT))

@@ -27,10 +27,26 @@ from .tagging import SERVICE, check_use, label, tag_files, targets_of
 @click.command("tag", short_help="Label data with a model.", context_settings=HELP_FLAGS)
 @click.argument("model", type=click.Path())
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write to this file, which appears when all is written.")
-@click.option("--output-dir", type=click.Path(), metavar="DIR", help="Label each FILE for itself, and write the result to a file of its name in this folder (without .gz).")
-@click.option("--workers", type=click.IntRange(1, MOST_THREADS), metavar="N", help="With --output-dir: N processes, each of which labels one FILE at a time.")
-@click.option("--cluster", metavar="tcp://HOST:PORT", help="With --output-dir: the workers of a dask.distributed scheduler. They open MODEL and FILE, and write to DIR.")
+@click.option(
+    "-o", "--output", type=click.Path(), metavar="FILE", help="Write to this file, which appears when all is written."
+)
+@click.option(
+    "--output-dir",
+    type=click.Path(),
+    metavar="DIR",
+    help="Label each FILE for itself, and write the result to a file of its name in this folder (without .gz).",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, MOST_THREADS),
+    metavar="N",
+    help="With --output-dir: N processes, each of which labels one FILE at a time.",
+)
+@click.option(
+    "--cluster",
+    metavar="tcp://HOST:PORT",
+    help="With --output-dir: the workers of a dask.distributed scheduler. They open MODEL and FILE, and write to DIR.",
+)
 @click.option("--worker-timeout", type=click.IntRange(1, 1 << 20), default=600, metavar="SECONDS",
               help="Seconds after which a worker that has not labelled its FILE is given up.  [default: 600]")  # fmt: skip
 @click.option("-v", "--verbose", type=click.IntRange(0, 2), default=0, metavar="LEVEL",
@@ -39,17 +55,39 @@ from .tagging import SERVICE, check_use, label, tag_files, targets_of
               help="The N best labellings of each sentence and their probabilities, in the layout of CRF++.")  # fmt: skip
 @click.option("--probability", is_flag=True,
               help="Two more columns: the probability of the label at this token, and that of the sentence's labels.")  # fmt: skip
-@click.option("--posterior", is_flag=True, help="Choose the most probable label of each token, not the most probable sequence. With --constraints: of all allowed sequences, the one with the greatest sum of these probabilities.")  # fmt: skip
+@click.option(
+    "--posterior",
+    is_flag=True,
+    help="Choose the most probable label of each token, not the most probable sequence. With --constraints: of all "
+    "allowed sequences, the one with the greatest sum of these probabilities.",
+)
 @click.option("--constraints", metavar="SCHEME|FILE",
               help="Forbid impossible sequences of labels: by a scheme (bio, iobes, iob1, ioe1, ioe2, bilou), by that of "
               "the model's labels (auto), or by a file of allowed pairs.")  # fmt: skip
-@click.option("--partial", is_flag=True, help="The last column says which labels are possible: ? (any), or labels with | between.")
-@click.option("--comments", is_flag=True, help="Lines that begin with # and stand before a sentence are comments, not tokens. They are written as they came.")
-@click.option("--separator", metavar="TEXT", help="Between the columns that are added.  [default: a tab if the line has one, else a blank]")
+@click.option(
+    "--partial", is_flag=True, help="The last column says which labels are possible: ? (any), or labels with | between."
+)
+@click.option(
+    "--comments",
+    is_flag=True,
+    help="Lines that begin with # and stand before a sentence are comments, not tokens. They are written as they came.",
+)
+@click.option(
+    "--separator",
+    metavar="TEXT",
+    help="Between the columns that are added.  [default: a tab if the line has one, else a blank]",
+)
 @click.option("--threads", type=click.IntRange(0, MOST_THREADS), default=0, metavar="N",
               help="Threads. 0: one for each processor. The output does not depend on it.  [default: 0]")  # fmt: skip
-@click.option("--gold/--no-gold", default=None, help="Of a parser: where the input has trees, write them behind the last sentence, as comments that begin with '# gold'. crfkit eval --heads takes them from there.  [default: --gold for FILEs, --no-gold for standard input]")
-@click.option("--unbuffered", is_flag=True, help="Write each sentence as soon as it has been read, as is done on a terminal.")
+@click.option(
+    "--gold/--no-gold",
+    default=None,
+    help="Of a parser: where the input has trees, write them behind the last sentence, as comments that begin with "
+    "'# gold'. crfkit eval --heads takes them from there.  [default: --gold for FILEs, --no-gold for standard input]",
+)
+@click.option(
+    "--unbuffered", is_flag=True, help="Write each sentence as soon as it has been read, as is done on a terminal."
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar and no warnings.")
 @debug_option
 @click.pass_context
@@ -70,11 +108,11 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     A file of pairs for --constraints allows on each line one label to follow another: `B-NP I-NP`. `<start> B-NP` and
     `I-NP <end>` say which labels may begin and end a sentence; any may if there are no such lines.
 
-    With --partial, the possible labels stand where labels stand: in CRFsuite's format in the first column, in CoNLL-U in
-    the column that the model predicts. `_` in CoNLL-U means any label.
+    With --partial, the possible labels stand where labels stand: in CRFsuite's format in the first column, in
+    CoNLL-U in the column that the model predicts. `_` in CoNLL-U means any label.
 
-    A parser fills in the columns head, and deprel if it was trained with --labels. Everything else is written byte for byte.
-    If a FILE has trees, they follow the last sentence as comments, for crfkit eval --heads.
+    A parser fills in the columns head, and deprel if it was trained with --labels. Everything else is written byte
+    for byte. If a FILE has trees, they follow the last sentence as comments, for crfkit eval --heads.
     """
     inputs = list(files) or ["-"]
     _check_options(ctx, model, inputs, output, options)
@@ -122,14 +160,29 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
     like_crfpp = bool(options["nbest"] or options["verbose"])
     separator = options["separator"]
     for refused, message in (
-        (bool(options["workers"] or options["cluster"]) and options["output_dir"] is None, "--workers and --cluster need --output-dir: the folder for what is written"),
+        (
+            bool(options["workers"] or options["cluster"]) and options["output_dir"] is None,
+            "--workers and --cluster need --output-dir: the folder for what is written",
+        ),
         (bool(options["workers"] and options["cluster"]), "--workers and --cluster exclude each other"),
-        (options["output_dir"] is not None and output is not None, "--output and --output-dir exclude each other: one file, or one for each FILE"),
-        (options["output_dir"] is not None and "-" in inputs, "--output-dir needs FILEs: what is written has their names"),
+        (
+            options["output_dir"] is not None and output is not None,
+            "--output and --output-dir exclude each other: one file, or one for each FILE",
+        ),
+        (
+            options["output_dir"] is not None and "-" in inputs,
+            "--output-dir needs FILEs: what is written has their names",
+        ),
         (inputs.count("-") > 1, "standard input can be read only once"),
-        (options["probability"] and like_crfpp, "--probability adds columns; the layouts of -v and -n have probabilities already"),
+        (
+            options["probability"] and like_crfpp,
+            "--probability adds columns; the layouts of -v and -n have probabilities already",
+        ),
         (separator is not None and like_crfpp, "--separator is of no use with -v and -n: their layouts have tabs"),
-        (separator is not None and (not separator or set(separator) & set("\r\n\0")), "--separator: expected a tab, blanks or the like"),
+        (
+            separator is not None and (not separator or set(separator) & set("\r\n\0")),
+            "--separator: expected a tab, blanks or the like",
+        ),
         (options["posterior"] and options["nbest"], "--posterior finds one labelling; -n asks for several"),
     ):
         if refused:

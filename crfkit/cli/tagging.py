@@ -33,7 +33,13 @@ def check_use(tagger: Any, options: Mapping[str, Any]) -> None:
             raise OptionError(f"--{name} is of no use with a parser, which fills in the columns head and deprel")
 
 
-def label(tagger: Any, inputs: Sequence[str], stream: BinaryIO, options: Mapping[str, Any], watch: Callable[[Source], Any] = iter) -> str | None:
+def label(
+    tagger: Any,
+    inputs: Sequence[str],
+    stream: BinaryIO,
+    options: Mapping[str, Any],
+    watch: Callable[[Source], Any] = iter,
+) -> str | None:
     """Write the text of some files with its labels; what there is to warn of. `watch` hands the blocks on."""
     live = options["unbuffered"] or stream.isatty()
     threads = 1 if live else options["threads"]
@@ -43,7 +49,14 @@ def label(tagger: Any, inputs: Sequence[str], stream: BinaryIO, options: Mapping
         gold_wanted = "-" not in inputs if options["gold"] is None else options["gold"]
         texts = _parsed(tagger, watch(source), threads, gold_wanted)
     else:
-        source = Source(inputs, tagger.header["format"], allow_empty=True, comments=options["comments"], loose=tagger.loose, block_size=BLOCK_SIZE)
+        source = Source(
+            inputs,
+            tagger.header["format"],
+            allow_empty=True,
+            comments=options["comments"],
+            loose=tagger.loose,
+            block_size=BLOCK_SIZE,
+        )
         texts = tagger.text(watch(source), _printer(options), partial=options["partial"], threads=threads)
     for text in texts:
         write_all(stream, text)
@@ -92,7 +105,9 @@ class Service:
         self.tagger: Any = None
 
     def tag(self, model: str, name: str, target: str, options: dict[str, Any]) -> str | None:
-        """Label a file, and write the result to another one, which appears when it is whole; what there is to warn of."""
+        """Label a file, and write the result to another one, which appears when it is whole; what there is to warn
+        of.
+        """
         if self.opened != (model, options):
             self.tagger, self.opened = load(model, constraints=options["constraints"]), (model, options)
             check_use(self.tagger, options)
@@ -101,7 +116,9 @@ class Service:
 
 
 def targets_of(names: Sequence[str], folder: str) -> list[str]:
-    """Where the result for each file goes: a file of its name, without the ending of compressed ones. The folder is made."""
+    """Where the result for each file goes: a file of its name, without the ending of compressed ones. The folder is
+    made.
+    """
     found = [os.path.join(folder, os.path.basename(name).removesuffix(".gz")) for name in names]
     for number, target in enumerate(found):
         if target in found[:number]:
@@ -113,7 +130,14 @@ def targets_of(names: Sequence[str], folder: str) -> list[str]:
     return found
 
 
-def tag_files(model: str, names: Sequence[str], targets: Sequence[str], options: dict[str, Any], transport: Transport | None, note: Callable[[str], Any]) -> None:
+def tag_files(
+    model: str,
+    names: Sequence[str],
+    targets: Sequence[str],
+    options: dict[str, Any],
+    transport: Transport | None,
+    note: Callable[[str], Any],
+) -> None:
     """Label files, by the workers of a transport or here. Paths are those of workers, too."""
     said: set[str] = set()
 

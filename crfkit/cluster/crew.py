@@ -1,7 +1,7 @@
 """Jobs for workers: who does which, and who does it in the place of one that died.
 
-A job is a number. Who has done it once is asked for it again, as long as it lives: it holds what the job is about. What was
-accepted of an answer counts once, whoever gave it: so nothing depends on who died when.
+A job is a number. Who has done it once is asked for it again, as long as it lives: it holds what the job is about.
+What was accepted of an answer counts once, whoever gave it: so nothing depends on who died when.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ class Transport(Protocol):
 
 
 class Crew:
-    """Workers and their jobs. `limit`: seconds after which a worker that does not answer is given up. `note` is told who died."""
+    """Workers and their jobs. `limit`: seconds after which a worker that does not answer is given up. `note` is
+    told who died.
+    """
 
     def __init__(self, transport: Transport, limit: float, note: Callable[[str], Any]):
         self.transport, self.limit, self.note = transport, limit, note
@@ -61,9 +63,11 @@ class Crew:
         grouped: bool = False,
         bound: bool = True,
     ) -> None:
-        """Have all jobs done, one at a time or (grouped) all of a worker's together. steps(memory, jobs): what a worker is asked to
-        do, and `memory` to note in; accept(jobs, answer): takes what came, or raises KeyError, TypeError or ValueError if that
-        is nonsense. Not `bound`: any worker may do any job. Raises the error of the first job that has one."""
+        """Have all jobs done, one at a time or (grouped) all of a worker's together. steps(memory, jobs): what a
+        worker is asked to do, and `memory` to note in; accept(jobs, answer): takes what came, or raises KeyError,
+        TypeError or ValueError if that is nonsense. Not `bound`: any worker may do any job. Raises the error of the
+        first job that has one.
+        """
         waiting, errors = list(jobs), {}
         busy: dict[str, tuple[list[int], float]] = {}
         while waiting or busy:
@@ -87,7 +91,13 @@ class Crew:
             try:
                 accept(own, value_of(message))
             except (Forgotten, MessageError, KeyError, TypeError, IndexError) as error:
-                self._bury(worker, waiting, busy, "was started anew" if isinstance(error, Forgotten) else "answers nonsense", not isinstance(error, Forgotten))
+                self._bury(
+                    worker,
+                    waiting,
+                    busy,
+                    "was started anew" if isinstance(error, Forgotten) else "answers nonsense",
+                    not isinstance(error, Forgotten),
+                )
                 continue
             except CrfkitError as error:
                 errors[own[0]] = error
@@ -140,7 +150,9 @@ class Crew:
         for job in own:
             self.deaths[job] += 1
             if self.deaths[job] > PATIENCE:
-                raise TrainingError(f"{self.deaths[job]} workers died at the same work, one after the other: have they enough memory?")
+                raise TrainingError(
+                    f"{self.deaths[job]} workers died at the same work, one after the other: have they enough memory?"
+                )
         if gone:
             self.transport.replace()
 

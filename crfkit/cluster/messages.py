@@ -1,4 +1,5 @@
-"""Messages between processes: plain values and arrays of numbers, without pickle, so that a message can do nothing but be wrong.
+"""Messages between processes: plain values and arrays of numbers, without pickle, so that a message can do nothing
+but be wrong.
 
     magic, length of the text, length of the arrays, checksum of both      32 bytes
     JSON: the values; in the place of an array {"@": [form, where it begins, bytes]}
@@ -29,7 +30,9 @@ class MessageError(CrfkitError, ValueError):
 
 
 def encode(values: Any) -> list[Any]:
-    """A message as pieces that are to be sent one after the other. Arrays are not copied: send them before they change."""
+    """A message as pieces that are to be sent one after the other. Arrays are not copied: send them before they
+    change.
+    """
     arrays: list[Any] = []
     size = 0
 
@@ -91,7 +94,9 @@ def decode(head: bytes, body: bytearray | bytes | memoryview) -> Any:
 
 
 def receive(read: Callable[[memoryview], int]) -> Any:
-    """The next message of a stream; None at its end. read(room) fills a part of the room and says how much, 0 at the end."""
+    """The next message of a stream; None at its end. read(room) fills a part of the room and says how much, 0 at
+    the end.
+    """
     head = bytearray(HEAD.size)
     if not _fill(read, head):
         return None

@@ -1,7 +1,7 @@
 """Workers of a dask.distributed scheduler.
 
-Messages are those of processes (messages.py), so that crfkit itself unpickles nothing that comes. dask does: whoever reaches its
-scheduler can have anything done. It is for networks in which all are trusted.
+Messages are those of processes (messages.py), so that crfkit itself unpickles nothing that comes. dask does:
+whoever reaches its scheduler can have anything done. It is for networks in which all are trusted.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ class Scheduler:
         return [worker for worker in self.known if worker not in self.without]
 
     def _lost(self) -> FileError:
-        return FileError(f"{self.address}: the scheduler does not answer any more; with --checkpoint, --resume goes on from the last pass, on any scheduler")
+        return FileError(
+            f"{self.address}: the scheduler does not answer any more; with --checkpoint, --resume goes on from the last pass, on any scheduler"
+        )
 
     def replace(self) -> bool:
         """The cluster starts workers, or does not."""
@@ -101,7 +103,9 @@ class Scheduler:
         try:
             body = future.result(timeout=10 * PATIENCE)
         except ImportError as error:
-            raise FileError(f"{worker}: crfkit cannot be imported there ({_line(error)}): workers need the version {__version__}") from None
+            raise FileError(
+                f"{worker}: crfkit cannot be imported there ({_line(error)}): workers need the version {__version__}"
+            ) from None
         except Exception:
             return worker, None
         try:

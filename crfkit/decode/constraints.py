@@ -128,7 +128,9 @@ def _pairs_of_list(pairs: Iterable[Any]) -> _Placed:
     for number, given in enumerate(pairs, 1):
         pair = list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else []
         if len(pair) != 2 or not all(isinstance(label, str) for label in pair):
-            raise DataError(f"constraints: pair {number}: found {shown(given)}, expected two labels: the second may follow the first")
+            raise DataError(
+                f"constraints: pair {number}: found {shown(given)}, expected two labels: the second may follow the first"
+            )
         yield pair, f"constraints: pair {number}: ", None, None
 
 
@@ -150,7 +152,13 @@ def _from_pairs(name: str, pairs: _Placed, labels: Sequence[str]) -> Constraints
         else:
             transitions[before * n + after] = 1
     anywhere = b"\1" * n
-    return Constraints(name, tuple(labels), bytes(transitions), bytes(starts) if any(starts) else anywhere, bytes(ends) if any(ends) else anywhere)
+    return Constraints(
+        name,
+        tuple(labels),
+        bytes(transitions),
+        bytes(starts) if any(starts) else anywhere,
+        bytes(ends) if any(ends) else anywhere,
+    )
 
 
 def _split(label: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Scores of dependency trees: how many words have the right head, and the right head and relation.
 
-The gold trees come from a file of their own, or stand behind the last sentence, where `crfkit tag` writes them: comments that begin
-with `# gold`, one a sentence, with the head of each word, and after a colon its relation.
+The gold trees come from a file of their own, or stand behind the last sentence, where `crfkit tag` writes them:
+comments that begin with `# gold`, one a sentence, with the head of each word, and after a colon its relation.
 """
 
 from __future__ import annotations
@@ -75,7 +75,11 @@ class Attachment:
         """Everything, for JSON; shares are between 0 and 1."""
 
         def shares(counts: Counts) -> dict[str, Any]:
-            return {"words": counts.words, "unlabelled": counts.unlabelled, "labelled": counts.labelled if self.has_relations else None}
+            return {
+                "words": counts.words,
+                "unlabelled": counts.unlabelled,
+                "labelled": counts.labelled if self.has_relations else None,
+            }
 
         return {
             "file": self.path,
@@ -99,8 +103,9 @@ class Attachment:
 
 
 def evaluate_heads(predicted: Any, gold: Any = None) -> Attachment:
-    """Scores of the trees in CoNLL-U that `predicted` holds (a path, '-', or an open file), against those of `gold`, or those
-    that it carries itself."""
+    """Scores of the trees in CoNLL-U that `predicted` holds (a path, '-', or an open file), against those of
+    `gold`, or those that it carries itself.
+    """
     trees, carried = _trees(predicted)
     path = trees[0].path
     if gold is not None:
@@ -108,7 +113,10 @@ def evaluate_heads(predicted: Any, gold: Any = None) -> Attachment:
         if len(right) != len(trees):
             raise DataError(f"found {len(trees)} sentences, expected {len(right)} as in {right[0].path}", path)
     elif carried is None:
-        raise DataError("the gold trees are not known: name their file with --gold, or take what crfkit tag writes of a file with trees", path)
+        raise DataError(
+            "the gold trees are not known: name their file with --gold, or take what crfkit tag writes of a file with trees",
+            path,
+        )
     else:
         if len(carried) != len(trees):
             raise DataError(f"found {len(carried)} gold trees for {len(trees)} sentences", path)
@@ -123,7 +131,11 @@ def _scored(path: str, trees: list[Tree], right: list[Tree], of_file: bool) -> A
         if not gold.words:
             continue
         if len(tree.words) != len(gold.words):
-            raise DataError(f"the sentence has {len(tree.words)} words, expected {len(gold.words)} as in {gold.path}:{gold.line}", tree.path, tree.line)
+            raise DataError(
+                f"the sentence has {len(tree.words)} words, expected {len(gold.words)} as in {gold.path}:{gold.line}",
+                tree.path,
+                tree.line,
+            )
         found.sentences += 1
         whole = True
         for word, true in zip(tree.words, gold.words, strict=True):
@@ -213,6 +225,10 @@ def _carried(line: bytes, tree: Tree) -> Tree:
         head, colon, relation = entry.partition(b":")
         number = _head(head, len(tree.words))
         if number is None:
-            raise DataError(f"the gold tree of this sentence has the head {head.decode(errors='replace')!r}, expected a number from 0 to {len(tree.words)}", tree.path, tree.line)
+            raise DataError(
+                f"the gold tree of this sentence has the head {head.decode(errors='replace')!r}, expected a number from 0 to {len(tree.words)}",
+                tree.path,
+                tree.line,
+            )
         words.append(Word(number, relation if colon else None, False))
     return Tree(words, "the comment with its gold tree", tree.line) if words else Tree([], tree.path, tree.line)

@@ -70,11 +70,11 @@ def evaluate(
 class Outputs:
     """Labelled files, read and counted; if there are several, all by one scheme.
 
-    A file is a path, '-' or an open binary file, `inputs` one of them or a list; gold and predicted labels are the last two columns. With format
-    "crfsuite" the gold label is the first column, with "conllu" that of the name `label`. delimiter is a
-    character or a regular expression; without it, columns end at tabs, or at blanks where a line has no tab.
-    segments counts words too, and lexicon tells which of them are known. keep makes `compare` possible. comments: lines
-    that begin with '#' and stand before a sentence are no tokens.
+    A file is a path, '-' or an open binary file, `inputs` one of them or a list; gold and predicted labels are the
+    last two columns. With format "crfsuite" the gold label is the first column, with "conllu" that of the name
+    `label`. delimiter is a character or a regular expression; without it, columns end at tabs, or at blanks where a
+    line has no tab. segments counts words too, and lexicon tells which of them are known. keep makes `compare`
+    possible. comments: lines that begin with '#' and stand before a sentence are no tokens.
     """
 
     def __init__(

@@ -160,7 +160,9 @@ def detect(gold: Iterable[str], predicted: Iterable[str], strict: bool) -> str:
 
 
 def marks_chunks(labels: Iterable[str]) -> bool:
-    """Whether labels mark chunks, rather than name tokens: some are like B-NP, or all begin as labels of a scheme do."""
+    """Whether labels mark chunks, rather than name tokens: some are like B-NP, or all begin as labels of a scheme
+    do.
+    """
     labels = list(labels)
     some = any(label[:2] in ("B-", "I-", "E-") and label[2:] for label in labels)
     return some or {label.partition("-")[0] for label in labels} <= set(SEGMENT_PREFIXES)

@@ -191,7 +191,9 @@ class Plan:
         return containers
 
     def _cells(self, use: Use) -> tuple[frozenset[tuple[int, int]], bool]:
-        """The cells that a line looks at, as columns and distances from the token; whether it takes them as they are."""
+        """The cells that a line looks at, as columns and distances from the token; whether it takes them as they
+        are.
+        """
         found, whole = set(), True
         for node in self.nodes[use.node].path:
             view, row = self.views[node.view], use.base + node.distance

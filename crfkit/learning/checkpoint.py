@@ -71,7 +71,9 @@ def _standing(saved: dict[str, Any]) -> Standing:
     counts = {name: saved[name] for name in ("passes", "log_size", "waited", "best_pass")}
     if not all(type(count) is int and count >= 0 for count in counts.values()):
         raise ValueError("a count is not one")
-    best, last, least = (None if saved[name] is None else float(saved[name]) for name in ("best_score", "last_loss", "least_loss"))
+    best, last, least = (
+        None if saved[name] is None else float(saved[name]) for name in ("best_score", "last_loss", "least_loss")
+    )
     return Standing(**counts, seconds=float(saved["seconds"]), best_score=best, last_loss=last, least_loss=least)
 
 
@@ -84,7 +86,14 @@ class Checkpoint:
         self.every_passes, self.every_seconds = interval(run.checkpoint_every) or (1, 0.0)
         self.written = time.monotonic()
         own = {name: value for name, value in asdict(chosen).items() if name not in LIMITS}
-        own.update(comments=run.comments, features=run.features, min_freq=run.min_freq, patience=run.patience, seed=run.seed, select=run.select)
+        own.update(
+            comments=run.comments,
+            features=run.features,
+            min_freq=run.min_freq,
+            patience=run.patience,
+            seed=run.seed,
+            select=run.select,
+        )
         self.identity: dict[str, Any] = {"crfkit": __version__, "algorithm": algorithm, "options": own}
         self.file = self._opened(run.resume)
         check_writable(self.path)
@@ -114,7 +123,9 @@ class Checkpoint:
     def _checked(self, file: modelfile.ModelFile) -> modelfile.ModelFile:
         header = file.header
         kinds = {"identity": dict, "standing": dict, "trainer": dict, "finished": bool}
-        if header.get("kind") != modelfile.CHECKPOINT or not all(isinstance(header.get(name), kind) for name, kind in kinds.items()):
+        if header.get("kind") != modelfile.CHECKPOINT or not all(
+            isinstance(header.get(name), kind) for name, kind in kinds.items()
+        ):
             raise ModelFileError(f"{self.path}: not a checkpoint")
         return file
 
@@ -176,6 +187,12 @@ class Checkpoint:
         if standing.best is not None:
             sections["best"] = standing.best
         counts = {name: value for name, value in vars(standing).items() if name != "best"}
-        header = {"kind": modelfile.CHECKPOINT, "identity": self.identity, "standing": counts, "trainer": plain, "finished": finished}
+        header = {
+            "kind": modelfile.CHECKPOINT,
+            "identity": self.identity,
+            "standing": counts,
+            "trainer": plain,
+            "finished": finished,
+        }
         modelfile.write(self.path, header, sections)
         self.written = time.monotonic()

@@ -108,8 +108,8 @@ def _keep(builder: Any, rules: tuple[bytearray, bytearray], known: Known, path: 
 
 def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = None) -> Corpus:
     """Read all training data, decide which features exist, and number their attributes as the weights lie. `pairs` says
-    which plain label pairs are features, where it is not --features. `known`: there are no other labels and attributes than
-    these."""
+    which plain label pairs are features, where it is not --features. `known`: there are no other labels and
+    attributes than these."""
     from crfkit.features.builder import RULES
     from crfkit.weights.layout import Layout
 
@@ -125,7 +125,9 @@ def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = 
         _keep(builder, rules, known, reader.columns.path)
     if run.n_selected is not None:
         _select(dataset, rules, run.n_selected)
-    layout, *new = Layout.build(dataset, len(dataset.labels), builder.plain_rule(RULES[pairs or run.features]), *rules, builder.reaches())
+    layout, *new = Layout.build(
+        dataset, len(dataset.labels), builder.plain_rule(RULES[pairs or run.features]), *rules, builder.reaches()
+    )
     if not layout.n_features:
         raise DataError("no feature is left: lower --min-freq", reader.columns.path)
     builder.renumber(*new)

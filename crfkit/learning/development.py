@@ -60,7 +60,12 @@ class DevSet:
     def size(self) -> int:
         """How many sequences these are."""
         self._rewind()
-        return sum(len(rows) for rows, _ in parsed_blocks(self.data, self.header["format"], None, loose=self.header.get("dialect") is not None))
+        return sum(
+            len(rows)
+            for rows, _ in parsed_blocks(
+                self.data, self.header["format"], None, loose=self.header.get("dialect") is not None
+            )
+        )
 
     def _rewind(self) -> None:
         for entry in self.data:
@@ -68,8 +73,9 @@ class DevSet:
                 entry.seek(0)
 
     def scores(self, weights: array.array) -> dict[str, float]:
-        """Scores of the weights, and under "score" the one to go by: the F-measure where labels form chunks, the accuracy
-        where they do not."""
+        """Scores of the weights, and under "score" the one to go by: the F-measure where labels form chunks, the
+        accuracy where they do not.
+        """
         from crfkit.tagging import Tagger
 
         return self.scores_of(Tagger.of_parts(self.header, self.corpus.builder, self.corpus.layout, weights))
@@ -81,7 +87,10 @@ class DevSet:
         self._rewind()
         gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads, comments=self.comments)
         if tagger.loose:
-            gold, predicted = ([[as_bytes(label).decode(errors="backslashreplace") for label in labels] for labels in part] for part in (gold, predicted))
+            gold, predicted = (
+                [[as_bytes(label).decode(errors="backslashreplace") for label in labels] for labels in part]
+                for part in (gold, predicted)
+            )
         scores = evaluate(gold, predicted, self.scheme)
         if not scores.tokens:
             raise DataError("no tokens in the development data")

@@ -49,7 +49,10 @@ class Divergence:
             raise TrainingError(f"training diverged: a weight is not finite; {self.advice}")
         progress.warn(self.warning(loss or 0.0))
         if not summarise(weights)[0]:
-            progress.warn("all weights are zero: every token will have the same label" + (f"; lower --l1, which is {l1:g}" if l1 else ""))
+            progress.warn(
+                "all weights are zero: every token will have the same label"
+                + (f"; lower --l1, which is {l1:g}" if l1 else "")
+            )
 
 
 def value_warning(largest: float) -> str | None:

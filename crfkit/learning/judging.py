@@ -13,8 +13,9 @@ FAR = ("lbfgs", "owlqn", "sgd", "adf", "sapo", "perceptron", "mira", "lookahead"
 
 
 def judge(algorithm: Any, given: Mapping[str, Any]) -> tuple[str, Any, Run]:
-    """The trainer's name, its options, and those of the run. OptionError for what is unknown, out of range, of no use to
-    the trainer, or makes no sense together."""
+    """The trainer's name, its options, and those of the run. OptionError for what is unknown, out of range, of no
+    use to the trainer, or makes no sense together.
+    """
     algorithm = named(algorithm)
     run = taken(Run, {name: value for name, value in given.items() if name in RUN_FIELDS})
     own = {name: value for name, value in given.items() if name not in RUN_FIELDS}
@@ -42,7 +43,9 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
     if run.threads > 1 and getattr(options, "batch_size", 1) > 1:
         raise OptionError("--batch-size needs --threads 1: threads make an update from every sequence")
     if run.data_dir is not None and algorithm == "sbcd":
-        raise OptionError("--data-dir does not go with sbcd: it comes back to every sequence hundreds of times a pass, in no order that a disk likes")
+        raise OptionError(
+            "--data-dir does not go with sbcd: it comes back to every sequence hundreds of times a pass, in no order that a disk likes"
+        )
     if run.threads > 1 and algorithm == "sgd" and options.l1:
         raise OptionError("sgd with --l1 needs --threads 1")
 
@@ -56,7 +59,9 @@ def _check_far(algorithm: str, options: Any, run: Run) -> None:
     if run.workers is not None and run.cluster is not None:
         raise OptionError("--workers and --cluster exclude each other: processes of this machine, or those of a scheduler")
     if algorithm not in FAR:
-        raise OptionError(f"{algorithm} needs all data in one process: leave out --workers and --cluster, or take one of {', '.join(FAR)}")
+        raise OptionError(
+            f"{algorithm} needs all data in one process: leave out --workers and --cluster, or take one of {', '.join(FAR)}"
+        )
     if run.select is not None:
         raise OptionError("--select needs all data in one process: leave it out, or raise --min-freq instead")
     if getattr(options, "shrinking", 0):
@@ -64,7 +69,9 @@ def _check_far(algorithm: str, options: Any, run: Run) -> None:
     if getattr(options, "crf_loss", False):
         raise OptionError("--crf-loss is not known where workers hold the data: leave it out, or give --dev")
     if run.threads > 1 and hasattr(options, "passes"):
-        raise OptionError(f"with --workers or --cluster {algorithm} takes one thread a worker: leave out --threads, and have more workers")
+        raise OptionError(
+            f"with --workers or --cluster {algorithm} takes one thread a worker: leave out --threads, and have more workers"
+        )
 
 
 def check_stream(options: Any, run: Run, template: Any) -> None:

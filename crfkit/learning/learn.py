@@ -29,10 +29,10 @@ def learn(
     """Train a model.
 
     `train` is a path, a list of paths, or sentences: lists of rows of columns, the label last. `template` is a path, a
-    Template, or the text of a template. A str is taken for a path if there is such a file. It is taken for a text if there
-    is none and it has a line end or a macro, as "U:%x[0,0]" has. With format="crfsuite" there is no template, and rows are
-    pairs (attributes, label): see crfkit.text.items. All other options are those of `crfkit learn`, with underscores.
-    `log` may be an open file, `init` a Model or a Tagger.
+    Template, or the text of a template. A str is taken for a path if there is such a file. It is taken for a text
+    if there is none and it has a line end or a macro, as "U:%x[0,0]" has. With format="crfsuite" there is no
+    template, and rows are pairs (attributes, label): see crfkit.text.items. All other options are those of `crfkit
+    learn`, with underscores. `log` may be an open file, `init` a Model or a Tagger.
 
     With adf and passes=1, standard input, pipes and open files are trained on as they come, and not held in memory.
 

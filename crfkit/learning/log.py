@@ -11,7 +11,9 @@ from crfkit.errors import FileError
 
 
 class PassLog:
-    """A log that is written, anew or after the first `keep` bytes of what is there; or to an open file, which stays open."""
+    """A log that is written, anew or after the first `keep` bytes of what is there; or to an open file, which stays
+    open.
+    """
 
     def __init__(self, target: Any, keep: int = 0):
         self.given = target if hasattr(target, "write") else None

@@ -41,7 +41,11 @@ def in_use() -> tuple[int, int]:
 def anonymous() -> int:
     """Bytes of this process in memory that stand in no file; 0 where the system does not tell."""
     try:
-        return next(int(line.split()[1]) << 10 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("RssAnon"))
+        return next(
+            int(line.split()[1]) << 10
+            for line in Path("/proc/self/status").read_text().splitlines()
+            if line.startswith("RssAnon")
+        )
     except (OSError, StopIteration):
         return 0
 

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 def check_options(template: Template, algorithm: str, options: Any, run: Run) -> None:
     """OptionError or TemplateError for what a parser cannot be trained with; before data are read."""
     if algorithm != "lookahead":
-        raise TemplateError("P lines make a parser, which only the trainer lookahead can train", template.path or "template", template.lines[0].number)
+        raise TemplateError(
+            "P lines make a parser, which only the trainer lookahead can train",
+            template.path or "template",
+            template.lines[0].number,
+        )
     if run.format != "conllu":
         raise OptionError("a template with P lines makes a parser: its data are trees in CoNLL-U, add --format conllu")
     for name, used in (
@@ -48,7 +52,11 @@ def check_options(template: Template, algorithm: str, options: Any, run: Run) ->
     check_search(options.depth, 0)
     for line in template.lines:
         if line.rule is not None or line.min_freq is not None:
-            raise TemplateError("a P line takes no @observed, @all or @minfreq: its features come with what is learned from them", template.path or "template", line.number)
+            raise TemplateError(
+                "a P line takes no @observed, @all or @minfreq: its features come with what is learned from them",
+                template.path or "template",
+                line.number,
+            )
 
 
 class _Sizes:
@@ -125,7 +133,11 @@ def fitted(template: Template, names: list[str]) -> Template:
         for macro in line.macros:
             for column in (macro.column, macro.column2):
                 if column >= 0 and names[column] in ("head", "deprel"):
-                    raise TemplateError(f"{macro.text} uses column '{names[column]}', which the parser is to find", template.path or "template", line.number)
+                    raise TemplateError(
+                        f"{macro.text} uses column '{names[column]}', which the parser is to find",
+                        template.path or "template",
+                        line.number,
+                    )
     return template
 
 
@@ -139,7 +151,11 @@ class Development:
         self.bank = Treebank(trees.features.views + len(trees.features.compared))
         for rows, names, path in blocks(listed(data), trees.run.comments):
             if list(names) != trees.names:
-                raise DataError(f"the columns are {' '.join(names)}, expected those of the training data: {' '.join(trees.names)}", path, 1)
+                raise DataError(
+                    f"the columns are {' '.join(names)}, expected those of the training data: {' '.join(trees.names)}",
+                    path,
+                    1,
+                )
             self.bank.add(rows, columns_of(names, path), trees.builder, trees.compared, trees.table, False, False)
         if not self.bank.n_tokens:
             raise DataError("no tokens in the development data")
@@ -165,7 +181,14 @@ class ParserTraining:
     """One run. Its parts are named as those of a `Corpus`, for the loop over passes."""
 
     def __init__(self, train: Any, template: Template, options: Any, run: Run, progress: Progress, stop: StopRequest):
-        self.train, self.template, self.options, self.run, self.progress, self.stop = train, template, options, run, progress, stop
+        self.train, self.template, self.options, self.run, self.progress, self.stop = (
+            train,
+            template,
+            options,
+            run,
+            progress,
+            stop,
+        )
         self.initial = None if run.init is None else _parser_of(run.init)
 
     def model(self, checkpoint: Checkpoint | None) -> ParserModel:
@@ -182,7 +205,9 @@ class ParserTraining:
             f"{len(trees.template.lines)} lines; read in {trees.seconds:.2f} s"
         )
         if bank.n_crossing:
-            progress.note(f"{bank.n_crossing:,} trees with crossing arcs are left out: no order of shift, left and right builds them")
+            progress.note(
+                f"{bank.n_crossing:,} trees with crossing arcs are left out: no order of shift, left and right builds them"
+            )
         check_search(options.depth, len(trees.relations))
         tables = StateTables(trees.features, max(len(trees.relations), 1))
         initial = [] if self.initial is None else list(_taken_over(self.initial, trees, progress))
@@ -190,7 +215,11 @@ class ParserTraining:
         dev = None if run.dev is None else Development(run.dev, trees, trainer)
         corpus = _AsCorpus(trees, trainer)
         if checkpoint is not None:
-            checkpoint.identify(corpus, array.array("f", [weight for *_, weight in initial]) if initial else None, None if dev is None else dev.contents())
+            checkpoint.identify(
+                corpus,
+                array.array("f", [weight for *_, weight in initial]) if initial else None,
+                None if dev is None else dev.contents(),
+            )
         passes = Passes(trainer, corpus, run, dev, checkpoint, progress, self.stop)  # type: ignore[arg-type]
         self.stop.arm()
         ((_, weights),) = passes.all(None)

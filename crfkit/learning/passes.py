@@ -26,7 +26,14 @@ class Passes:
     """The passes of a run: scored on the development data, logged, reported and kept in checkpoints one by one."""
 
     def __init__(
-        self, trainer: Any, corpus: Corpus, run: Run, dev: DevSet | None, checkpoint: Checkpoint | None, progress: Progress, stop: StopRequest
+        self,
+        trainer: Any,
+        corpus: Corpus,
+        run: Run,
+        dev: DevSet | None,
+        checkpoint: Checkpoint | None,
+        progress: Progress,
+        stop: StopRequest,
     ):
         self.trainer, self.corpus, self.run, self.dev, self.checkpoint = trainer, corpus, run, dev, checkpoint
         self.progress, self.stop = progress, stop
@@ -47,7 +54,9 @@ class Passes:
         values = path or (None,)
         done = self.standing.passes
         if self.run.resume:
-            self.progress.note(f"resuming after pass {done}" if done else "no checkpoint to resume from: starting with the first pass")
+            self.progress.note(
+                f"resuming after pass {done}" if done else "no checkpoint to resume from: starting with the first pass"
+            )
         with ExitStack() as stack:
             if self.run.log is not None:
                 self.log = stack.enter_context(PassLog(self.run.log, self.standing.log_size))

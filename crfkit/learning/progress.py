@@ -179,8 +179,9 @@ class Progress:
             self.note(f"pass {record['pass']:>4}  {line}")
 
     def end(self, reason: str | None, stopped: bool, last: dict[str, Any]) -> None:
-        """Training is over, because of `reason`, or because it was stopped, or because all passes are done; `last` is the
-        record of the last pass."""
+        """Training is over, because of `reason`, or because it was stopped, or because all passes are done; `last`
+        is the record of the last pass.
+        """
         self.close()
         if "objective" in last:
             self.note(f"objective {last['objective']:,.2f}{certificate(last)}")
@@ -221,12 +222,16 @@ def heard(wanted: Any) -> Progress:
     if wanted is True or (isinstance(wanted, str) and wanted in PROGRESS_MODES):
         return Heard("auto" if wanted is True else wanted)
     if not callable(wanted):
-        raise OptionError(f"progress: expected True, False, {', '.join(PROGRESS_MODES)} or a function that takes a dictionary, found {shown(wanted)}")
+        raise OptionError(
+            f"progress: expected True, False, {', '.join(PROGRESS_MODES)} or a function that takes a dictionary, found {shown(wanted)}"
+        )
     return Heard(None, wanted)
 
 
 def certificate(record: dict[str, Any]) -> str:
-    """How far the objective is from the optimum at most, in words; nothing if little is known. Two digits, rounded up."""
+    """How far the objective is from the optimum at most, in words; nothing if little is known. Two digits, rounded
+    up.
+    """
     gap = record.get("gap", math.inf)
     optimum = record["objective"] - gap
     if not gap < optimum:
@@ -240,6 +245,9 @@ def certificate(record: dict[str, Any]) -> str:
 def _pass_line(record: dict[str, Any]) -> str:
     parts = [f"{name} {record[name]:.2f}" for name in ("objective", "loss") if name in record]
     if "dev_accuracy" in record:
-        parts.append(f"dev accuracy {100 * record['dev_accuracy']:.2f}%" + (f"  F1 {100 * record['dev_f1']:.2f}" if "dev_f1" in record else ""))
+        parts.append(
+            f"dev accuracy {100 * record['dev_accuracy']:.2f}%"
+            + (f"  F1 {100 * record['dev_f1']:.2f}" if "dev_f1" in record else "")
+        )
     parts.append(f"{record['seconds']:.2f} s")
     return "  ".join(parts)

@@ -1,4 +1,6 @@
-"""Training data as they are read: the template fitted to their columns, attributes numbered in the order they come in."""
+"""Training data as they are read: the template fitted to their columns, attributes numbered in the order they come
+in.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,14 @@ class Reader:
     """Data that are read once. `direction` is that of a trainer that can use labels given before; with "backward" those
     behind the token are the ones given before."""
 
-    def __init__(self, train: Any, template: Template | None, run: Run, progress: Progress | None = None, direction: str | None = None):
+    def __init__(
+        self,
+        train: Any,
+        template: Template | None,
+        run: Run,
+        progress: Progress | None = None,
+        direction: str | None = None,
+    ):
         self.train, self.run, self.progress = train, run, progress or Progress.silent()
         self.template = template
         self.direction, self.backward = direction, direction == "backward"
@@ -31,14 +40,20 @@ class Reader:
         if direction is None and template is not None and template.history_line is not None:
             line = template.history_line
             what = "T lines see" if line.kinds == "T" else "%y macros see"
-            raise TemplateError(f"{what} labels given before, which only the trainer lookahead can use", template.path or "template", line.number)
+            raise TemplateError(
+                f"{what} labels given before, which only the trainer lookahead can use",
+                template.path or "template",
+                line.number,
+            )
 
     def blocks(self) -> Iterator[Rows]:
         """The rows of one block after the other; whoever takes them gives them to the builder."""
         attributes: Counter[str | None] = Counter()
         run = self.run
         loose = self.template is not None and self.template.dialect is not None
-        for rows, columns in parsed_blocks(self.train, run.format, run.label, comments=run.comments, loose=loose, warn=self.progress.warn):
+        for rows, columns in parsed_blocks(
+            self.train, run.format, run.label, comments=run.comments, loose=loose, warn=self.progress.warn
+        ):
             self.columns = columns
             if not rows.n_tokens:
                 continue
@@ -65,7 +80,9 @@ class Reader:
         if self.template is not None:
             self.template = self._fitted(self.template)
             self.progress.warn(_id_warning(self.template, self.columns.names) if self.run.format == "conllu" else None)
-        self.builder = IndexBuilder(self.template, crfsuite=self.run.format == "crfsuite", backward=self.backward, folder=self.run.data_dir)
+        self.builder = IndexBuilder(
+            self.template, crfsuite=self.run.format == "crfsuite", backward=self.backward, folder=self.run.data_dir
+        )
 
     def _fitted(self, template: Template) -> Template:
         """The template with column names resolved, checked against the columns of the data."""
@@ -74,7 +91,11 @@ class Reader:
             template = template.resolve({name: number for number, name in enumerate(columns.names)})
         label = label_column(self.run.label, columns, self.run.format)
         if label is None and columns.n_cols < 2:
-            raise DataError(f"found {columns.n_cols} column, expected at least two: features, and the label last", columns.path, columns.line)
+            raise DataError(
+                f"found {columns.n_cols} column, expected at least two: features, and the label last",
+                columns.path,
+                columns.line,
+            )
         template.check(columns.n_cols - (label is None), columns.names)
         if label is not None and label in template.columns:
             raise TemplateError(f"the template uses column {label}, which holds the label", template.path)
@@ -105,7 +126,9 @@ class Reader:
 
 
 def _id_warning(template: Template, names: Sequence[str]) -> str | None:
-    """What to say, if anything, of a template that uses column 0 of CoNLL-U, which is not the word as in most other files."""
+    """What to say, if anything, of a template that uses column 0 of CoNLL-U, which is not the word as in most other
+    files.
+    """
     for line in template.lines if names[0] == "id" else ():
         for macro in line.macros:
             if macro.kind != "y" and macro.column == 0 and macro.column_name is None:

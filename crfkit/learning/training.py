@@ -118,7 +118,9 @@ class Training:
         if dev is not None:
             before, after = (dev.scores_of(found.tagger())["score"] for found in (model, smaller))
             what = "accuracy" if dev.scheme == "none" else "F1"
-            self.progress.note(f"weights as {self.run.weights}: {what} {after:.4f} on the development data, {before:.4f} as float32: {after - before:+.4f}")
+            self.progress.note(
+                f"weights as {self.run.weights}: {what} {after:.4f} on the development data, {before:.4f} as float32: {after - before:+.4f}"
+            )
         return smaller
 
     def _header(self, corpus: Corpus, l1: float | None) -> dict[str, Any]:
@@ -132,14 +134,19 @@ class Training:
 
 
 def _slow_warning(algorithm: str, corpus: Corpus, run: Run) -> str | None:
-    """Where another trainer has the same optimum much sooner (docs/trainers.md, "When sbcd pays"). Small data take no time anyway."""
+    """Where another trainer has the same optimum much sooner (docs/trainers.md, "When sbcd pays"). Small data take
+    no time anyway.
+    """
     if algorithm != "sbcd":
         return None
     labels, attributes = len(corpus.dataset.labels), sum(corpus.dataset.n_incidences)
     few = attributes <= 5 * corpus.summary["tokens"]
     if attributes < _MANY or (labels >= 50 and run.features == "all") or (labels >= 100 and few):
         return None
-    return "sbcd takes several times as long here as owlqn, which has the same optimum; it is the faster one with 50 labels or more and --features all"
+    return (
+        "sbcd takes several times as long here as owlqn, which has the same optimum; "
+        "it is the faster one with 50 labels or more and --features all"
+    )
 
 
 def _model_of(init: Any) -> Model:
@@ -199,8 +206,9 @@ def threads(run: Run) -> int:
 
 
 def at_work(algorithm: str, run: Run) -> int:
-    """How many of them a trainer may use. Without locks the weights depend on their number, so nobody gets more than one
-    of those unasked."""
+    """How many of them a trainer may use. Without locks the weights depend on their number, so nobody gets more
+    than one of those unasked.
+    """
     from crfkit.trainers import trainer_class
 
     cls = trainer_class(algorithm)
@@ -214,4 +222,12 @@ def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial
     from crfkit.trainers import trainer_class
 
     cls, number = trainer_class(algorithm), at_work(algorithm, run)
-    return cls(corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=number, shared=corpus.builder.shared())
+    return cls(
+        corpus.dataset,
+        corpus.layout,
+        options,
+        initial=initial,
+        seed=run.seed,
+        threads=number,
+        shared=corpus.builder.shared(),
+    )

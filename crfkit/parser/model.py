@@ -65,7 +65,9 @@ def checked(header: dict[str, Any]) -> dict[str, Any]:
 def check_search(depth: int, relations: int) -> None:
     """OptionError if a search would take too long, or too much memory."""
     if depth > MOST_DEPTH:
-        raise OptionError(f"--depth: a parser looks at most {MOST_DEPTH} actions ahead, each takes three times as long as the one before")
+        raise OptionError(
+            f"--depth: a parser looks at most {MOST_DEPTH} actions ahead, each takes three times as long as the one before"
+        )
     if 3**depth * (1 + 2 * relations) > MOST_SCORES:
         raise OptionError(f"--depth {depth} with {relations} relations takes too much memory: lower --depth")
 
@@ -93,9 +95,23 @@ class ParserModel:
             self.index = Index(self.parts.symbols, sections, verify=verify)
             self.sizes = sizes_of(self.index)
             relations = max(len(header["relations"]), 1)
-            tables = {name: modelfile.numbers(self.sections, name, "int32") for name in sections if name == "rows" or name.startswith("line.")}
+            tables = {
+                name: modelfile.numbers(self.sections, name, "int32")
+                for name in sections
+                if name == "rows" or name.startswith("line.")
+            }
             self.weights = modelfile.numbers(self.sections, "weights", "float32")
-            self.tables = StateTables(self.parts, relations, {"rows": modelfile.numbers(self.sections, "rows", "int32"), "actions": modelfile.numbers(self.sections, "actions", "uint16"), **tables}, verify, self.sizes)
+            self.tables = StateTables(
+                self.parts,
+                relations,
+                {
+                    "rows": modelfile.numbers(self.sections, "rows", "int32"),
+                    "actions": modelfile.numbers(self.sections, "actions", "uint16"),
+                    **tables,
+                },
+                verify,
+                self.sizes,
+            )
             if len(self.weights) != len(modelfile.numbers(self.sections, "actions", "uint16")):
                 raise ModelFileError("its weights are not as many as their actions")
             if verify and not all_finite(self.weights):
@@ -137,8 +153,9 @@ class ParserModel:
         return f"<ParserModel {self.name}: depth {self.depth}, {len(self._header['relations'])} relations, {self._header['features']:,} features>"
 
     def attributes(self) -> Iterator[tuple[int, int, list[int | str | None], str]]:
-        """(line, row of weights, what its cells are, name) of each attribute. A cell is a text, a number, or None where its place
-        is empty; the name is the line with these in place of its macros."""
+        """(line, row of weights, what its cells are, name) of each attribute. A cell is a text, a number, or None
+        where its place is empty; the name is the line with these in place of its macros.
+        """
         for number, (line, cells) in enumerate(zip(self.template.lines, self.parts.lines, strict=True)):
             for row, key in self.tables.entries(number):
                 values: list[int | str | None] = [self._value(cell, of) for cell, of in zip(cells, key, strict=True)]
@@ -154,7 +171,11 @@ class ParserModel:
             return key - 1
         if cell.kind == EQUAL:
             return "true" if key == 2 else "false"
-        return value_of(self.index, cell.view, key - 1).decode(errors="backslashreplace") if 0 < key <= self.sizes[cell.view] else None
+        return (
+            value_of(self.index, cell.view, key - 1).decode(errors="backslashreplace")
+            if 0 < key <= self.sizes[cell.view]
+            else None
+        )
 
     def features(self) -> Iterator[tuple[str, None, str, float]]:
         """Every feature: (attribute, None, action, weight)."""
@@ -255,11 +276,14 @@ class Parser:
 
     def need_probabilities(self, wanted: str) -> None:
         """UnsupportedError: there are none."""
-        raise UnsupportedError(f"{wanted} asks for probabilities, which a parser does not have: its scores only say which action is best")
+        raise UnsupportedError(
+            f"{wanted} asks for probabilities, which a parser does not have: its scores only say which action is best"
+        )
 
     def tag(self, rows: Sequence[Sequence[str]]) -> Heads:
-        """The head of each word: the number of a word, from 1, or 0 for the root. Of a model that was trained with `labels`,
-        pairs (head, relation)."""
+        """The head of each word: the number of a word, from 1, or 0 for the root. Of a model that was trained with
+        `labels`, pairs (head, relation).
+        """
         return self.tag_many([rows], threads=1)[0]
 
     def tag_many(self, sentences: Iterable[Sequence[Sequence[str]]], threads: int = 0) -> list[Heads]:
@@ -279,8 +303,9 @@ class Parser:
         return [heads for part in in_order(work, range(0, len(parsed), at_once), threads_of(threads)) for heads in part]
 
     def text(self, blocks: Iterable[Block], threads: int = 0) -> Iterator[tuple[bytes, int, bytes]]:
-        """Blocks of CoNLL-U: each with HEAD filled in, and DEPREL if the parser gives relations; how many bytes at its end the
-        input did not have; and the trees that it had, for `gold_comments`."""
+        """Blocks of CoNLL-U: each with HEAD filled in, and DEPREL if the parser gives relations; how many bytes at
+        its end the input did not have; and the trees that it had, for `gold_comments`.
+        """
         free: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Scratch]] = {}
 
         def work(block: Block) -> tuple[bytes, int, bytes]:
@@ -313,7 +338,14 @@ class Parser:
     def _scratch(self, places: tuple[tuple[int, ...], tuple[int, ...]]) -> Scratch:
         model = self.model
         return Scratch(
-            model.index, model.tables, model.weights, model.depth, places[0], places[1], self._header["relations"], self._header["root_relation"]
+            model.index,
+            model.tables,
+            model.weights,
+            model.depth,
+            places[0],
+            places[1],
+            self._header["relations"],
+            self._header["root_relation"],
         )
 
 

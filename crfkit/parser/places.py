@@ -2,8 +2,9 @@
 
     P01:%x[s0,form]/%x[q0,upos]      cells (form, s0) and (upos, q0)
 
-What a macro makes of a token does not depend on the state. So the cells of all tokens become numbers first, by the index that
-taggers have: `symbols` is its template, with one line for each different macro. A line of the parser is then a list of `Cell`s.
+What a macro makes of a token does not depend on the state. So the cells of all tokens become numbers first, by the
+index that taggers have: `symbols` is its template, with one line for each different macro. A line of the parser is
+then a list of `Cell`s.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ VALUE, DISTANCE, EQUAL = range(3)
 
 
 class Cell(NamedTuple):
-    """One macro of a line: the value of a view at a place, or of two places their distance, or whether cells are equal."""
+    """One macro of a line: the value of a view at a place, or of two places their distance, or whether cells are
+    equal.
+    """
 
     kind: int
     view: int
@@ -45,7 +48,11 @@ def features_of(template: Template) -> Features:
     """The lines of a template whose columns have numbers."""
     for line in template.lines:
         if len(line.macros) > MOST_CELLS:
-            raise TemplateError(f"{len(line.macros)} macros in a P line, expected at most {MOST_CELLS}", template.path or "template", line.number)
+            raise TemplateError(
+                f"{len(line.macros)} macros in a P line, expected at most {MOST_CELLS}",
+                template.path or "template",
+                line.number,
+            )
     views: dict[View, Macro] = {}
     compared: dict[int, int] = {}
     for macro in template.macros:

@@ -1,7 +1,7 @@
 """Templates as other programs read them, in models that come from there.
 
-CRF++ knows one macro, %x[row,column], and takes all else of a line as it stands: no annotations, no doubled percent signs.
-Wapiti's patterns are applied by patterns.pyx; lines of them say no more than which cells they look at.
+CRF++ knows one macro, %x[row,column], and takes all else of a line as it stands: no annotations, no doubled percent
+signs. Wapiti's patterns are applied by patterns.pyx; lines of them say no more than which cells they look at.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a template line says at a token, one cell at a time: the meaning of every macro, written to be read.
 
 The compiled index (features/index.pyx) computes the same features from interned cells; the tests hold it, and the
-transforms of template/transforms.pyx and template/regex.pyx that it uses, to what stands here. Nothing is shared with them:
-case and kinds of characters come from Python's str, regular expressions run in Python's re.
+transforms of template/transforms.pyx and template/regex.pyx that it uses, to what stands here. Nothing is shared
+with them: case and kinds of characters come from Python's str, regular expressions run in Python's re.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def expand(
 ) -> str | None:
     """The feature string of a line at token `t` of a sentence; None where a macro has no value there.
 
-    `rows` holds the columns of each token. `labels` are the labels so far, for lines with %y. `places` says which token stands at
-    each place of a parser, for P lines, whatever `t` is.
+    `rows` holds the columns of each token. `labels` are the labels so far, for lines with %y. `places` says which
+    token stands at each place of a parser, for P lines, whatever `t` is.
     """
     text = line.literals[0].decode()
     for macro, literal in zip(line.macros, line.literals[1:], strict=True):

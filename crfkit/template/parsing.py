@@ -113,7 +113,9 @@ class Template:
         for number, line in enumerate(text.split("\n"), 1):
             line = line.removesuffix("\r")
             if not line.isascii() and re.search("[\ud800-\udfff]", line):
-                raise TemplateError("expected characters that UTF-8 has: the line has half of a pair of UTF-16", _name(path), number)
+                raise TemplateError(
+                    "expected characters that UTF-8 has: the line has half of a pair of UTF-16", _name(path), number
+                )
             if line.strip(" \t") and not line.startswith("#"):
                 lines.append(_LineParser(line, number, path).parse())
         if not lines:
@@ -122,7 +124,11 @@ class Template:
         template = cls(tuple(lines), text, path)
         other = next((line for line in lines if (line.kinds == "P") != template.parses), None)
         if other is not None:
-            raise TemplateError("P lines make a parser, all others a tagger: a template has one kind or the other", _name(path), other.number)
+            raise TemplateError(
+                "P lines make a parser, all others a tagger: a template has one kind or the other",
+                _name(path),
+                other.number,
+            )
         return template if columns is None else template.resolve(columns)
 
     @classmethod

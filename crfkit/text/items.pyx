@@ -25,7 +25,7 @@ from .scanning cimport copy_bytes, utf8_fault
 from collections.abc import Mapping, Set
 
 from crfkit.errors import DataError
-from crfkit.options import shown
+from crfkit.values import shown
 
 from .faults import misfit, no_sentence
 

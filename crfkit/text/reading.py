@@ -62,7 +62,9 @@ class Marks:
 
 @dataclass(frozen=True)
 class Stretch:
-    """The sentences of a file that begin at these bytes or behind, and before `end`; None: up to the end of the file."""
+    """The sentences of a file that begin at these bytes or behind, and before `end`; None: up to the end of the
+    file.
+    """
 
     path: str
     start: int = 0
@@ -94,9 +96,11 @@ class Block:
 class Source:
     """The blocks of one or several inputs: paths, '-' for standard input, or binary files that are open.
 
-    form is "columns", "conllu" or "crfsuite". A Stretch is a part of a file; lines are counted from where it begins, and
-    `layout` is that of the whole. loose: as CRF++, Wapiti and CRFsuite read, text need not be UTF-8, and columns stand between tabs and blanks alike. All inputs must have the same columns; a header of names is kept from the first one alone. With allow_empty an input may be without tokens; with comments, lines before a sentence that
-    begin with '#' are no rows. Iterating again starts again, which paths allow and streams do not.
+    form is "columns", "conllu" or "crfsuite". A Stretch is a part of a file; lines are counted from where it
+    begins, and `layout` is that of the whole. loose: as CRF++, Wapiti and CRFsuite read, text need not be UTF-8,
+    and columns stand between tabs and blanks alike. All inputs must have the same columns; a header of names is
+    kept from the first one alone. With allow_empty an input may be without tokens; with comments, lines before a
+    sentence that begin with '#' are no rows. Iterating again starts again, which paths allow and streams do not.
     """
 
     def __init__(
@@ -229,7 +233,9 @@ class _Part:
 
 
 def _sentence_start(file: BinaryIO, path: str, at: int) -> int:
-    """Where the first sentence behind a blank line begins, of the whole lines behind a place; the end of the file if there is none."""
+    """Where the first sentence behind a blank line begins, of the whole lines behind a place; the end of the file
+    if there is none.
+    """
     file.seek(at)
     waiting, begins, whole = bytearray(), at, False
     for piece in _pieces(file, path, 1 << 16):

@@ -17,7 +17,9 @@ LAST = -1  # the column of the labels, where they have no name
 
 
 def listed(data: Any) -> Any:
-    """Data as a path, an open file, or a list of such or of sentences: what an iterator or an array gives is collected."""
+    """Data as a path, an open file, or a list of such or of sentences: what an iterator or an array gives is
+    collected.
+    """
     if isinstance(data, (str, bytes, os.PathLike, list, tuple)) or hasattr(data, "read"):
         return data
     try:
@@ -28,17 +30,23 @@ def listed(data: Any) -> Any:
 
 def is_rows(train: Any) -> bool:
     """Sentences given as lists of rows, rather than files."""
-    return isinstance(train, (list, tuple)) and bool(train) and not isinstance(train[0], (str, bytes, os.PathLike)) and not hasattr(train[0], "read")
+    return (
+        isinstance(train, (list, tuple))
+        and bool(train)
+        and not isinstance(train[0], (str, bytes, os.PathLike))
+        and not hasattr(train[0], "read")
+    )
 
 
 def parsed_blocks(
     data: Any, form: str, label: str | None, last: str | None = None, comments: bool = False, loose: bool = False,
     warn: Callable[[str | None], Any] | None = None,
 ) -> Iterable[tuple[Any, Any]]:  # fmt: skip
-    """Rows of every block of the data (or of a Source), with the layout of its columns. The Rows are the same object each time, unless Rows
-    were given. `last` is
-    what stands in the last column where `label` does not say which is that of the labels; data with names may have it
-    elsewhere. comments: lines of a file before a sentence that begin with '#' are no rows. loose: see Source. warn: told in the end whether such lines should have been."""
+    """Rows of every block of the data (or of a Source), with the layout of its columns. The Rows are the same
+    object each time, unless Rows were given. `last` is what stands in the last column where `label` does not say
+    which is that of the labels; data with names may have it elsewhere. comments: lines of a file before a sentence
+    that begin with '#' are no rows. loose: see Source. warn: told in the end whether such lines should have been.
+    """
     if isinstance(data, list) and data and isinstance(data[0], Rows):
         for rows in data:
             yield rows, Layout(rows.n_columns)

@@ -42,7 +42,12 @@ class FarObjective:
 
     def _ask(self, verb: str, arguments: dict[str, Any], accept: Callable[..., Any]) -> None:
         """Have a step done for all shards, group by group."""
-        self.crew.run(self.jobs, lambda memory, own: [*self._grouped(memory, own), [verb, {"shards": own, **arguments}]], accept, grouped=True)
+        self.crew.run(
+            self.jobs,
+            lambda memory, own: [*self._grouped(memory, own), [verb, {"shards": own, **arguments}]],
+            accept,
+            grouped=True,
+        )
 
     def _grouped(self, memory: set[Any], own: list[int]) -> list[Any]:
         steps = self.far.knowing(memory, own)
@@ -83,7 +88,10 @@ class FarObjective:
             cells = self.cells.get(tuple(own)) if ("cells", tuple(own)) in memory else None
             memory.add(("cells", tuple(own)))
             sent = {"weights": weights if cells is None else picked(weights, cells), "sparse": cells is not None}
-            return [*self._grouped(memory, own), ["evaluate", {"shards": own, "bound": None if bound == float("inf") else bound, **sent}]]
+            return [
+                *self._grouped(memory, own),
+                ["evaluate", {"shards": own, "bound": None if bound == float("inf") else bound, **sent}],
+            ]
 
         self.crew.run(self.jobs, steps, accept, grouped=True)
         if given_up:

@@ -1,8 +1,10 @@
 """A training run whose data workers hold: what differs from a run on one machine.
 
-    look ──> cut ──> count ──> shards ──> read, one by one ──> tables added in their order ──> layout ──> numbers for each shard
+    look ──> cut ──> count ──> shards ──> read, one by one ──> tables added in their order ──> layout ──> numbers
+    for each shard
 
-Then every shard knows its attributes by the numbers of one machine. This process holds the tables, the layout and the weights.
+Then every shard knows its attributes by the numbers of one machine. This process holds the tables, the layout and
+the weights.
 """
 
 from __future__ import annotations
@@ -77,7 +79,9 @@ class FarCorpus:
     # ------------------------------------------------------------------------------------------ what workers are to do
 
     def knowing(self, memory: set[Any], shards: list[int] = (), wanted: bool = False) -> list[Any]:  # type: ignore[assignment]
-        """The steps after which a worker holds these shards, as far as all workers hold them. `wanted`: their tables."""
+        """The steps after which a worker holds these shards, as far as all workers hold them. `wanted`: their
+        tables.
+        """
         steps: list[Any] = [[verb, arguments] for verb, arguments in self.common if verb not in memory]
         memory.update(verb for verb, _ in self.common)
         for shard in shards:
@@ -107,7 +111,12 @@ class FarCorpus:
         started, reader = time.perf_counter(), self.reader
         run = reader.run
         found: dict[str, Any] = {}
-        self.ask(1, "look", lambda _: {"train": train, "form": run.format, "comments": run.comments}, lambda _, answer: found.update(answer))
+        self.ask(
+            1,
+            "look",
+            lambda _: {"train": train, "form": run.format, "comments": run.comments},
+            lambda _, answer: found.update(answer),
+        )
         n_cols, names, path, line = found["layout"]
         reader.columns = Columns(n_cols, None if names is None else tuple(names), path, line)
         reader.begin()
@@ -126,7 +135,13 @@ class FarCorpus:
         marks = Marks()
 
         def accept(job: int, answer: dict[str, Any]) -> None:
-            pieces[job] = Piece(stretches[job], int(answer["tokens"]), int(answer["sequences"]), list(answer["heads"]), int(answer["last"]))
+            pieces[job] = Piece(
+                stretches[job],
+                int(answer["tokens"]),
+                int(answer["sequences"]),
+                list(answer["heads"]),
+                int(answer["last"]),
+            )
             marks.add(*answer["marks"])
 
         def arguments(job: int) -> dict[str, Any]:
@@ -180,7 +195,8 @@ class FarCorpus:
         for evidence in (unigrams, bigrams):
             evidence.settle(rank)
         u_rules, b_rules = (
-            builder.rules(kind, usual, run.min_freq, evidence.occurrences()) for kind, evidence in ((False, unigrams), (True, bigrams))
+            builder.rules(kind, usual, run.min_freq, evidence.occurrences())
+            for kind, evidence in ((False, unigrams), (True, bigrams))
         )
         known_pairs = [(rank[i], rank[j]) for i, j in pairs]
         self.layout, *new = Layout.of_evidence(

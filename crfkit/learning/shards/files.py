@@ -1,9 +1,9 @@
 """Training data as files that workers open: what there is, and how it is cut.
 
-Files are cut into stretches at the blank line behind every so many bytes; compressed ones are not cut. A shard is a run of whole
-chunks of the objective (trainers/batch/objective.pyx): it leaves out the sequences at the start of its first stretch that belong
-to a chunk which begins before, and has those at the start of the next stretch which belong to its own last chunk. So the chunks are
-those of one machine, wherever the cuts are.
+Files are cut into stretches at the blank line behind every so many bytes; compressed ones are not cut. A shard is a
+run of whole chunks of the objective (trainers/batch/objective.pyx): it leaves out the sequences at the start of its
+first stretch that belong to a chunk which begins before, and has those at the start of the next stretch which
+belong to its own last chunk. So the chunks are those of one machine, wherever the cuts are.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Shard:
 
 
 def look(train: Iterable[str], form: str, comments: bool) -> dict[str, Any]:
-    """The files that names and patterns stand for, with sizes, those that cannot be cut, and the layout of their columns."""
+    """The files that names and patterns stand for, with sizes, those that cannot be cut, and the layout of their
+    columns.
+    """
     names: list[str] = []
     for name in train:
         found = sorted(glob.glob(name)) if glob.has_magic(name) and not os.path.exists(name) else [name]
@@ -98,7 +100,10 @@ def cut(files: Sequence[Sequence[Any]], shards: int | None) -> list[Stretch]:
 
 def count(stretch: Stretch, form: str, label: str | None, comments: bool, layout: Layout, most: int) -> dict[str, Any]:
     """The numbers of a Piece; its heads begin within `most` tokens."""
-    column, source = label_column(label, layout, form), Source([stretch], form, allow_empty=True, comments=comments, layout=layout)
+    column, source = (
+        label_column(label, layout, form),
+        Source([stretch], form, allow_empty=True, comments=comments, layout=layout),
+    )
     rows, tokens, sequences, last = Rows(form, LAST if column is None else column), 0, 0, 0
     heads: list[int] = []
     for block in source:
@@ -109,7 +114,13 @@ def count(stretch: Stretch, form: str, label: str | None, comments: bool, layout
             if sum(heads) <= most:
                 heads.append(length)
         tokens, sequences, last = tokens + sum(lengths), sequences + len(lengths), lengths[-1] if len(lengths) else last
-    return {"tokens": tokens, "sequences": sequences, "heads": heads, "last": last, "marks": [source.marks.first, source.marks.inside]}
+    return {
+        "tokens": tokens,
+        "sequences": sequences,
+        "heads": heads,
+        "last": last,
+        "marks": [source.marks.first, source.marks.inside],
+    }
 
 
 class lines_counted:
@@ -123,12 +134,17 @@ class lines_counted:
 
     def __exit__(self, _kind: Any, error: Any, _trace: Any) -> None:
         if isinstance(error, DataError) and error.line is not None and self.stretch.start and error.path == self.stretch.path:
-            before = sum(block.data.count(b"\n") for block in Source([Stretch(error.path, 0, self.stretch.start)], allow_empty=True))
+            before = sum(
+                block.data.count(b"\n")
+                for block in Source([Stretch(error.path, 0, self.stretch.start)], allow_empty=True)
+            )
             raise type(error)(error.reason, error.path, error.line + before) from None
 
 
 def shards_of(pieces: Sequence[Piece], chunk: int) -> list[Shard]:
-    """The shards of all data. A chunk begins with the first sequence that begins in other `chunk` tokens than the one before."""
+    """The shards of all data. A chunk begins with the first sequence that begins in other `chunk` tokens than the
+    one before.
+    """
     shards: list[Shard] = []
     before, last = 0, -1  # tokens so far, and where the last sequence of these begins
     for piece in pieces:

@@ -1,12 +1,13 @@
 """Online trainers over shards: iterative parameter mixing (McDonald, Hall & Mann, 2010).
 
-In each pass every shard is learned from by itself, starting from the same weights, in an order that depends on seed, shard and pass
-alone. The weights of the next pass are the mean of what comes out. What a pass over a shard depends on, this process knows: weights,
-rates and the number of the pass. So it can be made again by any worker, and comes out the same.
+In each pass every shard is learned from by itself, starting from the same weights, in an order that depends on
+seed, shard and pass alone. The weights of the next pass are the mean of what comes out. What a pass over a shard
+depends on, this process knows: weights, rates and the number of the pass. So it can be made again by any worker,
+and comes out the same.
 
-Penalties: a step over a shard has the same share of it as a step over all data. Averages are the mean over passes of the mean over
-shards of those within a pass. Rates fall from pass to pass as on one machine; those of adf, one for each attribute, are mixed as weights
-are. With l1, sgd counts what a weight has received anew in each pass.
+Penalties: a step over a shard has the same share of it as a step over all data. Averages are the mean over passes
+of the mean over shards of those within a pass. Rates fall from pass to pass as on one machine; those of adf, one
+for each attribute, are mixed as weights are. With l1, sgd counts what a weight has received anew in each pass.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ class Mixing:
             changed["rate"] = self.rate
         decay = getattr(self.options, "decay", None)
         if self.rate is not None and decay == 0:  # as it falls at every step, and after so many
-            changed["rate"] = self.rate / (1 + self.rate * self.options.l2 / sum(self.updates) * self.passes * self.updates[shard])
+            changed["rate"] = self.rate / (
+                1 + self.rate * self.options.l2 / sum(self.updates) * self.passes * self.updates[shard]
+            )
         elif self.rate is not None and decay is not None:
             changed["rate"] = self.rate * decay**self.passes
         return changed
@@ -88,7 +91,11 @@ class Mixing:
         most_rate = 2 * (self.rate or 1.0)
         rate_limits = [most_rate, quantum_of(most_rate, self.n)]
         names = ["last", *(["average"] if self.average is not None else []), *(["rates"] if self.algorithm == "adf" else [])]
-        sums = {name: array.array("d", [0.0]) * (1 + sum(self.layout.n_attributes) if name == "rates" else self.layout.n_cells) for name in names}
+        sums = {
+            name: array.array("d", [0.0])
+            * (1 + sum(self.layout.n_attributes) if name == "rates" else self.layout.n_cells)
+            for name in names
+        }
         records: dict[int, dict[str, float]] = {}
 
         def steps(memory: set[Any], own: list[int]) -> list[Any]:

@@ -65,7 +65,15 @@ class Far:
         each = run.threads or (max(1, available_cpus() // run.workers) if run.workers else 1)
         objective = FarObjective(self.far, self.options.train_accuracy, each).objective(self.options.l2, here)
         cls = trainer_class(self.algorithm)
-        return cls(self.far.data.empty, corpus.layout, self.options, initial=initial, seed=run.seed, threads=here, objective=objective)
+        return cls(
+            self.far.data.empty,
+            corpus.layout,
+            self.options,
+            initial=initial,
+            seed=run.seed,
+            threads=here,
+            objective=objective,
+        )
 
 
 def _names(train: Any) -> list[str]:

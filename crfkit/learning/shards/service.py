@@ -32,7 +32,9 @@ from . import files
 
 
 class Service:
-    """One worker. Steps that are given data say what they do with them; steps that need what is not there raise Forgotten."""
+    """One worker. Steps that are given data say what they do with them; steps that need what is not there raise
+    Forgotten.
+    """
 
     def __init__(self) -> None:
         self.template: Template | None = None
@@ -71,8 +73,9 @@ class Service:
         return files.count(Stretch(*stretch), self.run.format, self.run.label, self.run.comments, self.columns, most)
 
     def read(self, shard: int, parts: list[list[Any]], before: int, wanted: bool) -> Any:
-        """Read a shard, and give its tables and what its attributes were seen with, if that is wanted. Its attributes have the
-        numbers of these tables until `number`. `before`: tokens that stand before it."""
+        """Read a shard, and give its tables and what its attributes were seen with, if that is wanted. Its
+        attributes have the numbers of these tables until `number`. `before`: tokens that stand before it.
+        """
         reader = Reader(None, self.template, self.run, None, self.direction)
         reader.columns = self.columns
         reader.begin()
@@ -149,8 +152,9 @@ class Service:
         self.groups.append(shards)
 
     def look_around(self, shards: list[int], survey: bool, sums: bool) -> Any:
-        """What a group shows of all data: what attributes bring along, and the sums of terms, or the largest terms where these
-        are to be known first."""
+        """What a group shows of all data: what attributes bring along, and the sums of terms, or the largest terms
+        where these are to be known first.
+        """
         data = self._group(shards)
         own = list(Survey(self.layout, self.nesting).of(data)) if survey else None
         return {"survey": own, "terms": sums_of_terms(data, None) if sums else largest_terms(data)}
@@ -168,8 +172,9 @@ class Service:
         self.evaluated: list[list[int]] = []
 
     def evaluate(self, shards: list[int], weights: Any, bound: float | None, sparse: bool) -> Any:
-        """The objective of these shards, whole groups, at these weights. Sparse: weights and gradient are those of the cells that the
-        shards touch; which these are, the answer says where it is not."""
+        """The objective of these shards, whole groups, at these weights. Sparse: weights and gradient are those of
+        the cells that the shards touch; which these are, the answer says where it is not.
+        """
         if self.share is None:
             raise Forgotten("nothing is known of the whole")
         for group in self.groups:
@@ -217,7 +222,14 @@ class Service:
         return float(self._trainer(shard, weights, None, seed, changed).state()["rate0"])
 
     def learn(
-        self, shards: list[int], weights: Any, rates: Any, seeds: list[int], changed: list[dict[str, Any]], limits: list[float], rate_limits: list[float]
+        self,
+        shards: list[int],
+        weights: Any,
+        rates: Any,
+        seeds: list[int],
+        changed: list[dict[str, Any]],
+        limits: list[float],
+        rate_limits: list[float],
     ) -> Any:
         """One pass over each of some shards, all from these weights: sums of what comes out, and a record of each."""
         sums = {"last": array.array("d", [0.0]) * len(weights)}

@@ -1,0 +1,28 @@
+"""What a training run and each trainer can be told: one frozen dataclass each, with default, range and help of
+every option.
+
+The command line, the Python API and --config all take their options from here. What goes together is judged in
+learning/judging.py.
+"""
+
+# ruff: noqa: F401 (these names are for others)
+
+from .named import Declared, arguments, declared, make, named, taken, unknown
+from .run import FORMATS, MOST_THREADS, PROGRESS_MODES, RUN_FIELDS, SPEECH, WEIGHTS, Run, Speech
+from .trainers import (
+    ALIASES,
+    TRAINERS,
+    WITH_HISTORY,
+    WITHOUT_PROBABILITIES,
+    Adf,
+    Arow,
+    Cw,
+    Lbfgs,
+    Lookahead,
+    Mira,
+    Owlqn,
+    Perceptron,
+    Sapo,
+    Sbcd,
+    Sgd,
+)  # fmt: skip

@@ -1,0 +1,112 @@
+"""Options found by their names: those of all together, and those of one trainer from what was given."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+from crfkit.errors import OptionError
+from crfkit.values import Expected, flag, shown
+
+from .run import Run, Speech
+from .trainers import ALIASES, TRAINERS
+
+
+class Declared(NamedTuple):
+    """An option, as the command line has it."""
+
+    name: str
+    help: str
+    short: str | None
+    metavar: str | None
+    expected: Expected
+    defaults: dict[str, Any]
+    """Of each trainer that uses it, or under "" of every run."""
+
+
+def declared(first: Any = None) -> dict[str, Declared]:
+    """Every option of a run, of any trainer, and of what is said. Where trainers take different values, those of the
+    first one are named."""
+    found: dict[str, Declared] = {}
+    of_first = {name: cls for name, cls in TRAINERS.items() if name == ALIASES.get(str(first), first)}
+    for user, cls in {"": Run, **of_first, **TRAINERS, " ": Speech}.items():
+        for item in fields(cls):
+            found.setdefault(item.name, Declared(item.name, **item.metadata, defaults={})).defaults[user.strip()] = item.default
+    return found
+
+
+def arguments(*without: str) -> list[inspect.Parameter]:
+    """Every option as an argument of a Python function, except those named; None where the default is the trainer's
+    own.
+    """
+    return [
+        inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.defaults.get(""))
+        for option in declared().values()
+        if option.name not in ("quiet", *without)
+    ]
+
+
+# What others call it -> what to say to those who do.
+ELSEWHERE = {
+    "c1": "l1 is CRFsuite's c1",
+    "c2": "l2 is twice CRFsuite's c2",
+    "rho1": "l1 is Wapiti's rho1",
+    "rho2": "l2 is Wapiti's rho2",
+    "c": "l2 is 1 / c of CRF++",
+    "freq": "--min-freq is CRF++'s freq",
+    "feature.minfreq": "--min-freq is CRFsuite's feature.minfreq",
+    "feature.possible_transitions": "--features all gives every pair of labels a feature",
+    "all_possible_transitions": "--features all gives every pair of labels a feature",
+    "num_memories": "--memory is CRFsuite's num_memories",
+    "n_jobs": "did you mean --threads?",
+    "random_state": "did you mean --seed?",
+    "verbose": "did you mean --progress?",
+    **dict.fromkeys(
+        ("max_iterations", "maxiter", "epochs", "n_epochs", "n_iter"),
+        "did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?",
+    ),
+    **dict.fromkeys(("lr", "learning_rate", "eta", "calibration_eta"), "did you mean --rate?"),
+}
+
+
+def unknown(name: str) -> OptionError:
+    """What to raise for an option that nobody has, with a hint."""
+    near = difflib.get_close_matches(name, declared(), 1)
+    hint = ELSEWHERE.get(name) or (f"did you mean {flag(near[0])}?" if near else None)
+    return OptionError(f"unknown option {flag(name)}" + (f"; {hint}" if hint else ""))
+
+
+def named(algorithm: Any) -> str:
+    """The name of a trainer, of one of its names."""
+    found = ALIASES.get(algorithm, algorithm) if isinstance(algorithm, str) else None
+    if found not in TRAINERS:
+        raise OptionError(f"unknown algorithm {shown(algorithm)}; expected one of {', '.join(TRAINERS)}")
+    return found
+
+
+def taken(cls: type, given: Mapping[str, Any]) -> Any:
+    """The options of one dataclass, from values of its fields."""
+    own = {item.name: item for item in fields(cls)}
+    values = {
+        name: None if value is None and own[name].default is None else own[name].metadata["expected"].take(name, value)
+        for name, value in given.items()
+    }  # fmt: skip
+    return cls(**values)
+
+
+def make(algorithm: str, given: Mapping[str, Any]) -> Any:
+    """The options of a trainer from those that were given; OptionError says what is wrong with which."""
+    cls = TRAINERS[named(algorithm)]
+    own = {item.name for item in fields(cls)}
+    for name in given:
+        if name not in own:
+            option = declared().get(name)
+            if option is None:
+                raise unknown(name)
+            raise OptionError(f"{flag(name)} is not used by {algorithm} (it belongs to {', '.join(option.defaults)})")
+    if given.get("path") is not None and given.get("l1") is not None:
+        raise OptionError("--l1 and --path exclude each other: --path names the values of l1")
+    return taken(cls, given)

@@ -1,0 +1,262 @@
+"""What each trainer can be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .declaring import option
+
+
+def _l2(default: float) -> Any:
+    return option(default, "Weight of the L2 penalty: l2/2 |w|^2 is added to the objective.", low=0.0)
+
+
+def _l1(default: float) -> Any:
+    return option(default, "Weight of the L1 penalty: l1 |w|_1 is added to the objective; many weights become zero.", low=0.0)
+
+
+def _path() -> Any:
+    return option(
+        None, "Falling values of --l1, such as 10,3,1. Each starts from the solution of the value before. Each gives a model, "
+        "named after MODEL and the value (m.l1-3 for m). With --dev only the best model is written, as MODEL.",
+        low=0.0, kind=tuple, words="falling numbers of at least 0, such as 10,3,1",
+    )  # fmt: skip
+
+
+def _passes(default: int) -> Any:
+    return option(default, "Passes over the training data.", low=1)
+
+
+def _batch_size() -> Any:
+    return option(1, "Sequences in an update. Their gradients, at the same weights, are added up.", low=1)
+
+
+def _crf_loss() -> Any:
+    return option(False, "Report the negative log-likelihood of all training data after each pass.")
+
+
+def _train_accuracy() -> Any:
+    return option(False, "Report the share of right labels, and of sentences with no other, on the training data in each pass.")
+
+
+def _rate() -> Any:
+    return option(
+        None,
+        "First learning rate. Without it, several are tried on a sample of the data, and the best one is taken.",
+        above=0.0,
+        kind=float,
+    )
+
+
+def _decay() -> Any:
+    return option(
+        0.85, "Factor on the rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t.", low=0.0, high=1.0,
+    )  # fmt: skip
+
+
+def _average(default: bool) -> Any:
+    return option(default, "Average the weights over all steps; --no-average keeps the last ones.")
+
+
+def _epsilon(default: float) -> Any:
+    return option(
+        default,
+        "Stop when the duality gap shows that the objective is at most EPSILON times the optimum above it.",
+        low=0.0,
+    )
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """When trainers stop that know the objective."""
+
+    max_iter: int = option(1000, "Iterations at most.", low=1)
+    epsilon: float = _epsilon(1e-5)
+    delta: float = option(
+        1e-5, "Stop when the last PERIOD iterations improved the objective by a smaller part of it than this.", low=0.0
+    )
+    period: int = option(10, "Iterations that --delta looks back.", low=1)
+
+
+@dataclass(frozen=True)
+class _QuasiNewton(_Batch):
+    """What lbfgs and owlqn have in common."""
+
+    l2: float = _l2(1.0)
+    memory: int = option(4, "Steps that the quasi-Newton method remembers.", low=1, high=64)
+    train_accuracy: bool = _train_accuracy()
+
+
+@dataclass(frozen=True)
+class Lbfgs(_QuasiNewton):
+    """Batch quasi-Newton training of a CRF: the reference for accuracy."""
+
+    warm_up: int = option(
+        200,
+        "Passes of dual coordinate ascent before the first iteration, at most. They save many iterations. 0: none. With --l2 0: none.",
+        low=0,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Owlqn(_QuasiNewton):
+    """Batch quasi-Newton training with an L1 penalty: sparse models, the reference for what minimises it."""
+
+    l1: float = _l1(0.3)
+    l2: float = _l2(0.0)
+    epsilon: float = _epsilon(1e-4)
+    path: tuple[float, ...] | None = _path()
+    warm_up: int = option(
+        400,
+        "Passes of dual coordinate ascent for each value of --l1, at most. They find the optimum many times as fast. 0: none. With fewer than 30000 tokens, or --l1 0: none.",
+        low=0,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sbcd(_Batch):
+    """Sparse block coordinate descent: an elastic-net CRF, the weights of one attribute at a time."""
+
+    l1: float = _l1(0.3)
+    l2: float = _l2(0.0)
+    epsilon: float = option(1e-5, "Stop when the gradient's norm falls below EPSILON times that of the weights.", low=0.0)
+    path: tuple[float, ...] | None = _path()
+    kappa: float = option(
+        2.0, "First stability factor: second derivatives of a block are multiplied by it. It adapts.", above=0.0
+    )
+    recursions: str = option(
+        "auto", "Loops over label pairs. sparse: over pairs with a weight; dense: over all pairs; auto: the faster one.",
+        choices=("auto", "sparse", "dense"),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sgd:
+    """Stochastic gradient descent on a CRF's likelihood: good weights after a few passes."""
+
+    l1: float = _l1(0.0)
+    l2: float = _l2(1.0)
+    passes: int = _passes(30)
+    rate: float | None = _rate()
+    decay: float = _decay()
+    batch_size: int = _batch_size()
+    crf_loss: bool = _crf_loss()
+
+
+@dataclass(frozen=True)
+class Adf:
+    """Stochastic gradient descent with rates that fall faster for frequent features: few passes, even one."""
+
+    l2: float = _l2(1.0)
+    passes: int = _passes(20)
+    rate: float | None = _rate()
+    alpha: float = option(0.995, "Factor on the rate of a feature after a window without it.", above=0.0, high=1.0)
+    beta: float = option(0.6, "Factor on the rate of a feature after a window with it in every sequence.", above=0.0, high=1.0)
+    window: int | None = option(
+        None, "Sequences after which rates fall. Without it: a tenth of the data; 1000 on a stream.",
+        low=1, kind=int,
+    )  # fmt: skip
+    batch_size: int = _batch_size()
+    crf_loss: bool = _crf_loss()
+
+
+@dataclass(frozen=True)
+class Sapo:
+    """Search-based probabilistic online learning: SGD with the n best paths in place of all paths."""
+
+    l2: float = _l2(1.0)
+    passes: int = _passes(30)
+    nbest: int = option(5, "Candidates, the best paths, to learn from at each step.", low=1, high=1_000_000, short="-n")
+    search: str = option("astar", "How candidates are found: astar, exactly; beam, approximately.", choices=("astar", "beam"))
+    beam: int = option(50, "Width of --search beam: partial paths kept at each position.", low=1, high=1_000_000)
+    ratio: float = option(
+        0.05,
+        "Leave out candidates that are less than RATIO times as probable as the best one. 0: keep all, as in the papers.",
+        low=0.0,
+        high=1.0,
+    )
+    rate: float | None = _rate()
+    decay: float = _decay()
+    batch_size: int = _batch_size()
+    crf_loss: bool = _crf_loss()
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """The averaged structured perceptron: fast to train, no probabilities."""
+
+    passes: int = _passes(20)
+    average: bool = _average(True)
+    batch_size: int = _batch_size()
+
+
+@dataclass(frozen=True)
+class Mira:
+    """MIRA: the smallest change that gives the true labels a margin over the best others; no probabilities."""
+
+    passes: int = _passes(20)
+    nbest: int = option(1, "Candidates, the best paths, to learn from at each step.", low=1, high=1000, short="-n")
+    aggressiveness: float = option(
+        1.0, "C: how much of one path, at most, a step adds to the weights or takes from them.", above=0.0
+    )
+    average: bool = _average(True)
+    shrinking: int = option(
+        0,
+        "As CRF++ does: take the sequences in the order of the data, let C bound all that one adds in all passes, and leave out those that "
+        "were right in N passes; end when nothing is left to do. 0: no.", low=0, metavar="N",
+    )  # fmt: skip
+    train_accuracy: bool = _train_accuracy()
+
+
+@dataclass(frozen=True)
+class Arow:
+    """AROW: each weight has a variance; certain weights change least. No probabilities."""
+
+    passes: int = _passes(20)
+    regularization: float = option(30.0, "r. The larger it is, the less one sequence changes weights and variances.", above=0.0)
+    average: bool = _average(True)
+
+
+@dataclass(frozen=True)
+class Cw:
+    """Confidence-weighted learning: each weight has a variance; every sequence must be right with confidence."""
+
+    passes: int = _passes(10)
+    confidence: float = option(0.55, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
+    average: bool = _average(True)
+
+
+@dataclass(frozen=True)
+class Lookahead:
+    """History-based tagging that looks some labels ahead before it decides: label trigrams, no probabilities."""
+
+    passes: int = _passes(20)
+    depth: int = option(1, "Labels to look ahead before each decision; 0: only at the label itself.", low=0, high=100)
+    margin: float | None = option(
+        None,
+        "By how much the correct label, or action of a parser, has to score above all others. Without it: 30, of a parser 100.",
+        kind=float,
+        low=0.0,
+    )
+    direction: str = option(
+        "forward",
+        "Label from left to right (forward) or from right to left (backward).",
+        choices=("forward", "backward"),
+    )
+    average: bool = _average(True)
+    labels: bool = option(False, "Of a parser (P lines): an arc has a relation, too, that of the column deprel.")
+
+
+TRAINERS: dict[str, type] = {
+    "lbfgs": Lbfgs, "owlqn": Owlqn, "sbcd": Sbcd, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron, "mira": Mira, "arow": Arow,
+    "cw": Cw, "lookahead": Lookahead,
+}  # fmt: skip
+
+ALIASES: dict[str, str] = {"dbl-crf": "sapo"}
+
+# Trainers whose scores are not log-linear likelihoods: probabilities would mean nothing.
+WITHOUT_PROBABILITIES = frozenset({"perceptron", "mira", "arow", "cw", "lookahead"})
+
+# Trainers whose models find one label after the other, and may look at those they have given.
+WITH_HISTORY = frozenset({"lookahead"})
