@@ -177,6 +177,18 @@ def test_a_warm_up_saves_iterations_and_changes_nothing_else():
     assert warm[1][-1] == pytest.approx(cold[1][-1], rel=1e-4)
 
 
+@pytest.mark.parametrize("l2", [0.3, 1.0, 3.0])
+def test_the_first_step_after_a_warm_up_has_the_right_length_at_once(l2):
+    corpus = read("chunking", sentences=300)
+    trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs(l2=l2, epsilon=1e-9, delta=0.0))
+    assert list(trainer.prepare())
+    tried = []
+    for _ in range(3):
+        trainer.run_pass()
+        tried.append(trainer.trials)
+    assert sum(tried) <= 4
+
+
 def test_the_warm_up_ends_when_asked_to():
     corpus = read("chunking", sentences=50, rules="chunking")
     trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs())

@@ -9,6 +9,7 @@ passes, but has no certain end; so it makes the start (`prepare`), and L-BFGS go
 
 from libc.math cimport INFINITY, fabs, isfinite, log, sqrt
 from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
@@ -69,6 +70,7 @@ cdef class Lbfgs(QuasiNewton):
         nothing = self.without_weights()
         ascent = DualAscent(self.data, self.layout, self.options, seed=self.seed)
         for _ in range(self.options.warm_up):
+            memcpy(self.w_old, ascent.w, self.n * sizeof(weight_t))
             try:
                 objective = ascent.run_pass(should_stop)["loss"] + ascent.penalty()
             except TrainingError:
@@ -80,11 +82,11 @@ cdef class Lbfgs(QuasiNewton):
             self.near = left < WARM * objective
             if (should_stop is not None and should_stop()) or self.near or since == PATIENCE:
                 break
-        self.move_to(ascent)
-        self.evaluate()
+        self.take_over(ascent)
         if not self.f < nothing:
-            self.near = False
-            self.move_to(None)
+            self.near = self.evaluated = False
+            self.history.forget()
+            memset(self.w, 0, self.n * sizeof(weight_t))
 
     cdef int period(self) noexcept:
         """After a warm-up that came near the optimum it is soon clear that the objective hardly falls any more."""
@@ -108,10 +110,17 @@ cdef class Lbfgs(QuasiNewton):
             total += tokens if data.seq_weight == NULL else tokens * data.seq_weight[s]
         return total * log(<double>self.layout.c.L)
 
-    cdef int move_to(self, DualAscent ascent) except -1:
-        cdef int64_t k
-        for k in range(self.n):
-            self.w[k] = ascent.w[k] if ascent is not None else 0
+    cdef int take_over(self, DualAscent ascent) except -1:
+        """Move to the weights of the ascent. What its last pass did, from w_old, is the first step of the history: it tells
+        how long the next one may be."""
+        self.exchange()
+        self.evaluate()
+        self.history.direction(self.g, self.g)
+        self.exchange()
+        memcpy(self.w, ascent.w, self.n * sizeof(weight_t))
+        self.evaluate()
+        self.history.add(self.w, self.w_old, self.g, self.g)
+        self.evaluated = True
         return 0
 
     cdef double trial(self, double step) except? -1:

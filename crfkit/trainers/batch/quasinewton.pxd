@@ -75,6 +75,7 @@ cdef class QuasiNewton(Trainer):
         double f                # what is minimised
         double bound            # it is nowhere below this
         bint started
+        bint evaluated          # f and g are those at the first point
         readonly int trials     # points that the last line search looked at
         readonly double step    # how far along the direction it went
         const double* v         # whose slope along the direction is asked for

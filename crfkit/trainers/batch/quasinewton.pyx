@@ -252,7 +252,7 @@ cdef class QuasiNewton(Trainer):
         arena_reserve(self, &self.gradient, self.n + 1, sizeof(double))
         self.g = <double*>self.gradient.data
         self.recent = deque(maxlen=options.period + 1)
-        self.started, self.bound = False, 0
+        self.started, self.evaluated, self.bound = False, False, 0
 
     def prepare(self, should_stop=None):
         """With train_accuracy, a record of the point where the first iteration starts."""
@@ -262,7 +262,8 @@ cdef class QuasiNewton(Trainer):
 
     cdef int start(self) except -1:
         """Look at the first point."""
-        self.evaluate()
+        if not self.evaluated:
+            self.evaluate()
         self.look_around()
         self.check()
         self.started = True
@@ -366,7 +367,7 @@ cdef class QuasiNewton(Trainer):
         """What is minimised has changed: begin again at x."""
         self.history.forget()
         self.recent.clear()
-        self.converged, self.started, self.bound = None, False, 0
+        self.converged, self.started, self.evaluated, self.bound = None, False, False, 0
         return 0
 
     cdef void exchange(self) noexcept nogil:
