@@ -1,15 +1,14 @@
 """Dependency parsing of "Learning with Lookahead" (Tsuruoka, Miyao, Kazama 2011), its table 4, on UD English-EWT.
 
-    python benchmarks/papers/parsing.py [--quick] [--depths 0 1 2 3] [--margins 30 100]
+    python benchmarks/papers/parsing.py [--depths 0 1 2 3] [--seeds 5] [--quick] [--finished-only]
 
-For each depth a parser is trained with each margin, and scored on the development part after each pass. The best margin and
-number of passes make one parser, which parses the test part once. Finished runs are kept in the work folder.
+For each depth a parser is trained with each margin, seed 0, and scored on the development part after each pass. The best margin and
+number of passes make the parsers of seeds 1 to 5, and each parses the test part once. Every run is a line of parsing.jsonl.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import random
@@ -17,125 +16,188 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from statistics import fmean, median, stdev
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import report
+import numpy as np
+from judging import Journal, Verdict, chance, packed, score, unpacked
+from protocol import CONTRADICTED, REPRODUCED, SIGNIFICANT, TIE
+from report import markdown
 from runs import commit, machine
 from study import RESULTS, default_work
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "templates" / "parsing.txt"
-DEPTHS = [0, 1, 2, 3]
-PAPER = {0: 89.73, 1: 91.00, 2: 91.10, 3: 91.24}
-SECONDS = {0: (1937, 4), 1: (4907, 13), 2: (12800, 31), 3: (31684, 79)}
+TITLE = "Parsing, English Web Treebank"
+DEPTHS, MARGINS, PASSES = [0, 1, 2, 3], [30.0, 100.0], 12
+PAPER = {0: (89.73, 1937), 1: (91.00, 4907), 2: (91.10, 12800), 3: (91.24, 31684)}
+"""Unlabelled score without punctuation, seconds of training."""
 ABOUT = """\
 Y. Tsuruoka, Y. Miyao, J. Kazama: Learning with Lookahead: Can History-Based Models Rival Globally Optimized Models?
-CoNLL 2011, section 4.2. A shift-reduce parser decides action by action; before each it looks some actions ahead. The paper's trees are
-those of the Penn Treebank, which is not public: here it is UD English-EWT, as it comes (12,544 sentences to train on, of which
-288 have crossing arcs and are left out; 2,001 and 2,077 to choose options on and to test). Parts of speech are gold (XPOS), where the
-paper has them from a tagger. Features: `templates/parsing.txt`, words and parts of speech of the same places as in the paper, and
-distances. So the scores do not compare with the paper's; the differences between depths do.
+CoNLL 2011, section 4.2. A shift-reduce parser decides action by action; before each it looks some actions ahead. The numbers behind this page
+are in [parsing.jsonl](parsing.jsonl), a line for each run.
+
+* **Trees**: the paper's are those of the Penn Treebank, which is not public. Here they are those of UD English-EWT, as it comes: 12,544 sentences to train
+  on, of which 288 have crossing arcs and are left out; 2,001 and 2,077 to choose options on and to test. Parts of speech are gold (XPOS), where
+  the paper has them from a tagger. So the scores do not compare with the paper's; the differences between depths do.
+* **Features**: `templates/parsing.txt`, words and parts of speech of the same places as in the paper, and distances.
 """
 METHOD = """\
-## How these numbers were made
-
-`PYTHONPATH=. python benchmarks/papers/parsing.py{depths}` wrote this page. Margin ({margins}) and number of passes (at most {passes}) were chosen for each
-depth on the development part, by the unlabelled score with punctuation. The parser of that margin and that pass parsed the test part
-once. Seconds are processor seconds of one core on a shared machine: not exact. *A pass* is learning alone. *Tokens/s* is `crfkit tag
---threads 1` on the training part, start included, divided by its words.
-
-Kind of machine: {machine}. Commit: {commit}.
+* **Choices**: the margin (30 or 100) and the number of passes (at most 12), for each depth, by the unlabelled score with punctuation of the development
+  part, seed 0. Five parsers of these, seeds 1 to 5, parse the test part once each.
+* **Verdicts**: approximate randomisation over the sentences of the test part, without punctuation as in the paper, seed against seed; p is the
+  median. *Reproduced* and *contradicted* need p < 0.05; else it is a *tie*.
+* **Seconds** are processor seconds of one core on a shared machine: not exact. *A pass* is learning alone. *Tokens/s* is `crfkit tag --threads 1` on
+  the training part, start included, divided by its words; the fastest of the five.
 """
 
 
 def crfkit(*arguments: Any) -> str:
-    """What a command writes, in this tree."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    """What a command writes, in this tree or in that of PYTHONPATH."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(ROOT)])}
     command = [sys.executable, "-m", "crfkit", *map(str, arguments)]
     return subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout
 
 
+# --- Scores -----------------------------------------------------------------------------------------------------------
+
+
+def heads(path: Path) -> list[list[tuple[str, bool]]]:
+    """Of each sentence of a CoNLL-U file, the head of each word, and whether the word is punctuation."""
+    sentences: list[list[tuple[str, bool]]] = [[]]
+    for line in path.read_text(encoding="utf-8").splitlines():
+        cells = line.split("\t")
+        if not line:
+            sentences.append([])
+        elif cells[0].isdigit():
+            sentences[-1].append((cells[6], cells[3] == "PUNCT"))
+    return [sentence for sentence in sentences if sentence]
+
+
+def counted(gold: Path, parsed: Path, punctuation: bool) -> np.ndarray:
+    """[sentence, (words, words, correct heads)]"""
+    rows = []
+    for right, found in zip(heads(gold), heads(parsed), strict=True):
+        kept = [a == b for (a, mark), (b, _) in zip(right, found, strict=True) if punctuation or not mark]
+        rows.append((len(kept), len(kept), sum(kept)))
+    return np.array(rows)
+
+
+# --- Runs -------------------------------------------------------------------------------------------------------------
+
+
 class Study:
-    """The runs of a work folder."""
+    """The runs that are missing."""
 
-    def __init__(self, work: Path, data: dict[str, Path], passes: int, fresh: bool):
-        self.folder, self.data, self.passes, self.fresh = work / "parsing", data, passes, fresh
-        self.folder.mkdir(parents=True, exist_ok=True)
+    def __init__(self, journal: Journal, data: dict[str, Path], passes: int):
+        self.journal, self.data, self.passes = journal, data, passes
 
-    def learn(self, depth: int, margin: float) -> dict[str, Any]:
-        """One training, and its scores after each pass."""
-        parts = [str(depth), str(margin), str(self.passes), *(hashlib.sha256(path.read_bytes()).hexdigest() for path in (TEMPLATE, *self.data.values()))]
-        path = self.folder / (hashlib.sha256(" ".join(parts).encode()).hexdigest()[:20] + ".json")
-        if path.exists() and not self.fresh:
-            return {**json.loads(path.read_text()), "path": path}
-        print(f"  depth {depth}, margin {margin:g}", file=sys.stderr, flush=True)
-        log = path.with_suffix(".log")
-        crfkit(
-            "learn", "-q", "-a", "lookahead", "--format", "conllu", "--depth", depth, "--margin", margin, "--passes", self.passes,
-            "--dev", self.data["dev"], "--log", log, TEMPLATE, self.data["train"], path.with_suffix(".model"),
-        )  # fmt: skip
-        records = [json.loads(line) for line in log.read_text().splitlines()]
-        seconds = sum(record["cpu"] for record in records) / len(records)
-        found = {"depth": depth, "margin": margin, "dev": [record["dev_accuracy"] for record in records], "seconds": seconds, "commit": commit(), "machine": machine()}
-        return _kept(path, found)
-
-    def judge(self, found: dict[str, Any]) -> dict[str, Any]:
-        """The one look at the test part, by the parser that was chosen; and its speed."""
-        if "test" in found:
+    def trial(self, depth: int, margin: float) -> dict[str, Any]:
+        """Scores of the development part after each pass."""
+        asked = {"kind": "trial", "depth": depth, "margin": margin, "seed": 0}
+        if found := self.journal.find(asked):
             return found
-        path = found.pop("path")
-        model = path.with_suffix(".model")
         with TemporaryDirectory() as folder:
-            parsed = Path(folder) / "parsed"
+            log = Path(folder) / "log"
+            self._learn(asked, self.passes, Path(folder) / "model", "--dev", self.data["dev"], "--log", log)
+            records = [json.loads(line) for line in log.read_text().splitlines()]
+        return self._add(asked, dev=[record["dev_accuracy"] for record in records], cpu=[record["cpu"] for record in records])
+
+    def final(self, depth: int, margin: float, passes: int, seed: int) -> dict[str, Any]:
+        """The one look at the test part of a parser of the chosen options; and its speed."""
+        asked = {"kind": "final", "depth": depth, "margin": margin, "seed": seed}
+        if found := self.journal.find(asked):
+            return found
+        with TemporaryDirectory() as folder:
+            model, parsed, log = (Path(folder) / name for name in ("model", "parsed", "log"))
+            self._learn(asked, passes, model, "--log", log)
+            seconds = [json.loads(line)["cpu"] for line in log.read_text().splitlines()]
             crfkit("tag", "--threads", 1, "-o", parsed, model, self.data["test"])
-            found["test"] = json.loads(crfkit("eval", "--format", "conllu", "--heads", "--json", "--gold", self.data["test"], parsed))
-            words = sum(line.split("\t")[0].isdigit() for line in self.data["train"].read_text().splitlines())
+            counts = [packed(counted(self.data["test"], parsed, punctuation)) for punctuation in (True, False)]
+            words = sum(map(len, heads(self.data["train"])))
             before = time.perf_counter()
             crfkit("tag", "--threads", 1, "-o", parsed, model, self.data["train"])
-            found["speed"] = words / (time.perf_counter() - before)
-        return _kept(path, found)
+            speed = words / (time.perf_counter() - before)
+        return self._add(asked, passes=passes, counts=counts[0], without=counts[1], cpu=seconds, speed=speed)
+
+    def _learn(self, asked: dict[str, Any], passes: int, model: Path, *more: Any) -> None:
+        print("  " + ", ".join(f"{name} {value}" for name, value in asked.items()), file=sys.stderr, flush=True)
+        crfkit(
+            "learn", "-q", "-a", "lookahead", "--format", "conllu", "--depth", asked["depth"], "--margin", asked["margin"], "--passes", passes,
+            "--seed", asked["seed"], *more, TEMPLATE, self.data["train"], model,
+        )  # fmt: skip
+
+    def _add(self, asked: dict[str, Any], **found: Any) -> dict[str, Any]:
+        return self.journal.add({**asked, **found, "commit": commit(), "machine": machine()})
 
 
-def _kept(path: Path, found: dict[str, Any]) -> dict[str, Any]:
-    beside = path.with_suffix(".part")
-    beside.write_text(json.dumps(found))
-    os.replace(beside, path)
-    return {**found, "path": path}
+# --- The page ---------------------------------------------------------------------------------------------------------
+
+Found = dict[int, tuple[dict[str, Any], list[dict[str, Any]]]]
 
 
-def write(rows: list[dict[str, Any]], margins: list[float], passes: int, out: Path, quick: bool) -> Path:
+def chosen(records: list[dict[str, Any]]) -> Found:
+    """Of each depth that is measured, the best trial and the runs on the test part."""
+    found: Found = {}
+    for depth in sorted({record["depth"] for record in records}):
+        own = [record for record in records if record["depth"] == depth]
+        trial = max((record for record in own if record["kind"] == "trial"), key=lambda record: max(record["dev"]))
+        finals = [record for record in own if record["kind"] == "final" and record["margin"] == trial["margin"]]
+        if finals:
+            found[depth] = trial, finals
+    return found
+
+
+def shown(runs: list[dict[str, Any]], name: str) -> str:
+    """Mean and standard deviation of scores."""
+    scores = [score(unpacked(run[name])) for run in runs]
+    return f"{fmean(scores):.2f}" + (f" ± {stdev(scores):.2f}" if len(scores) > 1 else "")
+
+
+def seconds(runs: list[dict[str, Any]]) -> float:
+    """Processor seconds of a pass."""
+    return median(second for run in runs for second in run["cpu"])
+
+
+def verdicts(found: Found) -> list[Verdict]:
+    """The paper's claims."""
+    said = []
+    for below, above in ((0, 1), (0, 2), (0, 3), (1, 2), (2, 3)):
+        if below in found and above in found:
+            sides = [[run["without"] for run in found[depth][1]] for depth in (above, below)]
+            p, higher = chance(*sides), fmean(score(unpacked(one)) for one in sides[0]) > fmean(score(unpacked(one)) for one in sides[1])
+            word = TIE if p >= SIGNIFICANT else REPRODUCED if higher else CONTRADICTED
+            numbers = f"{shown(found[above][1], 'without')} and {shown(found[below][1], 'without')}, p {f'= {p:.3f}' if p >= 0.001 else '< 0.001'}"
+            said.append(Verdict(f"depth {above} parses better than depth {below}", numbers, word, f"{PAPER[above][0]:.2f} and {PAPER[below][0]:.2f}"))
+    return said
+
+
+def page(found: Found, quick: bool) -> str:
     """The document."""
-    heads = ["", "margin", "passes", "dev.", "test", "without punctuation", "paper, without", "CPU s a pass", "times depth 0", "tokens/s"]
-    cells = []
-    for row in rows:
-        test, depth = row["test"], row["depth"]
-        cells.append(
+    heads = ["", "margin", "passes", "dev.", "test", "without punctuation", "paper, without", "CPU s a pass", "times depth 0", "paper's training", "tokens/s"]
+    rows = []
+    for depth, (trial, finals) in found.items():
+        most, base = max(trial["dev"]), seconds(found[0][1]) if 0 in found else None
+        rows.append(
             [
-                f"depth {depth}", f"{row['margin']:g}", f"{1 + row['dev'].index(max(row['dev']))}", f"{100 * max(row['dev']):.2f}",
-                f"{100 * test['unlabelled']:.2f}", f"{100 * test['without_punctuation']['unlabelled']:.2f}",
-                f"{PAPER[depth]:.2f}" if depth in PAPER else "", f"{row['seconds']:.2f}", f"{row['seconds'] / rows[0]['seconds']:.1f}", f"{row['speed']:,.0f}",
+                f"depth {depth}", f"{trial['margin']:g}", str(1 + trial["dev"].index(most)), f"{100 * most:.2f}", shown(finals, "counts"), shown(finals, "without"),
+                f"{PAPER[depth][0]:.2f}", f"{seconds(finals):.2f}", f"{seconds(finals) / base:.1f}" if base else "", f"{PAPER[depth][1] / PAPER[0][1]:.1f}",
+                f"{max(run['speed'] for run in finals):,.0f}",
             ]
         )  # fmt: skip
-    lines = ["# Parsing with lookahead", "", ABOUT, *report.markdown(heads, cells), ""]
-    if quick:
-        lines.insert(2, "**A few random trees: these numbers mean nothing.**\n")
-    scores = {row["depth"]: 100 * row["test"]["unlabelled"] for row in rows}
-    if 0 in scores:
-        for depth in sorted(scores):
-            if depth:
-                gain = scores[depth] - scores[0]
-                theirs = f"; the paper's gain is {PAPER[depth] - PAPER[0]:.2f}, without punctuation" if depth in PAPER else ""
-                lines.append(f"* {'Reproduced' if gain > 0 else 'Not reproduced'}: depth {depth} is above depth 0 (by {gain:.2f} points{theirs}).")
-    times = ", ".join(f"{learn / SECONDS[0][0]:.1f} (depth {depth})" for depth, (learn, _) in SECONDS.items() if depth)
-    lines += ["", f"The paper's naive search takes this many times as long to train as depth 0: {times}.", ""]
-    depths = [row["depth"] for row in rows]
-    given = "" if depths == DEPTHS else f" --depths {' '.join(map(str, depths))}"
-    lines.append(METHOD.format(depths=given, margins=", ".join(f"{m:g}" for m in margins), passes=passes, machine=rows[0]["machine"], commit=", ".join(sorted({row["commit"] for row in rows}))))
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / "parsing.md"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
+    warning = ["**A few random trees: these numbers mean nothing.**", ""] if quick else []
+    lines = ["# Parsing with lookahead", "", *warning, ABOUT, *markdown(heads, rows), "", *(verdict.line for verdict in verdicts(found)), ""]
+    lines.append("*Paper's training* is how many times as long as depth 0 its naive search trains.\n\n## How these numbers were made\n")
+    runs = [run for trial, finals in found.values() for run in (trial, *finals)]
+    about = f"* `benchmarks/papers/parsing.py` wrote this page. {', '.join(sorted({run['machine'] for run in runs}))}. Commit: {', '.join(sorted({run['commit'] for run in runs}))}."
+    return "\n".join([*lines, METHOD.strip(), about, ""])
+
+
+def index_rows(folder: Path) -> list[list[str]]:
+    """Rows of the index of all claims, from the raw results."""
+    records = Journal(folder / "parsing.jsonl", "kind", "depth", "margin", "seed").known.values()
+    return [verdict.row(TITLE) for verdict in verdicts(chosen(list(records)))]
 
 
 def stand_in(folder: Path) -> dict[str, Path]:
@@ -144,7 +206,7 @@ def stand_in(folder: Path) -> dict[str, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for part, n in (("train", 60), ("dev", 20), ("test", 20)):
         sentences = [
-            "".join(f"{t + 1}\t{rng.choice('abc')}\t_\t_\t{rng.choice('XY')}\t_\t{t}\t_\t_\t_\n" for t in range(rng.randrange(2, 9))) for _ in range(n)
+            "".join(f"{t + 1}\t{rng.choice('abc')}\t_\tX\t{rng.choice('XY')}\t_\t{t}\t_\t_\t_\n" for t in range(rng.randrange(2, 9))) for _ in range(n)
         ]
         data[part] = folder / f"{part}.conllu"
         data[part].write_text("\n".join([*sentences, ""]))
@@ -154,25 +216,31 @@ def stand_in(folder: Path) -> dict[str, Path]:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Train, compare, write docs/results/parsing.md")
-    parser.add_argument("--depths", nargs="+", type=int, default=DEPTHS)
-    parser.add_argument("--margins", nargs="+", type=float, default=[30.0, 100.0])
-    parser.add_argument("--passes", type=int, default=12)
+    parser.add_argument("--depths", nargs="+", type=int, default=DEPTHS, choices=DEPTHS)
+    parser.add_argument("--seeds", type=int, default=5, help="parsers of each depth (default %(default)s)")
     parser.add_argument("--quick", action="store_true", help="a few random trees: does it run?")
-    parser.add_argument("--work", type=Path, default=default_work(), help="folder for finished runs (default %(default)s)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the document (default docs/results)")
-    parser.add_argument("--fresh", action="store_true", help="repeat runs that are finished")
+    parser.add_argument("--finished-only", action="store_true", help="start no run; leave out what is not measured")
+    parser.add_argument("--work", type=Path, default=default_work(), help="folder for random trees (default %(default)s)")
+    parser.add_argument("--out", type=Path, help="folder for the page and the raw results (default docs/results)")
     given = parser.parse_args()
-    corpora = os.environ.get("CRFKIT_CORPORA")
-    if given.quick:
-        data, given.passes, given.margins = stand_in(given.work / "parsing-quick"), 2, given.margins[:1]
-    elif corpora is None or not (Path(corpora) / "ewt-dep").is_dir():
-        parser.exit(1, "CRFKIT_CORPORA names no folder with ewt-dep\n")
-    else:
-        data = {part: Path(corpora) / "ewt-dep" / f"en_ewt-ud-{part}.conllu" for part in ("train", "dev", "test")}
-    study = Study(given.work, data, given.passes, given.fresh)
-    best = [max((study.learn(depth, margin) for margin in given.margins), key=lambda found: max(found["dev"])) for depth in given.depths]
-    rows = [study.judge(found) for found in best]
-    print(write(rows, given.margins, given.passes, given.out, given.quick))
+    out = given.out or (given.work / "quick" if given.quick else RESULTS)
+    journal = Journal(out / "parsing.jsonl", "kind", "depth", "margin", "seed")
+    if not given.finished_only:
+        corpora = os.environ.get("CRFKIT_CORPORA")
+        if given.quick:
+            data = stand_in(given.work / "parsing-quick")
+        elif corpora is None or not (Path(corpora) / "ewt-dep").is_dir():
+            parser.exit(1, "CRFKIT_CORPORA names no folder with ewt-dep\n")
+        else:
+            data = {part: Path(corpora) / "ewt-dep" / f"en_ewt-ud-{part}.conllu" for part in ("train", "dev", "test")}
+        study = Study(journal, data, 2 if given.quick else PASSES)
+        for depth in given.depths:
+            best = max((study.trial(depth, margin) for margin in MARGINS[: 1 if given.quick else None]), key=lambda trial: max(trial["dev"]))
+            for seed in range(1, 1 + given.seeds):
+                study.final(depth, best["margin"], 1 + best["dev"].index(max(best["dev"])), seed)
+    path = out / "parsing.md"
+    path.write_text(page(chosen(list(journal.known.values())), given.quick), encoding="utf-8")
+    print(path)
 
 
 if __name__ == "__main__":
