@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-_OPTION = re.compile(
+_OPTION = (
     r"(?<![\w\"'./-])(?<!crfkit learn )--([a-z]\w*(?:-\w+)*)(?: (?:(\d+)(?![\w.,])|(all|columns|conllu|crfsuite|observed)\b))?"
 )
 
@@ -19,7 +19,7 @@ def in_python(message: str) -> str:
         name, number, word = found.groups()
         return name.replace("-", "_") + (f"={number}" if number else f"={word!r}" if word else "")
 
-    return _OPTION.sub(argument, message)
+    return re.sub(_OPTION, argument, message)
 
 
 class CrfkitError(Exception):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from crfkit import modelfile
 from crfkit.template import dialects
 from crfkit.template.parsing import Template
 
+from .constants import WITH_HISTORY
 from .errors import ModelFileError, OptionError, TemplateError, UnsupportedError
-from .options import WITH_HISTORY, make
 
 # What the header must hold, and of which type.
 _FIELDS: dict[str, Any] = {
@@ -84,8 +84,7 @@ def template_of(header: Mapping[str, Any]) -> Template | None:
     return replace(template, by_string=header.get("by_string") is True)
 
 
-@dataclass(frozen=True)
-class Search:
+class Search(NamedTuple):
     """How a model with history finds labels, one after the other."""
 
     depth: int
@@ -96,9 +95,11 @@ class Search:
         """What the header of a model says; None where labels are found together."""
         if header["algorithm"] not in WITH_HISTORY:
             return None
+        from .options import make
+
         options = {name: header["options"].get(name) for name in ("depth", "direction")}
         try:
-            options = asdict(make(header["algorithm"], options))
+            made = make(header["algorithm"], options)
         except OptionError as error:
             raise ModelFileError(f"the header's options: {error}") from None
-        return cls(options["depth"], options["direction"] == "backward")
+        return cls(made.depth, made.direction == "backward")

@@ -17,9 +17,9 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, overload
 
 from crfkit import modelfile
 
+from .constants import WEIGHTS, WITHOUT_PROBABILITIES
 from .errors import ModelFileError, OptionError
 from .header import Search, checked, template_of
-from .options import WEIGHTS, WITHOUT_PROBABILITIES
 from .replacing import replacing
 from .tagging import Tagger
 from .values import as_bytes, copied, exactly, plain

@@ -17,10 +17,10 @@ from crfkit.decode.sentence import OneSentence
 from crfkit.text.items import fill_items
 from crfkit.text.rows import Rows
 
+from .constants import WITHOUT_PROBABILITIES
 from .decoders import Decoders
 from .errors import DataError, OptionError, UnsupportedError
 from .header import Search, check_columns
-from .options import WITHOUT_PROBABILITIES
 from .parallel import in_order, threads_of
 from .values import copied, plain, shown
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-import numbers
 import os
 import re
-import reprlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 from sys import float_info
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import OptionError
 
@@ -50,6 +47,8 @@ def shown(value: Any) -> str:
         return f"a whole number of {value.bit_length():,} bits"
     if isinstance(value, float):
         return f"{value:g}"
+    import reprlib
+
     bounded = reprlib.Repr()
     bounded.maxstring = bounded.maxother = 200
     return bounded.repr(value).replace("\n", " ")
@@ -64,7 +63,11 @@ def plain(value: Any) -> Any:
     """A number of any kind, such as NumPy's, as Python's own; everything else as it is."""
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()
-    if type(value) in (bool, int, float) or not isinstance(value, numbers.Real):
+    if type(value) in (bool, int, float):
+        return value
+    import numbers
+
+    if not isinstance(value, numbers.Real):
         return value
     try:
         return int(value) if isinstance(value, numbers.Integral) else float(value)
@@ -72,8 +75,7 @@ def plain(value: Any) -> Any:
         return value
 
 
-@dataclass(frozen=True)
-class Expected:
+class Expected(NamedTuple):
     """What an option takes: a value of a kind and a range, or one that `parse` understands (None: it does not).
 
     `low` and `high` may be reached, `above` must be exceeded; a text is one of `choices`, if there are any; a tuple has

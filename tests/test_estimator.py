@@ -11,6 +11,7 @@ from models import sentences
 
 import crfkit
 from crfkit import CRF, Template
+from crfkit.constants import WITHOUT_PROBABILITIES
 from crfkit.errors import (
     CrfkitWarning,
     DataError,
@@ -19,7 +20,7 @@ from crfkit.errors import (
     OptionError,
     UnsupportedError,
 )
-from crfkit.options import TRAINERS, WITHOUT_PROBABILITIES, declared
+from crfkit.options import TRAINERS, declared
 
 TEMPLATE = Template.parse("U00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]\nU02:%x[0,1]\nB\n")
 ROWS = [[row[:-1] for row in sentence] for sentence in sentences("chunking", "train")[:60]]

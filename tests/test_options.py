@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crfkit import options
+from crfkit import constants, options
 from crfkit.errors import OptionError, in_python
 from crfkit.learning.judging import judge
 from crfkit.trainers import trainer_class
@@ -208,4 +208,4 @@ def test_memory_grows_with_threads_and_history():
     assert needed("lbfgs", memory=10) > needed("lbfgs", memory=5)
     assert needed("perceptron") > needed("perceptron", average=False)
     assert needed("sgd", batch_size=2, l1=1.0) == needed("sgd") + 4 + 8
-    assert set(options.WITHOUT_PROBABILITIES) <= set(options.TRAINERS)
+    assert set(constants.WITHOUT_PROBABILITIES) <= set(options.TRAINERS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from crfkit import foreign
+from crfkit.constants import WEIGHTS
 from crfkit.errors import OptionError
-from crfkit.options import WEIGHTS
 
 from .common import HELP_FLAGS, debug_option, refuse_overwriting
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
+from crfkit.constants import FORMATS
 from crfkit.errors import OptionError
 from crfkit.evaluation import reports
 from crfkit.evaluation.attachment import evaluate_heads
 from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs, read_lexicon
 from crfkit.evaluation.schemes import marks_chunks
 from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
-from crfkit.options import FORMATS
 
 from .common import HELP_FLAGS, debug_option, note, write_output
 

@@ -7,21 +7,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from crfkit import load
-from crfkit.cluster.crew import Transport
-from crfkit.cluster.processes import Processes
+from crfkit.constants import MOST_THREADS
 from crfkit.errors import OptionError
-from crfkit.options import MOST_THREADS
 from crfkit.parallel import available_cpus
 from crfkit.replacing import replacing
 from crfkit.text.reading import Block, Source
 
 from .common import HELP_FLAGS, debug_option, note, refuse_overwriting, standard_output
 from .tagging import SERVICE, check_use, label, tag_files, targets_of
+
+if TYPE_CHECKING:
+    from crfkit.cluster.crew import Transport
 
 
 @click.command("tag", short_help="Label data with a model.", context_settings=HELP_FLAGS)
@@ -142,6 +143,8 @@ def _tag_into(ctx: click.Context, folder: str, model: str, inputs: list[str], op
         raise click.UsageError(error.message, ctx) from None
     transport: Transport | None = None
     if workers is not None:
+        from crfkit.cluster.processes import Processes
+
         options["threads"] = options["threads"] or max(1, available_cpus() // workers)
         transport = Processes(min(workers, len(inputs)), SERVICE)
     elif cluster is not None:

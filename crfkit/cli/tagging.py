@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from crfkit import load
-from crfkit.cluster.crew import Crew, Transport
+from crfkit import load, modelfile
 from crfkit.decode.printing import Printer
 from crfkit.errors import FileError, OptionError
-from crfkit.parser.model import Parser, gold_comments
 from crfkit.replacing import replacing
 from crfkit.text.reading import Source
 
 from .common import write_all
+
+if TYPE_CHECKING:
+    from crfkit.cluster.crew import Transport
+    from crfkit.parser.model import Parser
 
 SERVICE = "crfkit.cli.tagging:Service"
 BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
@@ -22,7 +24,7 @@ BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
 
 def check_use(tagger: Any, options: Mapping[str, Any]) -> None:
     """OptionError for what a tagger, or a parser, has no use for; UnsupportedError for what it cannot say."""
-    parses = isinstance(tagger, Parser)
+    parses = _parses(tagger)
     if options["gold"] is not None and not parses:
         raise OptionError("--gold and --no-gold are for parsers: a tagger leaves the gold labels where they are")
     for name in ("nbest", "verbose", "probability", "posterior"):
@@ -31,6 +33,10 @@ def check_use(tagger: Any, options: Mapping[str, Any]) -> None:
     for name in ("partial", "separator") if parses else ():
         if options[name]:
             raise OptionError(f"--{name} is of no use with a parser, which fills in the columns head and deprel")
+
+
+def _parses(tagger: Any) -> bool:
+    return tagger.header.get("kind") == modelfile.PARSER
 
 
 def label(
@@ -43,7 +49,7 @@ def label(
     """Write the text of some files with its labels; what there is to warn of. `watch` hands the blocks on."""
     live = options["unbuffered"] or stream.isatty()
     threads = 1 if live else options["threads"]
-    if isinstance(tagger, Parser):
+    if _parses(tagger):
         source = Source(inputs, "conllu", allow_empty=True, block_size=BLOCK_SIZE)
         # what comes from standard input may go on to another program: nothing is added unasked
         gold_wanted = "-" not in inputs if options["gold"] is None else options["gold"]
@@ -79,6 +85,8 @@ def _printer(options: Mapping[str, Any]) -> Printer:
 
 def _parsed(parser: Parser, blocks: Any, threads: int, gold_wanted: bool) -> Iterator[bytes]:
     """The text with its heads filled in; everything else as it came."""
+    from crfkit.parser.model import gold_comments
+
     trees: list[bytes] = []
     held = b""  # the line ends that the last text lacks; what follows it needs them
     for text, added, gold in parser.text(blocks, threads=threads):
@@ -153,6 +161,8 @@ def tag_files(
         for job, (name, target) in enumerate(zip(names, targets, strict=True)):
             accept([job], service.tag(model, name, target, options))
         return
+    from crfkit.cluster.crew import Crew
+
     crew = Crew(transport, options["worker_timeout"], lambda text: None if options["quiet"] else note(text))
     try:
         crew.run(

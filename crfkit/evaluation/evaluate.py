@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence, Set
 from itertools import chain
 from typing import Any
 
+from crfkit.constants import FORMATS
 from crfkit.errors import DataError, OptionError
-from crfkit.options import FORMATS
 from crfkit.text.faults import plural
 from crfkit.text.reading import Block, Layout, Marks, Source, conllu_names
 from crfkit.values import LARGEST, exactly, shown

@@ -22,7 +22,8 @@ The plan is part of the model format: an index on disk has one table for each co
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from crfkit.template.dialects import MAXENT, WAPITI
 from crfkit.template.macros import Line, Macro
@@ -30,8 +31,7 @@ from crfkit.template.parsing import Template
 from crfkit.template.patterns import Patterns
 
 
-@dataclass(frozen=True)
-class View:
+class View(NamedTuple):
     """A transform of the cells of one column; equality looks at a second cell, `delta` positions further on."""
 
     kind: str
@@ -80,8 +80,7 @@ class Node:
         self.used = True
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """A line at a token: the slot of a node, or for a line without macros (node -1) one of the constants."""
 
     node: int
@@ -239,4 +238,4 @@ def _without_history(line: Line) -> Line:
         else:
             macros.append(macro)
             literals.append(escaped)
-    return replace(line, literals=tuple(literals), macros=tuple(macros))
+    return line._replace(literals=tuple(literals), macros=tuple(macros))

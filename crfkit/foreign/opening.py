@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from crfkit import model, modelfile
@@ -67,7 +66,8 @@ def _held(source: Any) -> Any:
     """The bytes of what can be read only once, such as a pipe; anything else as it is."""
     try:
         if isinstance(source, (str, os.PathLike)) and stat.S_ISFIFO(os.stat(source).st_mode):
-            return Path(source).read_bytes()
+            with open(source, "rb") as file:
+                return file.read()
     except (OSError, ValueError):  # who opens it will say what is wrong
         pass
     return source
@@ -177,7 +177,7 @@ def convert(
     """Write the model `source` to `target` in another format; the bytes written.
 
     `template` goes with a model that has none, such as CRFsuite's: attributes are then made of columns. `weights`: how
-    a model of crfkit keeps them, one of crfkit.options.WEIGHTS; None: as in a `source` that is one.
+    a model of crfkit keeps them, one of crfkit.constants.WEIGHTS; None: as in a `source` that is one.
     """
     if weights is not None and to != CRFKIT:
         raise OptionError(f"weights as {weights} are for models of crfkit, not of {to}")

@@ -8,12 +8,10 @@ learning/judging.py.
 # ruff: noqa: F401 (these names are for others)
 
 from .named import Declared, arguments, declared, make, named, taken, unknown
-from .run import FORMATS, MOST_THREADS, PROGRESS_MODES, RUN_FIELDS, SPEECH, WEIGHTS, Run, Speech
+from .run import PROGRESS_MODES, RUN_FIELDS, SPEECH, Run, Speech
 from .trainers import (
     ALIASES,
     TRAINERS,
-    WITH_HISTORY,
-    WITHOUT_PROBABILITIES,
     Adf,
     Arow,
     Cw,

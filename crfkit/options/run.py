@@ -6,13 +6,11 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from crfkit.constants import FORMATS, MOST_THREADS, WEIGHTS
 from crfkit.values import interval, selected, size
 
 from .declaring import option
 
-MOST_THREADS = 1024  # each has scratch of its own
-FORMATS = ("columns", "conllu", "crfsuite")
-WEIGHTS = ("float32", "float16", "int8")
 PROGRESS_MODES = ("auto", "always", "never")
 
 

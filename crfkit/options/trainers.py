@@ -254,9 +254,3 @@ TRAINERS: dict[str, type] = {
 }  # fmt: skip
 
 ALIASES: dict[str, str] = {"dbl-crf": "sapo"}
-
-# Trainers whose scores are not log-linear likelihoods: probabilities would mean nothing.
-WITHOUT_PROBABILITIES = frozenset({"perceptron", "mira", "arow", "cw", "lookahead"})
-
-# Trainers whose models find one label after the other, and may look at those they have given.
-WITH_HISTORY = frozenset({"lookahead"})

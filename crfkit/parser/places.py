@@ -9,7 +9,6 @@ then a list of `Cell`s.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from crfkit.errors import TemplateError
@@ -77,7 +76,7 @@ def features_of(template: Template) -> Features:
     # Of equal width, so that no name begins another one.
     names = (b"%06d:" % number for number in range(len(views)))
     symbols = tuple(
-        Line(number, name.decode(), "U", (name, b""), (replace(macro, row=0, place="", place2=""),))
+        Line(number, name.decode(), "U", (name, b""), (macro._replace(row=0, place="", place2=""),))
         for number, (name, macro) in enumerate(zip(names, views.values(), strict=True), 1)
     )
     lines = tuple(tuple(map(cell, line.macros)) for line in template.lines)

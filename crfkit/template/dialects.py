@@ -20,7 +20,7 @@ CRFPP = "crf++"
 WAPITI = "wapiti"
 MAXENT = "wapiti-maxent"  # the same patterns, in a model that knows no pairs of labels
 
-_CELL = re.compile(r"%x\[(-?[0-9]{0,2}),([0-9]{0,6})\]")  # no digits are a zero
+_CELL = r"%x\[(-?[0-9]{0,2}),([0-9]{0,6})\]"  # no digits are a zero
 
 
 def _crfpp_line(text: str, number: int) -> Line:
@@ -28,7 +28,7 @@ def _crfpp_line(text: str, number: int) -> Line:
     if kind not in "UB":
         raise TemplateError(f"a line starts with {kind!r}, expected U or B", "template", number)
     literals, macros, at = [], [], 0
-    for found in _CELL.finditer(text):
+    for found in re.finditer(_CELL, text):
         literals.append(text[at : found.start()])
         macros.append(Macro("x", found[0], _integer(found[1]), _integer(found[2])))
         at = found.end()
@@ -44,7 +44,7 @@ def _integer(digits: str) -> int:
 
 def _maxent_line(text: str, number: int) -> Line:
     line = _wapiti_line(text, number)
-    return replace(line, kinds=line.kinds.replace("B", ""))
+    return line._replace(kinds=line.kinds.replace("B", ""))
 
 
 def _wapiti_line(text: str, number: int) -> Line:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 # Where a P line may look: the top of the stack and what lies below it, the queue, and outermost children.
 PLACES = ("s0", "s1", "s2", "q0", "q1", "q2", "s0.l", "s0.r", "s1.l", "s1.r")
 
 
-@dataclass(frozen=True)
-class Macro:
+class Macro(NamedTuple):
     """One macro of a line. Fields that its kind has no use for keep their defaults."""
 
     kind: str  # x cell, t regex test, m regex match, p prefix, s suffix, S shape, N normalised, = equality, y label, d distance
-    text: str = field(compare=False)  # as written, for messages
+    text: str  # as written, for messages
     row: int = 0  # relative to the token
     column: int = -1  # -1: a column named in `column_name` and not yet resolved, or none (kind y)
     row2: int = 0  # the other cell of an equality test
@@ -28,8 +27,7 @@ class Macro:
     place2: str = ""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One feature line of a template."""
 
     number: int  # in the file, from 1

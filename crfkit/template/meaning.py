@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import groupby
 
@@ -60,7 +59,7 @@ def _placed(macro: Macro, rows: Rows, places: Mapping[str, int | None]) -> str |
         return "_B-1"
     if macro.kind == "d":
         return str(abs(there - here))
-    return _value(replace(macro, row2=there - here), rows, here, None)
+    return _value(macro._replace(row2=there - here), rows, here, None)
 
 
 def _cell(rows: Rows, i: int, column: int) -> str:

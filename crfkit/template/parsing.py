@@ -17,7 +17,7 @@ import re
 import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from crfkit.errors import FileError, OptionError, TemplateError
 from crfkit.values import as_text, shown
@@ -28,8 +28,7 @@ from .regex_syntax import compile_pattern
 _FIELDS = {"r": "row", "c": "column", "R": "row2", "C": "column2", "l": "length", "p": "pattern"}
 
 
-@dataclass(frozen=True)
-class _Form:
+class _Form(NamedTuple):
     """What a macro's letter stands for, and its arguments: the keys of _FIELDS."""
 
     kind: str
@@ -63,10 +62,10 @@ _KINDS = {"U": "U", "u": "U", "B": "B", "b": "B", "*": "UB", "T": "T", "P": "P"}
 
 # Six digits are beyond any use and keep every sum of offsets within 32 bits.
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
-_NAME = re.compile(r"[^\W\d][^\s,\[\]\"]*")
+_NAME = r"[^\W\d][^\s,\[\]\"]*"
 _ARGUMENT = re.compile(r'[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*([],])|([^][",]*)([],])')
-_TEXT = re.compile(r"\n|%[a-z]+\[|\A\Z")  # rather than a path
-_ANNOTATION = re.compile(r"[ \t]@[A-Za-z][\w-]*(?:=\S*)?[ \t]*\Z")
+_TEXT = r"\n|%[a-z]+\[|\A\Z"  # rather than a path
+_ANNOTATION = r"[ \t]@[A-Za-z][\w-]*(?:=\S*)?[ \t]*\Z"
 
 
 def read_text(path: str, loose: bool = False) -> str:
@@ -142,7 +141,7 @@ class Template:
         if not isinstance(given, (str, bytes, os.PathLike)):
             raise OptionError(f"template: expected a path, a text or a Template, found {shown(given)}")
         name = os.fsdecode(given)
-        return cls.parse(name) if isinstance(given, str) and _TEXT.search(name) and not os.path.exists(name) else cls.load(name)
+        return cls.parse(name) if isinstance(given, str) and re.search(_TEXT, name) and not os.path.exists(name) else cls.load(name)
 
     @classmethod
     def load(cls, path: str) -> Template:
@@ -169,14 +168,13 @@ class Template:
             return columns[name]
 
         macros = tuple(
-            replace(
-                macro,
+            macro._replace(
                 column=number(macro, macro.column_name, macro.column),
                 column2=number(macro, macro.column2_name, macro.column2),
             )
             for macro in line.macros
         )
-        return replace(line, macros=macros)
+        return line._replace(macros=macros)
 
     def check(self, n_columns: int, names: Sequence[str] | None = None) -> None:
         """Raise TemplateError unless every column is among the `n_columns` feature columns of the data, and has a name
@@ -273,7 +271,7 @@ class _LineParser:
     def annotations(self) -> tuple[str, str | None, int | None]:
         """Split the trailing @words off: the line without them, and what they say."""
         body, rule, min_freq = self.line, None, None
-        while match := _ANNOTATION.search(body):
+        while "@" in body and (match := re.search(_ANNOTATION, body)):
             word = match[0].strip(" \t")
             if word in ("@observed", "@all"):
                 if rule is not None:
@@ -332,15 +330,15 @@ class _LineParser:
                 values["place" if code == "r" else "place2"] = argument
             elif code == "p":
                 values[name] = self.pattern(text, argument)
-            elif code in "cC" and _NAME.fullmatch(argument):
-                values[name + "_name"] = argument
-            elif not _NUMBER.fullmatch(argument):
-                what = "a column number or name" if code in "cC" else "a number"
-                raise self.error(f"'{argument}' in '{text}' is not {what}")
-            else:
+            elif _NUMBER.fullmatch(argument):
                 values[name] = int(argument)
                 if code in "cC" and values[name] < 0:
                     raise self.error(f"'{text}' has a negative column; columns count from 0")
+            elif code in "cC" and re.fullmatch(_NAME, argument):
+                values[name + "_name"] = argument
+            else:
+                what = "a column number or name" if code in "cC" else "a number"
+                raise self.error(f"'{argument}' in '{text}' is not {what}")
         if values.get("length", 1) < 1:
             raise self.error(f"'{text}' has length {values['length']}; expected at least 1 character")
         if form.kind == "y" and values["row"] >= 0:

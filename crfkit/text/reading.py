@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from crfkit.errors import DataError, FileError
 
@@ -24,13 +24,12 @@ from .scanning import first_cut, last_cut
 BLOCK_SIZE = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_HEADER = re.compile(rb"# *columns *=([^\r\n]*)[\r\n]*")
-_CONLLU_HEADER = re.compile(rb"# *(?:global\.)?columns *=([^\r\n]*)[\r\n]*")
+_HEADER = rb"# *columns *=([^\r\n]*)[\r\n]*"
+_CONLLU_HEADER = rb"# *(?:global\.)?columns *=([^\r\n]*)[\r\n]*"
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """What all rows of an input share, and where the first row was."""
 
     n_cols: int = 0
@@ -41,12 +40,11 @@ class Layout:
     line: int | None = None
 
 
-@dataclass
 class Marks:
     """Whether lines that begin with '#' became tokens: at the start of sentences, and inside."""
 
-    first: bool = False
-    inside: bool = False
+    def __init__(self) -> None:
+        self.first = self.inside = False
 
     def add(self, first: bool, inside: bool) -> None:
         """Such tokens were found."""
@@ -60,8 +58,7 @@ class Marks:
         return "lines that begin with '#' became tokens, and all of them stand before a sentence: if they are comments, use --comments"
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(NamedTuple):
     """The sentences of a file that begin at these bytes or behind, and before `end`; None: up to the end of the
     file.
     """
@@ -71,7 +68,7 @@ class Stretch:
     end: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(repr=False)
 class Block:
     """Whole sentences, and where they come from."""
 
@@ -114,7 +111,7 @@ class Source:
         block_size: int = BLOCK_SIZE,
         layout: Layout | None = None,
     ):
-        several = isinstance(inputs, Iterable) and not isinstance(inputs, (str, bytes)) and not hasattr(inputs, "read")
+        several = isinstance(inputs, Iterable) and not isinstance(inputs, (str, bytes, Stretch)) and not hasattr(inputs, "read")
         self.inputs = list(inputs) if several else [inputs]
         self.form = form
         self.allow_empty = allow_empty
@@ -158,9 +155,9 @@ class Source:
 
     def _header(self, data: bytes, path: str, layout: Layout) -> tuple[Layout, int]:
         """The layout with the names that the first line gives, and the length of that line."""
-        if self.form == "crfsuite":
+        if self.form == "crfsuite" or not data.startswith(b"#"):
             return layout, 0
-        match = (_CONLLU_HEADER if self.form == "conllu" else _HEADER).match(data)
+        match = re.match(_CONLLU_HEADER if self.form == "conllu" else _HEADER, data)
         if match is None:
             return layout, 0
         try:
@@ -189,7 +186,7 @@ class Source:
 
 def conllu_names(data: bytes) -> tuple[str, ...]:
     """The names of the columns of a CoNLL-U file that begins like this."""
-    match = _CONLLU_HEADER.match(data)
+    match = re.match(_CONLLU_HEADER, data)
     return CONLLU if match is None else tuple(match[1].decode(errors="replace").lower().split())
 
 

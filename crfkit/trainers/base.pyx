@@ -16,7 +16,8 @@ from pass to pass than its base class adds it to `state` and takes it back in `r
 
 import array
 
-from libc.math cimport fabs, isfinite
+from libc.float cimport FLT_MAX
+from libc.math cimport fabs, fabsf
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
@@ -134,10 +135,10 @@ cdef bint all_cells_finite(const weight_t* w, int64_t n) noexcept nogil:
     """Whether no weight is infinite or not a number."""
     cdef:
         int64_t k
-        bint good = True
+        int bad = 0
     for k in range(n):
-        good &= isfinite(w[k]) != 0
-    return good
+        bad |= not fabsf(w[k]) <= FLT_MAX  # in vectors
+    return not bad
 
 
 def all_finite(const float[::1] cells) -> bool:

@@ -37,14 +37,17 @@ cdef void layout_clear_absent(const LayoutC* layout, double* cells, int64_t firs
 cdef bint row_fits(const LayoutC* layout, int32_t a) noexcept nogil:
     """Row a of a mapped layout lies in its table and has ascending labels below L."""
     cdef int64_t f, first = layout.u_ptr[a], last = layout.u_ptr[a + 1]
+    cdef int32_t label, before = -1
     if first < 0 or last < first or last > layout.u_ptr[layout.A]:
         return False
     if a >= layout.H and first < layout.u_ptr[layout.H]:
         return False
     for f in range(first, last):
-        if layout.u_label[f] >= layout.L or (f > first and layout.u_label[f] <= layout.u_label[f - 1]):
+        label = layout.u_label[f]
+        if label <= before:
             return False
-    return True
+        before = label
+    return before < layout.L
 
 
 cdef bint rich_row_fits(const LayoutC* layout, int32_t b) noexcept nogil:

@@ -8,7 +8,7 @@ from commands import crfkit, error
 from workers import TEMPLATE, Here, corpus
 
 import crfkit as library
-from crfkit.cli import tag
+from crfkit.cluster import processes
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_by_workers_some_of_which_die(files, monkeypatch):
         made.append(Here(n, service, lambda _, verb, step: ["dies", "after", {"value": 5}][step % 3] if step in (2, 6, 7) else None))
         return made[0]
 
-    monkeypatch.setattr(tag, "Processes", workers)
+    monkeypatch.setattr(processes, "Processes", workers)
     crfkit("tag", "-q", "--workers", 3, "--output-dir", "out", "model", *files)
     assert written() == expected(files)
     assert made[0].started == 6

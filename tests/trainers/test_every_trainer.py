@@ -17,7 +17,7 @@ from io import BytesIO
 import pytest
 from trainers.samples import ROOT, read, sentences, tag, template
 
-from crfkit import options
+from crfkit import constants, options
 from crfkit.errors import DataError, OptionError
 from crfkit.evaluation.evaluate import evaluate
 from crfkit.learning.learn import learn
@@ -53,7 +53,7 @@ def test_rich_edges(algorithm):
 
 
 def test_the_tagger_agrees_with_the_features_listed(algorithm):
-    if algorithm in options.WITH_HISTORY:
+    if algorithm in constants.WITH_HISTORY:
         pytest.skip("not by Viterbi's algorithm")
     for rows in sentences("chunking", "test", 10):
         tokens = [row[:-1] for row in rows]

@@ -9,13 +9,13 @@ import click
 
 from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS, refuse_overwriting
+from crfkit.constants import MOST_THREADS
 from crfkit.errors import OptionError
 from crfkit.foreign.crfpp import line_of
 from crfkit.foreign.parts import parts_of
 from crfkit.learning.judging import judge
 from crfkit.learning.progress import StopRequest
 from crfkit.learning.training import Training
-from crfkit.options import MOST_THREADS
 from crfkit.parallel import threads_of
 from crfkit.replacing import check_writable, replacing
 from crfkit.template import dialects

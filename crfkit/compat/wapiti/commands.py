@@ -12,8 +12,8 @@ import click
 from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS as HELP
 from crfkit.cli.common import errors_as_lines, note, refuse_overwriting, standard_output, write_all
+from crfkit.constants import MOST_THREADS
 from crfkit.errors import FileError, OptionError
-from crfkit.options import MOST_THREADS
 from crfkit.replacing import check_writable, replacing
 from crfkit.values import as_bytes
 from crfkit.version import __version__

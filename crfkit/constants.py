@@ -1,0 +1,11 @@
+"""Facts about options and trainers that others know, too: who only labels need not wait for every option to be declared."""
+
+MOST_THREADS = 1024  # each has scratch of its own
+FORMATS = ("columns", "conllu", "crfsuite")
+WEIGHTS = ("float32", "float16", "int8")
+
+# Trainers whose scores are not log-linear likelihoods: probabilities would mean nothing.
+WITHOUT_PROBABILITIES = frozenset({"perceptron", "mira", "arow", "cw", "lookahead"})
+
+# Trainers whose models find one label after the other, and may look at those they have given.
+WITH_HISTORY = frozenset({"lookahead"})
