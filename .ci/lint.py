@@ -32,8 +32,9 @@ def sources():
 
 
 def cython_hints():
-    """What Cython warns of in each module, above all its performance hints. A module that had none is not looked at again
-    until it changes, or any declaration does."""
+    """What Cython warns of in each module, above all its performance hints. A module that had none is not looked at
+    again until it changes, or any declaration does.
+    """
     declared = b"".join(path.read_bytes() for path in sorted((ROOT / "crfkit").rglob("*.pxd")))
     modules = {path: CLEAN / hashlib.sha256(declared + path.read_bytes()).hexdigest() for path in sorted((ROOT / "crfkit").rglob("*.pyx"))}
     CLEAN.mkdir(parents=True, exist_ok=True)

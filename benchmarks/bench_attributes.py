@@ -3,9 +3,10 @@ tagging whole and short sequences, marginals of all labels.
 
     python benchmarks/bench_attributes.py [--rounds N] [--sentences N]
 
-Each token has about 16 attributes of itself and its neighbours, as a mapping (`{"w": "the", "cap": True}`) and as a list
-of names (`["w:the", "cap"]`). One thread, one run, every figure in turn. `pycrfsuite` is crfkit.compat.pycrfsuite, called as
-python-crfsuite is; `crfkit` is crfkit.Tagger with the same model. A ratio says how many times as fast they are.
+Each token has about 16 attributes of itself and its neighbours, as a mapping (`{"w": "the", "cap": True}`) and as a
+list of names (`["w:the", "cap"]`). One thread, one run, every figure in turn. `pycrfsuite` is
+crfkit.compat.pycrfsuite, called as python-crfsuite is; `crfkit` is crfkit.Tagger with the same model. A ratio says
+how many times as fast they are.
 """
 
 from __future__ import annotations

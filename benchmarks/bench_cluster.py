@@ -1,9 +1,11 @@
-"""What workers cost: bytes over the wire and seconds a pass, for 1, 2 and 4 of them, as processes and by dask.distributed.
+"""What workers cost: bytes over the wire and seconds a pass, for 1, 2 and 4 of them, as processes and by
+dask.distributed.
 
     python benchmarks/bench_cluster.py [--rounds N] [--sentences N]
 
-One thread each. `alone` is one process without workers, with one thread. More workers than processors only share these. `overhead` is what
-a pass takes longer than its part of the time alone; bytes are those of all messages of a pass, both ways.
+One thread each. `alone` is one process without workers, with one thread. More workers than processors only share
+these. `overhead` is what a pass takes longer than its part of the time alone; bytes are those of all messages of a
+pass, both ways.
 """
 
 from __future__ import annotations

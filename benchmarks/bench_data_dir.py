@@ -1,10 +1,12 @@
 """Data larger than memory: `crfkit learn --data-dir` under a limit on memory, beside a run in memory that has none.
 
-    python benchmarks/bench_data_dir.py [--size 2G] [--limit 1G] [--part 0.1] [--folder DIR] [--only TRAINER ...] [--sentences N]
+    python benchmarks/bench_data_dir.py [--size 2G] [--limit 1G] [--part 0.1] [--folder DIR] [--only TRAINER ...]
+    [--sentences N]
 
-The text is the training part of the corpus over and over, each time in another order, until it has that size. The run in memory
-gets the first part of it. Both make the same number of passes. The limit is one of a control group, which counts pages of files
-too, where one can be made; else one on private memory, RLIMIT_DATA. Seconds are those for a million tokens.
+The text is the training part of the corpus over and over, each time in another order, until it has that size. The
+run in memory gets the first part of it. Both make the same number of passes. The limit is one of a control group,
+which counts pages of files too, where one can be made; else one on private memory, RLIMIT_DATA. Seconds are those
+for a million tokens.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ cli(sys.argv[3:])
 
 
 class Took(NamedTuple):
-    """By a run: seconds for a million tokens, from its start to its first pass, and in a pass; and bytes at its peak."""
+    """By a run: seconds for a million tokens, from its start to its first pass, and in a pass; and bytes at its
+    peak.
+    """
 
     reading: float
     a_pass: float

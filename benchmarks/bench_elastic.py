@@ -3,9 +3,9 @@
     python benchmarks/bench_elastic.py [--rounds N] [--sentences N]
 
 With CRFKIT_CORPORA: letters to sounds of NETtalk, 51 labels, and with stress 161; parts of speech of the English Web
-Treebank, every tenth sentence, 48 labels, and together with the relations of its trees 387. Without it, the letters of data/. Features: all
-labels and pairs (`all`), or those observed; the seconds are processor seconds of one thread after reading, until the
-objective is within NEAR of the lowest that either finds. A trainer has LIMIT seconds.
+Treebank, every tenth sentence, 48 labels, and together with the relations of its trees 387. Without it, the letters
+of data/. Features: all labels and pairs (`all`), or those observed; the seconds are processor seconds of one thread
+after reading, until the objective is within NEAR of the lowest that either finds. A trainer has LIMIT seconds.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ With CRFKIT_CORPORA naming a folder that holds nettalk/, on its words with 161 l
 100, 200 and 400 labels, as many tokens each. What is made: each label is followed by one of FOLLOWERS others, and shows
 itself by one of SYMBOLS symbols that no other label has, or, one time in ten, by any symbol. Features are symbols with
 all labels and all pairs of labels. `sbcd` and `owlqn` have measured their passes after some others with an L1 penalty,
-`lbfgs` with an L2 penalty, where all pairs have weights. Tagging is the whole command. Beside them CRFsuite's averaged perceptron,
-which has observed features.
+`lbfgs` with an L2 penalty, where all pairs have weights. Tagging is the whole command. Beside them CRFsuite's
+averaged perceptron, which has observed features.
 """
 
 from __future__ import annotations

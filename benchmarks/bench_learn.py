@@ -3,10 +3,10 @@
     python benchmarks/bench_learn.py [--rounds N] [--sentences N] [--to-objective]
 
 In every round each trainer begins anew and makes some passes, one trainer after the other; the figure is the median of
-all its passes but the first ones. --to-objective trains CRFsuite to its end first, and shows passes and seconds to come as near to its objective:
-that takes minutes. These seconds begin when the data have been read, and count everything from there: the warm-up,
-the tables that a trainer makes of the data, and each evaluation of the line search. CRFsuite's are those of its own
-log, from its first iteration on.
+all its passes but the first ones. --to-objective trains CRFsuite to its end first, and shows passes and seconds to
+come as near to its objective: that takes minutes. These seconds begin when the data have been read, and count
+everything from there: the warm-up, the tables that a trainer makes of the data, and each evaluation of the line
+search. CRFsuite's are those of its own log, from its first iteration on.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ With CRFKIT_CORPORA naming a folder that holds wsj-sample-pos/, that corpus of 4
 data/chunking; --train and --template take any other. --rich gives the templates' features of the current word to
 pairs of labels too.
 
-All trainers make a pass in turn, after a first one that is not counted: what else the machine does meets all of them. The figures are
-medians; a ratio is the median of the ratios within a round. The passes go on from the weights of the one before, so
-later rounds measure trainers that make few mistakes.
+All trainers make a pass in turn, after a first one that is not counted: what else the machine does meets all of
+them. The figures are medians; a ratio is the median of the ratios within a round. The passes go on from the weights
+of the one before, so later rounds measure trainers that make few mistakes.
 """
 
 from __future__ import annotations

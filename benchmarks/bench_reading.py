@@ -2,8 +2,8 @@
 
     python benchmarks/bench_reading.py [--rounds N] [--sentences N]
 
-Seconds of a stage begin when the program has started. Beside them: a whole `crfkit learn`, and CRFsuite, which is handed
-the same features ready-made; its seconds are those of handing over alone, without reading them from a file.
+Seconds of a stage begin when the program has started. Beside them: a whole `crfkit learn`, and CRFsuite, which is
+handed the same features ready-made; its seconds are those of handing over alone, without reading them from a file.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python benchmarks/bench_threads.py [--rounds N] [--sentences N]
 
-Every round trains anew, as every run differs. The objective is the loss of the CRF on the training data with its penalty,
-divided by that of one thread: mean, smallest and largest of all rounds.
+Every round trains anew, as every run differs. The objective is the loss of the CRF on the training data with its
+penalty, divided by that of one thread: mean, smallest and largest of all rounds.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python benchmarks/bench_wapiti.py [--rounds N] [--sentences N]
 
-All features are those of every attribute with every label: 7.4 million weights on CoNLL-2000. Seconds of Wapiti are those
-of its own log. Ours of a pass are taken in this process, memory in processes of their own, from the start of the
-program to its end.
+All features are those of every attribute with every label: 7.4 million weights on CoNLL-2000. Seconds of Wapiti are
+those of its own log. Ours of a pass are taken in this process, memory in processes of their own, from the start of
+the program to its end.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python benchmarks/bench_whole.py [--rounds N] [--sentences N] [--only NAME ...] [--limit S]
 
-Both have one thread, a process of their own and the same features. crfkit reads columns and ends by itself. CRFsuite reads the
-features ready-made, and is stopped as soon as its objective is as low as crfkit's; at its own end; or after --limit seconds: then the
-factor is a lower bound. Seconds are those of the processor. The corpora are those in the folder that CRFKIT_CORPORA names, else the
-shipped one.
+Both have one thread, a process of their own and the same features. crfkit reads columns and ends by itself.
+CRFsuite reads the features ready-made, and is stopped as soon as its objective is as low as crfkit's; at its own
+end; or after --limit seconds: then the factor is a lower bound. Seconds are those of the processor. The corpora are
+those in the folder that CRFKIT_CORPORA names, else the shipped one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ TASKS = {
     "cws-sxu": ("train.txt", "segmentation.txt"),
     "nettalk": ("train.joint.txt", "letter-to-sound.txt"),
 }
-"""Corpora, their training parts and templates; label pairs with observations, which CRFsuite does not know, are left out."""
+"""Corpora, their training parts and templates; label pairs with observations, which CRFsuite does not know, are
+left out.
+"""
 
 
 class Peer(NamedTuple):

@@ -1,17 +1,18 @@
 """Two versions of crfkit side by side: has anything become slower?
 
-    python benchmarks/compare.py OLD NEW [--rounds N] [--sentences N] [--threshold SHARE] [--labels N ...] [--only NAME ...]
+    python benchmarks/compare.py OLD NEW [--rounds N] [--sentences N] [--threshold SHARE] [--labels N ...] [--only
+    NAME ...]
 
-OLD and NEW are folders in which crfkit has been compiled in place, or git revisions, which are checked out and compiled in
-temporary folders. In every round each measurement is made with both, each in processes of their own, OLD first in one
-round and NEW first in the next. A figure is the median of the rounds: of processor seconds on one thread, of seconds
-of the clock where there are two.
+OLD and NEW are folders in which crfkit has been compiled in place, or git revisions, which are checked out and
+compiled in temporary folders. In every round each measurement is made with both, each in processes of their own,
+OLD first in one round and NEW first in the next. A figure is the median of the rounds: of processor seconds on one
+thread, of seconds of the clock where there are two.
 
 --labels: passes alone, of all trainers, on sequences made with so many labels (bench_labels.py), with plain and with
 rich edges.
 
-Slower means: by more than the threshold, and so that the middle halves of the rounds do not overlap. What looks slower is
-measured in as many rounds again before that is said. The exit code is then 1.
+Slower means: by more than the threshold, and so that the middle halves of the rounds do not overlap. What looks
+slower is measured in as many rounds again before that is said. The exit code is then 1.
 
 Only the command line and `crfkit.load` are used, which other versions have too. What OLD cannot do is left out.
 """

@@ -15,9 +15,8 @@ cdef extern from *:
     #include <sys/mman.h>
     #include <unistd.h>
 
-    /* Bytes first .. last of a file on the disk, so that writing to them through a mapping cannot fail: 0, or why not. */
-    static int crfkit_take_room(int file, long long first, long long last)
-    {
+    /* Bytes first .. last of a file on the disk, so that writing to them through a mapping cannot fail: 0, or why
+    not. */ static int crfkit_take_room(int file, long long first, long long last) {
         static const char zeros[1 << 16];
     #ifdef __linux__
         int failed;
@@ -130,7 +129,9 @@ cdef void file_free(BufferC* b) noexcept nogil:
 
 
 cdef int transfer(BufferC* b, bint writing, char* data, int64_t n, int64_t at) except -1 nogil:
-    """Copy n bytes to a file or from it without its mapping: what is large and used once is better read and written so."""
+    """Copy n bytes to a file or from it without its mapping: what is large and used once is better read and written
+    so.
+    """
     cdef int failed = crfkit_transfer(b.file, writing, data, n, at)
     if failed:
         with gil:

@@ -1,5 +1,6 @@
-"""What sbcd.py, simulated.py and neural.py share: scores of sentences, whether two models differ by more than chance, files of
-raw results, verdicts."""
+"""What sbcd.py, simulated.py and neural.py share: scores of sentences, whether two models differ by more than
+chance, files of raw results, verdicts.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from protocol import CONTRADICTED, REPRODUCED
 
 
 def chunks(labels: list[str]) -> set[tuple[int, int, str]]:
-    """Chunks of B-, I- and O, as conlleval sees them: an I- of another type begins one, so IOB1 and IOB2 will both do."""
+    """Chunks of B-, I- and O, as conlleval sees them: an I- of another type begins one, so IOB1 and IOB2 will both
+    do.
+    """
     found, start = set(), 0
     for k, (before, label) in enumerate(zip(["O", *labels], [*labels, "O"], strict=True)):
         begins = label != "O" and (before == "O" or label[0] == "B" or label[2:] != before[2:])
@@ -55,8 +58,9 @@ def unpacked(counts: list[str]) -> np.ndarray:
 
 
 def chance(first: list[list[str]], second: list[list[str]], rounds: int = 10_000) -> float:
-    """Approximate randomisation, two-sided, of the packed counts of runs: the median p of pairs of runs, seed against seed. The only run of
-    a trainer without chance is paired with every run of the other."""
+    """Approximate randomisation, two-sided, of the packed counts of runs: the median p of pairs of runs, seed
+    against seed. The only run of a trainer without chance is paired with every run of the other.
+    """
     n = max(len(first), len(second)) if 1 in (len(first), len(second)) else min(len(first), len(second))
     pairs = [(first[k % len(first)], second[k % len(second)]) for k in range(n)]
     return median(_chance(unpacked(a).astype(float), unpacked(b).astype(float), rounds) for a, b in pairs)

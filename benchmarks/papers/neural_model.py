@@ -1,9 +1,9 @@
 """Bi-LSTMs in jax, with three kinds of top: labels one by one, a CRF, and SAPO. Trained with Adam.
 
-The top of `sapo` is the papers' update with the network's outputs as potentials: search the n best label sequences, share
-probability out among these alone, and go from their mean towards the right sequence. As a loss that is
-log(sum of exp(score) over the n best) - score(gold), the n best being held fixed: its gradient is SAPO's update, for the
-pairs of labels and, through the potentials, for the network.
+The top of `sapo` is the papers' update with the network's outputs as potentials: search the n best label sequences,
+share probability out among these alone, and go from their mean towards the right sequence. As a loss that is
+log(sum of exp(score) over the n best) - score(gold), the n best being held fixed: its gradient is SAPO's update,
+for the pairs of labels and, through the potentials, for the network.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def _lstm(way: Params, x: jax.Array, mask: jax.Array, backward: bool) -> jax.Arr
     return jnp.swapaxes(outputs, 0, 1)
 
 
-# --- One sentence: nodes [position, label], pairs [label, label], mask [position] ---------------------------------------
+# --- One sentence: nodes [position, label], pairs [label, label], mask [position]
+# ---------------------------------------
 
 
 def score(nodes: jax.Array, pairs: jax.Array, mask: jax.Array, labels: jax.Array) -> jax.Array:

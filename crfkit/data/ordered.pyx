@@ -1,9 +1,10 @@
 """Sequences of a data set in files, brought together in the order in which they are wanted.
 
-Online trainers take the sequences in another random order in each pass. To read them from a disk in that order takes a seek for
-each. So the data come to the order instead: it is cut into stretches that fit into memory, and one pass over the data appends
-each sequence to its stretch. Then one stretch after the other is read, put in order in memory, and is the *window* that the
-trainer sees. All reading and writing goes on in the order of files, and what is learned from is the same.
+Online trainers take the sequences in another random order in each pass. To read them from a disk in that order
+takes a seek for each. So the data come to the order instead: it is cut into stretches that fit into memory, and one
+pass over the data appends each sequence to its stretch. Then one stretch after the other is read, put in order in
+memory, and is the *window* that the trainer sees. All reading and writing goes on in the order of files, and what
+is learned from is the same.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -34,7 +35,9 @@ cdef inline const char* get(const char* at, void* data, int64_t size) noexcept n
 
 
 cdef class Ordered(Arena):
-    """The sequences of a data set in the order of one pass after the other; `window_bytes` of them are in memory at a time."""
+    """The sequences of a data set in the order of one pass after the other; `window_bytes` of them are in memory at
+    a time.
+    """
 
     def __init__(self, Dataset data not None, window_bytes=None):
         self.keep_data_in(data.folder)

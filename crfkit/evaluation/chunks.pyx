@@ -1,5 +1,6 @@
-"""Chunks of two columns of labels, gold and predicted, by the table of one scheme: it says for every two neighbouring labels
-what starts and ends."""
+"""Chunks of two columns of labels, gold and predicted, by the table of one scheme: it says for every two
+neighbouring labels what starts and ends.
+"""
 
 cimport cython
 

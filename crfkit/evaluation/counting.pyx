@@ -217,7 +217,8 @@ cdef class Tally:
             self.types.append(kind.decode())
         if text:
             self.first_lines[text.decode()] = line
-        # "B-" is "B", and another name for O is O: the same token for conlleval. CRFsuite's gold labels may have escapes.
+        # "B-" is "B", and another name for O is O: the same token for conlleval. CRFsuite's gold labels may have
+        # escapes.
         if text and text == self.outside and text != b"O":
             self.alias(i, b"O", line)
         elif prefix and not self.raw and not kind and text.endswith(b"-"):

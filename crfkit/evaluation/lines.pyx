@@ -1,7 +1,8 @@
 """Lines of what `crfkit eval` reads: where a token's labels stand, by the rules of conlleval.
 
-text/rows.pyx reads data by other rules: there a cell at the end may be empty, and all rows must be alike. Here blanks at the end
-of a line do not count, any character can be the delimiter, and what `crfkit tag` and CRF++ write before a sentence is known.
+text/rows.pyx reads data by other rules: there a cell at the end may be empty, and all rows must be alike. Here
+blanks at the end of a line do not count, any character can be the delimiter, and what `crfkit tag` and CRF++ write
+before a sentence is known.
 """
 
 from libc.string cimport memchr, memcmp
@@ -20,9 +21,10 @@ cdef dict FORMS = {"columns": FORM_COLUMNS, "conllu": FORM_CONLLU, "crfsuite": F
 
 
 cdef class Lines:
-    """How lines are read, and what was seen of them. separator: None (tabs or blanks), "blanks", or the byte between cells.
-    The gold label is in the last column but one, or in gold_column; a row has `least` columns or more. words: the first
-    column is a word. comments: lines before a sentence that begin with '#' are no tokens."""
+    """How lines are read, and what was seen of them. separator: None (tabs or blanks), "blanks", or the byte
+    between cells. The gold label is in the last column but one, or in gold_column; a row has `least` columns or
+    more. words: the first column is a word. comments: lines before a sentence that begin with '#' are no tokens.
+    """
 
     def __init__(self, form, separator, int64_t gold_column, int64_t least, bint comments, bint words, path):
         self.separator = TABS_OR_BLANKS if separator is None else BLANKS if separator == "blanks" else separator[0]
@@ -107,7 +109,9 @@ cdef class Lines:
         return 0
 
     cdef bint is_aside(self, const char* at, const char* stop) noexcept nogil:
-        """Is the line no token in its form: a comment of CoNLL-U, or a number like 1-2 or 1.1; a weight of CRFsuite's?"""
+        """Is the line no token in its form: a comment of CoNLL-U, or a number like 1-2 or 1.1; a weight of
+        CRFsuite's?
+        """
         if self.form == FORM_CONLLU:
             if at[0] == b"#":
                 return True

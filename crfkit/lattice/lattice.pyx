@@ -1,8 +1,8 @@
 """The scratch of one thread: owns the arrays of a LatticeC and lets them grow, never shrink.
 
 The loops themselves stand in loops/simd/*.inc and are called through the table K; here is what may fail (memory, a
-sequence without any possible path), what needs no speed, and what decides which form each step has: a matrix of all label
-pairs, or a list of those with a weight. Paths are the same with either, to the last bit.
+sequence without any possible path), what needs no speed, and what decides which form each step has: a matrix of all
+label pairs, or a list of those with a weight. Paths are the same with either, to the last bit.
 """
 
 from libc.math cimport INFINITY, exp
@@ -25,8 +25,9 @@ cdef Recursions recursions_of(str name) except *:
 cdef int64_t most_pairs(int64_t L, Recursions recursions) noexcept nogil:
     """Up to how many pairs with a weight a list is faster than a matrix; -1: it never is.
 
-    Measured by benchmarks/sparse_threshold.py. Up to some eighty labels a matrix fits into the first-level cache, and only
-    very short lists are faster. Beyond that forward-backward and Viterbi both are with up to 9 % of all pairs.
+    Measured by benchmarks/sparse_threshold.py. Up to some eighty labels a matrix fits into the first-level cache,
+    and only very short lists are faster. Beyond that forward-backward and Viterbi both are with up to 9 % of all
+    pairs.
     """
     if recursions == SPARSE:
         return L * L
@@ -78,8 +79,9 @@ cdef void lattice_add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogi
 
 
 cdef void lattice_add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil:
-    """After score: add those that other, very small weights give the same sentence. Steps are matrices; they have the shared
-    scores of both already."""
+    """After score: add those that other, very small weights give the same sentence. Steps are matrices; they have
+    the shared scores of both already.
+    """
     cdef int64_t k, t, j
     cdef double more
     for t in range(lat.T):
@@ -189,8 +191,9 @@ cdef class Lattice:
         return 0
 
     cdef bint list_features(self, const LayoutC* layout, Recursions recursions) except -1 nogil:
-        """For weights that change all the time: let steps be lists of the pairs that are features, whatever they weigh, where
-        these are few. Only their expectations are counted then."""
+        """For weights that change all the time: let steps be lists of the pairs that are features, whatever they
+        weigh, where these are few. Only their expectations are counted then.
+        """
         cdef EdgeC* shared = &self.c.shared
         cdef int64_t k, n = 0
         for k in range(<int64_t>layout.L * layout.P):
@@ -208,8 +211,9 @@ cdef class Lattice:
     # ------------------------------------------------------------------------------- a sequence
 
     cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
-        """Room for a sequence, and the form of each of its steps. Call it before score; where steps are lists, also after
-        every `list_pairs`. Nothing of the sequence before is kept."""
+        """Room for a sequence, and the form of each of its steps. Call it before score; where steps are lists, also
+        after every `list_pairs`. Nothing of the sequence before is kept.
+        """
         cdef:
             LatticeC* lat = &self.c
             const int64_t* b_ptr = sent.b_ptr

@@ -1,4 +1,6 @@
-"""The structures and the table of loops of loops/simd/crf.h, as Cython sees them. What each field means stands there."""
+"""The structures and the table of loops of loops/simd/crf.h, as Cython sees them. What each field means stands
+there.
+"""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 

@@ -17,8 +17,9 @@ from .trees cimport Columns, Compared, check_ids, copy_values, number_in
 
 
 cdef class Scratch(Arena):
-    """What one thread needs to parse. `columns` says where the columns of the index stand in the rows, `compared` those that are
-    compared. `relations` has the names of relations, none where the parser gives none."""
+    """What one thread needs to parse. `columns` says where the columns of the index stand in the rows, `compared`
+    those that are compared. `relations` has the names of relations, none where the parser gives none.
+    """
 
     cdef Extractor extractor
     cdef Compared compared
@@ -100,7 +101,9 @@ cdef class Scratch(Arena):
         return self.out.getvalue(), self.gold.getvalue()
 
     cdef int note_gold(self, Rows rows, int64_t s, Columns columns, bint relations) except -1:
-        """Write down the tree that the text has, an empty line if it has none: head, and after a colon the relation, of each word."""
+        """Write down the tree that the text has, an empty line if it has none: head, and after a colon the
+        relation, of each word.
+        """
         cdef int64_t first = rows.c.seq_ptr[s], last = rows.c.seq_ptr[s + 1], t, found, before = self.gold.c.n
         cdef int32_t n
         cdef const char* cell
@@ -121,7 +124,8 @@ cdef class Scratch(Arena):
 
 
 def packed_values(Features index not None, marks):
-    """New numbers for the values that are marked, for each view, and for the attributes that stand for them: (attributes, values),
+    """New numbers for the values that are marked, for each view, and for the attributes that stand for them:
+    (attributes, values),
     -1 for all others."""
     cdef int64_t g, n
     cdef int32_t v, attribute

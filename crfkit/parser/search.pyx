@@ -1,9 +1,10 @@
-"""Lookahead: the value of an action is the best sum of scores of itself and the next D actions (Tsuruoka, Miyao and Kazama,
-2011, figure 2).
+"""Lookahead: the value of an action is the best sum of scores of itself and the next D actions (Tsuruoka, Miyao and
+Kazama, 2011, figure 2).
 
-The search goes through the tree of actions depth first, on one state with undoing. Its nodes stay: after an action the subtree
-of that action is the new tree, and only its deepest level is new, 3^D states in place of 3^D + ... + 3 + 1. Features do not see
-relations, so that of all left arcs and of all right arcs only the relation of the highest score needs to be followed.
+The search goes through the tree of actions depth first, on one state with undoing. Its nodes stay: after an action
+the subtree of that action is the new tree, and only its deepest level is new, 3^D states in place of 3^D + ... + 3
++ 1. Features do not see relations, so that of all left arcs and of all right arcs only the relation of the highest
+score needs to be followed.
 """
 
 from libc.math cimport INFINITY
@@ -162,8 +163,9 @@ cdef class Search(Arena):
     # ------------------------------------------------------------------------------------------ decisions
 
     cdef void choose(self, int32_t correct, double margin, ChoiceC* choice) noexcept nogil:
-        """The action of the highest value, after `margin` is taken from that of the correct one (NOBODY: there is none). Of equal
-        values the first counts."""
+        """The action of the highest value, after `margin` is taken from that of the correct one (NOBODY: there is
+        none). Of equal values the first counts.
+        """
         cdef:
             NodeC* node = &self.node[self.root]
             const float* score = self.scores + <int64_t>self.root * self.tables.n_actions

@@ -4,8 +4,8 @@
                                              left    s1 becomes a child of s0, and leaves the stack
                                              right   s0 becomes a child of s1, and leaves the stack
 
-With R relations the actions are: 0 shift; 1 .. R left; R+1 .. 2R right. A sentence of T tokens takes 2T - 1 of them; what is
-then on the stack is its root.
+With R relations the actions are: 0 shift; 1 .. R left; R+1 .. 2R right. A sentence of T tokens takes 2T - 1 of
+them; what is then on the stack is its root.
 """
 
 from libc.stdint cimport int32_t

@@ -4,8 +4,8 @@
     row      of an attribute: (first, n), its weights
     action   [cells] which action each weight is for; a weight that is not there is zero
 
-The key of a cell is 0 where its place is empty, otherwise 1 + the number of the value, or the distance, or 1 and 2 for cells that
-differ and are equal.
+The key of a cell is 0 where its place is empty, otherwise 1 + the number of the value, or the distance, or 1 and 2
+for cells that differ and are equal.
 
 While a parser is trained, tables grow (trainer.pyx); in a model they lie in its file as they are, and are read only.
 """
@@ -139,8 +139,10 @@ cdef class StateTables(Arena):
     # ------------------------------------------------------------------------------------------ packed
 
     def pack(self, const float[::1] weights not None, index):
-        """(sections, for each view which of its values are used): rows without a weight other than zero are left out. `weights`
-        stand as `action` does. `index` is a function from these to the new numbers of the values of each view, -1 for none."""
+        """(sections, for each view which of its values are used): rows without a weight other than zero are left
+        out. `weights` stand as `action` does. `index` is a function from these to the new numbers of the values of
+        each view, -1 for none.
+        """
         cdef int32_t i, k, r
         cdef int64_t j, at, n = 0, n_cells = 0, n_slots
         cdef const LineC* line
@@ -213,7 +215,9 @@ cdef class StateTables(Arena):
         return sections
 
     cdef int map(self, sections, bint verify, sizes) except -1:
-        """Take over the tables of a model; `sizes`: how many values each view has. ModelFileError if they cannot be used."""
+        """Take over the tables of a model; `sizes`: how many values each view has. ModelFileError if they cannot be
+        used.
+        """
         cdef int32_t i
         cdef LineC* line
         cdef const int32_t[::1] rows, table

@@ -1,12 +1,13 @@
 """Learning to parse with lookahead (Tsuruoka, Miyao and Kazama, 2011, figure 3): a margin perceptron.
 
-Every state on the way to a sentence's tree is a decision. The value of an action is the best sum of scores that begins with it and
-looks `depth` actions ahead (search.pyx). The correct action has to be better than all others by `margin`. Where it is not, all
-features on its best way ahead gain 1, and those on the best way of the other action lose 1; what both have cancels.
+Every state on the way to a sentence's tree is a decision. The value of an action is the best sum of scores that
+begins with it and looks `depth` actions ahead (search.pyx). The correct action has to be better than all others by
+`margin`. Where it is not, all features on its best way ahead gain 1, and those on the best way of the other action
+lose 1; what both have cancels.
 
-Features come into being with their first change: what never changed weighs nothing. So any state that the search meets may have
-features, and memory is taken by those alone that were learned from. A row gets twice the room where it is full, and moves; each
-weight keeps the number it got when it came, and `weights` are in that order.
+Features come into being with their first change: what never changed weighs nothing. So any state that the search
+meets may have features, and memory is taken by those alone that were learned from. A row gets twice the room where
+it is full, and moves; each weight keeps the number it got when it came, and `weights` are in that order.
 
 The average is that of the weights after each decision, as in trainers/online/averaged.pyx: late += decision * change.
 """
@@ -34,8 +35,9 @@ cdef double USUAL_MARGIN = 100
 
 
 cdef class ParserTrainer(Arena):
-    """Options: depth, margin, average (crfkit.options.Lookahead). `initial` lists weights to start from: (line, key, action,
-    weight). The loss is the sum, over all decisions, of what is missing to the margin."""
+    """Options: depth, margin, average (crfkit.options.Lookahead). `initial` lists weights to start from: (line,
+    key, action, weight). The loss is the sum, over all decisions, of what is missing to the margin.
+    """
 
     cdef readonly Treebank data
     cdef readonly StateTables tables
@@ -279,8 +281,9 @@ cdef class ParserTrainer(Arena):
         }  # fmt: skip
 
     def restore(self, dict state) -> None:
-        """Go on where another trainer was when it gave this state. KeyError, TypeError or ValueError if it is not that of
-        such a trainer; it is then of no use any more."""
+        """Go on where another trainer was when it gave this state. KeyError, TypeError or ValueError if it is not
+        that of such a trainer; it is then of no use any more.
+        """
         cdef int64_t r, k
         cdef int32_t width = self.tables.most_cells
         lines, keys, rows, actions = (memoryview(state[name]).cast("B").cast("i") for name in ("lines", "keys", "rows", "actions"))
@@ -314,8 +317,9 @@ cdef class ParserTrainer(Arena):
     # ------------------------------------------------------------------------------------------ development data
 
     def parsed(self, Treebank data not None, const float[::1] weights not None):
-        """Parse sentences with weights in the order of `weights`: (words with the right head, with the right relation too,
-        sentences without a mistake)."""
+        """Parse sentences with weights in the order of `weights`: (words with the right head, with the right
+        relation too, sentences without a mistake).
+        """
         cdef Search search = Search(self.tables, self.options.depth)
         placed = self.placed(weights)
         cdef const float[::1] view = placed

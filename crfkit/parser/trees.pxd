@@ -22,7 +22,8 @@ cdef class Compared(Arena):
 # Note the values of the views of a sentence, [T][width].
 cdef int copy_values(Workspace workspace, int32_t n_views, int32_t* values, int32_t width) noexcept nogil
 
-# The next action that leads to a tree, as a kind; `waiting`: how many children each token still lacks. NOBODY if none does.
+# The next action that leads to a tree, as a kind; `waiting`: how many children each token still lacks. NOBODY if
+# none does.
 cdef int correct_kind(const StateC* state, const int32_t* head, const int32_t* waiting) noexcept nogil
 
 

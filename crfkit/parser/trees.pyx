@@ -161,8 +161,9 @@ cdef class Treebank(Arena):
 
     def add(self, Rows rows not None, Columns columns not None, IndexBuilder builder not None, Compared compared not None,
             StringTable relations=None, bint learn=True, bint skip=True):
-        """Take in a parsed block. With `learn`, values that are new get numbers. With `skip`, trees with crossing arcs are counted
-        and left out. `relations` numbers relations; without it they are all one."""
+        """Take in a parsed block. With `learn`, values that are new get numbers. With `skip`, trees with crossing
+        arcs are counted and left out. `relations` numbers relations; without it they are all one.
+        """
         cdef int64_t s, t, T, n
         cdef int32_t size
         cdef const char* text

@@ -5,8 +5,9 @@
     b:%t[0,0,"^\\u"]    true or false: does the regular expression fit?
     *:%m[0,0,"ing$"]    the part that fits, or nothing
 
-Beyond the sentence cells read _x-1 to _x-4 and _x-#, _x+1 to _x+4 and _x+#. A regular expression knows . \\d \\a \\w \\l \\u \\p \\s
-(capital: all else), ^ first and $ last, * and ? behind one character; * takes as little as will do.
+Beyond the sentence cells read _x-1 to _x-4 and _x-#, _x+1 to _x+4 and _x+#. A regular expression knows . \\d \\a
+\\w \\l \\u \\p \\s (capital: all else), ^ first and $ last, * and ? behind one character; * takes as little as will
+do.
 """
 
 import re
@@ -32,7 +33,9 @@ MACRO = re.compile(rf"%([xXtTmM])\[(@?)[ \t]*({NUMBER}),[ \t]*\+?([0-9]{{1,6}})(
 
 
 def parse(str text not None, int64_t number):
-    """The items of a pattern: literals as str, macros as (letter, absolute, row, column, regular expression or None)."""
+    """The items of a pattern: literals as str, macros as (letter, absolute, row, column, regular expression or
+    None).
+    """
     if text[:1] not in KINDS:
         raise TemplateError(f"a pattern starts with {text[:1]!r}, expected u, b or *", "patterns", number)
     items, at = [], 0
@@ -172,8 +175,9 @@ cdef int64_t search(const char* regex, const char* s, int64_t n, int64_t* length
 
 
 cdef class Patterns(Arena):
-    """The patterns of a model, ready for use. `texts` are its lines; TemplateError says what is wrong with which. `single`:
-    no pattern looks at pairs of labels, whatever its first letter."""
+    """The patterns of a model, ready for use. `texts` are its lines; TemplateError says what is wrong with which.
+    `single`: no pattern looks at pairs of labels, whatever its first letter.
+    """
 
     def __init__(self, list texts not None, bint single=False):
         cdef ItemC* item

@@ -1,4 +1,5 @@
-"""Attributes from Python, as rows: what each token of a sentence has, copied from Python's strings and numbers as it is.
+"""Attributes from Python, as rows: what each token of a sentence has, copied from Python's strings and numbers as
+it is.
 
 An item says what a token has:
 
@@ -85,7 +86,9 @@ def read_sentence(sentence):
 
 
 def append_sequence(Rows rows not None, Rows source not None, int64_t s, labels=None):
-    """Append a copy of sequence s of other rows, with its own labels or with these, one (str or bytes) for each token."""
+    """Append a copy of sequence s of other rows, with its own labels or with these, one (str or bytes) for each
+    token.
+    """
     cdef PlaceC place
     cdef const RowsC* c = &source.c
     cdef int64_t t, a, first, last

@@ -83,7 +83,9 @@ cdef int write_tagged(const RowsC* rows, int64_t first_seq, int64_t last_seq, co
 
 
 cdef int write_cells(const RowsC* rows, const uint16_t* labels, const char** names, const int32_t* name_len, OutC* out) except -1 nogil:
-    """All sequences in CRF++'s layout: cells and the label with tabs between them, and an empty line after each sequence."""
+    """All sequences in CRF++'s layout: cells and the label with tabs between them, and an empty line after each
+    sequence.
+    """
     cdef int64_t s, t
     for s in range(rows.n_seq):
         for t in range(rows.seq_ptr[s], rows.seq_ptr[s + 1]):

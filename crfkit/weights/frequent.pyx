@@ -1,4 +1,6 @@
-"""Features counted as CRFsuite counts them: each time by the value that the attribute has there, pairs of labels by one."""
+"""Features counted as CRFsuite counts them: each time by the value that the attribute has there, pairs of labels by
+one.
+"""
 
 import array
 
@@ -9,8 +11,10 @@ from .layout cimport Layout, layout_cell, layout_clear_absent
 
 
 def frequent(Layout layout not None, Dataset data not None, double least):
-    """A layout that `Layout.build` made of these data, without the features whose count is less: (layout, new ids of the
-    unigram attributes, of the bigram ones). None where nothing is to be left out. Features of bigram attributes stay."""
+    """A layout that `Layout.build` made of these data, without the features whose count is less: (layout, new ids
+    of the unigram attributes, of the bigram ones). None where nothing is to be left out. Features of bigram
+    attributes stay.
+    """
     cdef:
         int64_t s, t, u, k, cell, pairs, n_pairs = <int64_t>layout.c.L * layout.c.P
         int64_t left = 0

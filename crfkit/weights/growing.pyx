@@ -5,10 +5,11 @@ labels. There are three families of attributes: unigram attributes, whose featur
 attributes, keyed by previous * 65536 + label; and the plain label pairs, which are the features of a single attribute.
 
 For each window of the stream, `borrow` makes a layout of the attributes that occur in it, with all the features they
-have by then, and `give_back` takes the weights and rates that a trainer (trainers/online/adf.pyx) made of them. What happens
-meanwhile to the others is made up for when they are borrowed again: in each window of n sequences, of which `seen` have
-been read at its end, the penalty multiplies weights by (1 - rate l2 / seen)^n, and then the rate by alpha. So the cost of a
-window does not depend on the size of the model, but for looking through a list of all attributes' numbers.
+have by then, and `give_back` takes the weights and rates that a trainer (trainers/online/adf.pyx) made of them.
+What happens meanwhile to the others is made up for when they are borrowed again: in each window of n sequences, of
+which `seen` have been read at its end, the penalty multiplies weights by (1 - rate l2 / seen)^n, and then the rate
+by alpha. So the cost of a window does not depend on the size of the model, but for looking through a list of all
+attributes' numbers.
 """
 
 import array

@@ -27,8 +27,9 @@ cdef inline int32_t padded(int32_t labels) noexcept nogil:
 
 
 cdef inline bint is_hot(int64_t n, int32_t P) noexcept nogil:
-    """Whether an attribute with so many features gets a dense row. That pays from about a sixth of the labels on: fewer would be
-    mostly zeros to read."""
+    """Whether an attribute with so many features gets a dense row. That pays from about a sixth of the labels on:
+    fewer would be mostly zeros to read.
+    """
     return n >= least_hot(P)
 
 

@@ -1,9 +1,9 @@
 """Which features exist, and where their weights stand (the picture is in loops/simd/crf.h).
 
-A layout is made of arrays, wherever they come from: those of a model file, checked, or those that `build` makes of a data
-set, in which every attribute gets the labels it was seen with, or all of them, or none. Then attributes are renumbered:
-those with many labels first, in dense rows; within both kinds the frequent ones first, so that the rows in constant use
-share the cache.
+A layout is made of arrays, wherever they come from: those of a model file, checked, or those that `build` makes of
+a data set, in which every attribute gets the labels it was seen with, or all of them, or none. Then attributes are
+renumbered: those with many labels first, in dense rows; within both kinds the frequent ones first, so that the rows
+in constant use share the cache.
 """
 
 from libc.stdint cimport uint8_t, uint16_t
@@ -22,7 +22,9 @@ MAX_LABELS = 65535
 
 
 cdef void layout_clear_absent(const LayoutC* layout, double* cells, int64_t first, int64_t last) noexcept nogil:
-    """Zeros in those of the cells first .. last - 1 that lie in dense rows or in the label-pair matrix and stand for no feature."""
+    """Zeros in those of the cells first .. last - 1 that lie in dense rows or in the label-pair matrix and stand
+    for no feature.
+    """
     cdef:
         int64_t k, end_of_lists = layout.cold0 + layout.u_ptr[layout.A] - layout.u_ptr[layout.H]
         int64_t end_of_pairs = layout.tau0 + <int64_t>layout.L * layout.P if layout.has_tau else layout.tau0
@@ -105,10 +107,12 @@ def pairs_in(Dataset data not None, int32_t labels) -> list[tuple[int, int]]:
 
 
 cdef class Layout:
-    """Where the weights of features stand: labels of each unigram attribute, pairs of labels, or with the ones before them, of
-    each rich bigram attribute, all ascending. `has_tau`: plain label pairs are features, too; `hot`: so many unigram
-    attributes have dense rows. The arrays stay where they are; `b_prev2` only where there are features with history.
-    Without `verify` what depends on the size of the arrays is left to layout_fits, sentence by sentence."""
+    """Where the weights of features stand: labels of each unigram attribute, pairs of labels, or with the ones
+    before them, of each rich bigram attribute, all ascending. `has_tau`: plain label pairs are features, too;
+    `hot`: so many unigram attributes have dense rows. The arrays stay where they are; `b_prev2` only where there
+    are features with history. Without `verify` what depends on the size of the arrays is left to layout_fits,
+    sentence by sentence.
+    """
 
     def __init__(self, int32_t labels, bint has_tau, int64_t hot, const int64_t[::1] u_ptr, const uint16_t[::1] u_label,
                  const int64_t[::1] b_ptr, const uint16_t[::1] b_prev, const uint16_t[::1] b_label,
@@ -155,9 +159,10 @@ cdef class Layout:
     def build(Dataset data not None, int32_t labels, int plain, u_rules, b_rules, b_reach=None, *, int64_t at_once=TOKENS_AT_ONCE):
         """The layout to train with on a data set, and the new ids of its attributes: (layout, unigram ids, bigram ids).
 
-        The rules say of each unigram attribute, of each rich bigram attribute, and `plain` of plain label pairs, what they go
-        with: 0 nothing, 1 what they were seen with, 2 everything. `b_reach[b]` says which labels before its own a bigram
-        attribute looks at (features/reach.pxd); None: all at the last one. `at_once`: so many tokens are sorted at a time.
+        The rules say of each unigram attribute, of each rich bigram attribute, and `plain` of plain label pairs,
+        what they go with: 0 nothing, 1 what they were seen with, 2 everything. `b_reach[b]` says which labels
+        before its own a bigram attribute looks at (features/reach.pxd); None: all at the last one. `at_once`: so
+        many tokens are sorted at a time.
         """
         cdef int64_t t
         check_labels(labels, b_reach)
@@ -178,7 +183,9 @@ cdef class Layout:
 
     @staticmethod
     def of_observed(int32_t labels, int plain, Observed u not None, Observed b not None, pairs):
-        """The layout of what attributes have; `pairs`: the plain label pairs that were seen, where these are features."""
+        """The layout of what attributes have; `pairs`: the plain label pairs that were seen, where these are
+        features.
+        """
         cdef Layout self
         cdef int32_t P = padded(labels), i, j
         u_new, n_u, hot = u.number(least_hot(P))
@@ -199,8 +206,9 @@ cdef class Layout:
         return self, u_new, b_new
 
     cpdef int tell_absent(self, pairs) except -1:
-        """Note for training which cells of dense rows, and which of the matrix of label pairs (`pairs`, L rows of P bytes), are
-        those of features. A layout of a model file does without: all others have no weight."""
+        """Note for training which cells of dense rows, and which of the matrix of label pairs (`pairs`, L rows of P
+        bytes), are those of features. A layout of a model file does without: all others have no weight.
+        """
         cdef:
             LayoutC* c = &self.c
             const uint8_t[::1] mask = pairs

@@ -1,8 +1,8 @@
 """Which features the attributes of a data set have: the labels each was seen with, or those and the labels before.
 
-Tokens are sorted by what a feature looks at there, some million of them at a time. Whoever follows them in this order meets the
-features of each attribute in ascending order, and the one met last tells whether the next one is new. Two lists of features
-in the order of what they look at are merged in the same way.
+Tokens are sorted by what a feature looks at there, some million of them at a time. Whoever follows them in this
+order meets the features of each attribute in ascending order, and the one met last tells whether the next one is
+new. Two lists of features in the order of what they look at are merged in the same way.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
@@ -25,8 +25,8 @@ cdef enum:
 
 cdef class Observed(Arena):
     """Of the unigram attributes, or of the bigram ones, with what `rules` say of each (features/reach.pxd). `reaches`
-    says which labels before its own a bigram attribute looks at; None: B lines. `evidence` stands in place of data that were
-    looked at elsewhere."""
+    says which labels before its own a bigram attribute looks at; None: B lines. `evidence` stands in place of data
+    that were looked at elsewhere."""
 
     def __cinit__(self, Dataset data, int64_t labels, bint bigram, rules, reaches=None, int64_t at_once=TOKENS_AT_ONCE,
                   Evidence evidence=None):
@@ -220,8 +220,9 @@ cdef class Observed(Arena):
         return 0
 
     cdef tuple number(self, int64_t dense):
-        """New ids of the attributes: those with at least `dense` features first, then by falling count; -1 for those without
-        any. With it how many have one, and how many come first."""
+        """New ids of the attributes: those with at least `dense` features first, then by falling count; -1 for
+        those without any. With it how many have one, and how many come first.
+        """
         cdef:
             int64_t* begin
             int64_t a, at = 0, size, first = 0
@@ -250,8 +251,9 @@ cdef class Observed(Arena):
         return ids, at, first
 
     cdef tuple features(self, new_ids, int64_t kept):
-        """The features under the new ids: where those of each attribute begin, and of each the label before the last one, the
-        last one and its own. None where no feature of this kind looks."""
+        """The features under the new ids: where those of each attribute begin, and of each the label before the
+        last one, the last one and its own. None where no feature of this kind looks.
+        """
         cdef:
             const int32_t[::1] new = new_ids
             const FoundC* found = <const FoundC*>self.found.data
@@ -282,8 +284,9 @@ cdef class Observed(Arena):
 
 
 cdef class Evidence(Arena):
-    """How often attributes occur and which features they have, of data in several parts, as `seen_in` finds it in each. Labels may
-    have other numbers there, and attributes too."""
+    """How often attributes occur and which features they have, of data in several parts, as `seen_in` finds it in
+    each. Labels may have other numbers there, and attributes too.
+    """
 
     def __init__(self, bint bigram):
         self.bigram, self.most = bigram, -1
@@ -341,7 +344,9 @@ cdef class Evidence(Arena):
 
 
 cdef inline int64_t renamed(int64_t label, const int32_t[::1] labels, int64_t L) noexcept:
-    """A label before, by its number here; what lies before the sentence is BEGIN and the next one. -1: there is no such label."""
+    """A label before, by its number here; what lies before the sentence is BEGIN and the next one. -1: there is no
+    such label.
+    """
     if label == ANY:
         return ANY
     return labels[label] if label < L else BEGIN + label - L if label < L + 2 else -1

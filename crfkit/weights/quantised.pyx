@@ -1,4 +1,5 @@
-"""Weights in fewer bytes: as half-precision numbers, or as whole numbers from -127 to 127 times the scale of their block.
+"""Weights in fewer bytes: as half-precision numbers, or as whole numbers from -127 to 127 times the scale of their
+block.
 
     float16     the nearest one, ties to even; what is beyond the largest one, 65504, becomes that
     int8        blocks of BLOCK cells; scale = largest absolute value of the block / 127; the nearest multiple, ties to even

@@ -1,5 +1,5 @@
-"""Labelled sentences as `wapiti label` prints them: each line with a tab and its label behind it, a blank line after each
-sentence.
+"""Labelled sentences as `wapiti label` prints them: each line with a tab and its label behind it, a blank line
+after each sentence.
 
     # 0 243.502096                              --score, --nbest: rank and score of the labels
     Rockwell NNP	B-NP	B-NP/5.051908      --score: of this label; with --post probabilities
@@ -22,7 +22,9 @@ from crfkit.text.rows cimport Rows, rows_label
 
 
 cdef class Layout:
-    """Prints blocks: see `text`. The options are those of `wapiti label`; labels of the input stand in its last column."""
+    """Prints blocks: see `text`. The options are those of `wapiti label`; labels of the input stand in its last
+    column.
+    """
 
     cdef bint only, check, scores, posterior, force
     cdef int nbest
