@@ -31,7 +31,7 @@ LEVELS = (
              "crfkit.text.rows", "crfkit.trainers.base", "crfkit.trainers.online")),
     ("-O2", ("crfkit.decode.printing", "crfkit.decode.scratch", "crfkit.features.builder", "crfkit.features.cells",
              "crfkit.features.extractor", "crfkit.features.strings", "crfkit.features.tables", "crfkit.features.verifying", "crfkit.parser.search", "crfkit.parser.statetables", "crfkit.text",
-             "crfkit.trainers.batch.chains", "crfkit.trainers.batch.edges", "crfkit.trainers.batch.nests",
+             "crfkit.trainers.batch.blocks", "crfkit.trainers.batch.chains", "crfkit.trainers.batch.edges", "crfkit.trainers.batch.nests",
              "crfkit.trainers.batch.feasible", "crfkit.trainers.batch.owlqn", "crfkit.trainers.batch.proximal",
              "crfkit.trainers.batch.quasinewton", "crfkit.trainers.batch.sbcd",
              "crfkit.trainers.batch.visits", "crfkit.weights.layout", "crfkit.weights.observed")),

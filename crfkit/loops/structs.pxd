@@ -171,6 +171,7 @@ cdef extern from "crf.h" nogil:
         void (*exp_pairs)(EdgeC*, double) noexcept nogil
         const double* (*unfold)(const EdgeC*, int, double*) noexcept nogil
         double (*chain_times)(int32_t, const double*, double*) noexcept nogil
+        int32_t (*replace_row)(int32_t, const double*, double*) noexcept nogil
         double (*chain_nodes)(int32_t, const double*, const double*, double, double, double*, double*) noexcept nogil
         void (*chain_pairs)(int32_t, int32_t, const double*, const double*, const double*, double, double, double*,
                             double*) noexcept nogil

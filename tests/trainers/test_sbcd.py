@@ -145,6 +145,39 @@ def test_passes_are_those_of_the_twin(corpus, penalties, kappa, recursions, data
         twin.weights = built.to_weights(trainer.weights())
 
 
+def one_sequence(length, attributes=40, values=False):
+    """Rare attributes and frequent ones, of tokens and of pairs, all over one sequence."""
+    random = Random(length)
+    labels = [random.randrange(3) for _ in range(length)]
+    names = [int(attributes * random.random() ** 2) if random.random() < 0.3 else labels[t] for t in range(length)]
+    value = (lambda: random.choice([0.5, 1.0, -2.0])) if values else lambda: 1.0
+    rows = [[(name, value())] if name < attributes - 3 else [] for name in names]
+    return Corpus([Sample(labels, rows, [[], *([(t % 7, value())] if t % 5 == 0 else [] for t in range(1, length))])], 3, attributes, 7)
+
+
+@pytest.mark.parametrize("values", [False, True])
+@pytest.mark.parametrize("tau", [0.0, 1.0, 8.0])  # chains that forget at once, slowly, never
+def test_passes_over_a_long_sequence_are_those_of_the_twin(tau, values):
+    corpus = one_sequence(150, values=values)
+    built, start = Built(corpus), {feature: tau * (feature[1] == feature[2]) if feature[0] == "T" else 0.0 for feature in corpus.features()}
+    trainer = trainer_of(built, built.to_cells(start), l1=0.3, l2=0.1)
+    twin = Twin(corpus, dict(start), 0.3, 0.1, blocks_of(built), 2.0)
+    for _ in range(2):
+        assert trainer.run_pass()["objective"] == pytest.approx(twin.run_pass(), rel=1e-7)
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, rel=1e-4, abs=1e-4)
+        twin.weights = built.to_weights(trainer.weights())
+
+
+def test_steps_of_a_pass_are_in_proportion_to_the_length_of_a_sequence():
+    def steps(length):
+        trainer = trainer_of(Built(one_sequence(length, attributes=length // 20)), l1=0.5)
+        for _ in range(2):
+            trainer.run_pass()
+        return trainer.chains.steps / length
+
+    assert steps(8000) < 1.3 * steps(1000)
+
+
 def misfit(weights, gradient, l1):
     """How far weights are from satisfying the conditions of the minimum: |g| <= l1 at zero, g = -l1 sign(w) elsewhere."""
     return max(max(abs(gradient[k]) - l1, 0.0) if w == 0 else abs(gradient[k] + l1 * (1 if w > 0 else -1)) for k, w in weights.items())

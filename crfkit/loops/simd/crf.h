@@ -301,6 +301,8 @@ typedef struct {
     const double *(*unfold)(const EdgeC *, int potentials, double *matrix);
     /* row o= by, scaled to the sum 1; the sum before that */
     double (*chain_times)(int32_t P, const double *by, double *row);
+    /* kept = row; whether it was that before, except for rounding of each number */
+    int32_t (*replace_row)(int32_t P, const double *row, double *kept);
     /* with p = alpha o beta / (alpha . beta): first += gain p, second += gain2 p (1 - p); returns alpha . beta */
     double (*chain_nodes)(int32_t P, const double *alpha, const double *beta, double gain, double gain2, double *first,
                           double *second);

@@ -25,11 +25,16 @@ cdef class Chains(Arena):
     cdef double* beta                   # [n_tok][P] sums to 1
     cdef double* scale                  # [n_tok] the sum of alpha before it was scaled
     cdef double* right                  # [P] scratch
+    cdef double* fresh                  # [P] and for a row that is compared with what it was
     cdef double* ones                   # [P] 1 for labels
     cdef int32_t* done_alpha            # [n_seq] alpha holds for positions up to this one, -1: for none
     cdef int32_t* done_beta             # [n_seq] beta holds from this position on
+    cdef int32_t* last_change           # [n_seq] rows of alpha that do not hold are what they were before changes up to here
+    cdef int32_t* first_change          # [n_seq] the same of beta, and changes from here on
     cdef double* offset                 # [n_seq] logarithm of the factors left out of pot
-    cdef double* width                  # [n_seq] no logarithm of a potential has a larger absolute value
+    cdef double* token_width            # [n_tok] of no potential of the node, nor of rich pairs in the step into it, has the
+                                        # logarithm a larger absolute value
+    cdef double* width                  # [n_seq] the largest of these
     cdef double edge_width              # the same of the edge matrices
     cdef double* edge_size              # [B] largest absolute weight of a rich attribute
     cdef uint8_t* wide                  # [n_seq] to be left to the lattice
@@ -43,10 +48,15 @@ cdef class Chains(Arena):
     cdef void fetch(self, int64_t token) noexcept nogil
     cdef int prepare(self, int64_t s) except -1 nogil
     cdef int need(self, int64_t s, int32_t first, int32_t last) except -1 nogil
-    cdef void forward(self, int64_t s, int32_t t) noexcept nogil
-    cdef void backward(self, int64_t s, int32_t t) noexcept nogil
-    cdef double log_scales(self, int64_t first, int64_t last) noexcept nogil
+    cdef void go_all_the_way(self, int64_t s) noexcept nogil
+    cdef bint go_forward(self, int64_t s, int32_t last) noexcept nogil
+    cdef bint go_back(self, int64_t s, int32_t first) noexcept nogil
+    cdef bint forward(self, int64_t begin, int64_t k) noexcept nogil
+    cdef bint backward(self, int64_t k) noexcept nogil
+    cdef double dot(self, int64_t k) noexcept nogil
     cdef int expect(self, int64_t s) except -1 nogil
-    cdef double log_z(self, int64_t s, int32_t first, int32_t last) noexcept nogil
-    cdef int changed(self, int64_t s, int32_t first, int32_t last) except -1 nogil
+    cdef void widen(self, int64_t k, double by) noexcept nogil
+    cdef double rich_width(self, int64_t k) noexcept nogil
+    cdef double changed(self, int64_t s, const int32_t* token, int64_t n, double* factor, const double* change,
+                        const float* value, double farthest) except? -1 nogil
     cdef double full_log_z(self, int64_t s, bint both) except? -1 nogil

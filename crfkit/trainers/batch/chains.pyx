@@ -3,16 +3,19 @@
 Block coordinate descent comes back to a sequence as often as it has blocks, and each visit needs marginals at a few
 positions only. So alpha and beta of all sequences are kept. A change of the potentials at position t leaves alpha
 before t and beta from t on as they are; the next visit, at position u, takes the |u - t| steps between, not twice the
-length of the sequence. One exponential a weight serves all its positions: potentials are multiplied, not computed.
+length of the sequence. Nor does it take more steps than it needs to come to rows that are what they were before the change:
+chains forget, so that a long sequence is as fast as many short ones. One exponential a weight serves all its positions:
+potentials are multiplied, not computed.
 
     refresh   potentials of a sequence from the weights; nothing else is known then
     need      alpha up to a position, beta down to one
+    changed   potentials of some positions have changed: what that makes of log Z
     expect    by the lattice, for sequences whose scores lie too far apart for plain products (`wide`)
 """
 
-from libc.math cimport fabs, fmax, isfinite
+from libc.math cimport fabs, fmax, fmin, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
@@ -32,6 +35,14 @@ cdef double WIDEST = 250
 
 cdef int64_t FETCHED = 192      # numbers of a row, at most
 cdef int64_t STEPS_FETCHED = 3  # rows asked for ahead of the one at work
+cdef int64_t NEAR = 64          # so near to each other, changes are left to the next visit as one
+
+
+cdef inline void fold(double* product, double* logarithm) noexcept nogil:
+    """Keep a product of many numbers within the range."""
+    if product[0] < 1e-140 or product[0] > 1e140:
+        logarithm[0] += K.log(product[0])
+        product[0] = 1
 
 
 cdef class Chains:
@@ -42,23 +53,26 @@ cdef class Chains:
         self.data, self.layout, self.edges = data, layout, edges
         self.lattice = Lattice(layout.c.L)
         self.P = layout.c.P
-        arena_reserve(self, &self.rows, (3 * n + 2) * self.P, sizeof(double))
+        arena_reserve(self, &self.rows, (3 * n + 3) * self.P, sizeof(double))
         self.pot = <double*>self.rows.data
+        memset(self.pot, 0, (3 * n + 3) * self.P * sizeof(double))    # rows are compared before they are known
         self.row = 3 * self.P
         self.alpha, self.beta = self.pot + self.P, self.pot + 2 * self.P
         self.right = self.pot + n * self.row
-        self.ones = self.right + self.P
+        self.ones, self.fresh = self.right + self.P, self.right + 2 * self.P
         for t in range(self.P):
             self.ones[t] = t < layout.c.L
-        arena_reserve(self, &self.tokens, n + 1, sizeof(double) + sizeof(int32_t))
+        arena_reserve(self, &self.tokens, n + 1, 2 * sizeof(double) + sizeof(int32_t))
         self.scale = <double*>self.tokens.data
-        self.sequence = <int32_t*>(self.scale + n)
-        arena_reserve(self, &self.sequences, n_seq + 1, 2 * sizeof(double) + 2 * sizeof(int32_t) + 1)
+        self.token_width = self.scale + n
+        self.sequence = <int32_t*>(self.token_width + n)
+        arena_reserve(self, &self.sequences, n_seq + 1, 2 * sizeof(double) + 4 * sizeof(int32_t) + 1)
         self.offset = <double*>self.sequences.data
         self.width = self.offset + n_seq
         self.done_alpha = <int32_t*>(self.width + n_seq)
         self.done_beta = self.done_alpha + n_seq
-        self.wide = <uint8_t*>(self.done_beta + n_seq)
+        self.last_change, self.first_change = self.done_beta + n_seq, self.done_beta + 2 * n_seq
+        self.wide = <uint8_t*>(self.first_change + n_seq)
         for s in range(n_seq):
             for t in range(data.c.seq_ptr[s], data.c.seq_ptr[s + 1]):
                 self.sequence[t] = <int32_t>s
@@ -79,6 +93,7 @@ cdef class Chains:
         """The edge potentials that one rich attribute is part of."""
         self.measure_rich(b)
         self.edges.load_users(b)
+        self.edge_width = fmax(self.edge_width, self.edges.largest)
         return 0
 
     cdef void measure_rich(self, int32_t b) noexcept nogil:
@@ -92,8 +107,8 @@ cdef class Chains:
         """Node potentials from the weights."""
         cdef:
             SentenceC sent = dataset_sentence(&self.data.c, s)
-            int64_t first = self.data.c.seq_ptr[s], t, u
-            double here, most = 0
+            int64_t first = self.data.c.seq_ptr[s], t
+            double most = 0
             double* beta
         self.lattice.c.shared.range = 0
         sent.b_ptr = NULL
@@ -105,16 +120,13 @@ cdef class Chains:
             self.offset[s] += self.lattice.c.rowmax[t]
         if self.data.c.b_ptr != NULL and not self.edges.shared:
             for t in range(first + 1, first + sent.T):
-                here = 0
-                for u in range(self.data.c.b_ptr[t], self.data.c.b_ptr[t + 1]):
-                    here += self.edge_size[self.data.c.b_id[u]] * (
-                        fabs(self.data.c.b_val[u]) if self.data.c.b_val != NULL else 1)
-                most = fmax(most, here)
+                most = fmax(most, self.rich_width(t))
             self.width[s] += most
         for t in range(sent.T):
             memcpy(self.pot + (first + t) * self.row, self.lattice.c.pot + t * self.P, self.P * sizeof(double))
-        self.done_alpha[s] = -1
-        self.done_beta[s] = sent.T - 1
+            self.token_width[first + t] = self.width[s]
+        self.done_alpha[s], self.last_change[s] = -1, sent.T
+        self.done_beta[s], self.first_change[s] = sent.T - 1, -1
         beta = self.beta + (first + sent.T - 1) * self.row
         for t in range(self.P):
             beta[t] = self.ones[t] / self.layout.c.L
@@ -131,7 +143,10 @@ cdef class Chains:
         cdef:
             int64_t s = self.sequence[token], begin = self.data.c.seq_ptr[s], at = token - begin, k
         crfkit_prefetch(self.scale + token)
-        if at > self.done_alpha[s]:
+        crfkit_prefetch(self.token_width + token)
+        if at > self.done_alpha[s] + NEAR or at < self.done_beta[s] - NEAR:
+            self.fetch_row(token)
+        elif at > self.done_alpha[s]:
             for k in range(max(self.done_alpha[s], 0), min(at, self.done_alpha[s] + STEPS_FETCHED) + 1):
                 self.fetch_row(begin + k)
         elif at < self.done_beta[s]:
@@ -148,50 +163,67 @@ cdef class Chains:
 
     cdef int need(self, int64_t s, int32_t first, int32_t last) except -1 nogil:
         """alpha up to position `last`, beta from `first` on."""
-        cdef int32_t t
+        cdef bint far
         if self.wide[s]:
             if self.done_alpha[s] < 0:
                 self.expect(s)
             return 0
-        for t in range(self.done_alpha[s] + 1, last + 1):
-            if t + STEPS_FETCHED <= last:
-                self.fetch_row(self.data.c.seq_ptr[s] + t + STEPS_FETCHED)
-            self.forward(s, t)
-        self.done_alpha[s] = max(self.done_alpha[s], last)
-        for t in range(self.done_beta[s] - 1, first - 1, -1):
-            if t - STEPS_FETCHED >= first:
-                self.fetch_row(self.data.c.seq_ptr[s] + t - STEPS_FETCHED)
-            self.backward(s, t)
-        self.done_beta[s] = min(self.done_beta[s], first)
+        far = self.go_forward(s, last)
+        if self.go_back(s, first) or far:   # what the last visit changed lies far away: end that before there is more
+            self.go_all_the_way(s)
         return 0
 
-    cdef void forward(self, int64_t s, int32_t t) noexcept nogil:
-        """alpha of position t, from that of t - 1."""
-        cdef:
-            int64_t k = self.data.c.seq_ptr[s] + t
-            double* alpha = self.alpha + k * self.row
-        self.steps += 1
-        self.scale[k] = K.forward_step(<int32_t>self.P, self.edges.of(k) if t > 0 else NULL, alpha - self.row if t > 0 else NULL,
-                                       self.pot + k * self.row, alpha)
+    cdef void go_all_the_way(self, int64_t s) noexcept nogil:
+        """alpha and beta of all positions."""
+        self.go_forward(s, <int32_t>(self.data.c.seq_ptr[s + 1] - self.data.c.seq_ptr[s] - 1))
+        self.go_back(s, 0)
 
-    cdef void backward(self, int64_t s, int32_t t) noexcept nogil:
-        """beta of position t, from that of t + 1."""
-        cdef:
-            int64_t k = self.data.c.seq_ptr[s] + t + 1
-            double* beta = self.beta + k * self.row
-        self.steps += 1
-        K.backward_step(self.edges.of(k), self.pot + k * self.row, beta, self.right, beta - self.row)
+    cdef bint go_forward(self, int64_t s, int32_t last) noexcept nogil:
+        """alpha up to position `last`. True if it holds to the end, since a row behind all changes is what it was."""
+        cdef int64_t begin = self.data.c.seq_ptr[s]
+        cdef int32_t t, end = <int32_t>(self.data.c.seq_ptr[s + 1] - begin - 1)
+        for t in range(self.done_alpha[s] + 1, last + 1):
+            if self.forward(begin, begin + t) and t > self.last_change[s]:
+                self.done_alpha[s], self.last_change[s] = end, -1
+                return True
+        self.done_alpha[s] = max(self.done_alpha[s], last)
+        if self.done_alpha[s] == end:
+            self.last_change[s] = -1
+        return False
 
-    cdef double log_scales(self, int64_t first, int64_t last) noexcept nogil:
-        """Sum of the logarithms of scale over tokens first .. last."""
-        cdef double product = 1, total = 0
-        cdef int64_t k
-        for k in range(first, last + 1):
-            if product < 1e-140 or product > 1e140:
-                total += K.log(product)
-                product = 1
-            product *= self.scale[k]
-        return total + K.log(product)
+    cdef bint go_back(self, int64_t s, int32_t first) noexcept nogil:
+        """The same of beta, from position `first` on."""
+        cdef int64_t begin = self.data.c.seq_ptr[s]
+        cdef int32_t t, length = <int32_t>(self.data.c.seq_ptr[s + 1] - begin)
+        for t in range(self.done_beta[s] - 1, first - 1, -1):
+            if self.backward(begin + t) and t < self.first_change[s]:
+                self.done_beta[s], self.first_change[s] = 0, length
+                return True
+        self.done_beta[s] = min(self.done_beta[s], first)
+        if self.done_beta[s] == 0:
+            self.first_change[s] = length
+        return False
+
+    cdef bint forward(self, int64_t begin, int64_t k) noexcept nogil:
+        """alpha of a token, from that of the one before; whether it is what it was."""
+        cdef double* alpha = self.alpha + k * self.row
+        self.steps += 1
+        self.fetch_row(min(k + STEPS_FETCHED, self.data.c.n_tok - 1))
+        self.scale[k] = K.forward_step(<int32_t>self.P, self.edges.of(k) if k > begin else NULL,
+                                       alpha - self.row if k > begin else NULL, self.pot + k * self.row, self.fresh)
+        return K.replace_row(<int32_t>self.P, self.fresh, alpha)
+
+    cdef bint backward(self, int64_t k) noexcept nogil:
+        """beta of a token, from that of the next one; whether it is what it was."""
+        cdef double* beta = self.beta + k * self.row
+        self.steps += 1
+        self.fetch_row(max(k - STEPS_FETCHED, 0))
+        K.backward_step(self.edges.of(k + 1), self.pot + (k + 1) * self.row, beta + self.row, self.right, self.fresh)
+        return K.replace_row(<int32_t>self.P, self.fresh, beta)
+
+    cdef double dot(self, int64_t k) noexcept nogil:
+        """alpha . beta of a token."""
+        return K.dot_row(<int32_t>self.P, self.alpha + k * self.row, self.beta + k * self.row)
 
     cdef int expect(self, int64_t s) except -1 nogil:
         """A wide sequence in the lattice; its node marginals go to alpha, log Z to offset."""
@@ -215,25 +247,85 @@ cdef class Chains:
         self.steps += 2 * sent.T
         return 0
 
-    cdef double log_z(self, int64_t s, int32_t first, int32_t last) noexcept nogil:
-        """log Z after `need`, up to what does not depend on the potentials of nodes and steps first .. last."""
-        cdef int64_t begin = self.data.c.seq_ptr[s], k = begin + last
-        if self.wide[s]:
-            return self.offset[s]
-        return self.log_scales(begin + first, k) + K.log(K.dot_row(<int32_t>self.P, self.alpha + k * self.row, self.beta + k * self.row))
+    cdef double rich_width(self, int64_t k) noexcept nogil:
+        """Of the step into a token, where rich pairs are not part of the matrices that `edge_width` is of."""
+        cdef int64_t u
+        cdef double width = 0
+        if self.data.c.b_ptr != NULL and not self.edges.shared:
+            for u in range(self.data.c.b_ptr[k], self.data.c.b_ptr[k + 1]):
+                width += self.edge_size[self.data.c.b_id[u]] * (fabs(self.data.c.b_val[u]) if self.data.c.b_val != NULL else 1)
+        return width
 
-    cdef int changed(self, int64_t s, int32_t first, int32_t last) except -1 nogil:
-        """After a change of potentials of nodes and steps first .. last: alpha up to there again."""
-        cdef int32_t t
+    cdef void widen(self, int64_t k, double by) noexcept nogil:
+        """A bound that has become so much wider. Where it gets too wide it is measured again."""
+        cdef double least = 1, most = 1, j
+        cdef const double* pot = self.pot + k * self.row
+        cdef int64_t s = self.sequence[k], i
+        self.token_width[k] += by
+        if self.token_width[k] + self.edge_width > WIDEST:
+            for i in range(self.layout.c.L):
+                least, most = fmin(least, pot[i]), fmax(most, pot[i])
+            self.token_width[k] = fmax(K.log(most), -K.log(least)) + self.rich_width(k)
+        self.width[s] = fmax(self.width[s], self.token_width[k])
+
+    cdef double changed(self, int64_t s, const int32_t* token, int64_t n, double* factor, const double* change,
+                        const float* value, double farthest) except? -1 nogil:
+        """After `need`: n tokens of a sequence get other potentials, of the nodes by `factor`, or exp(value * change), or of
+        the steps into them if `factor` is NULL (without tokens, of all but the first). Returns by how much log Z rises."""
+        cdef:
+            int64_t begin = self.data.c.seq_ptr[s], first = token[0] if token != NULL else begin + 1, t = first, k, at
+            int64_t last = token[n - 1] if token != NULL else begin + n
+            double product, rise = 0, before
+            bint same = True, apart = last - first > NEAR    # same: alpha before t is what it was
         if self.wide[s]:
-            return self.expect(s)
-        for t in range(self.done_alpha[s] + 1, last + 1):
-            self.forward(s, t)
-        self.done_alpha[s] = self.done_beta[s] = last
-        return 0
+            rise = -self.offset[s]
+            self.expect(s)
+            return rise + self.offset[s]
+        product = 1 / self.dot(last)
+        for k in range(n):
+            at = token[k] if token != NULL else first + k
+            while t < at and not same:
+                before = self.scale[t]
+                same = self.forward(begin, t)
+                product *= self.scale[t] / before
+                fold(&product, &rise)
+                t += 1
+            t = at + 1
+            before = self.scale[at]
+            if factor != NULL:
+                if value != NULL:
+                    K.exp_row(self.P, change, value[k], factor)
+                K.multiply(<int32_t>self.P, factor, self.pot + at * self.row)
+            if farthest > 0:
+                self.widen(at, farthest)
+            if same and factor != NULL:
+                self.scale[at] *= K.chain_times(<int32_t>self.P, factor, self.alpha + at * self.row)
+                same = False
+            else:
+                same = self.forward(begin, at)
+            product *= self.scale[at] / before
+            fold(&product, &rise)
+        self.done_alpha[s], self.last_change[s] = <int32_t>(last - begin), max(self.last_change[s], <int32_t>(last - begin))
+        self.done_beta[s], self.first_change[s] = <int32_t>(last - begin), min(self.first_change[s], <int32_t>(first - begin))
+        rise += K.log(product * self.dot(last))
+        if apart:
+            for k in range(n - 1, 0, -1):
+                t = (token[k] if token != NULL else first + k) - 1
+                while t >= (token[k - 1] if token != NULL else first + k - 1) and not self.backward(t):
+                    t -= 1
+            self.done_beta[s] = <int32_t>(first - begin)
+            self.go_all_the_way(s)
+        return rise
 
     cdef double full_log_z(self, int64_t s, bint both) except? -1 nogil:
         """log Z after `refresh`; alpha of all positions, and beta too if `both` are asked for."""
-        cdef int64_t begin = self.data.c.seq_ptr[s], end = self.data.c.seq_ptr[s + 1]
+        cdef:
+            int64_t begin = self.data.c.seq_ptr[s], end = self.data.c.seq_ptr[s + 1], k
+            double product = 1, log_z = self.offset[s]
         self.need(s, 0 if both else <int32_t>(end - begin - 1), <int32_t>(end - begin - 1))
-        return self.offset[s] + (0 if self.wide[s] else self.log_scales(begin, end - 1))
+        if self.wide[s]:
+            return self.offset[s]
+        for k in range(begin, end):
+            product *= self.scale[k]
+            fold(&product, &log_z)
+        return log_z + K.log(product)

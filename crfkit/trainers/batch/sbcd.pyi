@@ -7,9 +7,12 @@ from crfkit.data.dataset import Dataset
 from crfkit.trainers.base import Trainer
 from crfkit.weights.layout import Layout
 
+from .chains import Chains
+
 def bytes_of_data(data: Dataset, layout: Layout) -> int: ...
 
 class Sbcd(Trainer):
+    chains: Chains
     def __init__(
         self, data: Dataset, layout: Layout, options: trainer_options.Sbcd, initial: Buffer | None = None, **unused: Any
     ) -> None: ...

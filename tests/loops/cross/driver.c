@@ -471,6 +471,12 @@ static void run_chains(int32_t L)
     SAY_ROWS("multiply");
     add_double(K->chain_times(P, y, out));
     SAY_ROWS("chain_times");
+    out2[L - 1] = out[L - 1] * (1 + 1e-12); /* rounding, or a change */
+    add_double(K->replace_row(P, out, out2));
+    add_double(K->replace_row(P, out, out2));
+    out2[L - 1] = out[L - 1] * (1 + 1e-15);
+    add_double(K->replace_row(P, out, out2));
+    SAY_ROWS("replace_row");
     add_double(K->dot_row(P, x, y));
     say("dot_row");
     int32_t n = K->at_least(L, x, 0.5, which);

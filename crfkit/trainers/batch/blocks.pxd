@@ -1,0 +1,61 @@
+"""One block of weights: those of an attribute, its gradient, and a step that does not raise the objective."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.data.occurrences cimport Occurrences
+from crfkit.loops.structs cimport weight_t
+from crfkit.memory cimport Arena, BufferC
+from crfkit.weights.layout cimport Layout
+from .chains cimport Chains
+
+
+cdef inline double soft(double z, double r) noexcept nogil:
+    return z - r if z > r else z + r if z < -r else 0
+
+
+cdef class Blocks(Arena):
+    cdef Dataset data
+    cdef Layout layout
+    cdef Chains chains
+    cdef Occurrences nodes, pairs
+    cdef weight_t* w
+    cdef const uint8_t* awake           # [n_cells] features with a weight, or that want one
+    cdef double l1, l2
+    cdef bint sweeps                    # second derivatives are not asked for
+    cdef int32_t n                      # unigram attributes, rich bigram attributes, plain label pairs
+    cdef float* kappa                   # [n]
+    cdef double* lefts                  # [HELD][P] alpha of the steps held back,
+    cdef double* rights                 # [HELD][P] and what it is to be multiplied by beside the potentials of their kind
+    cdef int64_t held
+    cdef int32_t held_kind
+    cdef double* first                  # [L][P] sums of p, or [P]
+    cdef double* second                 # [L][P] sums of p (1 - p)
+    cdef double* seen                   # [L][P] observed
+    cdef double* change                 # [L][P] of the weights
+    cdef double* factor                 # [P] its exponential
+    # the block at hand: its features that are awake, where they stand in these tables and among the cells, and their terms
+    cdef int32_t size
+    cdef int64_t* cell
+    cdef int32_t* at
+    cdef int32_t* row                   # label before, of a pair
+    cdef double* expected
+    cdef double* observed
+    cdef double* h
+    cdef double* old
+    cdef double largest                 # absolute value of the attribute
+    cdef double farthest                # change of a score
+    cdef BufferC kappas, tables, lists, steps_held
+    cdef void choose(self, int32_t block) noexcept nogil
+    cdef void add_feature(self, int64_t row, int64_t at, int64_t cell) noexcept nogil
+    cdef int gather(self, int32_t block) except -1 nogil
+    cdef double visit(self, int32_t block, bint look) except? -1 nogil
+    cdef double one_sequence(self, int32_t b, int64_t s, bint look, const int32_t* token, const float* value,
+                             int64_t n) except? -1 nogil
+    cdef void look_at_node(self, int64_t t, double weight, double v) noexcept nogil
+    cdef void look_at_pair(self, int64_t s, int64_t t, double weight, double v) noexcept nogil
+    cdef void hold(self, int32_t kind, const double* left, const double* right, double gain) noexcept nogil
+    cdef void add_held(self) noexcept nogil
+    cdef double step(self, double kappa, double* smooth, double* curvature) noexcept nogil
+    cdef double apply(self, int32_t block) except? -1 nogil
+    cdef double update(self, int32_t block, double f) except? -1 nogil

@@ -1,0 +1,284 @@
+"""One block of weights: those of an attribute, its gradient, and a step that does not raise the objective (sbcd.pyx).
+
+A visit to a block looks only at the sequences with its attribute, and there only at the steps of the recursions that lie
+between what is known and its positions (chains.pyx). From the marginals p at the positions, with v the attribute's value there,
+
+    g = sum v (p - observed),  h = sum v^2 p (1 - p),  w <- soft(kappa h w - g, l1) / (kappa h + l2).
+
+h takes the weights of a block, and positions of one sequence, for independent; kappa makes up for that. The likelihoods of the
+sequences after the step follow from the positions of the block, so the change of the objective F is known exactly, and so is
+the curvature that the step has met. Each block's kappa follows that curvature; a step that would raise F is taken back and made
+again with a larger kappa.
+"""
+
+from libc.math cimport fabs, fmax, fmin
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from crfkit.data.dataset cimport Dataset
+from crfkit.data.occurrences cimport Occurrences
+from crfkit.loops.kernels cimport K
+from crfkit.loops.structs cimport EdgeC, weight_t
+from crfkit.memory cimport arena_reserve
+from crfkit.weights.layout cimport Layout
+from .chains cimport Chains
+
+cdef enum:
+    MAX_TRIALS = 40
+    AHEAD = 2           # occurrences between a sequence asked for and the one at work
+    HELD = 64           # steps whose pair marginals a sweep adds up at once
+
+# No score changes by more than this in one visit: h says nothing about what lies farther away.
+cdef double RADIUS = 4
+# No kappa falls below this, nor by more than half in a visit.
+cdef double LEAST_KAPPA = 0.1
+# Relative to F: what is rounding of its sums.
+cdef double ROUNDING = 1e-13
+
+
+cdef class Blocks:
+    """Of the weights of `chains`, which a step changes: unigram attributes, rich bigram attributes, plain label pairs."""
+
+    def __init__(self, Dataset data not None, Layout layout not None, Chains chains not None, double kappa):
+        cdef int64_t matrix = <int64_t>layout.c.L * layout.c.P, most = max(matrix, layout.c.P), a
+        self.data, self.layout, self.chains = data, layout, chains
+        self.nodes = Occurrences(data, layout.c.A, False)
+        self.pairs = Occurrences(data, layout.c.B, True)
+        self.n = layout.c.A + layout.c.B + (1 if layout.c.has_tau else 0)
+        arena_reserve(self, &self.kappas, self.n, sizeof(float))
+        self.kappa = <float*>self.kappas.data
+        for a in range(self.n):
+            self.kappa[a] = kappa
+        arena_reserve(self, &self.tables, 9 * most, sizeof(double))
+        self.first = <double*>self.tables.data
+        self.second, self.seen = self.first + most, self.first + 2 * most
+        self.change, self.factor = self.first + 3 * most, self.first + 4 * most
+        self.expected, self.observed = self.first + 5 * most, self.first + 6 * most
+        self.h, self.old = self.first + 7 * most, self.first + 8 * most
+        memset(self.tables.data, 0, 9 * most * sizeof(double))
+        arena_reserve(self, &self.lists, most + 1, sizeof(int64_t) + 2 * sizeof(int32_t))
+        self.cell = <int64_t*>self.lists.data
+        self.at = <int32_t*>(self.cell + most + 1)   # one more: `add_feature` writes before it looks
+        self.row = self.at + most + 1
+        arena_reserve(self, &self.steps_held, 2 * HELD * <int64_t>layout.c.P, sizeof(double))
+        self.lefts = <double*>self.steps_held.data
+        self.rights = self.lefts + HELD * <int64_t>layout.c.P
+
+    cdef void choose(self, int32_t block) noexcept nogil:
+        """The features of a block that are to be visited."""
+        cdef:
+            int64_t f, k, i, cold0 = self.layout.c.cold0 - self.layout.c.u_ptr[self.layout.c.H], P = self.layout.c.P
+            int32_t b = block - self.layout.c.A
+        self.size = 0
+        if b < 0:
+            for f in range(self.layout.c.u_ptr[block], self.layout.c.u_ptr[block + 1]):
+                k = self.layout.c.u_label[f]
+                self.add_feature(0, k, block * P + k if block < self.layout.c.H else cold0 + f)
+        elif b < self.layout.c.B:
+            for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
+                i = self.layout.c.b_prev[f]
+                self.add_feature(i, i * P + self.layout.c.b_label[f], self.layout.c.rich0 + f)
+        else:
+            for i in range(self.layout.c.L):
+                for k in range(i * P, i * P + self.layout.c.L):
+                    if self.layout.c.tau_mask[k]:
+                        self.add_feature(i, k, self.layout.c.tau0 + k)
+
+    cdef inline void add_feature(self, int64_t row, int64_t at, int64_t cell) noexcept nogil:
+        self.row[self.size], self.at[self.size], self.cell[self.size] = <int32_t>row, <int32_t>at, cell
+        self.size += self.awake[cell]
+
+    cdef int gather(self, int32_t block) except -1 nogil:
+        """Choose a block: the terms of its gradient."""
+        cdef int64_t cells = self.layout.c.P if block < self.layout.c.A else <int64_t>self.layout.c.L * self.layout.c.P, k
+        self.choose(block)
+        memset(self.first, 0, cells * sizeof(double))
+        memset(self.second, 0, cells * sizeof(double))
+        memset(self.seen, 0, cells * sizeof(double))
+        self.largest = 0
+        self.visit(block, True)
+        self.add_held()
+        for k in range(self.size):
+            self.expected[k] = self.first[self.at[k]]
+            self.h[k] = self.second[self.at[k]]
+            self.observed[k] = self.seen[self.at[k]]
+            self.old[k] = self.w[self.cell[k]]
+        return 0
+
+    cdef double visit(self, int32_t block, bint look) except? -1 nogil:
+        """All sequences with a block: look at them, or change their potentials by self.change; by how much log Z rises."""
+        cdef:
+            const int64_t* ptr = NULL
+            const int32_t* token = NULL
+            const float* value = NULL
+            const int64_t* seq_ptr = self.data.c.seq_ptr
+            int32_t b = block - self.layout.c.A
+            int64_t k, end, stop, s
+            double rise = 0
+        if b < self.layout.c.B:
+            if b < 0:
+                ptr, token, value = self.nodes.ptr + block, self.nodes.token, self.nodes.value
+            else:
+                ptr, token, value = self.pairs.ptr + b, self.pairs.token, self.pairs.value
+            if b < 0 and not look:
+                K.exp_row(self.layout.c.P, self.change, 1, self.factor)
+            k, end = ptr[0], ptr[1]
+            while k < end:
+                s = self.chains.sequence[token[k]]
+                stop = k + 1
+                while stop < end and token[stop] < seq_ptr[s + 1]:
+                    stop += 1
+                if stop + AHEAD < end:
+                    self.chains.fetch(token[stop + AHEAD])
+                rise += self.one_sequence(b, s, look, token + k, value + k if value != NULL else NULL, stop - k)
+                k = stop
+        else:
+            for s in range(self.data.c.n_seq):
+                if seq_ptr[s + 1] - seq_ptr[s] > 1:
+                    rise += self.one_sequence(b, s, look, NULL, NULL, seq_ptr[s + 1] - seq_ptr[s] - 1)
+        return rise
+
+    cdef double one_sequence(self, int32_t b, int64_t s, bint look, const int32_t* token, const float* value,
+                             int64_t n) except? -1 nogil:
+        """The n tokens of a sequence with the block (all but the first, if none are given)."""
+        cdef:
+            int64_t begin = self.data.c.seq_ptr[s], k, t
+            double v = 1, weight = self.data.c.seq_weight[s] if self.data.c.seq_weight != NULL else 1
+        if not look:
+            return weight * self.chains.changed(s, token, n, self.factor if b < 0 else NULL, self.change, value,
+                                                self.farthest if b < self.layout.c.B else 0)
+        self.chains.prepare(s)
+        self.chains.need(s, <int32_t>(token[0] - begin) if token != NULL else 1,
+                         <int32_t>(token[n - 1] - begin) if token != NULL else <int32_t>n)
+        if b >= 0 and self.chains.wide[s]:
+            self.chains.expect(s)    # pair marginals are asked of the lattice
+        for k in range(n):
+            t = token[k] if token != NULL else begin + k + 1
+            if value != NULL:
+                v = value[k]
+            self.largest = fmax(self.largest, fabs(v))
+            if b < 0:
+                self.look_at_node(t, weight, v)
+            else:
+                self.look_at_pair(s, t, weight, v)
+        return 0
+
+    cdef void look_at_node(self, int64_t t, double weight, double v) noexcept nogil:
+        cdef int64_t at = t * self.chains.row
+        K.chain_nodes(<int32_t>self.chains.P, self.chains.alpha + at, self.chains.beta + at, weight * v, weight * v * v,
+                      self.first, self.second)
+        self.seen[self.data.c.label[t]] += weight * v
+
+    cdef void look_at_pair(self, int64_t s, int64_t t, double weight, double v) noexcept nogil:
+        """The step into token t."""
+        cdef:
+            int32_t P = <int32_t>self.chains.P, j, k, where = <int32_t>(t - self.data.c.seq_ptr[s])
+            const double* left = self.chains.alpha + (t - 1) * self.chains.row
+            const EdgeC* edge
+            double* right = self.chains.right
+            int64_t row = t * self.chains.row
+            double p, scale
+        if self.chains.wide[s]:
+            for k in range(self.size):
+                p = K.pair_marginal(&self.chains.lattice.c, where, self.row[k], self.at[k] - self.row[k] * P)
+                self.first[self.at[k]] += weight * v * p
+                self.second[self.at[k]] += weight * v * v * (p - p * p)
+        else:
+            scale = 1 / (self.chains.scale[t] * K.dot_row(P, self.chains.alpha + row, self.chains.beta + row))
+            for j in range(P):
+                right[j] = self.chains.pot[row + j] * self.chains.beta[row + j] * scale
+            k = self.chains.edges.kind[t]
+            if self.sweeps and 16 * self.size > self.layout.c.L * P and (k == 0 or self.chains.edges.shared):
+                self.hold(k, left, right, weight * v)
+            else:
+                edge = self.chains.edges.of(t)
+                if edge.pair == NULL and 4 * self.size > self.layout.c.L * P:
+                    K.chain_pairs(self.layout.c.L, P, left, edge.E, right, weight * v, weight * v * v, self.first,
+                                  NULL if self.sweeps else self.second)
+                else:
+                    K.chain_features(edge, self.size, self.row, self.at, left, right, weight * v, weight * v * v, self.first,
+                                     self.second)
+        self.seen[<int64_t>self.data.c.label[t - 1] * P + self.data.c.label[t]] += weight * v
+
+    cdef void hold(self, int32_t kind, const double* left, const double* right, double gain) noexcept nogil:
+        """A step of a sweep, until there are many of its kind: the matrix of sums is then gone through once for all."""
+        cdef int64_t P = self.layout.c.P, j
+        if self.held == HELD or kind != self.held_kind:
+            self.add_held()
+            self.held_kind = kind
+        memcpy(self.lefts + self.held * P, left, P * sizeof(double))
+        for j in range(P):
+            self.rights[self.held * P + j] = gain * right[j]
+        self.held += 1
+
+    cdef void add_held(self) noexcept nogil:
+        """The pair marginals of the steps held back."""
+        if self.held:
+            K.add_outers(self.layout.c.L, self.layout.c.P, self.held, self.layout.c.P, self.lefts, self.rights, 1,
+                         self.chains.edges.matrix_of(self.held_kind), self.first)
+        self.held = 0
+
+    cdef double step(self, double kappa, double* smooth, double* curvature) noexcept nogil:
+        """The block's new weights, from the gradient at the old ones. Returns by how much the penalties rise; the terms
+        g.d and d.h.d of the likelihood's rise come in `smooth` and `curvature`. self.change becomes the way from the
+        weights as they stand."""
+        cdef:
+            double g, h, z, penalty = 0, most = RADIUS / fmax(self.largest, 1e-30)
+            double old, d
+            weight_t new
+            int64_t k
+        smooth[0] = curvature[0] = 0
+        for k in range(self.size):
+            g, h, old = self.expected[k] - self.observed[k], fmax(kappa * self.h[k], 1e-12), self.old[k]
+            z = soft(h * old - g, self.l1) / (h + self.l2)
+            new = <weight_t>fmax(old - most, fmin(old + most, z))
+            d = new - old
+            smooth[0] += g * d
+            curvature[0] += self.h[k] * d * d
+            penalty += self.l1 * (fabs(new) - fabs(old)) + 0.5 * self.l2 * (<double>new * new - old * old)
+            self.change[self.at[k]] = <double>new - self.w[self.cell[k]]
+            self.w[self.cell[k]] = new
+        return penalty
+
+    cdef double apply(self, int32_t block) except? -1 nogil:
+        """Potentials and recursions after the weights of the block at hand have changed by self.change; the rise of log Z."""
+        cdef int32_t b = block - self.layout.c.A
+        cdef int64_t k
+        cdef double rise
+        if b >= 0:
+            if b < self.layout.c.B:
+                self.chains.load_users(b)
+            else:
+                self.chains.load_edges()
+        self.farthest = 0
+        for k in range(self.size):
+            self.farthest = fmax(self.farthest, self.largest * fabs(self.change[self.at[k]]))
+        rise = self.visit(block, False)
+        for k in range(self.size):
+            self.change[self.at[k]] = 0
+        return rise
+
+    cdef double update(self, int32_t block, double f) except? -1 nogil:
+        """One visit: a step that does not raise F, which is f. Returns by how much F rises."""
+        cdef:
+            double rise = 0, likelihood, penalty, slope, curvature, met, kappa = self.kappa[block]
+            int64_t k, trial
+        self.gather(block)
+        for trial in range(MAX_TRIALS):
+            penalty = self.step(kappa, &slope, &curvature)
+            if curvature == 0 and slope == 0 and penalty == 0 and trial == 0:
+                return 0
+            rise += self.apply(block)
+            likelihood = rise
+            for k in range(self.size):
+                likelihood -= self.observed[k] * (self.w[self.cell[k]] - self.old[k])
+            met = 2 * (likelihood - slope) / curvature if curvature > 0 else kappa
+            if likelihood + penalty <= ROUNDING * fabs(f):
+                self.kappa[block] = <float>fmax(LEAST_KAPPA, fmax(met, 0.5 * kappa))
+                return likelihood + penalty
+            kappa = fmax(2 * kappa, met)
+        for k in range(self.size):
+            self.change[self.at[k]] = self.old[k] - self.w[self.cell[k]]
+            self.w[self.cell[k]] = <weight_t>self.old[k]
+        self.apply(block)
+        return 0
