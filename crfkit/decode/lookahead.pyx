@@ -158,17 +158,16 @@ cdef class LookaheadSearch:
         cdef double* tau = self.lattice.c.shared.score
         tau[i * P + j] += by
         (<double*>self.pairs.data)[j * P + i] += by
-        self.stale = True
         return 0
 
     cdef int note_history(self, int32_t b, int32_t before, int32_t previous, int32_t label, double by) noexcept nogil:
-        """The weight of a feature of an attribute has changed. What bounds it may stay too high until the next
-        sentence."""
+        """The weight of a feature of an attribute has changed. A bound on the features after several labels may stay
+        too high until the next sentence."""
         cdef int64_t i, L = self.layout.c.L, P = self.layout.c.P
         cdef double* row = <double*>self.pairs.data + label * P
         if not self.is_shared(b):
             return 0
-        self.stale = True
+        self.stale |= before != ANY or previous == ANY
         if previous == ANY:
             for i in range(L):
                 row[i] += max(by, 0.0)
@@ -206,8 +205,8 @@ cdef class LookaheadSearch:
             LatticeC* lat = &self.lattice.c
             int64_t i, j, k, P = lat.P
             double* pairs = <double*>self.pairs.data
-        for j in range(lat.L):
-            for i in range(P):
+        for i in range(P):
+            for j in range(lat.L):
                 pairs[j * P + i] = lat.shared.score[i * P + j] if i < lat.L else 0
         for k in range(self.n_shared):
             self.add_bounds((<int32_t*>self.shared.data)[k], 1.0, pairs)
