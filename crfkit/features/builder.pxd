@@ -15,6 +15,7 @@ cdef class IndexBuilder(Features):
     cdef Workspace workspace
     cdef bint crfsuite, finished
 
+    cdef bint adopt_cells(self, const char* s, int64_t n, bint bigram) except -1 nogil
     cdef int add_labels(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil
     cdef int add_weight(self, float weight) except -1 nogil
     cdef int add_sequence(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil

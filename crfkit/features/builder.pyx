@@ -6,16 +6,18 @@ the others, as the layout of the weights wants them.
 
 import array
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memcmp
 
 from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, Rows, rows_label
 from crfkit.data.dataset cimport Dataset
-from .tables cimport Features, NodeC
-from .walk cimport Workspace, learn_tokens
+from .tables cimport Features, NodeC, SlotC
+from .tuples cimport grams_intern, grams_reserve
+from .walk cimport Workspace, grow_rows, learn_literal, learn_tokens, new_number
 from .reach cimport REACH_EDGE, RULE_ALL, RULE_DROPPED, RULE_OBSERVED
-from crfkit.memory cimport BufferC, buffer_free, data_reserve
-from .strings cimport StringTable
-from .cells cimport View
+from crfkit.memory cimport BufferC, arena_reserve, buffer_free, data_reserve
+from .strings cimport StringTable, strings_get
+from .cells cimport VIEW_CELL, View, has_separator
 
 from crfkit.errors import DataError
 from crfkit.values import as_text
@@ -83,6 +85,52 @@ cdef class IndexBuilder(Features):
             return self.add(rows, first, most)
         finally:
             self.dataset = learned
+
+    def adopt(self, StringTable names not None, bint bigram=False):
+        """Take over the attributes of a model that knows them by their strings, with the numbers that these have there. The
+        tables of cells get those that one tuple of cells alone can make."""
+        cdef int64_t i, n
+        cdef const char* s
+        for view in self.views:
+            if (<View>view).form != VIEW_CELL:
+                raise ValueError("the cells of a transform cannot be told from its values")
+        with nogil:
+            for i in range(names.c.n):
+                n = strings_get(&names.c, <int32_t>i, &s)
+                if not self.adopt_cells(s, n, bigram):
+                    learn_literal(self, s, n, bigram)
+        for view in self.views:
+            (<View>view).catch_up(&self.workspace.text)
+
+    cdef bint adopt_cells(self, const char* s, int64_t n, bint bigram) except -1 nogil:
+        """Find the slot and the cells that make a string, and give them a number; False if others might make it, too."""
+        cdef int32_t i, k, slot, gram = 0, value
+        cdef NodeC* node
+        cdef NodeC* part
+        cdef int64_t* cell
+        for i in range(self.n_nodes):
+            node = &self.node[i]
+            arena_reserve(self.workspace, &self.workspace.cells, 2 * node.arity, sizeof(int64_t))
+            cell = <int64_t*>self.workspace.cells.data
+            for slot in range(node.n_slots):
+                if node.slot[slot].by_string or node.slot[slot].bigram != bigram or not cut(&node.slot[slot], node.arity, s, n, cell):
+                    continue
+                for k in range(node.arity):
+                    if node.arity > 1 and has_separator(self.separator, s + cell[2 * k], cell[2 * k + 1] - cell[2 * k]):
+                        return False
+                for k in range(node.arity):
+                    part = &self.node[node.path[k]]
+                    value = (<View>self.view[part.view]).strings.intern(s + cell[2 * k], cell[2 * k + 1] - cell[2 * k])
+                    if k == 0:
+                        gram = value
+                        grow_rows(self, part, value + 1)
+                    else:
+                        grams_reserve(self, &part.grams, 1)
+                        gram = grams_intern(&part.grams, <uint32_t>gram, <uint32_t>value)
+                        grow_rows(self, part, part.grams.n)
+                node.row[gram * node.stride + slot] = new_number(self, bigram)
+                return True
+        return False
 
     cdef int add_labels(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
         cdef int64_t t, n = self.dataset.c.n_tok
@@ -271,6 +319,24 @@ cdef class IndexBuilder(Features):
             if constant.bigram == bigram and attr[0] >= 0:
                 attr[0] = new_id[attr[0]]
         return 0
+
+
+cdef bint cut(const SlotC* slot, int32_t arity, const char* s, int64_t n, int64_t* cell) noexcept nogil:
+    """Where the cells begin and end of which a slot makes this string; False if it does not. A literal between two cells is
+    found where it stands first: so it is, unless the cells hold separators."""
+    cdef int32_t k
+    cdef int64_t at = slot.literal[0].n, end = n - slot.literal[arity].n
+    if at > end or memcmp(s, slot.literal[0].s, <size_t>at) or memcmp(s + end, slot.literal[arity].s, <size_t>slot.literal[arity].n):
+        return False
+    for k in range(arity):
+        cell[2 * k] = at
+        while k < arity - 1 and (at + slot.literal[k + 1].n > end or memcmp(s + at, slot.literal[k + 1].s, <size_t>slot.literal[k + 1].n)):
+            at += 1
+            if at > end:
+                return False
+        cell[2 * k + 1] = at if k < arity - 1 else end
+        at += slot.literal[k + 1].n
+    return True
 
 
 cdef void drop_ones(BufferC* values, int64_t n) noexcept:

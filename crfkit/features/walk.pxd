@@ -25,4 +25,6 @@ cdef class Workspace(Arena):
 cdef int learn_tokens(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t last, Dataset out) except -1 nogil
 cdef int find_tokens(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t last, Dataset out) except -1 nogil
 cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil
+# The attribute that has this string, a new one if there is none.
+cdef int32_t learn_literal(Features f, const char* s, int64_t n, bint bigram) except -2 nogil
 cdef int32_t new_number(Features f, bint bigram) except -2 nogil

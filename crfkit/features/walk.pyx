@@ -508,6 +508,10 @@ cdef inline int32_t literal(Features f, const char* s, int64_t n, bint bigram, A
         return space.literal_attr[i]
 
 
+cdef int32_t learn_literal(Features f, const char* s, int64_t n, bint bigram) except -2 nogil:
+    return literal(f, s, n, bigram, Learning(True))
+
+
 cdef int32_t new_number(Features f, bint bigram) except -2 nogil:
     if f.space[bigram].n >= MOST_ATTRIBUTES:
         raise OverflowError("more than two thousand million different attributes; use a smaller template")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import array
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import ModelFileError, UnsupportedError
 from crfkit.model import Model, assembled
+from crfkit.template.dialects import MAXENT, WAPITI
 
 if TYPE_CHECKING:
     from crfkit.features.strings import StringTable
@@ -67,10 +68,17 @@ def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
     layout = Layout(len(parts.labels), parts.pairs is not None, 0, u.ptr, u.label, b.ptr, b.previous, b.label)
     rest = layout.pruned(cells(u.weight, parts.pairs, len(parts.labels), b.weight, rest=True))[1] if exact else None
     layout, weights, *kept = layout.pruned(cells(u.weight, parts.pairs, len(parts.labels), b.weight))
-    sections: dict[str, Any] = pack(IndexBuilder(parts.template, crfsuite=parts.template is None))
-    sections["plan"] = array.array("q", [*memoryview(sections["plan"]).cast("B").cast("q")[:3], *layout.n_attributes])
-    for place, names, new in (("literal.u", u.names, kept[0]), ("literal.b", b.names, kept[1])):
-        sections.update(_literals(place, names, new))
+    by_string = not _only_cells(parts.template)
+    template = parts.template and replace(parts.template, by_string=by_string)
+    builder = IndexBuilder(template, crfsuite=template is None)
+    if not by_string:
+        builder.adopt(u.names)
+        builder.adopt(b.names, True)
+    sections: dict[str, Any] = pack(builder) if by_string else pack(builder, *kept)
+    if by_string:
+        sections["plan"] = array.array("q", [*memoryview(sections["plan"]).cast("B").cast("q")[:3], *layout.n_attributes])
+        for place, names, new in (("literal.u", u.names, kept[0]), ("literal.b", b.names, kept[1])):
+            sections.update(_literals(place, names, new))
     header = {
         "algorithm": parts.program,
         "column_names": None,
@@ -81,14 +89,23 @@ def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
         "options": parts.options,
         "template": None if parts.template is None else parts.template.text,
     }
-    if parts.template is not None:
-        header.update(by_string=True, dialect=parts.template.dialect)
+    if template is not None:
+        header.update(by_string=by_string, dialect=template.dialect)
     if not all_finite(weights):
         raise ModelFileError(f"{name}: a weight is not a finite number")
     model = assembled(layout, weights, sections, header, name, verify=False)
     model.verified = True  # it was just made
     model.rest = rest
     return model
+
+
+def _only_cells(template: Template | None) -> bool:
+    """Whether the strings of attributes can be taken apart into the cells that they were made of."""
+    return (
+        template is not None
+        and template.dialect not in (WAPITI, MAXENT)
+        and all(macro.kind == "x" and not macro.lower for macro in template.macros)
+    )
 
 
 def _literals(place: str, names: StringTable, new: array.array[int]) -> Mapping[str, Any]:

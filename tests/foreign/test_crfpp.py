@@ -16,6 +16,7 @@ from crfkit import foreign
 from crfkit.decode.printing import Printer
 from crfkit.errors import ModelFileError, UnsupportedError
 from crfkit.foreign import crfpp, crfpp_text
+from crfkit.foreign.parts import model_of
 from crfkit.template.parsing import Template
 from crfkit.text.reading import Source
 
@@ -35,6 +36,31 @@ def sentences(n=12):
 @pytest.fixture(scope="module")
 def model():
     return crfkit.learn(sentences(), template=Template.parse(TEMPLATE), l2=0.1)
+
+
+LINES = ["U0:%x[0,0]", "U00:%x[0,0]", "U1:%x[-1,0]/%x[0,0]", "U2:%x[0,0]/%x[1,0]/%x[0,1]", "U3:%x[0,0]%x[0,1]", "U4:%x[0,0]ab%x[-2,1]!",
+         "U5", "U6:%x[-1,1] %x[0,1]", "B", "B1:%x[0,1]", "B2:%x[-1,0]/%x[0,0]", "B3"]  # fmt: skip
+CELLS = ["a", "b", "ab", "aab", "a/b", "/", "%x", "_B-1", "_B+1", "!", "Été"]
+
+
+@given(st.data())
+def test_what_cells_make_is_what_strings_make(data):
+    """Models find attributes by cells where only one tuple of cells makes a string. The oracle finds all of them by strings."""
+    lines = data.draw(st.lists(st.sampled_from(LINES), min_size=1, unique=True).filter(lambda found: any("%" in line for line in found)))
+    row = st.tuples(st.sampled_from(CELLS), st.sampled_from(CELLS[:4]), st.sampled_from("XY")).map(list)
+    known, new = (data.draw(st.lists(st.lists(row, min_size=1, max_size=5), max_size=6)) for _ in range(2))
+    known.append([["a", "b", "X"], ["b", "a", "Y"]])
+    trained = crfkit.learn(known, template=Template.parse("\n".join(lines)), l2=0.5, max_iter=3, features="all")
+    parts = foreign.read(crfpp_text.write(foreign.read(trained.to_bytes())))
+    found = model_of(parts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("crfkit.foreign.parts._only_cells", lambda template: False)
+        expected = model_of(parts)
+    assert expected.header["by_string"] and not found.header["by_string"]
+    assert list(found.features_in_bytes()) == list(expected.features_in_bytes())
+    for sentence in [*known, *new]:
+        rows = [row[:2] for row in sentence]
+        assert (found.tagger().marginals(rows) == expected.tagger().marginals(rows)).all()
 
 
 def tagged(path, test, **how):
