@@ -1,11 +1,12 @@
 """Whole processes, from start to model: `crfkit learn` beside CRFsuite's reading and training, to the same objective.
 
-    python benchmarks/bench_whole.py [--rounds N] [--sentences N] [--only NAME ...] [--limit S]
+    python benchmarks/bench_whole.py [--rounds N] [--sentences N] [--only NAME ...] [--trainers NAME ...] [--limit S]
 
-Both have one thread, a process of their own and the same features. crfkit reads columns and ends by itself.
-CRFsuite reads the features ready-made, and is stopped as soon as its objective is as low as crfkit's; at its own
-end; or after --limit seconds: then the factor is a lower bound. Seconds are those of the processor. The corpora are
-those in the folder that CRFKIT_CORPORA names, else the shipped one.
+Trainers are lbfgs (an L2 penalty) and owlqn (an L1 penalty, beside CRFsuite's OWL-QN). Both sides have one thread,
+a process of their own and the same features. crfkit reads columns and ends by itself. CRFsuite reads the features
+ready-made, and is stopped as soon as its objective is as low as crfkit's; at its own end; or after --limit seconds:
+then the factor is a lower bound. Seconds are those of the processor. The corpora are those in the folder that
+CRFKIT_CORPORA names, else the shipped one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -27,7 +27,10 @@ from process import measured
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 
-L2 = 1.0
+PENALTY = {"lbfgs": "l2", "owlqn": "l1"}
+"""Each trainer has one of them, of size 1."""
+PEERS = {"lbfgs": {"c2": 0.5}, "owlqn": {"c1": 1.0, "c2": 0.0}}
+"""The same for CRFsuite, whose lbfgs is OWL-QN where there is a c1."""
 LIMIT = 900.0
 TASKS = {
     "conll2000": ("train.txt", "chunking.txt"),
@@ -50,7 +53,7 @@ class Peer(NamedTuple):
     end: str  # why it ended: "goal", "end", "limit"
 
 
-def crfsuite(ready: str, goal: float, limit: float) -> None:
+def crfsuite(ready: str, trainer: str, goal: float, limit: float) -> None:
     """In a process of its own: prints seconds, objective and reason when one of the three is met."""
     import pycrfsuite
 
@@ -66,11 +69,11 @@ def crfsuite(ready: str, goal: float, limit: float) -> None:
             if info["loss"] <= goal or process_time() > limit:
                 tell("goal" if info["loss"] <= goal else "limit")
 
-    trainer = Trainer("lbfgs", {"c2": L2 / 2, "max_iterations": 100000}, verbose=True)
+    own = Trainer("lbfgs", {**PEERS[trainer], "max_iterations": 100000}, verbose=True)
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (verbose trainers print)
     for items, labels in peers.read_ready(Path(ready)):
-        trainer.append(items, labels)
-    trainer.train(str(Path(ready).with_suffix(".crfsuite")))
+        own.append(items, labels)
+    own.train(str(Path(ready).with_suffix(".crfsuite")))
     tell("end")
 
 
@@ -91,45 +94,43 @@ def prepare(train: Path, template: Path, folder: Path, sentences: int | None) ->
     return columns, own, ready
 
 
-def compare(train: Path, template: Path, sentences: int | None, rounds: int, limit: float) -> tuple[Any, ...]:
-    """A row of the table."""
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        columns, own, ready = prepare(train, template, folder, sentences)
-        log, ours = folder / "log", []
-        run: Callable[[], Any] = lambda: measured(  # noqa: E731
-            "-m", "crfkit", "learn", "-q", "--threads", 1, "--l2", L2, "--log", log, own, columns, folder / "model", tree=common.TREE
-        )
-        for _ in range(rounds):
-            ours.append(run().processor)
-        last = json.loads(log.read_text().splitlines()[-1])
-        cells = [median(ours), f"{last['objective']:,.2f}", f"{100 * last['gap'] / (last['objective'] - last['gap']):.2g} %" if "gap" in last else ""]
-        if not peers.crfsuite():
-            return (*cells, "", "", "")
-        peer = Peer(*json.loads(measured(__file__, "--crfsuite", ready, last["objective"], limit, tree=common.TREE).output.splitlines()[-1]))
-        bound = "more than " if peer.end == "limit" else ""
-        return (*cells, peer.seconds, f"{peer.objective:,.2f}", f"{bound}{peer.seconds / median(ours):.1f} times")
+def compare(task: tuple[Path, Path, Path], trainer: str, rounds: int, limit: float) -> tuple[Any, ...]:
+    """A row of the table, of columns, template and ready-made features."""
+    columns, own, ready = task
+    log, ours = columns.with_name("log"), []
+    given = ("-a", trainer, "-q", "--threads", 1, f"--{PENALTY[trainer]}", 1, "--log", log, own, columns, columns.with_name("model"))
+    for _ in range(rounds):
+        ours.append(measured("-m", "crfkit", "learn", *given, tree=common.TREE).processor)
+    last = json.loads(log.read_text().splitlines()[-1])
+    cells = [median(ours), f"{last['objective']:,.2f}", f"{100 * last['gap'] / (last['objective'] - last['gap']):.2g} %" if "gap" in last else ""]
+    if not peers.crfsuite():
+        return (*cells, "", "", "")
+    peer = Peer(*json.loads(measured(__file__, "--crfsuite", ready, trainer, last["objective"], limit, tree=common.TREE).output.splitlines()[-1]))
+    bound = "more than " if peer.end == "limit" else ""
+    return (*cells, peer.seconds, f"{peer.objective:,.2f}", f"{bound}{peer.seconds / median(ours):.1f} times")
 
 
 def main() -> None:
     parser = common.parser_for("Whole processes", 1)
     parser.add_argument("--only", nargs="+", choices=list(TASKS), help="these corpora")
+    parser.add_argument("--trainers", nargs="+", choices=list(PENALTY), default=list(PENALTY), help="these trainers")
     parser.add_argument("--limit", type=float, default=LIMIT, help="processor seconds after which CRFsuite is stopped")
     given = parser.parse_args()
-    print(f"\nWhole processes, --l2 {L2:g}\n{common.machine()}")
+    print(f"\nWhole processes, a penalty of 1\n{common.machine()}")
+    folders = {name: common.corpora(name) for name in given.only or TASKS}
+    found = {
+        name: (folder / TASKS[name][0], common.ROOT / "templates" / TASKS[name][1]) for name, folder in folders.items() if folder is not None
+    } or {"data/chunking": (common.ROOT / "data" / "chunking.train.txt", common.TEMPLATE)}
     rows = []
-    for name, (train, template) in TASKS.items():
-        folder = common.corpora(name)
-        if folder is not None and name in (given.only or TASKS):
-            rows.append((name, *compare(folder / train, common.ROOT / "templates" / template, given.sentences, given.rounds, given.limit)))
-    if not rows:
-        shipped = common.ROOT / "data" / "chunking.train.txt"
-        rows.append(("data/chunking", *compare(shipped, common.TEMPLATE, given.sentences, given.rounds, given.limit)))
-    common.table(("corpus", "crfkit, s", "objective", "gap at most", "CRFsuite, s", "objective", "factor"), rows)
+    for name, (train, template) in found.items():
+        with TemporaryDirectory() as folder:
+            task = prepare(train, template, Path(folder), given.sentences)
+            rows += [(name, trainer, *compare(task, trainer, given.rounds, given.limit)) for trainer in given.trainers]
+    common.table(("corpus", "trainer", "crfkit, s", "objective", "gap at most", "CRFsuite, s", "objective", "factor"), rows)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--crfsuite"]:
-        crfsuite(sys.argv[2], *map(float, sys.argv[3:]))
+        crfsuite(sys.argv[2], sys.argv[3], *map(float, sys.argv[4:]))
     else:
         main()

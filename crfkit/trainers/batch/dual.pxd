@@ -27,7 +27,7 @@ cdef class DualAscent(OnlineTrainer):
 
     cdef double penalty(self) noexcept nogil
     cdef DualC dual_of(self, int64_t s) noexcept nogil
-    cdef int find_overlaps(self) except -1
+    cdef int find_overlaps(self, const int64_t* u_ptr, const int32_t* u_id, const float* u_val) except -1
     cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil
     cdef void score(self, const SentenceC* sent) noexcept nogil
     cdef double remaining(self) noexcept nogil

@@ -100,7 +100,7 @@ cdef class DualAscent(OnlineTrainer):
         self.curvature, self.overlap = zeros(self, &self.curvatures, n), zeros(self, &self.overlaps, n)
         arena_reserve(self, &self.sums, layout.c.P, sizeof(double))
         self.first.sum = <double*>self.sums.data
-        self.find_overlaps()
+        self.find_overlaps(data.c.u_ptr, data.c.u_id, data.c.u_val)
         if options.train_accuracy:
             data_reserve(self, &self.errors, n + 1, sizeof(int32_t))
             self.wrong = <int32_t*>self.errors.data
@@ -140,7 +140,7 @@ cdef class DualAscent(OnlineTrainer):
         dual.overlap = self.overlap[s]
         return dual
 
-    cdef int find_overlaps(self) except -1:
+    cdef int find_overlaps(self, const int64_t* u_ptr, const int32_t* u_id, const float* u_val) except -1:
         """What two positions of a sequence have in common: the product of their attributes, on average over all pairs."""
         cdef:
             const DatasetC* data = &self.data.c
@@ -157,12 +157,12 @@ cdef class DualAscent(OnlineTrainer):
                 first, last = data.seq_ptr[s], data.seq_ptr[s + 1]
                 common = 0
                 for t in range(first, last):
-                    for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
-                        common += sum[data.u_id[u]] * (data.u_val[u] if data.u_val != NULL else 1.0)
-                    for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
-                        sum[data.u_id[u]] += data.u_val[u] if data.u_val != NULL else 1
-                for u in range(data.u_ptr[first], data.u_ptr[last]):
-                    sum[data.u_id[u]] = 0
+                    for u in range(u_ptr[t], u_ptr[t + 1]):
+                        common += sum[u_id[u]] * (u_val[u] if u_val != NULL else 1.0)
+                    for u in range(u_ptr[t], u_ptr[t + 1]):
+                        sum[u_id[u]] += u_val[u] if u_val != NULL else 1
+                for u in range(u_ptr[first], u_ptr[last]):
+                    sum[u_id[u]] = 0
                 if last - first > 1:
                     self.overlap[s] = <float>fmax(2 * common / ((last - first) * (last - first - 1.0)), 0.0)
         buffer_free(&so_far)

@@ -74,6 +74,7 @@ cdef class Feasible:
             for k in range(self.ascent.layout.c.n_cells):
                 self.mean[k] += part * (self.sum[k] - self.mean[k])
             self.mixed += part * (entropy - self.mixed)
+        self.ascent.screen()
         return best
 
     cdef double mixture(self, double part, double entropy) noexcept nogil:

@@ -54,7 +54,8 @@ def ascent_bytes(Dataset data not None, Layout layout not None, options) -> int:
     if not options.warm_up or not (options.l1 or options.path) or data.c.n_tok < MANY:
         return 0
     needed = dual_bytes(data, layout)
-    return needed + 36 * layout.c.n_cells if may_take(needed, layout, options) else 0
+    kept = 8 * data.c.n_tok + (8 if data.has_values else 4) * <int64_t>data.c.u_ptr[data.c.n_tok]
+    return needed + kept + 36 * layout.c.n_cells if may_take(needed, layout, options) else 0
 
 
 cdef class Owlqn(QuasiNewton):
@@ -132,7 +133,7 @@ cdef class Owlqn(QuasiNewton):
             self.f = best
         self.check()
         self.started = True
-        if self.f - self.ascent.entropy_of_all() <= NEAR * self.f:
+        if self.ascent.screened or self.f - self.ascent.entropy_of_all() <= NEAR * self.f:
             self.bound = fmax(self.bound, self.feasible.bound(self.l1, self.objective.l2))
         self.check_convergence()
         return self.report() if self.converged is not None or self.ascended < self.options.warm_up else self.give_up(should_stop)

@@ -1,6 +1,6 @@
 """Dual coordinate ascent with an L1 penalty."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from crfkit.memory cimport BufferC
 from .dual cimport DualAscent
@@ -8,7 +8,7 @@ from .dual cimport DualAscent
 
 cdef class Proximal(DualAscent):
     cdef:
-        BufferC of_sums, of_pulls, of_inverses, of_moves, of_units
+        BufferC of_sums, of_pulls, of_inverses, of_moves, of_units, of_rows, kept_starts, kept_ids, kept_values
         double l1, penalty_l2
         float* sum              # of each feature: observed minus expected values, as the dual variables have them
         float* pull             # stiffness x centre
@@ -16,6 +16,13 @@ cdef class Proximal(DualAscent):
         float* moved            # the stiffness that is wished for, with the sign of the centre's last move
         float* unit             # of each row: the stiffness of a feature with values of 1 is that many times as large
 
+        bint screened           # steps see those unigram attributes only that have, or may soon have, a weight:
+        int64_t* kept_ptr       # their numbers and values, as in DatasetC
+        int32_t* kept_id
+        float* kept_val
+        uint8_t* kept           # of each attribute: whether it is one of them
+
+    cdef int screen(self) except -1
     cdef int find_stiffness(self) except -1
     cdef void move_centers(self) noexcept nogil
     cdef float* cells_for(self, BufferC* buffer) except NULL

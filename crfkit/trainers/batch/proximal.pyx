@@ -12,6 +12,10 @@ multipliers on the dual, whose multipliers are the centres). Given D, what the d
 
 The dual constraint |D| <= l1 is off by stiffness x (the last move of a centre) at most: it is kept better the nearer the end is.
 
+Most weights are zero at the optimum, and stay so. Once the end is near, steps leave out the attributes none of whose
+weights may soon be another one (`screen`): these neither score nor follow the dual variables, until all sums are made
+anew (feasible.pyx). Steps become longer, too: features that do not move do not add to the change of scores.
+
 A feature that is seen often needs a stiffer pull than a rare one: it begins as the root of their counts. A weight that keeps
 moving into one direction gets a softer pull, one that turns back a stiffer one.
 """
@@ -19,13 +23,13 @@ moving into one direction gets a softer pull, one that turns back a stiffer one.
 import array
 
 from libc.math cimport fabs, fmax, fmin, sqrt
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence
-from crfkit.memory cimport BufferC, arena_reserve
+from crfkit.memory cimport BufferC, arena_reserve, data_reserve
 from crfkit.vectors cimport take, vector
 from crfkit.weights.layout cimport Layout
 from .dual cimport DualAscent
@@ -37,6 +41,7 @@ cdef double FLOOR = 0.005
 cdef double SOFTER = 0.93, STIFFER = 1.3
 cdef double UNSEEN = 0.02               # what an occurrence counts as for labels that it does not have
 cdef double TYPICAL = 0.3             # shorter ways are gone than where nothing depends on the constraint
+cdef double IDLE = 0.8                  # part of l1: below that a weight stays zero for some passes
 cdef float FAR = 1e30                   # a squared way that nobody leaves out
 
 
@@ -52,6 +57,15 @@ cdef class Proximal(DualAscent):
         self.inverse, self.moved = self.cells_for(&self.of_inverses), self.cells_for(&self.of_moves)
         arena_reserve(self, &self.of_units, <int64_t>layout.c.A + layout.c.B + 1, sizeof(float))
         self.unit = <float*>self.of_units.data
+        data_reserve(self, &self.kept_starts, data.c.n_tok + 1, sizeof(int64_t))
+        data_reserve(self, &self.kept_ids, data.c.u_ptr[data.c.n_tok] + 1, sizeof(int32_t))
+        if data.c.u_val != NULL:
+            data_reserve(self, &self.kept_values, data.c.u_ptr[data.c.n_tok] + 1, sizeof(float))
+        arena_reserve(self, &self.of_rows, <int64_t>layout.c.A + 1, sizeof(uint8_t))
+        self.kept_ptr, self.kept_id = <int64_t*>self.kept_starts.data, <int32_t*>self.kept_ids.data
+        self.kept_val = <float*>self.kept_values.data
+        self.kept = <uint8_t*>self.of_rows.data
+        self.screened = False
         self.find_stiffness()
 
     cdef float* cells_for(self, BufferC* buffer) except NULL:
@@ -123,6 +137,39 @@ cdef class Proximal(DualAscent):
                 return c.rich0 + f
         return -1
 
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        cdef SentenceC own = sent[0]
+        if self.screened:
+            own.u_ptr = self.kept_ptr + self.data.c.seq_ptr[self.sequence]
+            own.u_id, own.u_val = self.kept_id, self.kept_val
+        return DualAscent.step(self, &own, loss)
+
+    cdef int screen(self) except -1:
+        """Find the attributes that steps see until this is called again, from sums that are exact."""
+        cdef:
+            const DatasetC* data = &self.data.c
+            const LayoutC* c = &self.layout.c
+            int64_t a, t, u, k, first, n, found = 0
+        with nogil:
+            for a in range(c.A):
+                n = self.row_cells(a, &first)
+                self.kept[a] = False
+                for k in range(first, first + n):
+                    if self.w[k] != 0 or fabs(self.pull[k] + self.sum[k]) > IDLE * self.l1:
+                        self.kept[a] = True
+                        break
+            for t in range(data.n_tok):
+                self.kept_ptr[t] = found
+                for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
+                    if self.kept[data.u_id[u]]:
+                        self.kept_id[found] = data.u_id[u]
+                        if self.kept_val != NULL:
+                            self.kept_val[found] = data.u_val[u]
+                        found += 1
+            self.kept_ptr[data.n_tok] = found
+        self.screened = True
+        return self.find_overlaps(self.kept_ptr, self.kept_id, self.kept_val)
+
     cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil:
         K.update_dual(&self.layout.c, sent, &self.lattice.c, dual, part, sent.weight * part, self.sum)
         K.soften(&self.layout.c, sent, dual, self.l1, self.pull, self.sum, self.inverse, self.w)
@@ -187,6 +234,7 @@ cdef class Proximal(DualAscent):
             usual=self.usual,
             ways=self.ways,
             visited=self.visited,
+            screened=self.screened,
         )
         return state
 
@@ -205,6 +253,8 @@ cdef class Proximal(DualAscent):
         take(state, "told", "f", self.told, n_seq)
         take(state, "curvature", "f", self.curvature, n_seq)
         self.usual, self.ways, self.visited = state["usual"], state["ways"], state["visited"]
+        if state["screened"]:
+            self.screen()
 
     def set_l1(self, double l1) -> None:
         """Another penalty. If it is smaller, the distributions come nearer to the observed labels, in proportion: then
@@ -225,6 +275,9 @@ cdef class Proximal(DualAscent):
                 self.sum[k] = <float>(part * self.sum[k])
                 self.w[k] = soft(self.pull[k] + self.sum[k], l1) * self.inverse[k]
         self.l1 = l1
+        if self.screened:
+            self.screened = False
+            self.find_overlaps(self.data.c.u_ptr, self.data.c.u_id, self.data.c.u_val)
 
 
 cdef inline float soft(float x, double l1) noexcept nogil:
