@@ -15,5 +15,7 @@ cdef class OneSentence(Scratch):
     cdef int64_t taken                  # which of them it is
     cdef bint expected                  # its marginals are known
 
+    cdef bint is_short(self, int64_t length) noexcept
+    cdef int score_one(self, Rows rows, int64_t sentence) except -1 nogil
     cdef int look_at(self, Rows rows, int64_t sentence) except -1
     cdef int expect_once(self) except -1

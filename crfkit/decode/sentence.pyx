@@ -13,6 +13,9 @@ from crfkit.loops.structs cimport LatticeC
 
 from crfkit.errors import DataError
 
+cdef enum:
+    SHORT = 256     # tokens times labels
+
 
 cdef class OneSentence:
     """`take` it from parsed rows, or `read` it from Python, in the `form` of the model, with at least so many columns; then ask.
@@ -50,11 +53,22 @@ cdef class OneSentence:
     cdef int look_at(self, Rows rows, int64_t sentence) except -1:
         self.source, self.taken, self.expected = None, sentence, False
         self.lattice.c.T = 0
-        if rows.c.seq_ptr[sentence + 1] > rows.c.seq_ptr[sentence]:
+        if self.is_short(rows.c.seq_ptr[sentence + 1] - rows.c.seq_ptr[sentence]):
+            self.score_one(rows, sentence)
+        else:
             with nogil:
-                self.score(rows, sentence)
-                self.room(self.lattice.c.T)
+                self.score_one(rows, sentence)
         self.source = rows
+        return 0
+
+    cdef bint is_short(self, int64_t length) noexcept:
+        """Whether a sentence is done before another thread would have got the lock."""
+        return length * self.lattice.c.L <= SHORT and self.decoder.depth < 0
+
+    cdef int score_one(self, Rows rows, int64_t sentence) except -1 nogil:
+        if rows.c.seq_ptr[sentence + 1] > rows.c.seq_ptr[sentence]:
+            self.score(rows, sentence)
+            self.room(self.lattice.c.T)
         return 0
 
     def restrict(self, allowed):
@@ -84,12 +98,15 @@ cdef class OneSentence:
         cdef uint16_t* labels = <uint16_t*>self.labels.data
         if self.lattice.c.T == 0:
             return []
-        with nogil:
-            if posterior:
-                self.expect(self.source, self.taken)
-                self.vote(self.source, self.taken, labels)
-            else:
-                self.find_path(self.source, self.taken, labels)
+        if not posterior and self.is_short(self.lattice.c.T):
+            self.find_path(self.source, self.taken, labels)
+        else:
+            with nogil:
+                if posterior:
+                    self.expect(self.source, self.taken)
+                    self.vote(self.source, self.taken, labels)
+                else:
+                    self.find_path(self.source, self.taken, labels)
         self.expected = posterior
         return self.as_text(labels, self.lattice.c.T)
 
