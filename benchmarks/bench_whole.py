@@ -125,7 +125,9 @@ def main() -> None:
     for name, (train, template) in found.items():
         with TemporaryDirectory() as folder:
             task = prepare(train, template, Path(folder), given.sentences)
-            rows += [(name, trainer, *compare(task, trainer, given.rounds, given.limit)) for trainer in given.trainers]
+            for trainer in given.trainers:
+                rows.append((name, trainer, *compare(task, trainer, given.rounds, given.limit)))
+                print(*rows[-1], sep="  ", file=sys.stderr, flush=True)  # it takes an hour
     common.table(("corpus", "trainer", "crfkit, s", "objective", "gap at most", "CRFsuite, s", "objective", "factor"), rows)
 
 
