@@ -20,7 +20,8 @@ from crfkit.text.reading import Source, Stretch
 from crfkit.text.sources import parsed_blocks
 from crfkit.trainers import trainer_class
 from crfkit.trainers.batch.nests import Survey
-from crfkit.trainers.batch.objective import Whole, chunk_starts, largest_terms, sums_of_terms
+from crfkit.trainers.batch.objective import Whole, chunk_starts
+from crfkit.trainers.batch.quanta import largest_terms, sums_of_terms
 from crfkit.trainers.batch.sharded import Share, picked
 from crfkit.trainers.online.mixing import add_rounded
 from crfkit.weights.layout import Layout, pairs_in

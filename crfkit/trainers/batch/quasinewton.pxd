@@ -1,51 +1,18 @@
 """The quasi-Newton iteration that lbfgs and owlqn share."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
-from crfkit.memory cimport Arena, BufferC
+from crfkit.memory cimport BufferC
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer
 from .objective cimport Objective
+from .steps cimport History
 
-
-cdef enum Work:                 # of the history
-    ADD                         # a pair, and its products with all
-    COMBINE                     # them to a direction
 
 cdef enum Walk:                 # along a direction
     SLOPE
     STEP
-
-
-cdef class History(Arena):
-    cdef:
-        int64_t n
-        int32_t m, used, newest             # pairs kept, pairs in use, slot of the newest
-        BufferC store
-        const float* row[128]               # s of slot k at 2k, y at 2k + 1
-        double gram[128][128]
-        double by_g[128]
-        object pool                         # threads to share the work with, or None
-        double sums[16][384]                # products with the newest pair, of each part
-        const weight_t* w                   # what the parts of `add` and of `direction` are about
-        const weight_t* w_old
-        const double* g
-        const double* steep
-        double c[128]
-        double c_g
-        BufferC scales, scaled_steep
-        float* scale                        # of each weight, or NULL: all 1
-        double* scaled                      # steep / scale
-
-    cdef int use_scales(self, Layout layout, double l2, tuple extent) except -1
-    cdef double first_step(self) noexcept nogil
-    cdef void forget(self) noexcept nogil
-    cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* steep) except *
-    cdef int32_t next_slot(self) noexcept nogil
-    cdef void do_part(self, Work what, int part) noexcept nogil
-    cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil
-    cdef float* direction(self, const double* steep, const double* g) except *
 
 
 cdef inline double dual_objective(double entropy, double l1, double l2, double most, double excess) noexcept nogil:

@@ -1,0 +1,125 @@
+"""What the terms of gradients are rounded to, so that their sums are exact whoever adds which first.
+
+A cell's quantum follows from a bound on the sum of its absolute terms over all data. Bounds of several parts of the data add
+up to those of the whole.
+"""
+
+import array
+
+from libc.math cimport ceil, fabs, fmax, frexp, ldexp, log2
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.loops.structs cimport DatasetC, LayoutC
+from crfkit.memory cimport arena_reserve
+
+
+cdef double quantum_of(double bound) noexcept:
+    """What terms are rounded to: twice the bound on a cell's sum of absolute terms, for the two terms expected and
+    observed, must be below 2^52 quanta."""
+    return 2.0 ** (ceil(log2(bound)) + 1 - 52)
+
+
+cdef inline double weight_of(const DatasetC* c, int64_t s) noexcept nogil:
+    return c.seq_weight[s] if c.seq_weight != NULL else 1.0
+
+
+cdef inline double size_of(const float* value, int64_t u) noexcept nogil:
+    return fabs(value[u]) if value != NULL else 1.0
+
+
+cdef double rounded_up(double x, double largest) noexcept nogil:
+    """A term that is at most `largest`, rounded up so that sums of 2^29 of such terms are exact, whatever their order."""
+    cdef int exponent
+    frexp(largest, &exponent)
+    return ldexp(ceil(ldexp(x, 24 - exponent)), exponent - 24)
+
+
+def largest_terms(Dataset data not None) -> array.array:
+    """The largest weight of a sequence, and of each attribute, bigram ones last, the largest of value times weight."""
+    cdef:
+        const DatasetC* c = &data.c
+        int64_t s, u
+        double weight
+        double* of_u
+        double* of_b
+    most = array.array("d", [0.0]) * (1 + <int64_t>data.n_u + data.n_b)
+    cdef double[::1] view = most
+    of_u, of_b = &view[0] + 1, &view[0] + 1 + data.n_u
+    for s in range(c.n_seq):
+        weight = weight_of(c, s)
+        view[0] = fmax(view[0], weight)
+        for u in range(c.u_ptr[c.seq_ptr[s]], c.u_ptr[c.seq_ptr[s + 1]]):
+            of_u[c.u_id[u]] = fmax(of_u[c.u_id[u]], weight * size_of(c.u_val, u))
+        if c.b_ptr != NULL:
+            for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
+                of_b[c.b_id[u]] = fmax(of_b[c.b_id[u]], weight * size_of(c.b_val, u))
+    return most
+
+
+def sums_of_terms(Dataset data not None, const double[::1] largest) -> array.array:
+    """Of all data: the sum of the weights of all tokens, and for each attribute that of values times weights. Exact sums of terms
+    rounded up: those of several parts of the data add up to those of the whole, given the largest terms of the whole. None:
+    all terms are one."""
+    cdef:
+        const DatasetC* c = &data.c
+        int64_t s, u, n = 1 + <int64_t>data.n_u + data.n_b
+        double weight
+        double* of_u
+        double* of_b
+        const double* most = NULL
+    if largest is not None:
+        if largest.shape[0] != n:
+            raise ValueError("the terms of other attributes")
+        most = &largest[0]
+    sums = array.array("d", [0.0]) * n
+    cdef double[::1] view = sums
+    of_u, of_b = &view[0] + 1, &view[0] + 1 + data.n_u
+    for s in range(c.n_seq):
+        weight = weight_of(c, s)
+        view[0] += (c.seq_ptr[s + 1] - c.seq_ptr[s]) * (rounded_up(weight, most[0]) if most != NULL else 1)
+        for u in range(c.u_ptr[c.seq_ptr[s]], c.u_ptr[c.seq_ptr[s + 1]]):
+            of_u[c.u_id[u]] += rounded_up(weight * size_of(c.u_val, u), most[1 + c.u_id[u]]) if most != NULL else 1
+        if c.b_ptr != NULL:
+            for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
+                of_b[c.b_id[u]] += (
+                    rounded_up(weight * size_of(c.b_val, u), most[1 + data.n_u + c.b_id[u]]) if most != NULL else 1)
+    return sums
+
+
+cdef double find_quanta(Dataset data, Layout layout, object sums_of_all, Arena owner, BufferC* quanta) except -1:
+    """The quantum of all cells of attributes without values, and one for each attribute where attributes have values.
+
+    No cell's sum of absolute terms is larger than that over all positions, for a label pair, or over all values of its
+    attribute. An attribute may occur several times at a position, so occurrences are counted where there are no values.
+    """
+    cdef:
+        const DatasetC* c = &data.c
+        double most
+        double* quantum
+        int64_t u, n = <int64_t>layout.c.A + layout.c.B
+        const double[::1] sums = sums_of_all
+    if sums.shape[0] != n + 1:
+        raise ValueError("the sums of other attributes")
+    arena_reserve(owner, quanta, n + 1, sizeof(double))
+    quantum = <double*>quanta.data
+    most = fmax(sums[0], 1.0)
+    for u in range(n):
+        quantum[u] = 0
+        if (c.u_val if u < layout.c.A else c.b_val) == NULL:
+            most = fmax(most, sums[1 + u])
+        else:
+            quantum[u] = quantum_of(fmax(sums[1 + u], 1e-200))
+    return quantum_of(most)
+
+
+cdef int spread_quanta(Layout layout, const double* quanta, Arena owner, BufferC* cold) except -1:
+    """The quanta of attributes without dense rows, cell by cell."""
+    cdef:
+        const LayoutC* c = &layout.c
+        int64_t f, first = c.u_ptr[c.H]
+        int32_t a
+    arena_reserve(owner, cold, c.u_ptr[c.A] - first + 1, sizeof(double))
+    for a in range(c.H, c.A):
+        for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
+            (<double*>cold.data)[f - first] = quanta[a]
+    return 0

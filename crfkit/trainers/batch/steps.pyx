@@ -1,0 +1,197 @@
+"""The last steps, and the direction that follows from them.
+
+The direction is a linear combination of the m last steps s, the m last changes y of the gradient, and the gradient
+g. So the two loops of Nocedal & Wright (algorithm 7.4) run on coefficients, given the inner products of those
+2m + 1 vectors (as Chen, Wang & Zhou, 2014, do for clusters): one pass over memory brings the new products, another
+one forms the direction, instead of 4m passes.
+
+All of these vectors are as long as the model, so memory is what limits its size. The points are those that models can
+store, in single precision, and so is the history, which steers the search and does not enter the result: s is the
+difference of two such points to the last bit, and y belongs to it. Once the direction is known, the oldest pair has
+done its work: the direction takes the place of its s, the gradient at the start of the step that of its y, until the
+new pair does.
+
+Where attributes have values, some may be thousands of times as large as others, and so may be the curvature along their
+weights. The history is then that of weights times `scale` (find_scales), and the direction is divided by it.
+"""
+
+from libc.math cimport fmin, sqrt
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+from crfkit.loops.kernels cimport K
+from crfkit.loops.structs cimport LayoutC, weight_t
+from crfkit.memory cimport arena_reserve
+from crfkit.vectors cimport take, vector
+from crfkit.weights.layout cimport Layout
+from .objective cimport PARTS, in_halves
+
+cdef double CURVATURE = 0.1     # of a score, p (1 - p), about
+
+
+cdef int find_scales(Layout layout, double l2, const double[::1] largest, const double[::1] sums, float* scale) except -1:
+    """The root of the curvature along the weights of each attribute, l2 + CURVATURE x the sum of its squared values, over
+    what it would be if all values were 1; about, from the largest value and the sum of all (Objective.extent)."""
+    cdef:
+        const LayoutC* c = &layout.c
+        int64_t k, f, n = <int64_t>c.A + c.B, first, last
+        double value, more
+    for k in range(c.n_cells):
+        scale[k] = 1
+    for k in range(n):
+        value, more = largest[1 + k] / largest[0], CURVATURE * sums[1 + k]
+        if value > 0:
+            row_cells(c, k, &first, &last)
+            for f in range(first, last):
+                scale[f] = <float>sqrt((l2 + more * value) / (l2 + more / value))
+    return 0
+
+
+cdef void row_cells(const LayoutC* c, int64_t r, int64_t* first, int64_t* last) noexcept nogil:
+    """The cells of an attribute: unigram attributes are counted first, then rich bigram attributes."""
+    cdef int64_t b = r - c.A
+    if r < c.H:
+        first[0], last[0] = r * c.P, (r + 1) * c.P
+    elif r < c.A:
+        first[0], last[0] = c.cold0 + c.u_ptr[r] - c.u_ptr[c.H], c.cold0 + c.u_ptr[r + 1] - c.u_ptr[c.H]
+    else:
+        first[0], last[0] = c.rich0 + c.b_ptr[b], c.rich0 + c.b_ptr[b + 1]
+
+
+cdef class History:
+    """The last m pairs s, y in single precision, and all inner products among them and with the gradient."""
+
+    def __cinit__(self, int64_t n, int32_t m, pool=None):
+        cdef int64_t stride = (n + 15) // 16 * 16
+        cdef int32_t k
+        if not 1 <= m <= 64:
+            raise ValueError("the history holds 1 to 64 pairs")
+        self.n, self.m, self.used, self.newest, self.pool = n, m, 0, -1, pool
+        self.scale = NULL
+        arena_reserve(self, &self.store, 2 * m * stride, sizeof(float))
+        for k in range(2 * m):
+            self.row[k] = <float*>self.store.data + k * stride
+            memset(<float*>self.row[k] + n, 0, (stride - n) * sizeof(float))
+
+    cdef int use_scales(self, Layout layout, double l2, tuple extent) except -1:
+        """The history of weights as their values are large."""
+        arena_reserve(self, &self.scales, self.n + 1, sizeof(float))
+        arena_reserve(self, &self.scaled_steep, self.n + 1, sizeof(double))
+        self.scale, self.scaled = <float*>self.scales.data, <double*>self.scaled_steep.data
+        return find_scales(layout, l2, extent[0], extent[1], self.scale)
+
+    cdef void forget(self) noexcept nogil:
+        self.used, self.newest = 0, -1
+
+    cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* steep) except *:
+        """The step from w_old, where `direction` was asked for, to w; with it all products that change. The direction
+        asked for next will be that of the gradient `steep`."""
+        cdef int32_t slot = self.next_slot(), k, part
+        self.w, self.w_old, self.g, self.steep = w, w_old, g, steep
+        self.newest = slot
+        self.used = min(self.used + 1, self.m)
+        in_halves(self.pool, do_parts, self, ADD, PARTS)
+        for k in range(2 * self.used):
+            self.gram[k][2 * slot] = self.gram[k][2 * slot + 1] = self.by_g[k] = 0
+        for part in range(PARTS):
+            for k in range(2 * self.used):
+                self.gram[k][2 * slot] += self.sums[part][3 * k]
+                self.gram[k][2 * slot + 1] += self.sums[part][3 * k + 1]
+                self.by_g[k] += self.sums[part][3 * k + 2]
+        for k in range(2 * self.used):
+            self.gram[2 * slot][k] = self.gram[k][2 * slot]
+            self.gram[2 * slot + 1][k] = self.gram[k][2 * slot + 1]
+        if self.gram[2 * slot][2 * slot + 1] <= 1e-12 * self.gram[2 * slot + 1][2 * slot + 1]:
+            self.forget()       # no curvature: the model of the function is of no use here
+
+    cdef int32_t next_slot(self) noexcept nogil:
+        return (self.newest + 1) % self.m
+
+    cdef void do_part(self, Work what, int part) noexcept nogil:
+        cdef:
+            int64_t first = self.n * part // PARTS, last = self.n * (part + 1) // PARTS, i
+            int32_t slot = self.newest if what == ADD else self.next_slot()
+            float* s = <float*>self.row[2 * slot]
+            float* y = <float*>self.row[2 * slot + 1]
+            const double* steep = self.steep if self.scale == NULL else self.scaled
+        for i in range(first, last if self.scale != NULL else first):
+            self.scaled[i] = self.steep[i] / self.scale[i]
+        if what == ADD:
+            for i in range(first, last):
+                s[i] = self.w[i] - self.w_old[i]
+                y[i] = <float>(self.g[i] - y[i])
+            for i in range(first, last if self.scale != NULL else first):
+                s[i], y[i] = s[i] * self.scale[i], y[i] / self.scale[i]
+            K.dots(first, last, 2 * self.used, self.row, s, y, steep, self.sums[part])
+        else:
+            K.combine(first, last, 2 * self.used, self.row, self.c, self.c_g, steep, s)
+            for i in range(first, last):
+                y[i] = <float>self.g[i]
+            for i in range(first, last if self.scale != NULL else first):
+                s[i] = s[i] / self.scale[i]
+
+    cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil:
+        cdef double sum = c_g * self.by_g[k]
+        cdef int32_t j
+        for j in range(2 * self.used):
+            sum += c[j] * self.gram[j][k]
+        return sum
+
+    cdef float* direction(self, const double* steep, const double* g) except *:
+        """-H steep. It lies, with the gradient g there, where the next pair will: until `add` or `forget`."""
+        cdef:
+            double* c = self.c
+            double alpha[64]
+            double c_g = -1, scale
+            int32_t k, slot
+        memset(c, 0, sizeof(self.c))
+        for k in range(self.used):
+            slot = (self.newest - k + self.m) % self.m
+            alpha[slot] = self.product(c, c_g, 2 * slot) / self.gram[2 * slot][2 * slot + 1]
+            c[2 * slot + 1] -= alpha[slot]
+        if self.used:
+            slot = self.newest
+            scale = self.gram[2 * slot][2 * slot + 1] / self.gram[2 * slot + 1][2 * slot + 1]
+            c_g *= scale
+            for k in range(2 * self.used):
+                c[k] *= scale
+        for k in range(self.used - 1, -1, -1):
+            slot = (self.newest - k + self.m) % self.m
+            c[2 * slot] += alpha[slot] - self.product(c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
+        self.c_g, self.steep, self.g = c_g, steep, g
+        in_halves(self.pool, do_parts, self, COMBINE, PARTS)
+        return <float*>self.row[2 * self.next_slot()]
+
+    cdef double first_step(self) noexcept nogil:
+        """How far to go along a direction that is that of steepest descent: scores change by about 1."""
+        cdef const double* steep = self.steep if self.scale == NULL else self.scaled
+        return fmin(1.0, 1 / sqrt(K.dot_doubles(self.n, steep, steep)))
+
+    def state(self):
+        """As for trainers; see there."""
+        cdef int64_t stride = (self.n + 15) // 16 * 16
+        return {
+            "pairs": vector(self, "f", self.store.data, 2 * self.used * stride),
+            "gram": vector(self, "d", &self.gram[0][0], 128 * 128),
+            "by_g": vector(self, "d", &self.by_g[0], 128),
+            "used": self.used,
+            "newest": self.newest,
+        }
+
+    def restore(self, dict state):
+        """As for trainers; see there."""
+        cdef int64_t stride = (self.n + 15) // 16 * 16
+        self.used, self.newest = state["used"], state["newest"]
+        if not 0 <= self.used <= self.m or not -(self.used == 0) <= self.newest < max(self.used, 1):
+            raise ValueError("used, newest: more pairs than there is room for")
+        take(state, "pairs", "f", self.store.data, 2 * self.used * stride)
+        take(state, "gram", "d", &self.gram[0][0], 128 * 128)
+        take(state, "by_g", "d", &self.by_g[0], 128)
+
+
+def do_parts(History history not None, Work what, int first, int last) -> None:
+    """Parts first .. last - 1 of what a history is asked to do."""
+    cdef int part
+    with nogil:
+        for part in range(first, last):
+            history.do_part(what, part)
