@@ -71,7 +71,8 @@ cdef class History:
         arena_reserve(self, &self.store, 2 * m * stride, sizeof(float))
         for k in range(2 * m):
             self.row[k] = <float*>self.store.data + k * stride
-            memset(<float*>self.row[k] + n, 0, (stride - n) * sizeof(float))
+            # not only what fills up the row: threads that meet in memory which nobody has touched wait for each other
+            memset(<float*>self.row[k], 0, stride * sizeof(float))
 
     cdef int use_scales(self, Layout layout, double l2, tuple extent) except -1:
         """The history of weights as their values are large."""
