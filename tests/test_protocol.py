@@ -97,7 +97,7 @@ def test_passes_are_timed_without_batches(monkeypatch):
         return None, [{"cpu": 2.0}, {"cpu": 1.0}], []
 
     monkeypatch.setattr(Runs, "_learn", learn)
-    runs = Runs(Raw(Path("raw.jsonl")), Path("work"), quick=True)
+    runs = Runs(Raw(Path("raw")), Path("work"), quick=True)
     first = {"algorithm": "sgd", "options": {"l2": 1, "passes": 9}, "seed": 1, "template": "t"}
     second = {"algorithm": "perceptron", "options": {"batch_size": 6, "passes": 9}, "seed": 1, "template": "t"}
     assert runs.pace(tasks.NP_PLAIN, first, second)["fastest"] == [1.0, 1.0]
@@ -140,8 +140,8 @@ def page(raw):
 
 
 def test_five_seeds_and_their_deviation():
-    text = page(Raw(Path("raw.jsonl")))
-    records = [json.loads(line) for line in Path("raw.jsonl").read_text().splitlines()]
+    text = page(Raw(Path("raw")))
+    records = [json.loads(line) for line in Path("raw/conll2000-np-plain.jsonl").read_text().splitlines()]
     assert [record["seed"] for record in records if record["kind"] == "test" and record["algorithm"] == "sgd"] == [1, 2, 3, 4, 5]
     assert [record["seed"] for record in records if record["kind"] == "test" and record["algorithm"] == "lbfgs"] == [1]
     assert "| sgd | 90.00 | 90.30 ± 0.16 | 2 |" in text and "| lbfgs | 70.00 | 90.10 | 1 |" in text
@@ -150,34 +150,35 @@ def test_five_seeds_and_their_deviation():
 
 
 def test_each_number_is_that_of_a_line():
-    page(Raw(Path("raw.jsonl")))
-    path = Path("raw.jsonl")
+    page(Raw(Path("raw")))
+    path = Path("raw/conll2000-np-plain.jsonl")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for record in lines:
         if record["kind"] == "test" and record["seed"] == 3:
             record["counts"]["correct"] = 703
     path.write_text("".join(json.dumps(record) + "\n" for record in lines))
     before = path.read_bytes()
-    assert re.search(r"\| sgd \| 90.00 \| 86.30 ± 8.9\d \|", page(Raw(path))) and path.read_bytes() == before
+    assert re.search(r"\| sgd \| 90.00 \| 86.30 ± 8.9\d \|", page(Raw(Path("raw")))) and path.read_bytes() == before
 
 
 def test_what_is_missing_is_said():
-    raw = Raw(Path("raw.jsonl"))
+    raw = Raw(Path("raw"))
     found, lacking = study.outcomes(Runs(raw, Path("work"), start=False), TABLE)
     assert not found and lacking == ["sgd", "lbfgs"]
     assert TABLE.claims[0].verdict(found, Runs(raw, Path("work"), start=False)) == (MISSING, "")
 
 
 def test_runs_of_two_commits_do_not_mix():
-    Path("raw.jsonl").write_text('{"kind": "test", "commit": "another"}\n')
+    Path("raw").mkdir()
+    Path("raw/one.jsonl").write_text('{"kind": "test", "commit": "another"}\n')
     with pytest.raises(SystemExit, match="another"):
-        Runs(Raw(Path("raw.jsonl")), Path("work"))
-    assert Runs(Raw(Path("raw.jsonl"), fresh=True), Path("work")).raw.lines == {}
+        Runs(Raw(Path("raw")), Path("work"))
+    assert Runs(Raw(Path("raw"), fresh=True), Path("work")).raw.lines == {}
 
 
 def test_a_line_that_was_cut_short_is_dropped():
-    raw = Raw(Path("raw.jsonl"))
-    raw.add({"kind": "test", "seed": 1, "commit": "a"})
-    whole = Path("raw.jsonl").read_bytes()
-    Path("raw.jsonl").write_bytes(whole + b'{"kind": "te')
-    assert list(Raw(Path("raw.jsonl")).lines.values()) == list(raw.lines.values()) and Path("raw.jsonl").read_bytes() == whole
+    raw = Raw(Path("raw"))
+    raw.add({"kind": "test", "task": "one", "seed": 1, "commit": "a"})
+    whole = Path("raw/one.jsonl").read_bytes()
+    Path("raw/one.jsonl").write_bytes(whole + b'{"kind": "te')
+    assert list(Raw(Path("raw")).lines.values()) == list(raw.lines.values()) and Path("raw/one.jsonl").read_bytes() == whole

@@ -51,7 +51,7 @@ much or more. *Tie*: anything else. A rate that falls to nothing makes any train
 **Sensitivity to batches.** What ten sequences in an update cost, with the options chosen for one: the mean score with 1 less that with 10. *Reproduced*: `sgd` loses more than `adf`,
 by more than two standard errors over seeds; *contradicted*: the other way round; *tie*: anything else.
 
-**One commit.** All runs of a page are of one commit of the package. Every number comes from a line of `docs/results/raw.jsonl`.
+**One commit.** All runs of a page are of one commit of the package. Every number comes from a line of `docs/results/raw/TASK.jsonl`.
 
 **What had been seen before.** The test parts of all corpora here, except CoNLL-2003 as F1, had been scored in earlier rounds of this project, with other options, grids and rates, and
 the defaults and shipped templates were made in that time. Where a choice of features or rule was made after a test score was known, the page says so, and has both.

@@ -23,7 +23,7 @@ METHOD = """\
 ## How these numbers were made
 
 [The protocol](protocol.md) says how options are chosen, what is measured, and what a verdict means. `benchmarks/papers/{script}.py` wrote this page from
-[raw.jsonl](raw.jsonl); `make results` runs what is missing there, and `make results ONLY=pages` writes the pages again.
+`docs/results/raw/`, a file of JSON lines for each task; `make results` runs what is missing there, and `make results ONLY=pages` writes the pages again.
 
 * *dev.* is the score by which options were chosen. *dev., defaults* is that of the trainer's defaults, measured in the same way.
 * Test scores are means over five seeds, with the standard deviation; `lbfgs` has no seed. *paper* has the paper's own numbers, on its data and machine.

@@ -30,7 +30,7 @@ OTHERS = {
 def index(folder: Path, quick: bool = False) -> Path:
     """The page of all claims, from the raw results in a folder."""
     sections, found = [], []
-    runs = Runs(Raw(folder / "raw.jsonl"), folder, start=False, quick=quick)
+    runs = Runs(Raw(folder / "raw"), folder, start=False, quick=quick)
     for paper in PAPERS:
         tables = [(table, outcomes(runs, table)[0]) for table in paper.tables]
         sections.append((paper.title, paper.name, report.rows(tables, runs)))

@@ -1,7 +1,7 @@
-"""Runs of crfkit, each done once, and the file of raw results that the pages are made from.
+"""Runs of crfkit, each done once, and the files of raw results that the pages are made from.
 
-A run is a line of JSON in `raw.jsonl`, found again by what was asked for: kind, task, template, trainer, options and seed. An
-interrupted script goes on where it was. All lines of a file are of one commit of the package.
+A run is a line of JSON in the file of its task, `raw/TASK.jsonl`, found again by what was asked for: kind, task, template,
+trainer, options and seed. An interrupted script goes on where it was. All lines are of one commit of the package.
 """
 
 from __future__ import annotations
@@ -35,17 +35,20 @@ class Incomplete(Exception):
 
 
 class Raw:
-    """The lines of a file of raw results; new ones are appended as they come."""
+    """The lines of a folder of raw results, a file for each task; new ones are appended as they come."""
 
-    def __init__(self, path: Path, fresh: bool = False):
-        self.path = path
-        if fresh:
-            path.unlink(missing_ok=True)
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        if torn := text[text.rfind("\n") + 1 :]:     # its run was killed
-            text = text[: -len(torn)]
-            path.write_text(text, encoding="utf-8")
-        self.lines = {_key(record): record for record in map(json.loads, text.splitlines())}
+    def __init__(self, folder: Path, fresh: bool = False):
+        self.folder = folder
+        self.lines: dict[str, Record] = {}
+        for path in sorted(folder.glob("*.jsonl")):
+            if fresh:
+                path.unlink()
+                continue
+            text = path.read_text(encoding="utf-8")
+            if torn := text[text.rfind("\n") + 1 :]:     # its run was killed
+                text = text[: -len(torn)]
+                path.write_text(text, encoding="utf-8")
+            self.lines.update((_key(record), record) for record in map(json.loads, text.splitlines()))
 
     @property
     def commits(self) -> list[str]:
@@ -55,8 +58,8 @@ class Raw:
         return self.lines.get(_key(what))
 
     def add(self, record: Record) -> Record:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / f"{record['task']}.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(record, separators=(",", ":")) + "\n")
         self.lines[_key(record)] = record
         return record
@@ -76,7 +79,7 @@ class Runs:
         self.commit = commit() if start else ""
         if start and raw.commits not in ([], [self.commit]):
             sys.exit(
-                f"{raw.path} has runs of commit {', '.join(raw.commits)}, this is {self.commit}: "
+                f"{raw.folder} has runs of commit {', '.join(raw.commits)}, this is {self.commit}: "
                 "let PYTHONPATH (make results PACKAGE=...) name a built tree of that commit, or begin again with --fresh"
             )
         self.began, self.done, self.wanted = time.monotonic(), 0, 0

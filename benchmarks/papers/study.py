@@ -290,7 +290,7 @@ def main(*papers: Paper, index: Callable[[Path, bool], Path] | None = None) -> N
     parser.add_argument("--fresh", action="store_true", help="begin again: forget the raw results")
     parser.add_argument("--only", choices=("pages", "runs"), help="pages: start no run, and need no corpora; runs: write no page")
     given = parser.parse_args()
-    raw = Raw(given.out / "raw.jsonl", given.fresh)
+    raw = Raw(given.out / "raw", given.fresh)
     if given.only != "pages":
         runs = Runs(raw, given.work, quick=given.quick)
         tables = [table for name in given.tasks for paper in papers for table in paper.tables if table.task.name == name]
