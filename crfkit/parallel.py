@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from queue import SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from .constants import MOST_THREADS
 from .errors import OptionError
@@ -59,60 +57,17 @@ def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterat
 
 
 def _in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
-    jobs: SimpleQueue[_Job[T, R] | None] = SimpleQueue()
-    waiting: deque[_Job[T, R]] = deque()
-    helpers: list[threading.Thread] = []
+    from concurrent.futures import Future, ThreadPoolExecutor
 
-    def serve() -> None:
-        while (job := jobs.get()) is not None:
-            job.run(work)
-
-    try:
-        for item in items:
-            if len(helpers) < threads:
-                helpers.append(threading.Thread(target=serve))
-                helpers[-1].start()
-            waiting.append(_Job(item))
-            jobs.put(waiting[-1])
-            if len(waiting) > 2 * threads:
+    waiting: deque[Future[R]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for job in waiting:
-            job.given_up = True
-        for _ in helpers:
-            jobs.put(None)
-        for helper in helpers:
-            if helper.ident is not None:  # there was room for it
-                helper.join()
-
-
-class _Job(Generic[T, R]):
-    """Work that another thread does. As `concurrent.futures` has it, which takes ten times as long to import as this."""
-
-    def __init__(self, item: T):
-        self.item, self.given_up = item, False
-        self.value: R
-        self.error: BaseException | None = None
-        self.running = threading.Lock()
-        self.running.acquire()
-
-    def run(self, work: Callable[[T], R]) -> None:
-        """Do it, unless nobody waits for it any more."""
-        if not self.given_up:
-            try:
-                self.value = work(self.item)
-            except BaseException as error:
-                self.error = error
-        self.running.release()
-
-    def result(self) -> R:
-        """What came of it, when it is done."""
-        self.running.acquire()
-        if self.error is not None:
-            try:
-                raise self.error
-            finally:
-                self.error = None  # its traceback holds this frame, which would hold it
-        return self.value
+        finally:
+            for future in waiting:
+                future.cancel()
