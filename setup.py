@@ -27,14 +27,14 @@ SIMD = "crfkit/loops/simd"
 LEVELS = (
     ("-O0", ("crfkit.decode.decoder", "crfkit.testing", "crfkit.trainers.batch.sharded")),
     ("-O1", ("crfkit.trainers.online.calibrated", "crfkit.trainers.online.crfsuite", "crfkit.trainers.online.mixing")),
-    ("-O3", (LOOPS, "crfkit.data.dataset", "crfkit.decode.beam", "crfkit.decode.lookahead", "crfkit.decode.nbest", "crfkit.features.walk", "crfkit.lattice",
-             "crfkit.text.rows", "crfkit.trainers.base", "crfkit.trainers.online")),
+    ("-O3", (LOOPS, "crfkit.data.dataset", "crfkit.decode.beam", "crfkit.decode.lookahead", "crfkit.decode.nbest", "crfkit.features.walk",
+             "crfkit.features.workspace", "crfkit.lattice", "crfkit.text.rows", "crfkit.trainers.base", "crfkit.trainers.online")),
     ("-O2", ("crfkit.decode.printing", "crfkit.decode.scratch", "crfkit.features.builder", "crfkit.features.cells",
              "crfkit.features.extractor", "crfkit.features.strings", "crfkit.features.tables", "crfkit.features.verifying", "crfkit.parser.search", "crfkit.parser.statetables", "crfkit.text",
              "crfkit.trainers.batch.blocks", "crfkit.trainers.batch.chains", "crfkit.trainers.batch.edges", "crfkit.trainers.batch.nests",
              "crfkit.trainers.batch.feasible", "crfkit.trainers.batch.owlqn", "crfkit.trainers.batch.proximal",
              "crfkit.trainers.batch.quasinewton", "crfkit.trainers.batch.sbcd",
-             "crfkit.trainers.batch.visits", "crfkit.weights.layout", "crfkit.weights.observed")),
+             "crfkit.trainers.batch.visits", "crfkit.weights.layout", "crfkit.weights.observed", "crfkit.weights.pruning")),
     ("-O1", ("crfkit",)),
 )
 

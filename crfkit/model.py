@@ -266,8 +266,9 @@ def _earlier(label: str | int | None) -> str:
 def build(layout: Layout, weights: array.array, features: Any, header: dict[str, Any]) -> Model:
     """The model of trained weights: features of weight zero, and what only they needed, are left out."""
     from crfkit.features.packing import pack
+    from crfkit.weights.pruning import pruned
 
-    layout, weights, u_new, b_new = layout.pruned(weights)
+    layout, weights, u_new, b_new = pruned(layout, weights)
     model = assembled(layout, weights, pack(features, u_new, b_new), header, verify=False)
     model.verified = True  # it was just made
     return model

@@ -12,11 +12,9 @@ much text is parsed and how large the factors are.
 
 from __future__ import annotations
 
-import json
 import math
 import mmap
 import os
-import re
 import stat
 import struct
 import sys
@@ -24,6 +22,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from . import canonical
 from .errors import FileError, ModelFileError
 from .replacing import reason_of, replacing
 
@@ -43,10 +42,8 @@ PARSER = "parser"  # and of one that finds trees
 ALIGNMENT = 64
 PREFIX = struct.Struct("<8sIIQ")  # magic, version, length of the JSON text, its XXH3-64
 MAX_HEADER = 16 << 20  # bytes of JSON text
-MAX_DEPTH = 32  # of nested lists and objects in it
 MAX_NAME = 255  # characters of a section's name
 MAX_NDIM = 8
-MAX_DIGITS = 20  # of an integer in the header; more cost time to parse and fit no field
 HEX_DIGITS = frozenset("0123456789abcdef")
 
 # The name of an element type -> (the code memoryview and struct have for it, bytes).
@@ -201,24 +198,15 @@ def _encode(header: dict[str, Any], sections: Mapping[str, Buffer]) -> list[byte
         payload += [bytes(gap), body]
         table.append(Section(name, dtype, view.shape or (), end + gap, len(body), xxh3_64_hexdigest(body))._asdict())
         end += gap + len(body)
-    text = _canonical({"metadata": header, "sections": table})
+    text = canonical.dumps({"metadata": header, "sections": table})
     if len(text) > MAX_HEADER:
         raise ValueError(f"the header needs {len(text)} bytes, more than the {MAX_HEADER} of the format")
     try:
-        _parse_json(text)
+        canonical.loads(text)
     except ModelFileError as error:  # better now than when the model is needed
         raise ValueError(f"the header could not be read again: {error}") from None
     prefix = PREFIX.pack(MAGIC, VERSION, len(text), xxh3_64_intdigest(text))
     return [prefix, text, bytes(-(len(prefix) + len(text)) % ALIGNMENT), *payload]
-
-
-def _canonical(document: Any) -> bytes:
-    """The one JSON text that stands for a document."""
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    try:
-        return text.encode()
-    except UnicodeEncodeError:  # labels that are no UTF-8 (values.as_text)
-        return re.sub("[\udc80-\udcff]", lambda found: f"\\u{ord(found[0]):x}", text).encode()
 
 
 def _map(path: str) -> memoryview:
@@ -273,7 +261,7 @@ def _parse(data: memoryview) -> tuple[int, dict[str, Any], dict[str, Section]]:
     if xxh3_64_intdigest(text) != checksum:
         raise ModelFileError("damaged: the checksum of the header does not match")
     _check_zeros(data[end:start], "the header")
-    document = _parse_json(text)
+    document = canonical.loads(text)
     if type(document) is not dict or document.keys() != {"metadata", "sections"}:
         raise ModelFileError("damaged: the header is not an object of metadata and sections")
     metadata, table = document["metadata"], document["sections"]
@@ -297,45 +285,6 @@ def _foreign(start: bytes) -> str:
     if "\0" not in text and len(start) - len(text.encode()) <= 3:  # the end may cut a character
         return "not a crfkit model: a text file; the model is what crfkit learn writes"
     return "not a crfkit model"
-
-
-def _parse_json(text: bytes) -> Any:
-    """Strict JSON: only the one canonical text of a document, so that nobody reads the same bytes otherwise."""
-    try:
-        document = json.loads(text.decode(), parse_int=_integer, parse_constant=_refuse_constant)
-        too_deep = _deeper_than(MAX_DEPTH, document)
-        canonical = b"" if too_deep else _canonical(document)
-    except RecursionError:
-        too_deep = True
-    except ValueError as error:
-        raise ModelFileError(f"damaged: the header is not valid JSON: {error}") from None
-    if too_deep:
-        raise ModelFileError(f"damaged: the header is nested deeper than {MAX_DEPTH} levels")
-    if canonical != text:
-        raise ModelFileError("damaged: the header is not canonical JSON (repeated or unsorted keys, blanks)")
-    return document
-
-
-def _integer(digits: str) -> int:
-    if len(digits) > MAX_DIGITS:
-        raise ValueError(f"an integer of {len(digits)} digits")
-    return int(digits)
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _deeper_than(limit: int, document: Any) -> bool:
-    level = [[document]]
-    for _ in range(limit + 1):
-        level = [
-            child
-            for node in level
-            for child in (node.values() if type(node) is dict else node)
-            if type(child) in (dict, list)
-        ]
-    return bool(level)
 
 
 def _parse_table(table: list[Any], payload: memoryview) -> dict[str, Section]:

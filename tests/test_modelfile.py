@@ -13,7 +13,7 @@ from containers import HEADER, SECTIONS, SMALL, contents
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crfkit import modelfile
+from crfkit import canonical, modelfile
 from crfkit.errors import ModelFileError
 
 # What was written comes back
@@ -172,7 +172,7 @@ def test_writer_refuses_what_the_format_cannot_hold(buffer):
 
 def test_writer_refuses_what_the_reader_would_refuse():
     deep = []
-    for _ in range(modelfile.MAX_DEPTH):
+    for _ in range(canonical.MAX_DEPTH):
         deep = [deep]
     for header, message in [
         ({"x": float("nan")}, "JSON"),

@@ -5,7 +5,7 @@ draws from a hidden Markov model, and updates of one weight at a time against up
 
 The text says of the model: six labels, five symbols, sequences of five; transitions are uniform except for two pairs of
 labels; six entries of the emissions dominate; most labels are well identified by their symbol, two are very ambiguous.
-Its numbers, and that of training sequences, are not legible in our copy. HMM below keeps to the text; the sequences are
+Its numbers, and that of training sequences, are not legible in our copy. hidden.py keeps to the text; the sequences are
 as many as make "the number of training tokens of the same order as the number of parameters", 30 to 210.
 """
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import random
 import time
 import warnings
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+from hidden import HMM, LABELS, LENGTH, SYMBOLS, Draw
 from judging import Journal, Verdict, holds
 from protocol import CONTRADICTED, REPRODUCED, SIGNIFICANT, TIE
 from report import markdown
@@ -32,7 +32,6 @@ from study import RESULTS, default_work
 import crfkit
 from crfkit.errors import CrfkitWarning
 
-LABELS, SYMBOLS, LENGTH = 6, 5, 5
 SIZES = (10, 20, 50)  # training sequences; the first is the study, the others a control
 DRAWS = 100
 FOLDS, L2 = 5, (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -47,53 +46,6 @@ MODELS: dict[str, tuple[str, float | None]] = {  # lines of the template, weight
 NEAR = 0.3  # points of error: no difference to the paper
 PAPER = {"M4": (28.5, 50.6), "M5": (15.0, 26.0), "M6": (10.9, 17.2), "M7": (6.2, 4.9), "M8": (5.8, 1.3)}  # active weights
 PAPER_ERRORS = {"M1": (6.4, 18.5), "M7": (10.3, 17.9)}
-
-Draw = list[tuple[list[int], list[int]]]  # symbols and labels of each sequence
-
-
-# --- The model that is drawn from -------------------------------------------------------------------------------------
-
-
-class HMM:
-    """The fifth and the sixth label share their symbol; only the labels before tell them apart, and only two of these do."""
-
-    def __init__(self, dominant: float = 0.98, pulled: float = 0.9) -> None:
-        self.step = np.full((LABELS, LABELS), 1 / LABELS)
-        for before, label in ((0, 4), (1, 5)):
-            self.step[before] = (1 - pulled) / (LABELS - 1)
-            self.step[before, label] = pulled
-        self.emit = np.full((LABELS, SYMBOLS), (1 - dominant) / (SYMBOLS - 1))
-        self.emit[range(LABELS), [0, 1, 2, 3, 4, 4]] = dominant
-        self.inputs = np.array(list(itertools.product(range(SYMBOLS), repeat=LENGTH)))
-        self.joint = self._joint()
-
-    def _joint(self) -> np.ndarray:
-        """[input, position, label] Probabilities of each sequence of symbols together with a label at a position."""
-        seen = self.emit.T[self.inputs]
-        forward, backward = [seen[:, 0] / LABELS], [np.ones((len(seen), LABELS))]
-        for k in range(1, LENGTH):
-            forward.append(forward[-1] @ self.step * seen[:, k])
-            backward.append((backward[-1] * seen[:, -k]) @ self.step.T)
-        return np.stack([a * b for a, b in zip(forward, backward[::-1], strict=True)], axis=1)
-
-    @property
-    def bayes(self) -> float:
-        """The least error, in per cent."""
-        return float(100 * (1 - self.joint.max(axis=2).sum() / LENGTH))
-
-    def error(self, labels: np.ndarray) -> float:
-        """The error, in per cent, of a model that labels the inputs so: exact, there is no sample."""
-        return float(100 * (1 - np.take_along_axis(self.joint, labels[:, :, None], axis=2).sum() / LENGTH))
-
-    def draw(self, n: int, seed: int) -> Draw:
-        chance = random.Random(seed)
-        found = []
-        for _ in range(n):
-            labels = [chance.randrange(LABELS)]
-            while len(labels) < LENGTH:
-                labels += chance.choices(range(LABELS), self.step[labels[-1]])
-            found.append(([chance.choices(range(SYMBOLS), self.emit[label])[0] for label in labels], labels))
-        return found
 
 
 # --- Models of the study ----------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.text.rows cimport RowsC
 from crfkit.data.dataset cimport Dataset
 from .tables cimport Features
-from .walk cimport Workspace
+from .workspace cimport Workspace
 from .strings cimport StringTable
 
 

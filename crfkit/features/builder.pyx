@@ -11,9 +11,10 @@ from libc.string cimport memcmp
 
 from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, Rows, rows_label
 from crfkit.data.dataset cimport Dataset
-from .tables cimport Features, NodeC, SlotC
+from .tables cimport Features, NodeC, SlotC, grow_rows, learn_literal, new_number
 from .tuples cimport grams_intern, grams_reserve
-from .walk cimport Workspace, grow_rows, learn_literal, learn_tokens, new_number
+from .walk cimport learn_tokens
+from .workspace cimport Workspace
 from .reach cimport REACH_EDGE, RULE_ALL, RULE_DROPPED, RULE_OBSERVED
 from crfkit.memory cimport BufferC, arena_reserve, buffer_free, data_reserve
 from .strings cimport StringTable, strings_get

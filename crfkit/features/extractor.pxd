@@ -7,7 +7,7 @@ from crfkit.loops.structs cimport SentenceC
 from crfkit.memory cimport Arena, BufferC
 from crfkit.text.rows cimport RowsC
 from .tables cimport Features
-from .walk cimport Workspace
+from .workspace cimport Workspace
 
 
 cdef class Extractor(Arena):

@@ -7,7 +7,8 @@ from crfkit.loops.structs cimport SentenceC
 from crfkit.memory cimport Arena, BufferC, arena_reserve
 from crfkit.text.rows cimport FORM_CRFSUITE, Rows, RowsC
 from .tables cimport Features
-from .walk cimport Workspace, find_tokens
+from .walk cimport find_tokens
+from .workspace cimport Workspace
 
 
 cdef class Extractor(Arena):

@@ -16,9 +16,8 @@ from crfkit.memory cimport arena_reserve
 from .builder cimport IndexBuilder
 from .cells cimport VIEW_CELL, VIEW_EQUAL, View
 from .strings cimport StringTable
-from .tables cimport NodeC
+from .tables cimport NodeC, grow_rows, new_number
 from .tuples cimport grams_intern, grams_reserve
-from .walk cimport grow_rows, new_number
 
 from crfkit.errors import DataError
 

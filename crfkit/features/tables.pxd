@@ -93,3 +93,11 @@ cdef class Features(Arena):
     cdef bint exists(self, const NodeC* node, int64_t g) noexcept nogil
     cdef bint values_of(self, const NodeC* node, int64_t g, int32_t* values) noexcept nogil
     cdef int64_t join(self, const NodeC* node, const SlotC* slot, const int32_t* values, BufferC* line) except -1 nogil
+
+
+# While tables grow. Room for the rows of n grams; new ones are without attributes.
+cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil
+# The attribute that has this string, a new one if there is none.
+cdef int32_t learn_literal(Features f, const char* s, int64_t n, bint bigram) except -2 nogil
+cdef int32_t learn_bigram(Features f, const char* s, int64_t n, bint plain) except -2 nogil
+cdef int32_t new_number(Features f, bint bigram) except -2 nogil

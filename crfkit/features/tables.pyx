@@ -11,6 +11,9 @@ from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, empty_buf
 from .strings cimport StringTable, strings_get
 from .cells cimport View
 
+cdef enum:
+    MOST_ATTRIBUTES = 0x7FFFFFFE
+
 
 cdef class Features(Arena):
     """Base of IndexBuilder and Index."""
@@ -183,3 +186,46 @@ cdef class Features(Arena):
             append_text(line, &n, text, size)
             append_text(line, &n, slot.literal[i + 1].s, slot.literal[i + 1].n)
         return n
+
+
+cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil:
+    """Give new grams rows without attributes."""
+    cdef int64_t size = node.n_slots * <int64_t>sizeof(int32_t)
+    if n > node.n:
+        arena_reserve(f, &node.rows, n, max(size, 1))
+        memset(node.rows.data + node.n * size, 0xFF, <size_t>((n - node.n) * size))
+        node.row = <int32_t*>node.rows.data
+        node.n = n
+    return 0
+
+
+cdef int32_t learn_literal(Features f, const char* s, int64_t n, bint bigram) except -2 nogil:
+    cdef SpaceC* space = &f.space[bigram]
+    cdef int64_t known = space.literal.n
+    cdef int32_t i = (<StringTable>f.literal_table[bigram]).intern(s, n)
+    if i == known:
+        arena_reserve(f, &f.literal_attr[bigram], known + 1, sizeof(int32_t))
+        space.literal_attr = <const int32_t*>f.literal_attr[bigram].data
+        (<int32_t*>f.literal_attr[bigram].data)[i] = new_number(f, bigram)
+    return space.literal_attr[i]
+
+
+cdef int32_t learn_bigram(Features f, const char* s, int64_t n, bint plain) except -2 nogil:
+    """The attribute of pairs that has this string; -1 for the plain pairs, which have a matrix of their own."""
+    cdef SpaceC* space = &f.space[1]
+    cdef int64_t known = space.literal.n
+    cdef int32_t i = (<StringTable>f.literal_table[1]).intern(s, n)
+    if i == known:
+        arena_reserve(f, &f.unigrams_before, known + 1, sizeof(int64_t))
+        (<int64_t*>f.unigrams_before.data)[i] = f.space[0].literal.n
+        arena_reserve(f, &f.literal_attr[1], known + 1, sizeof(int32_t))
+        space.literal_attr = <const int32_t*>f.literal_attr[1].data
+        (<int32_t*>f.literal_attr[1].data)[i] = -1 if plain else new_number(f, True)
+    return space.literal_attr[i]
+
+
+cdef int32_t new_number(Features f, bint bigram) except -2 nogil:
+    if f.space[bigram].n >= MOST_ATTRIBUTES:
+        raise OverflowError("more than two thousand million different attributes; use a smaller template")
+    f.space[bigram].n += 1
+    return <int32_t>(f.space[bigram].n - 1)

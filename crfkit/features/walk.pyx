@@ -12,24 +12,22 @@ unless it has to identify an attribute (see plan.py).
 What differs between the two is decided by a type, `Aim`, when this file is compiled.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from crfkit.data.dataset cimport Dataset, sort_ids
 from crfkit.loops.atomic cimport crfkit_prefetch
-from crfkit.memory cimport Arena, arena_reserve, data_reserve
+from crfkit.memory cimport data_reserve
 from crfkit.template.patterns cimport BIGRAM, UNIGRAM
 from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, rows_attr, rows_cell
-from .cells cimport FLAGGED, NONE, UNKNOWN, VIEW_CELL, VIEW_TEXT, View, has_separator
+from .cells cimport FLAGGED, NONE, UNKNOWN, View, has_separator
 from .strings cimport StringTable, StringTableC, string_hash, strings_find, strings_get
-from .tables cimport Features, NodeC, SlotC, SpaceC, UseC, append_text, find_literal
+from .tables cimport (
+    Features, NodeC, SlotC, UseC, append_text, find_literal, grow_rows, learn_bigram, learn_literal, new_number
+)
 from .tuples cimport grams_find, grams_intern, grams_reserve, packed_find, packed_home
+from .workspace cimport Workspace, cell_at, find_names, number_values, prepare
 
 from crfkit.errors import DataError
-
-cdef enum:
-    MOST_ATTRIBUTES = 0x7FFFFFFE
-    AT_ONCE = 64                    # names that are on their way from memory together
 
 # What the walk is for. The type says it, so that there are two walks when all is compiled; C wants a member.
 cdef struct Learning:
@@ -41,13 +39,6 @@ cdef struct Finding:
 ctypedef fused Aim:
     Learning
     Finding
-
-
-cdef class Workspace(Arena):
-
-    def __cinit__(self):
-        arena_reserve(self, &self.text, 1, 1)
-        arena_reserve(self, &self.line, 1, 1)
 
 
 cdef int learn_tokens(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t last, Dataset out) except -1 nogil:
@@ -77,32 +68,6 @@ cdef inline int walk(Features f, Workspace s, const RowsC* rows, int64_t first, 
     return 0
 
 
-cdef int prepare(Features f, Workspace s, const RowsC* rows, int64_t T) except -1 nogil:
-    """Make room for a sentence of T tokens."""
-    cdef int64_t width = T + 2 * f.padding
-    cdef int32_t i
-    for i in range(f.n_columns - 1, -1, -1):
-        if s.column_number[i] >= rows.n_cols:
-            raise DataError(f"the template uses column {s.column_number[i]}, but the data have {rows.n_cols}")
-    if width > 0x7FFFFFF0:
-        raise OverflowError("a sequence of more than two thousand million tokens")
-    s.T = <int32_t>T
-    arena_reserve(s, &s.cells, T * f.n_columns, sizeof(int32_t))
-    arena_reserve(s, &s.values, width * f.n_views, sizeof(int32_t))
-    arena_reserve(s, &s.grams, width * f.n_nodes, sizeof(int32_t))
-    arena_reserve(s, &s.value_at, f.n_views, sizeof(void*))
-    arena_reserve(s, &s.gram_at, f.n_nodes, sizeof(void*))
-    for i in range(f.n_views):
-        (<int32_t**>s.value_at.data)[i] = <int32_t*>s.values.data + i * width + f.padding
-    for i in range(f.n_nodes):
-        (<int32_t**>s.gram_at.data)[i] = (
-            (<int32_t**>s.value_at.data)[f.node[i].view] if f.node[i].arity == 1
-            else <int32_t*>s.grams.data + i * width + f.padding)
-    return 0
-
-
-# ---------------------------------------------------------------------------------------------- cells and values
-
 cdef inline int number_cells(Features f, Workspace s, const RowsC* rows, int64_t first, Aim aim) except -1 nogil:
     """The number of each cell in the table of its column."""
     cdef int32_t i, t, n, column
@@ -121,60 +86,6 @@ cdef inline int number_cells(Features f, Workspace s, const RowsC* rows, int64_t
                 if cell[t] < 0:
                     cell[t] = FLAGGED if has_separator(f.separator, text, n) else UNKNOWN
         cell += s.T
-    return 0
-
-
-cdef int64_t cell_at(Features f, Workspace s, const RowsC* rows, int64_t first, int32_t column, int64_t p,
-                     const char** cell) noexcept nogil:
-    """Point at the text of a cell, or beyond the sentence of its padding, and return its length."""
-    cdef int32_t n
-    if p < 0:
-        return strings_get(&f.paddings.c, <int32_t>(-1 - p), cell)
-    if p >= s.T:
-        return strings_get(&f.paddings.c, <int32_t>(f.padding + p - s.T), cell)
-    cell[0] = rows_cell(rows, first + p, s.column_number[column], &n)
-    return n
-
-
-cdef int number_values(Features f, Workspace s, const RowsC* rows, int64_t first) except -1 nogil:
-    """The values of all views from the cells of the sentence."""
-    cdef int32_t v
-    cdef int32_t* value
-    cdef const int32_t* pad
-    for v in range(f.n_views):
-        value = (<int32_t**>s.value_at.data)[v]
-        pad = <const int32_t*>f.pad_value.data + <int64_t>v * 2 * f.padding
-        if f.padding:
-            memcpy(value - f.padding, pad, f.padding * sizeof(int32_t))
-            memcpy(value + s.T, pad + f.padding, f.padding * sizeof(int32_t))
-        number_view(f, <View>f.view[v], value, s, rows, first)
-    return 0
-
-
-cdef int number_view(Features f, View view, int32_t* value, Workspace s, const RowsC* rows, int64_t first) except -1 nogil:
-    """The values of one view. A map from a file may name any value: those out of range count as unknown."""
-    cdef const int32_t* cell = <const int32_t*>s.cells.data + <int64_t>view.column * s.T
-    cdef const char* text
-    cdef const char* other
-    cdef int64_t p, n
-    cdef int32_t T = s.T
-    if view.form == VIEW_CELL:
-        memcpy(value, cell, T * sizeof(int32_t))
-    elif view.form == VIEW_TEXT:
-        for p in range(T):
-            if cell[p] >= 0 and cell[p] < view.n_map:
-                value[p] = view.value[cell[p]]
-                if value[p] >= view.strings.c.n or value[p] < FLAGGED:
-                    value[p] = UNKNOWN
-            else:
-                n = cell_at(f, s, rows, first, view.column, p, &text)
-                value[p] = view.look_up(text, n, &s.text)
-    else:
-        for p in range(-f.padding, T + f.padding):
-            if p + view.delta >= -f.padding and p + view.delta < T + f.padding:
-                n = cell_at(f, s, rows, first, view.column, p, &text)
-                value[p] = (n == cell_at(f, s, rows, first, view.column2, p + view.delta, &other)
-                            and memcmp(text, other, <size_t>n) == 0)
     return 0
 
 
@@ -224,17 +135,6 @@ cdef inline int number_grams(Features f, Workspace s, Aim aim) except -1 nogil:
                         gram[p] = UNKNOWN
                 if gram[p] == UNKNOWN and has_literals and gram_flagged(f, s, node, p):
                     gram[p] = FLAGGED
-    return 0
-
-
-cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil:
-    """Give new grams rows without attributes."""
-    cdef int64_t size = node.n_slots * <int64_t>sizeof(int32_t)
-    if n > node.n:
-        arena_reserve(f, &node.rows, n, max(size, 1))
-        memset(node.rows.data + node.n * size, 0xFF, <size_t>((n - node.n) * size))
-        node.row = <int32_t*>node.rows.data
-        node.n = n
     return 0
 
 
@@ -368,7 +268,7 @@ cdef inline int follow_patterns(Features f, Workspace s, const RowsC* rows, int6
                     n_u += 1
             if kind[i] & BIGRAM and (Aim is Learning or t):
                 if Aim is Learning:
-                    a = bigram_string(f, s.line.data, n, i == f.patterns.plain)
+                    a = learn_bigram(f, s.line.data, n, i == f.patterns.plain)
                 else:
                     a = literal(f, s.line.data, n, True, aim)
                 if a >= 0 and t:  # no edge leads into the first token
@@ -382,20 +282,6 @@ cdef inline int follow_patterns(Features f, Workspace s, const RowsC* rows, int6
     return 0
 
 
-cdef int32_t bigram_string(Features f, const char* s, int64_t n, bint plain) except -2 nogil:
-    """The attribute of pairs that has this string; -1 for the plain pairs, which have a matrix of their own."""
-    cdef SpaceC* space = &f.space[1]
-    cdef int64_t known = space.literal.n
-    cdef int32_t i = (<StringTable>f.literal_table[1]).intern(s, n)
-    if i == known:
-        arena_reserve(f, &f.unigrams_before, known + 1, sizeof(int64_t))
-        (<int64_t*>f.unigrams_before.data)[i] = f.space[0].literal.n
-        arena_reserve(f, &f.literal_attr[1], known + 1, sizeof(int32_t))
-        space.literal_attr = <const int32_t*>f.literal_attr[1].data
-        (<int32_t*>f.literal_attr[1].data)[i] = -1 if plain else new_number(f, True)
-    return space.literal_attr[i]
-
-
 cdef inline bint all_ones(const float* value, int64_t first, int64_t last) noexcept nogil:
     """Whether values need not be sorted along with their attributes."""
     cdef int64_t u
@@ -404,43 +290,6 @@ cdef inline bint all_ones(const float* value, int64_t first, int64_t last) noexc
             if value[u] != 1:
                 return False
     return True
-
-
-cdef int find_names(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
-    """The numbers of the attributes first .. last-1 that rows in CRFsuite's form name, or -1. The tables are large, so
-    that what is read of them is asked for many names ahead."""
-    cdef const SpaceC* space = &f.space[0]
-    cdef const StringTableC* table = space.literal
-    cdef uint64_t[AT_ONCE] hash
-    cdef int64_t begin, k, n, i
-    cdef int32_t size
-    cdef const char* text
-    cdef int32_t* id
-    arena_reserve(s, &s.items, last - first, sizeof(int32_t))
-    id = <int32_t*>s.items.data
-    begin = first
-    while begin < last:
-        n = min(<int64_t>AT_ONCE, last - begin)
-        for k in range(n):
-            text = rows_attr(rows, begin + k, &size)
-            hash[k] = string_hash(text, size)
-            crfkit_prefetch(&table.slot[hash[k] & table.mask])
-        for k in range(n):
-            i = <int64_t>table.slot[hash[k] & table.mask].ref - 1
-            if 0 <= i < table.n:
-                crfkit_prefetch(&table.offset[i])
-                crfkit_prefetch(&space.literal_attr[i])
-        for k in range(n):
-            i = <int64_t>table.slot[hash[k] & table.mask].ref - 1
-            if 0 <= i < table.n and 0 <= table.offset[i] < table.n_bytes:
-                crfkit_prefetch(table.arena + table.offset[i])
-        for k in range(n):
-            text = rows_attr(rows, begin + k, &size)
-            i = strings_find(table, text, size, hash[k])
-            id[k] = space.literal_attr[i] if 0 <= i and space.literal_attr[i] < space.n else -1
-        id += n
-        begin += n
-    return 0
 
 
 cdef inline int64_t number_items(Features f, const RowsC* rows, int64_t token, const int32_t* found, int32_t* u_id,
@@ -494,26 +343,7 @@ cdef int32_t by_string(Features f, Workspace s, const RowsC* rows, int64_t first
 
 cdef inline int32_t literal(Features f, const char* s, int64_t n, bint bigram, Aim aim) except -2 nogil:
     """The attribute that has this string; finding, -1 if there is none."""
-    cdef SpaceC* space = &f.space[bigram]
-    cdef int64_t known = space.literal.n
-    cdef int32_t i
     if Aim is Finding:
-        return find_literal(space, s, n)
+        return find_literal(&f.space[bigram], s, n)
     else:
-        i = (<StringTable>f.literal_table[bigram]).intern(s, n)
-        if i == known:
-            arena_reserve(f, &f.literal_attr[bigram], known + 1, sizeof(int32_t))
-            space.literal_attr = <const int32_t*>f.literal_attr[bigram].data
-            (<int32_t*>f.literal_attr[bigram].data)[i] = new_number(f, bigram)
-        return space.literal_attr[i]
-
-
-cdef int32_t learn_literal(Features f, const char* s, int64_t n, bint bigram) except -2 nogil:
-    return literal(f, s, n, bigram, Learning(True))
-
-
-cdef int32_t new_number(Features f, bint bigram) except -2 nogil:
-    if f.space[bigram].n >= MOST_ATTRIBUTES:
-        raise OverflowError("more than two thousand million different attributes; use a smaller template")
-    f.space[bigram].n += 1
-    return <int32_t>(f.space[bigram].n - 1)
+        return learn_literal(f, s, n, bigram)

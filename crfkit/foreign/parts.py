@@ -61,13 +61,14 @@ def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
     from crfkit.features.packing import pack
     from crfkit.trainers.base import all_finite
     from crfkit.weights.layout import Layout
+    from crfkit.weights.pruning import pruned
 
     from .cells import cells
 
     u, b = parts.unigrams, parts.bigrams
     layout = Layout(len(parts.labels), parts.pairs is not None, 0, u.ptr, u.label, b.ptr, b.previous, b.label)
-    rest = layout.pruned(cells(u.weight, parts.pairs, len(parts.labels), b.weight, rest=True))[1] if exact else None
-    layout, weights, *kept = layout.pruned(cells(u.weight, parts.pairs, len(parts.labels), b.weight))
+    rest = pruned(layout, cells(u.weight, parts.pairs, len(parts.labels), b.weight, rest=True))[1] if exact else None
+    layout, weights, *kept = pruned(layout, cells(u.weight, parts.pairs, len(parts.labels), b.weight))
     by_string = not _only_cells(parts.template)
     template = parts.template and replace(parts.template, by_string=by_string)
     builder = IndexBuilder(template, crfsuite=template is None)
@@ -124,12 +125,13 @@ def _literals(place: str, names: StringTable, new: array.array[int]) -> Mapping[
 def parts_of(model: Model) -> Parts:
     """A crfkit model taken apart; the weights are those of the model, exactly."""
     from crfkit.features.strings import StringTable
+    from crfkit.weights.pruning import pruned
 
     if model.search is not None:
         raise UnsupportedError(f"{model.name}: trained by {model.header['algorithm']}, whose search for labels no other program has")
     from .cells import doubles
 
-    layout, weights, *new = model.layout.pruned(model.weights)
+    layout, weights, *new = pruned(model.layout, model.weights)
     of_u, pairs, of_b = doubles(layout, weights)
     arrays = {name: array.array(values.format, values) for name, values in layout.arrays().items()}
     names = []

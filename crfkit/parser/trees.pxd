@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.strings cimport StringTable
-from crfkit.features.walk cimport Workspace
+from crfkit.features.workspace cimport Workspace
 from crfkit.memory cimport Arena, BufferC
 from crfkit.text.rows cimport Rows, RowsC
 from .states cimport StateC

@@ -11,7 +11,8 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.builder cimport IndexBuilder
 from crfkit.features.strings cimport StringTable
-from crfkit.features.walk cimport Workspace, find_tokens, learn_tokens
+from crfkit.features.walk cimport find_tokens, learn_tokens
+from crfkit.features.workspace cimport Workspace
 from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_reserve, empty_buffer
 from crfkit.text.rows cimport Rows, RowsC, rows_cell
 from .states cimport LEFT, NOBODY, RIGHT, SHIFT, StateC, state_allows, state_do, state_ended, state_start

@@ -17,7 +17,7 @@ from libc.stdint cimport INT32_MAX
 from libc.string cimport memcmp, memcpy
 
 from .table cimport FORM_CONLLU, FORM_CRFSUITE, LABEL_NONE, Table
-from .scanning cimport blank_line, find, is_digit, parse_number, utf8_fault
+from .scanning cimport blank_line, conllu_id, find, parse_number, utf8_fault
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
@@ -69,24 +69,6 @@ cdef inline int64_t split(const char* text, int64_t start, int64_t stop, int64_t
         n += 1
         if i == stop:
             return n
-        i += 1
-
-
-cdef int conllu_id(const char* s, int64_t n) noexcept nogil:
-    """1 for the number of a word, 2 for a range or an empty node, 0 for anything else."""
-    cdef int64_t i = 0, begin
-    cdef int parts = 0
-    while True:
-        begin = i
-        while i < n and is_digit(s[i]):
-            i += 1
-        if i == begin:
-            return 0
-        parts += 1
-        if i == n:
-            return parts
-        if parts == 2 or (s[i] != b"-" and s[i] != b"."):
-            return 0
         i += 1
 
 

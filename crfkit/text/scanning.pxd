@@ -32,12 +32,18 @@ cdef inline bint blank_line(const char* text, int64_t start, int64_t n, int64_t*
 
 
 cdef inline void copy_bytes(char* to, const char* s, int64_t n) noexcept nogil:
-    """Copy n bytes, of a short text without a call: two words, which may overlap, hold all of it."""
+    """Copy n bytes, of a short text without a call: two words, or pairs of words, which may overlap, hold all of it."""
     cdef uint64_t first, last
+    cdef uint64_t[2] front, back
     cdef uint32_t head, tail
     cdef int64_t i
-    if n > 16:
+    if n > 32:
         memcpy(to, s, <size_t>n)
+    elif n >= 16:
+        memcpy(front, s, 16)
+        memcpy(back, s + n - 16, 16)
+        memcpy(to, front, 16)
+        memcpy(to + n - 16, back, 16)
     elif n >= 8:
         memcpy(&first, s, 8)
         memcpy(&last, s + n - 8, 8)
@@ -56,6 +62,7 @@ cdef inline void copy_bytes(char* to, const char* s, int64_t n) noexcept nogil:
 cdef int64_t utf8_fault(const unsigned char* s, int64_t n) noexcept nogil
 cdef int64_t last_blank_line(const char* text, int64_t start, int64_t n) noexcept nogil
 cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil
+cdef int conllu_id(const char* s, int64_t n) noexcept nogil
 cdef bint is_decimal(const char* s, const char* stop) noexcept nogil
 cdef const char* without_probability(const char* s, const char* stop) noexcept nogil
 cdef bint is_probability(const char* s, const char* stop) noexcept nogil

@@ -137,6 +137,24 @@ cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
     return isfinite(value[0])
 
 
+cdef int conllu_id(const char* s, int64_t n) noexcept nogil:
+    """1 for the number of a word, 2 for a range or an empty node, 0 for anything else."""
+    cdef int64_t i = 0, begin
+    cdef int parts = 0
+    while True:
+        begin = i
+        while i < n and is_digit(s[i]):
+            i += 1
+        if i == begin:
+            return 0
+        parts += 1
+        if i == n:
+            return parts
+        if parts == 2 or (s[i] != b"-" and s[i] != b"."):
+            return 0
+        i += 1
+
+
 cdef bint is_decimal(const char* s, const char* stop) noexcept nogil:
     """Is this a number with a decimal point, perhaps with an exponent?"""
     cdef bint point = False

@@ -9,6 +9,8 @@ from libc.stdint cimport int64_t
 from crfkit.data.dataset cimport Dataset
 from .layout cimport Layout, layout_cell, layout_clear_absent
 
+from .pruning import pruned
+
 
 def frequent(Layout layout not None, Dataset data not None, double least):
     """A layout that `Layout.build` made of these data, without the features whose count is less: (layout, new ids
@@ -43,7 +45,7 @@ def frequent(Layout layout not None, Dataset data not None, double least):
         left += keep[k] != 0
     if left == layout.n_features:
         return None
-    found, _, *new = layout.pruned(kept)
+    found, _, *new = pruned(layout, kept)
     mask = bytearray(n_pairs)
     cdef unsigned char[::1] wanted = mask
     for k in range(n_pairs if layout.c.has_tau else 0):

@@ -16,8 +16,6 @@ from .history cimport ANY, MOST_HISTORY_LABELS, history_exists, history_key, lay
 from .observed cimport TOKENS_AT_ONCE, Evidence, Observed
 from crfkit.errors import DataError, ModelFileError
 
-import array as arrays
-
 MAX_LABELS = 65535
 
 
@@ -75,16 +73,6 @@ cdef bint layout_fits(const LayoutC* layout, const SentenceC* sent) noexcept nog
             if sent.b_id[u] < 0 or sent.b_id[u] >= layout.B or not rich_row_fits(layout, sent.b_id[u]):
                 return False
     return True
-
-
-cdef zeros(str form, int64_t n):
-    """An array of so many zeros."""
-    return arrays.array(form, [0]) * n
-
-
-cdef cut(values, int64_t n):
-    """The first n of them; nothing is copied if these are all."""
-    return values if len(values) == n else values[:n]
 
 
 cdef int check_labels(int32_t labels, b_reach) except -1:
@@ -278,85 +266,6 @@ cdef class Layout:
     def arrays(self) -> dict:
         """The arrays that it is made of, by their names; nothing is copied."""
         return {name: memoryview(section.base).toreadonly() for name, section in self.sections.items()}
-
-    def pruned(self, const float[::1] w):
-        """Without the features of weight zero: (layout, weights, new ids of the attributes, of the bigram ones).
-
-        Attributes keep their order, except that dense rows stay in front; those without any feature left get the id -1.
-        """
-        cdef:
-            const LayoutC* old = &self.c
-            const LayoutC* c
-            Layout new
-            int64_t f, k, n_pairs = 0
-            int32_t a, hot = 0, n_u = 0, n_b = 0
-            int dense
-        if w.shape[0] != old.n_cells:
-            raise ValueError("weights of another layout")
-        self.verify()
-        sizes, u_ids, b_ids = zeros("i", old.A), zeros("i", old.A), zeros("i", old.B)
-        u_ptr, b_ptr = zeros("q", old.A + 1), zeros("q", old.B + 1)
-        u_label, b_label = zeros("H", old.u_ptr[old.A]), zeros("H", old.b_ptr[old.B])
-        b_prev, b_prev2 = b_label[:], b_label[:] if "b_prev2" in self.sections else None
-        cdef int32_t[::1] size = sizes, new_id = u_ids
-        cdef int64_t[::1] ptr = u_ptr
-        cdef uint16_t[::1] label = u_label, previous, before
-        for a in range(old.A):
-            new_id[a] = -1
-            for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
-                size[a] += w[feature_cell(old, a, f)] != 0
-        k = 0
-        for dense in range(1, -1, -1):
-            for a in range(old.A):
-                if size[a] and is_hot(size[a], old.P) == dense:
-                    for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
-                        if w[feature_cell(old, a, f)] != 0:
-                            label[k] = old.u_label[f]
-                            k += 1
-                    new_id[a] = n_u
-                    n_u += 1
-                    ptr[n_u] = k
-            if dense:
-                hot = n_u
-        new_id, ptr, label, previous, before = b_ids, b_ptr, b_label, b_prev, b_prev2
-        k = 0
-        for a in range(old.B):
-            for f in range(old.b_ptr[a], old.b_ptr[a + 1]):
-                if w[old.rich0 + f] != 0:
-                    label[k], previous[k] = old.b_label[f], old.b_prev[f]
-                    if old.b_prev2 != NULL:
-                        before[k] = old.b_prev2[f]
-                    k += 1
-            new_id[a] = n_b if k > ptr[n_b] else -1
-            if k > ptr[n_b]:
-                n_b += 1
-                ptr[n_b] = k
-        for f in range(<int64_t>old.L * old.P if old.has_tau else 0):
-            n_pairs += w[old.tau0 + f] != 0
-        # a model whose label pairs all weigh nothing can do without their matrix
-        new = Layout(old.L, n_pairs > 0, hot, cut(u_ptr, n_u + 1), cut(u_label, u_ptr[n_u]), cut(b_ptr, n_b + 1), cut(b_prev, k), cut(b_label, k),
-                     None if b_prev2 is None else cut(b_prev2, k), verify=False)
-        new.unverified = False      # it was just made
-        c = &new.c
-        new.n_features = c.u_ptr[c.A] + c.b_ptr[c.B] + n_pairs
-
-        cells = zeros("f", c.n_cells)
-        cdef float[::1] v = cells
-        new_id = u_ids
-        for a in range(old.A):
-            k = c.u_ptr[new_id[a]] if size[a] else 0
-            for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
-                if w[feature_cell(old, a, f)] != 0:
-                    v[feature_cell(c, new_id[a], k)] = w[feature_cell(old, a, f)]
-                    k += 1
-        for f in range(<int64_t>c.L * c.P if n_pairs else 0):
-            v[c.tau0 + f] = w[old.tau0 + f]
-        k = c.rich0
-        for f in range(old.b_ptr[old.B]):
-            if w[old.rich0 + f] != 0:
-                v[k] = w[old.rich0 + f]
-                k += 1
-        return new, cells, u_ids, b_ids
 
     def cell(self, int32_t attribute, int32_t label) -> int:
         """Where the weight of a unigram feature stands, or -1."""

@@ -11,6 +11,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, weighted
 
 from crfkit.errors import DataError, ModelFileError
 from crfkit.weights.layout import Layout
+from crfkit.weights.pruning import pruned
 
 ARRAYS = ("u_ptr", "u_label", "b_ptr", "b_prev", "b_label")
 
@@ -106,7 +107,7 @@ def test_numbers_of_another_corpus_are_refused():
 def test_pruning_keeps_exactly_the_features_with_a_weight(corpus, data):
     built = Built(corpus)
     weights = weighted(data.draw, corpus.features())
-    layout, cells, u_new, b_new = built.layout.pruned(built.to_cells(weights))
+    layout, cells, u_new, b_new = pruned(built.layout, built.to_cells(weights))
     old_u, old_b = ({new: old for old, new in enumerate(ids) if new >= 0} for ids in (built.u_new, built.b_new))
     first_u, first_b = ({new: old for old, new in enumerate(ids) if new >= 0} for ids in (u_new, b_new))
     found = {}
@@ -138,7 +139,7 @@ def opened(arrays, n_labels, has_tau, hot, verify=True):
 @given(corpora(), st.booleans(), st.data())
 def test_a_layout_comes_back_from_its_arrays(corpus, verify, data):
     built = Built(corpus)
-    layout, cells, _, _ = built.layout.pruned(built.to_cells(weighted(data.draw, corpus.features())))
+    layout, cells, _, _ = pruned(built.layout, built.to_cells(weighted(data.draw, corpus.features())))
     again = opened(layout.arrays(), corpus.n_labels, layout.has_tau, layout.hot, verify)
     assert list(again.features(cells)) == list(layout.features(cells))
     assert again.arrays() == layout.arrays()
@@ -228,7 +229,7 @@ def test_impossible_numbers_of_labels_are_refused(labels):
 def test_weights_of_another_layout_are_refused():
     layout = Built(Corpus([Sample([0, 1], [[(0, 1.0)]] * 2, [[], []])], 2, 1)).layout
     too_many = array.array("f", bytes(4 * (layout.n_cells + 1)))
-    for use in (layout.pruned, lambda w: list(layout.features(w))):
+    for use in (lambda w: pruned(layout, w), lambda w: list(layout.features(w))):
         with pytest.raises(ValueError, match="another layout"):
             use(too_many)
 
