@@ -161,6 +161,13 @@ class Tagger:
     def tag(self, rows: Sentence, *, allowed: Allowed | None = None, posterior: bool = False) -> list[str]:
         """The most probable sequence of labels; with `posterior` the labels of highest marginal probability, or, where
         there are constraints, those of the greatest sum of them."""
+        if allowed is None and not posterior:  # the common case, in the fewest steps
+            scratch = self.decoders.borrow()
+            labels = scratch.label(rows)
+            if labels is None:
+                self.decoders.refuse(scratch.n_columns)
+            self.decoders.give_back(scratch)  # unless something failed
+            return labels
         if posterior:
             self.need_probabilities("posterior=True")
         return self._one(rows, allowed, _by_marginals if posterior else OneSentence.best_labels)

@@ -15,6 +15,8 @@ cdef class OneSentence(Scratch):
     cdef int64_t taken                  # which of them it is
     cdef bint expected                  # its marginals are known
 
+    cdef bint read_rows(self, sentence) except -1
+    cdef list labels_of(self, bint posterior)
     cdef bint is_short(self, int64_t length) noexcept
     cdef int score_one(self, Rows rows, int64_t sentence) except -1 nogil
     cdef int look_at(self, Rows rows, int64_t sentence) except -1

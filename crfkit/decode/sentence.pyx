@@ -28,6 +28,14 @@ cdef class OneSentence:
 
     def read(self, sentence):
         """Score a sentence given as a list of rows, or of items. False if its rows have fewer columns than are needed."""
+        return self.read_rows(sentence)
+
+    def label(self, sentence):
+        """Read a sentence, and give its best labels; None if its rows have fewer columns than are needed. One call in the
+        place of two is to be seen in short sentences."""
+        return self.labels_of(False) if self.read_rows(sentence) else None
+
+    cdef bint read_rows(self, sentence) except -1:
         cdef Rows rows = self.own
         self.own = None  # a generator may ask for another sentence meanwhile
         if rows is None:
@@ -95,6 +103,9 @@ cdef class OneSentence:
 
     def best_labels(self, bint posterior=False):
         """The labels of the sentence, by the best path or by marginals."""
+        return self.labels_of(posterior)
+
+    cdef list labels_of(self, bint posterior):
         cdef uint16_t* labels = <uint16_t*>self.labels.data
         if self.lattice.c.T == 0:
             return []

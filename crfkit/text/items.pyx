@@ -15,7 +15,7 @@ from libc.math cimport fabs, isfinite
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from cpython.dict cimport PyDict_CheckExact
-from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
 
@@ -31,6 +31,10 @@ from crfkit.values import shown
 from .faults import misfit, no_sentence
 
 cdef extern from "Python.h":
+    ctypedef struct PyObject
+    ctypedef struct PyListObject:
+        PyObject** ob_item
+    PyObject* PyList_GET_ITEM(object, Py_ssize_t) noexcept      # borrowed
     const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
     bint PyUnicode_IS_COMPACT_ASCII(object) noexcept
     const void* PyUnicode_DATA(object) noexcept
@@ -150,12 +154,37 @@ cdef int add_sentence(Rows rows, sentence, bint labelled, PlaceC* place) except 
     if not PyList_CheckExact(sentence) and (isinstance(sentence, (str, bytes)) or not hasattr(sentence, "__iter__")):
         raise no_sentence(sentence, place.sentence)
     rows.lead = rows.n_arena
-    for item in sentence:
-        place.token += 1
-        add_token(rows, item, labelled, place)
+    if PyList_CheckExact(sentence):
+        while place.token < PyList_GET_SIZE(sentence):      # which a number's __float__ may change
+            ask_for_items(sentence, place.token + 1)
+            item = <object>PyList_GET_ITEM(sentence, place.token)
+            place.token += 1
+            add_token(rows, item, labelled, place)
+    else:
+        for item in sentence:
+            place.token += 1
+            add_token(rows, item, labelled, place)
     rows.last_end = rows.n_arena
     rows.end_sequence()
     return 0
+
+
+cdef inline void ask_for_items(sentence, Py_ssize_t k) noexcept:
+    """Have item k of a list, what it lists, and the item behind it on their way from memory."""
+    cdef PyObject* item
+    if k + 1 < PyList_GET_SIZE(sentence):
+        crfkit_prefetch(PyList_GET_ITEM(sentence, k + 1))
+    if k < PyList_GET_SIZE(sentence):
+        item = PyList_GET_ITEM(sentence, k)
+        if PyList_CheckExact(<object>item):
+            crfkit_prefetch((<PyListObject*>item).ob_item)
+            crfkit_prefetch((<PyListObject*>item).ob_item + 8)
+
+
+cdef inline void ask_for_text(const PyObject* text) noexcept:
+    """Have a str on its way from memory: what it says of itself, and its characters, mostly in the next line."""
+    crfkit_prefetch(text)
+    crfkit_prefetch(<const char*>text + 56)
 
 
 cdef int add_token(Rows rows, item, bint labelled, const PlaceC* place) except -1:
@@ -212,9 +241,12 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
         for name, value in (<dict>item).items():
             add_named(rows, None, name, value, place, 0)
     elif PyList_CheckExact(item):
+        for k in range(min(AHEAD, PyList_GET_SIZE(item))):
+            ask_for_text(PyList_GET_ITEM(item, k))
+        k = 0
         while k < PyList_GET_SIZE(item):        # which a number's __float__ may change
             if k + AHEAD < PyList_GET_SIZE(item):
-                crfkit_prefetch(PyList_GET_ITEM(item, k + AHEAD))
+                ask_for_text(PyList_GET_ITEM(item, k + AHEAD))
             name = <object>PyList_GET_ITEM(item, k)
             add_name(rows, name, place)
             k += 1

@@ -118,8 +118,10 @@ class Tagger:
             raise _closed()
         self._lock.acquire()  # `with` takes twice as long, which is to be seen in sequences of one token
         try:
-            if type(xseq) is list and scratch.read(xseq):  # the common case, in the fewest steps
-                return scratch.best_labels()
+            if type(xseq) is list:  # the common case, in the fewest steps
+                labels = scratch.label(xseq)
+                if labels is not None:
+                    return labels
             if xseq is not None:
                 self._read(scratch, xseq)
             return scratch.best_labels()
