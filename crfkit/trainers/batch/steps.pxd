@@ -16,6 +16,7 @@ cdef class History(Arena):
     cdef:
         int64_t n
         int32_t m, used, newest             # pairs kept, pairs in use, slot of the newest
+        int32_t touched                     # slots whose memory has been
         BufferC store
         const float* row[128]               # s of slot k at 2k, y at 2k + 1
         double gram[128][128]
@@ -37,6 +38,7 @@ cdef class History(Arena):
     cdef void forget(self) noexcept nogil
     cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* steep) except *
     cdef int32_t next_slot(self) noexcept nogil
+    cdef void touch(self, int32_t slot) noexcept nogil
     cdef void do_part(self, Work what, int part) noexcept nogil
     cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil
     cdef float* direction(self, const double* steep, const double* g) except *

@@ -66,13 +66,11 @@ cdef class History:
         cdef int32_t k
         if not 1 <= m <= 64:
             raise ValueError("the history holds 1 to 64 pairs")
-        self.n, self.m, self.used, self.newest, self.pool = n, m, 0, -1, pool
+        self.n, self.m, self.used, self.newest, self.touched, self.pool = n, m, 0, -1, 0, pool
         self.scale = NULL
         arena_reserve(self, &self.store, 2 * m * stride, sizeof(float))
         for k in range(2 * m):
             self.row[k] = <float*>self.store.data + k * stride
-            # not only what fills up the row: threads that meet in memory which nobody has touched wait for each other
-            memset(<float*>self.row[k], 0, stride * sizeof(float))
 
     cdef int use_scales(self, Layout layout, double l2, tuple extent) except -1:
         """The history of weights as their values are large."""
@@ -107,6 +105,13 @@ cdef class History:
 
     cdef int32_t next_slot(self) noexcept nogil:
         return (self.newest + 1) % self.m
+
+    cdef void touch(self, int32_t slot) noexcept nogil:
+        """Zeros where the first pair of a slot will lie: threads that meet in memory which nobody has touched wait for each
+        other. Not all at once: as long as an ascent lasts, it needs the memory itself."""
+        if slot >= self.touched:
+            memset(<float*>self.row[2 * slot], 0, 2 * ((self.n + 15) // 16 * 16) * sizeof(float))
+            self.touched = slot + 1
 
     cdef void do_part(self, Work what, int part) noexcept nogil:
         cdef:
@@ -160,6 +165,7 @@ cdef class History:
             slot = (self.newest - k + self.m) % self.m
             c[2 * slot] += alpha[slot] - self.product(c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
         self.c_g, self.steep, self.g = c_g, steep, g
+        self.touch(self.next_slot())
         in_halves(self.pool, do_parts, self, COMBINE, PARTS)
         return <float*>self.row[2 * self.next_slot()]
 
@@ -183,6 +189,7 @@ cdef class History:
         """As for trainers; see there."""
         cdef int64_t stride = (self.n + 15) // 16 * 16
         self.used, self.newest = state["used"], state["newest"]
+        self.touched = max(self.touched, self.used)
         if not 0 <= self.used <= self.m or not -(self.used == 0) <= self.newest < max(self.used, 1):
             raise ValueError("used, newest: more pairs than there is room for")
         take(state, "pairs", "f", self.store.data, 2 * self.used * stride)
