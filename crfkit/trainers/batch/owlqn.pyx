@@ -41,7 +41,7 @@ cdef enum:
     MANY = 30000            # tokens: with fewer OWL-QN takes no time
     PASSES = 5              # of the ascent in an iteration
 
-cdef double LATE = 0.01
+cdef double LATE = 0.1
 cdef double NEAR = 0.02     # part of the objective: a better bound is not worth looking for before the entropy is so near
 
 # Relative to F: what is rounding of its sums.
