@@ -10,8 +10,9 @@ from crfkit import modelfile
 from crfkit.template import dialects
 from crfkit.template.parsing import Template
 
-from .constants import WITH_HISTORY
+from .constants import WITH_HISTORY, WITHOUT_PROBABILITIES
 from .errors import ModelFileError, OptionError, TemplateError, UnsupportedError
+from .values import copied
 
 # What the header must hold, and of which type.
 _FIELDS: dict[str, Any] = {
@@ -30,6 +31,27 @@ _FIELDS: dict[str, Any] = {
     "options": dict,
     "template": (str, type(None)),
 }
+
+
+class Described:
+    """What a header tells of, kept in `_header`."""
+
+    _header: dict[str, Any]
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What the model says of itself: algorithm, options, labels, template, counts; a copy."""
+        return copied(self._header)
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels, in bytewise order; their places are their numbers. A copy."""
+        return list(self._header["labels"])
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether scores are logarithms of unnormalised probabilities."""
+        return self._header["algorithm"] not in WITHOUT_PROBABILITIES
 
 
 def checked(header: dict[str, Any]) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, overload
 
 from crfkit import modelfile
 
-from .constants import WEIGHTS, WITHOUT_PROBABILITIES
+from .constants import WEIGHTS
 from .errors import ModelFileError, OptionError
-from .header import Search, checked, template_of
+from .header import Described, Search, checked, template_of
 from .replacing import replacing
 from .tagging import Tagger
 from .values import as_bytes, copied, exactly, plain
@@ -46,7 +46,7 @@ _FEWER_BYTES = ("weights.half", "weights.scaled")
 _OWN = {"name", "sections", "verified", "template", "search", "index", "layout", "weights", "_header", "_attribute_names"}
 
 
-class Model:
+class Model(Described):
     """A model, read-only. `learn` makes one, `load` opens one."""
 
     rest: array.array | None = None  # what single precision leaves over of the weights of another program's model
@@ -128,21 +128,6 @@ class Model:
         if self.search is None:
             raise ModelFileError(f"section {name!r} in a model of {self._header['algorithm']}")
         return modelfile.numbers(self.sections, name, "uint16")
-
-    @property
-    def header(self) -> dict[str, Any]:
-        """What the file says of itself: algorithm, options, labels, template, counts; a copy."""
-        return copied(self._header)
-
-    @property
-    def labels(self) -> list[str]:
-        """The labels, in bytewise order; their places are their numbers. A copy."""
-        return list(self._header["labels"])
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether the scores are logarithms of unnormalised probabilities."""
-        return self._header["algorithm"] not in WITHOUT_PROBABILITIES
 
     def tagger(self, constraints: Source | None = None) -> Tagger:
         """The model at work: `model.tagger().tag(rows)`."""

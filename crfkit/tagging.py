@@ -17,10 +17,9 @@ from crfkit.decode.sentence import OneSentence
 from crfkit.text.items import fill_items
 from crfkit.text.rows import Rows
 
-from .constants import WITHOUT_PROBABILITIES
 from .decoders import Decoders
 from .errors import DataError, OptionError, UnsupportedError
-from .header import Search, check_columns
+from .header import Described, Search, check_columns
 from .parallel import in_order, threads_of
 from .values import copied, plain, shown
 
@@ -75,7 +74,7 @@ class Trained(Protocol):
     def header(self) -> dict[str, Any]: ...
 
 
-class Tagger:
+class Tagger(Described):
     """A model, ready to label sentences. One tagger may serve any number of threads at once.
 
     `constraints` forbids sequences of labels: a scheme (bio, iobes, ...), "auto" for that of the model's labels, the path
@@ -127,21 +126,6 @@ class Tagger:
         name = self.model.name if self.model is not None else "in training"
         limits = "" if self.constraints is None else f", constraints {self.constraints.name}"
         return f"<{type(self).__name__} {name}: {self._header['algorithm']}, {len(self._header['labels'])} labels{limits}>"
-
-    @property
-    def header(self) -> dict[str, Any]:
-        """What the model says of itself; a copy."""
-        return copied(self._header)
-
-    @property
-    def labels(self) -> list[str]:
-        """The labels, in bytewise order; a copy."""
-        return list(self._header["labels"])
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether scores are logarithms of unnormalised probabilities."""
-        return self._header["algorithm"] not in WITHOUT_PROBABILITIES
 
     @property
     def loose(self) -> bool:
