@@ -41,7 +41,6 @@ cdef enum:
     MANY = 30000            # tokens: with fewer OWL-QN takes no time
     PASSES = 5              # of the ascent in an iteration
 
-cdef double LATE = 0.1
 cdef double NEAR = 0.02     # part of the objective: a better bound is not worth looking for before the entropy is so near
 
 # Relative to F: what is rounding of its sums.
@@ -187,10 +186,6 @@ cdef class Owlqn(QuasiNewton):
             most = fmax(most, fabs(g))
             excess += fmax(fabs(g) - l1, 0.0) ** 2
         return dual_objective(entropy, l1, l2, most, excess)
-
-    cdef double least_gain(self) noexcept:
-        """The ascent shows last how near the optimum is: it may go on when little is gained."""
-        return QuasiNewton.least_gain(self) * (LATE if self.ascends else 1)
 
     cdef void look_around(self) noexcept nogil:
         """The pseudo-gradient."""

@@ -56,7 +56,6 @@ cdef class QuasiNewton(Trainer):
     cdef int check(self) except -1
     cdef int check_convergence(self) except -1
     cdef int period(self) noexcept
-    cdef double least_gain(self) noexcept
     cdef double dual_value(self) noexcept nogil
     cdef double slope_of(self, const double* v) except? -1
     cdef int walk(self, double step) except -1

@@ -122,10 +122,6 @@ cdef class QuasiNewton(Trainer):
         """How many iterations --delta looks back on."""
         return self.options.period
 
-    cdef double least_gain(self) noexcept:
-        """Part of the objective that must be gained in that time."""
-        return self.options.delta * self.period() / self.options.period
-
     cdef void look_around(self) noexcept nogil:
         """`steep` at w, from g, and how steep that is."""
         self.steep, self.steepness = self.g, sqrt(self.objective.steepness)
@@ -243,6 +239,6 @@ cdef class QuasiNewton(Trainer):
             self.converged = "the optimum is near enough (--epsilon)"
         elif len(self.recent) > self.period():
             improvement = (self.recent[len(self.recent) - 1 - self.period()] - self.f) / fmax(fabs(self.f), 1e-300)
-            if improvement < self.least_gain():
+            if improvement < self.options.delta * self.period() / self.options.period:
                 self.converged = "the objective hardly falls any more (--delta)"
         return 0
