@@ -142,7 +142,8 @@ def test_what_is_named_exists(page):
     if page.name == "CHANGELOG.md":  # of the past
         return
     for path in re.findall(r"`(?:python )?((?:benchmarks|templates|tests|docs|crfkit|data)/[\w./-]+\.(?:py|pyx|pxd|md|txt|h|inc|c))\b", text):
-        assert "NAME" in path or (ROOT / path).exists(), path
+        unpacked = path.startswith("crfkit/") and not (ROOT / "crfkit").exists()  # the sources are not here when an installed package is tested
+        assert "NAME" in path or unpacked or (ROOT / path).exists(), path
 
 
 # --- The commands ---------------------------------------------------------------------------------------------------
