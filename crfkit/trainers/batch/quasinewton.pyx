@@ -78,6 +78,7 @@ cdef class QuasiNewton(Trainer):
 
     cdef int start(self) except -1:
         """Look at the first point."""
+        self.history.touch(self.history.m)
         if not self.evaluated:
             self.evaluate()
         self.look_around()

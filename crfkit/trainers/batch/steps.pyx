@@ -106,12 +106,12 @@ cdef class History:
     cdef int32_t next_slot(self) noexcept nogil:
         return (self.newest + 1) % self.m
 
-    cdef void touch(self, int32_t slot) noexcept nogil:
-        """Zeros where the first pair of a slot will lie: threads that meet in memory which nobody has touched wait for each
-        other. Not all at once: as long as an ascent lasts, it needs the memory itself."""
-        if slot >= self.touched:
-            memset(<float*>self.row[2 * slot], 0, 2 * ((self.n + 15) // 16 * 16) * sizeof(float))
-            self.touched = slot + 1
+    cdef void touch(self, int32_t slots) noexcept nogil:
+        """Zeros where the first pairs of so many slots will lie: threads that meet in memory which nobody has touched wait
+        for each other. Not when it is made: as long as an ascent lasts, it needs the memory itself."""
+        while self.touched < slots:
+            memset(<float*>self.row[2 * self.touched], 0, 2 * ((self.n + 15) // 16 * 16) * sizeof(float))
+            self.touched += 1
 
     cdef void do_part(self, Work what, int part) noexcept nogil:
         cdef:
@@ -165,7 +165,7 @@ cdef class History:
             slot = (self.newest - k + self.m) % self.m
             c[2 * slot] += alpha[slot] - self.product(c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
         self.c_g, self.steep, self.g = c_g, steep, g
-        self.touch(self.next_slot())
+        self.touch(self.next_slot() + 1)
         in_halves(self.pool, do_parts, self, COMBINE, PARTS)
         return <float*>self.row[2 * self.next_slot()]
 
