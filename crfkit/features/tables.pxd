@@ -97,7 +97,7 @@ cdef class Features(Arena):
 
 # While tables grow. Room for the rows of n grams; new ones are without attributes.
 cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil
-# The attribute that has this string, a new one if there is none.
-cdef int32_t learn_literal(Features f, const char* s, int64_t n, bint bigram) except -2 nogil
+# The attribute that has this string, a new one if there is none; -1 for the plain pairs of labels, which have a matrix.
+cdef int32_t learn_literal(Features f, const char* s, int64_t n, bint bigram, bint plain=*) except -2 nogil
 cdef int32_t learn_bigram(Features f, const char* s, int64_t n, bint plain) except -2 nogil
 cdef int32_t new_number(Features f, bint bigram) except -2 nogil

@@ -199,29 +199,25 @@ cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil:
     return 0
 
 
-cdef int32_t learn_literal(Features f, const char* s, int64_t n, bint bigram) except -2 nogil:
+cdef int32_t learn_literal(Features f, const char* s, int64_t n, bint bigram, bint plain=False) except -2 nogil:
     cdef SpaceC* space = &f.space[bigram]
     cdef int64_t known = space.literal.n
     cdef int32_t i = (<StringTable>f.literal_table[bigram]).intern(s, n)
     if i == known:
         arena_reserve(f, &f.literal_attr[bigram], known + 1, sizeof(int32_t))
         space.literal_attr = <const int32_t*>f.literal_attr[bigram].data
-        (<int32_t*>f.literal_attr[bigram].data)[i] = new_number(f, bigram)
+        (<int32_t*>f.literal_attr[bigram].data)[i] = -1 if plain else new_number(f, bigram)
     return space.literal_attr[i]
 
 
 cdef int32_t learn_bigram(Features f, const char* s, int64_t n, bint plain) except -2 nogil:
-    """The attribute of pairs that has this string; -1 for the plain pairs, which have a matrix of their own."""
-    cdef SpaceC* space = &f.space[1]
-    cdef int64_t known = space.literal.n
-    cdef int32_t i = (<StringTable>f.literal_table[1]).intern(s, n)
-    if i == known:
+    """The same of pairs of labels, and how many unigram ones there were when it was new."""
+    cdef int64_t known = f.space[1].literal.n
+    cdef int32_t a = learn_literal(f, s, n, True, plain)
+    if f.space[1].literal.n > known:
         arena_reserve(f, &f.unigrams_before, known + 1, sizeof(int64_t))
-        (<int64_t*>f.unigrams_before.data)[i] = f.space[0].literal.n
-        arena_reserve(f, &f.literal_attr[1], known + 1, sizeof(int32_t))
-        space.literal_attr = <const int32_t*>f.literal_attr[1].data
-        (<int32_t*>f.literal_attr[1].data)[i] = -1 if plain else new_number(f, True)
-    return space.literal_attr[i]
+        (<int64_t*>f.unigrams_before.data)[known] = f.space[0].literal.n
+    return a
 
 
 cdef int32_t new_number(Features f, bint bigram) except -2 nogil:
