@@ -121,14 +121,21 @@ cdef class Packer(Arena):
                     return True
         return False
 
+    cdef bint named(self, const NodeC* node, int64_t g) noexcept nogil:
+        """Whether a gram has an attribute that is kept, and cells that exist: then those it begins with have, too."""
+        cdef int32_t slot
+        for slot in range(node.n_slots):
+            if self.renewed(node.row[g * node.stride + slot], node.slot[slot].bigram) >= 0:
+                return self.f.values_of(node, g, <int32_t*>self.joined.data)
+        return False
+
     cdef int mark(self) except -1:
         """Mark what the attributes need: grams from the longest to the shortest, then values, then cells."""
-        cdef int32_t i, slot
+        cdef int32_t i
         cdef int64_t g, k
         cdef const NodeC* node
         cdef int32_t[::1] kept, prefix, value
         cdef View view
-        cdef int32_t* values = <int32_t*>self.joined.data
         for i in range(self.f.n_nodes - 1, -1, -1):
             node = &self.f.node[i]
             kept = self.grams[i]
@@ -136,15 +143,12 @@ cdef class Packer(Arena):
             if node.arity > 1:
                 prefix = self.grams[node.parent]
             for g in range(node.n):
-                if not self.f.values_of(node, g, values):
-                    kept[g] = 0
+                if not kept[g] and not self.named(node, g):
                     continue
-                for slot in range(node.n_slots):
-                    if self.renewed(node.row[g * node.stride + slot], node.slot[slot].bigram) >= 0:
-                        kept[g] = 1
-                if kept[g] and node.arity > 1:
+                kept[g] = 1
+                if node.arity > 1:
                     prefix[node.key[g * node.key_stride]] = 1
-                    value[values[node.arity - 1]] = 1
+                    value[node.key[g * node.key_stride + 1]] = 1
         self.cells = [marks((<StringTable>table).c.n) for table in self.f.columns]
         whole = {(<View>each).column for each in self.f.views if (<View>each).form == VIEW_CELL}
         for view in self.f.views:

@@ -67,11 +67,21 @@ class Node:
 
     def __init__(self, index: int, parent: Node | None, view: int, distance: int):
         self.index, self.parent, self.view, self.distance = index, parent, view, distance
-        self.path: tuple[Node, ...] = (*(parent.path if parent else ()), self)
+        self.arity: int = parent.arity + 1 if parent else 1
         self.children: dict[tuple[int, int], Node] = {}
         self.slots: list[Slot] = []
         self.first, self.last = 0, 0  # range of bases, its children's included
         self.used = False
+
+    @property
+    def path(self) -> list[Node]:
+        """The nodes from the root to this one."""
+        node: Node | None = self
+        path = []
+        while node:
+            path.append(node)
+            node = node.parent
+        return path[::-1]
 
     def cover(self, base: int) -> None:
         """Make sure that the node is computed for lines whose first cell stands at `base`."""
@@ -218,9 +228,8 @@ class Plan:
                 while begun and not slot.literals[0].startswith(begun[-1].literals[0]):
                     begun.pop()
                 begun.append(slot)
-                if len(begun) > 1:
-                    for either in begun:
-                        either.by_string = True
+                if len(begun) > 1:  # those between the two are marked already
+                    begun[0].by_string = slot.by_string = True
             for constant in self.constants:
                 for slot in slots:
                     if constant.bigram == bigram and constant.literals[0].startswith(slot.literals[0]):

@@ -71,9 +71,9 @@ cdef class Features(Arena):
             (<int32_t*>self.constant_attr.data)[i] = -1
 
         for planned in plan.nodes:
-            n_path += len(planned.path)
+            n_path += planned.arity if planned.slots else 0
             n_slots += len(planned.slots)
-            n_texts += len(planned.slots) * (len(planned.path) + 1)
+            n_texts += len(planned.slots) * (planned.arity + 1)
         arena_reserve(self, &self.path_buf, n_path, sizeof(int32_t))
         arena_reserve(self, &self.slot_buf, n_slots, sizeof(SlotC))
         arena_reserve(self, &self.text_buf, n_texts + self.n_constants, sizeof(TextC))
@@ -85,12 +85,12 @@ cdef class Features(Arena):
             memset(node, 0, sizeof(NodeC))
             self.n_nodes += 1
             node.parent = planned.parent.index if planned.parent else -1
-            node.view, node.distance, node.arity = planned.view, planned.distance, len(planned.path)
+            node.view, node.distance, node.arity = planned.view, planned.distance, planned.arity
             node.first, node.last = planned.first, planned.last
             node.n_slots = node.stride = len(planned.slots)
             node.by_string = any(s.by_string for s in planned.slots)
             node.path, node.slot = path, slot
-            for ancestor in planned.path:
+            for ancestor in planned.path if planned.slots else ():
                 path[0] = ancestor.index
                 path += 1
             for s in planned.slots:
@@ -161,7 +161,8 @@ cdef class Features(Arena):
         return 0 <= g < node.n and (node.arity == 1 or node.key[g * node.key_stride] >= 0)
 
     cdef bint values_of(self, const NodeC* node, int64_t g, int32_t* values) noexcept nogil:
-        """The values of a gram's cells; False where an unchecked table names grams or values that do not exist."""
+        """The values of a gram's cells, of a node with slots; False where an unchecked table names grams or values that
+        do not exist."""
         cdef int32_t i
         cdef const NodeC* part
         for i in range(node.arity - 1, -1, -1):

@@ -133,23 +133,35 @@ cdef inline int number_grams(Features f, Workspace s, Aim aim) except -1 nogil:
                     gram[p] = packed_find(node.key, node.n, node.stride, parent[p], value[p], gram[p])
                     if gram[p] < 0:
                         gram[p] = UNKNOWN
-                if gram[p] == UNKNOWN and has_literals and gram_flagged(f, s, node, p):
-                    gram[p] = FLAGGED
+                if gram[p] == UNKNOWN and has_literals:
+                    gram[p] = missing(f, s, node, p, parent[p])
     return 0
+
+
+cdef inline int32_t missing(Features f, Workspace s, const NodeC* node, int64_t p, int32_t parent) noexcept nogil:
+    """What to call cells that have no gram. Their parent knows it of the others, where it has none either: lines of many
+    macros take time in proportion."""
+    cdef bint flagged = parent == FLAGGED or last_flagged(f, s, node, p)
+    if not flagged and parent != UNKNOWN:
+        flagged = gram_flagged(f, s, node, p)
+    return FLAGGED if flagged else UNKNOWN
 
 
 cdef bint gram_flagged(Features f, Workspace s, const NodeC* node, int64_t p) noexcept nogil:
     """Whether a cell of several contains a separator, so that other cells may give the same string."""
-    cdef int32_t i, value
-    cdef const NodeC* part
-    if node.arity == 1:
-        return False
-    for i in range(node.arity):
-        part = &f.node[node.path[i]]
-        value = (<const int32_t**>s.value_at.data)[part.view][p + part.distance]
-        if value == FLAGGED or value >= 0 and (<View>f.view[part.view]).flag[value]:
-            return True
-    return False
+    cdef bint flagged = False
+    if node.arity > 1:
+        flagged = last_flagged(f, s, node, p)
+        while not flagged and node.parent >= 0:
+            node = &f.node[node.parent]
+            flagged = last_flagged(f, s, node, p)
+    return flagged
+
+
+cdef inline bint last_flagged(Features f, Workspace s, const NodeC* node, int64_t p) noexcept nogil:
+    """The same of the last of these cells."""
+    cdef int32_t value = (<const int32_t**>s.value_at.data)[node.view][p + node.distance]
+    return value == FLAGGED or value >= 0 and (<View>f.view[node.view]).flag[value]
 
 
 # ---------------------------------------------------------------------------------------------- attributes

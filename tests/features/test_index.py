@@ -55,7 +55,7 @@ plain_line = st.builds(
     st.sampled_from(["U", "B", "*"]),
     st.sampled_from(["", "0", "0:", "0:a", "1:", "x"]),
     st.sampled_from(MACROS),
-    st.lists(st.tuples(piece, st.sampled_from(MACROS)), max_size=2),
+    st.lists(st.tuples(piece, st.sampled_from(MACROS)), max_size=4),
     st.sampled_from(["", "", "/a"]),
 )
 line = st.one_of(plain_line, st.sampled_from(["B", "U", "U0:a", "B0:", "*", "U0:a/b"]))
@@ -232,6 +232,15 @@ def test_a_string_is_found_however_it_is_split():
     wanted = list(index.attributes()).index(b"U0:a/b/c")
     assert extracted(index, [sentence("a,b/c")])[0] == ([wanted], [])
     assert extracted(index, [sentence("a,b")])[0] == ([], [])
+
+
+def test_lines_of_thousands_of_macros():
+    """They take time in proportion: the square of that many would keep this test for hours."""
+    text = "U0:" + "/".join(f"%x[{i % 5 - 2},{i % 2}]" for i in range(3000))
+    template = Template.parse(text + "\n" + text.replace("U0:", "U1:") + "/%x[0,0]\nB\n")
+    training, other = [sentence("a x/b,a/b c")] * 40, [sentence("b a,x/b d,a/b b"), sentence("a x/b,a/b c")]
+    builder, _ = built(template, training)
+    check(Index(template, pack(builder)), template, training + other, [set(c) for c in known(template, training)])
 
 
 def test_lines_whose_beginnings_collide():
