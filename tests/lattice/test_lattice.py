@@ -144,6 +144,20 @@ def log_z_by_blocks(nodes, tau):
     return fsum([total, log(a + b), *totals])
 
 
+@pytest.mark.parametrize("steepest", [320.0, 345.0, 600.0, 640.0])
+def test_steps_that_are_much_steeper_than_positions(steepest):
+    """Within what one row of potentials can hold, but not the product of a row and the next step."""
+    rng = random.Random(5)
+    for _ in range(300):
+        labels, length, depth = rng.randint(2, 4), rng.randint(3, 5), rng.choice([5.0, 50.0])
+        nodes = [[rng.choice([0.0, -depth]) for _ in range(labels)] for _ in range(length)]
+        tau = [[rng.choice([0.0, -steepest, -steepest, -steepest]) for _ in range(labels)] for _ in range(labels)]
+        problem = Problem(nodes, tau)
+        lattice = loaded(problem)
+        check_expectations(lattice, problem)
+        assert relative_errors(lattice, problem) < 1e-11
+
+
 @pytest.mark.parametrize("spread", [0.5, 300.0])
 def test_a_sequence_of_100_000_positions(spread):
     """Sums grow to tens of millions; nothing overflows, underflows or drifts."""
