@@ -146,12 +146,9 @@ class Tagger(Described):
         """The most probable sequence of labels; with `posterior` the labels of highest marginal probability, or, where
         there are constraints, those of the greatest sum of them."""
         if allowed is None and not posterior:  # the common case, in the fewest steps
-            scratch = self.decoders.borrow()
-            labels = scratch.label(rows)
-            if labels is None:
-                self.decoders.refuse(scratch.n_columns)
-            self.decoders.give_back(scratch)  # unless something failed
-            return labels
+            labels = self.decoders.everyday.label(rows)
+            if labels is not None:
+                return labels
         if posterior:
             self.need_probabilities("posterior=True")
         return self._one(rows, allowed, _by_marginals if posterior else OneSentence.best_labels)
@@ -294,8 +291,7 @@ class Tagger(Described):
         """The answer for one sentence."""
         scratch = self.decoders.borrow()  # `with` takes longer, which is to be seen in short sentences
         try:
-            if not scratch.read(rows):
-                self.decoders.refuse(scratch.n_columns)
+            scratch.read(rows)
             if allowed is not None:
                 scratch.restrict(self._mask(allowed, scratch.length))
             return question(scratch)

@@ -1,5 +1,6 @@
 """One model and many threads, processes that fork, and lives of models one after the other."""
 
+import gc
 import io
 import os
 import signal
@@ -13,6 +14,7 @@ import pytest
 from models import model, sentences
 
 import crfkit
+import crfkit.compat.pycrfsuite
 from crfkit.decode.printing import Printer
 from crfkit.text.reading import Source
 
@@ -56,6 +58,68 @@ def test_many_threads_and_one_tagger(tagger):
     for thread in threads:
         thread.join()
     assert not faults
+
+
+class Garbage:
+    """Unreachable at once, and asks for labels when it is collected."""
+
+    def __init__(self, ask):
+        self.ask, self.me = ask, self
+
+    def __del__(self):
+        self.ask()
+
+
+def both_taggers(tagger):
+    """How crfkit's and python-crfsuite's interface label a sentence of this model."""
+    other = crfkit.compat.pycrfsuite.Tagger()
+    other.open_inmemory(tagger.model.to_bytes())
+    return tagger.tag, other.tag
+
+
+def test_what_runs_in_the_middle_of_a_call_may_call_again():
+    trained = model("chunking")
+    data = [[row[:-1] for row in rows] for rows in sentences("chunking")[:12]]
+    for tag in both_taggers(crfkit.load(trained.to_bytes())):
+        expected = [tag(rows) for rows in data]
+        for k, rows in enumerate(data):
+            within = []
+
+            def items(rows=rows, within=within, tag=tag):
+                for row in rows:
+                    within.append([tag(other) for other in data])
+                    yield row
+
+            assert tag(items()) == expected[k]
+            assert tag([iter(row) for row in items()]) == expected[k]
+            assert within == [expected] * (2 * len(rows))
+
+
+def test_garbage_that_is_collected_in_a_call_may_call_again():
+    """It is made when the last row has been read, and is collected when so many more objects are made: one of these is the
+    list of labels."""
+    trained = model("reals")
+    data = [[[item.split(":")[0] for item in row[1:]] for row in rows] for rows in sentences("reals")[:12]]
+    before = gc.get_threshold()
+    for tag in both_taggers(crfkit.load(trained.to_bytes())):
+        expected, seen = [tag(rows) for rows in data], []
+
+        def last(row, k, more, tag=tag, seen=seen):
+            yield from row
+            gc.disable()
+            gc.collect()
+            Garbage(lambda: seen.append((k, tag(data[k]))))
+            gc.set_threshold(max(gc.get_count()[0] + more, 1), 1, 1)
+            gc.enable()
+
+        try:
+            for more in range(-2, 5):
+                for k, rows in enumerate(data):
+                    assert tag([*rows[:-1], last(rows[-1], (k + 1) % 12, more)]) == expected[k]
+        finally:
+            gc.set_threshold(*before)
+        gc.collect()
+        assert len(seen) == 7 * 12 and all(labels == expected[k] for k, labels in seen)
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@
                                                            └─ K.forward_backward ── marginals ── labels
 """
 
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.ref cimport Py_INCREF
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcpy, memset
@@ -20,6 +22,11 @@ from crfkit.loops.structs cimport LatticeC, SentenceC
 
 from crfkit.errors import DataError, ModelFileError
 from crfkit.values import as_text
+
+
+cdef extern from "Python.h":
+    int PyGC_Disable()
+    int PyGC_Enable()
 
 
 cdef class Scratch:
@@ -235,9 +242,20 @@ cdef class Scratch:
         return <uint16_t*>self.labels.data
 
     cdef list as_text(self, const uint16_t* labels, int64_t n):
+        """Their names. Garbage may have methods that ask for other labels, so none is collected before these are looked at."""
+        cdef list found, names = self.decoder.labels
         cdef int64_t t
-        cdef list names = self.decoder.labels
-        return [names[labels[t]] for t in range(n)]
+        cdef int collecting = PyGC_Disable()
+        try:
+            found = PyList_New(n)
+        finally:
+            if collecting:
+                PyGC_Enable()
+        for t in range(n):
+            name = names[labels[t]]
+            Py_INCREF(name)
+            PyList_SET_ITEM(found, t, name)
+        return found
 
     def labels_of(self, Rows rows not None, int64_t first, int64_t last, bint posterior=False):
         """The best labels of sentences first .. last-1 of parsed rows, which other threads may read too."""

@@ -9,13 +9,17 @@ from .scratch cimport Scratch
 
 cdef class OneSentence(Scratch):
     cdef str form                       # of sentences from Python
-    cdef int32_t columns                # that their rows have at least
+    cdef int32_t columns                # that their rows have at least, and
+    cdef object refuse                  # who says so where they have fewer
     cdef Rows own                       # the one that was read, or None
     cdef Rows source                    # the rows of the sentence looked at, and
     cdef int64_t taken                  # which of them it is
     cdef bint expected                  # its marginals are known
+    cdef int64_t holder                 # the thread that holds it, or 0
+    cdef int64_t holds                  # how often
 
-    cdef bint read_rows(self, sentence) except -1
+    cdef void let_go(self) noexcept
+    cdef int read_rows(self, sentence) except -1
     cdef list labels_of(self, bint posterior)
     cdef bint is_short(self, int64_t length) noexcept
     cdef int score_one(self, Rows rows, int64_t sentence) except -1 nogil

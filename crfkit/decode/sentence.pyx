@@ -1,10 +1,13 @@
 """One sentence, and what Python asks of it."""
 
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
 from crfkit.text.items cimport fill_sentence
 from crfkit.text.rows cimport FORM_CRFSUITE, Rows
+from crfkit.loops.atomic cimport crfkit_give, crfkit_look, crfkit_nap, crfkit_take
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_allow, lattice_path_score
 from .nbest cimport search_nbest
@@ -20,22 +23,50 @@ cdef enum:
 cdef class OneSentence:
     """`take` it from parsed rows, or `read` it from Python, in the `form` of the model, with at least so many columns; then ask.
     What forward and backward give is kept for further questions.
+
+    Threads that share one hold it (`with`) for as long as they need what it took, as they would an RLock. `refuse` is called
+    with the number of columns where there are too few.
     """
 
-    def __init__(self, Decoder decoder not None, str form="columns", int32_t columns=0):
+    def __init__(self, Decoder decoder not None, str form="columns", int32_t columns=0, refuse=None):
         Scratch.__init__(self, decoder)
-        self.form, self.columns, self.own = form, columns, Rows(form)
+        self.form, self.columns, self.refuse, self.own = form, columns, refuse, Rows(form)
 
-    def read(self, sentence):
-        """Score a sentence given as a list of rows, or of items. False if its rows have fewer columns than are needed."""
-        return self.read_rows(sentence)
+    def __enter__(self):
+        cdef int64_t me = <int64_t>PyThread_get_thread_ident()
+        if crfkit_look(&self.holder) != me:
+            while not crfkit_take(&self.holder, me):
+                with nogil:
+                    crfkit_nap()
+                PyErr_CheckSignals()
+        self.holds += 1
+        return self
+
+    def __exit__(self, *error):
+        self.let_go()
+
+    cdef void let_go(self) noexcept:
+        self.holds -= 1
+        if self.holds == 0:
+            crfkit_give(&self.holder)
 
     def label(self, sentence):
-        """Read a sentence, and give its best labels; None if its rows have fewer columns than are needed. One call in the
-        place of two is to be seen in short sentences."""
-        return self.labels_of(False) if self.read_rows(sentence) else None
+        """Read a sentence, and give its best labels; None, and nothing is read, while another call holds this. In sentences of
+        one token it is to be seen that this takes neither a lock nor a second call."""
+        if not crfkit_take(&self.holder, <int64_t>PyThread_get_thread_ident()):
+            return None
+        self.holds = 1
+        try:
+            self.read_rows(sentence)
+            return self.labels_of(False)
+        finally:
+            self.let_go()
 
-    cdef bint read_rows(self, sentence) except -1:
+    def read(self, sentence):
+        """Score a sentence given as a list of rows, or of items."""
+        self.read_rows(sentence)
+
+    cdef int read_rows(self, sentence) except -1:
         cdef Rows rows = self.own
         self.own = None  # a generator may ask for another sentence meanwhile
         if rows is None:
@@ -47,10 +78,9 @@ cdef class OneSentence:
             rows.fill((sentence,))
         self.own = rows
         if rows.c.n_tok and rows.c.n_cols < self.columns:
-            self.lattice.c.T = 0
-            return False
+            self.refuse(rows.c.n_cols)
         self.look_at(rows, 0)
-        return True
+        return 0
 
     def take(self, Rows rows not None, int64_t sentence):
         """Score a sentence of the rows, which may be empty."""
@@ -95,11 +125,6 @@ cdef class OneSentence:
     def length(self):
         """Tokens of the sentence."""
         return self.lattice.c.T
-
-    @property
-    def n_columns(self):
-        """Columns of the sentence that was read last."""
-        return 0 if self.own is None else self.own.c.n_cols
 
     def best_labels(self, bint posterior=False):
         """The labels of the sentence, by the best path or by marginals."""

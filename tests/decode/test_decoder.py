@@ -146,8 +146,11 @@ def test_a_sentence_from_python_is_one_of_rows():
     scratch = OneSentence(decoder(), columns=1)
     scratch.take(filled([[["a"], ["b"]]]), 0)
     expected = scratch.marginals()
-    assert scratch.read([["a"], ["b"]]) and scratch.marginals() == expected and scratch.n_columns == 1
-    assert not OneSentence(decoder(), columns=2).read([["a"]])
+    scratch.read([["a"], ["b"]])
+    assert scratch.marginals() == expected
+    refused = []
+    OneSentence(decoder(), columns=2, refuse=refused.append).read([["a"]])
+    assert refused == [1]
     with pytest.raises(DataError):
         scratch.read([[3]])
     assert scratch.length == 0 and scratch.best_labels() == []

@@ -6,7 +6,6 @@ import contextlib
 import math
 import os
 import sys
-import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,7 +45,6 @@ class Tagger:
     def __init__(self) -> None:
         self._tagger: OwnTagger | None = None
         self._scratch: OneSentence | None = None
-        self._lock = threading.RLock()  # of the scratch
         self._source: str | bytes = ""
         self._numbers: dict[str | bytes, int] = {}
 
@@ -92,41 +90,39 @@ class Tagger:
 
     def take(self, rows: Rows, place: int) -> None:
         """The same with a sequence of rows that have been parsed."""
-        if self._scratch is None:
+        scratch = self._scratch
+        if scratch is None:
             raise _closed()
-        with self._lock:
-            self._scratch.take(rows, place)
+        with scratch:
+            scratch.take(rows, place)
 
     def set(self, xseq: Iterable[Any] | ItemSequence) -> None:
         """Take a sequence for later calls of `tag`, `probability` and `marginal`."""
         scratch = self._scratch
         if scratch is None:
             raise _closed()
-        with self._lock:
+        with scratch:
             self._read(scratch, xseq)
 
     def _read(self, scratch: OneSentence, xseq: Iterable[Any] | ItemSequence) -> None:
         if isinstance(xseq, ItemSequence):
             scratch.take(xseq.rows, 0)
-        elif not scratch.read(xseq) and self._tagger is not None:
-            self._tagger.decoders.refuse(scratch.n_columns)
+        else:
+            scratch.read(xseq)
 
     def tag(self, xseq: Iterable[Any] | ItemSequence | None = None) -> list[str]:
         """The best labels of a sequence, or of the one taken before."""
         scratch = self._scratch
         if scratch is None:
             raise _closed()
-        self._lock.acquire()  # `with` takes twice as long, which is to be seen in sequences of one token
-        try:
-            if type(xseq) is list:  # the common case, in the fewest steps
-                labels = scratch.label(xseq)
-                if labels is not None:
-                    return labels
+        if type(xseq) is list:  # the common case, in the fewest steps
+            labels = scratch.label(xseq)
+            if labels is not None:
+                return labels
+        with scratch:
             if xseq is not None:
                 self._read(scratch, xseq)
             return scratch.best_labels()
-        finally:
-            self._lock.release()
 
     def probability(self, yseq: Iterable[str | bytes]) -> float:
         """How probable these labels are for the sequence taken before."""
@@ -137,7 +133,7 @@ class Tagger:
         """The score of these labels, and the logarithm of what the scores of all labels add up to as exponents: more than
         python-crfsuite offers."""
         scratch, labels = self._having_probabilities("probability"), list(yseq)
-        with self._lock:
+        with scratch:
             if len(labels) != scratch.length:
                 raise ValueError(f"The numbers of items and labels differ: |x| = {scratch.length}, |y| = {len(labels)}")
             return scratch.score_of([self._number(label) for label in labels]), scratch.log_z()
@@ -145,7 +141,7 @@ class Tagger:
     def marginal(self, y: str | bytes, pos: int) -> float:
         """How probable a label is at a position of the sequence taken before. All marginals are computed at the first call."""
         scratch, number = self._having_probabilities("marginal"), self._number(y)
-        with self._lock:
+        with scratch:
             try:
                 return scratch.marginal(pos, number)
             except IndexError:
@@ -154,7 +150,7 @@ class Tagger:
     def marginals(self) -> list[dict[str, float]]:
         """How probable each label is at each position of the sequence taken before: more than python-crfsuite offers."""
         scratch = self._having_probabilities("marginals")
-        with self._lock:
+        with scratch:
             return scratch.marginals()
 
     def _having_probabilities(self, wanted: str) -> OneSentence:

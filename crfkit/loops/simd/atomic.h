@@ -4,10 +4,19 @@
 
 #include <sched.h>
 #include <stdint.h>
+#include <time.h>
 
 #define CRFKIT_SPINS 1000 /* after so many looks at a lock its holder has no processor: let it have this one */
 
 static inline int64_t crfkit_fetch_add(int64_t *p, int64_t n) { return __atomic_fetch_add(p, n, __ATOMIC_RELAXED); }
+/* Whether *p was 0, and is `value` now. */
+static inline int crfkit_take(int64_t *p, int64_t value)
+{
+    int64_t free = 0;
+    return __atomic_compare_exchange_n(p, &free, value, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+static inline int64_t crfkit_look(const int64_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+static inline void crfkit_give(int64_t *p) { __atomic_store_n(p, 0, __ATOMIC_RELEASE); }
 static inline void crfkit_prefetch(const void *p) { __builtin_prefetch(p); }
 static inline void crfkit_spin_lock(int32_t *lock)
 {
@@ -15,6 +24,11 @@ static inline void crfkit_spin_lock(int32_t *lock)
         for (int spins = 1; __atomic_load_n(lock, __ATOMIC_RELAXED); spins++)
             if (spins % CRFKIT_SPINS == 0)
                 sched_yield();
+}
+static inline void crfkit_nap(void)
+{
+    struct timespec some = {0, 50000};
+    nanosleep(&some, 0);
 }
 static inline void crfkit_spin_unlock(int32_t *lock) { __atomic_store_n(lock, 0, __ATOMIC_RELEASE); }
 
