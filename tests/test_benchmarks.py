@@ -50,6 +50,18 @@ def test_the_way_to_the_objective():
     assert "lbfgs, 2 threads, within 0.0001" in done.stdout and "not reached" not in done.stdout
 
 
+def test_models_of_crfsuite_are_compared(tmp_path):
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    trainer, model = pycrfsuite.Trainer(verbose=False), tmp_path / "a.crfsuite"
+    for words in ("the dog sleeps", "a cat sees the dog", "dogs see"):
+        trainer.append([{"w": word, "end": word[-1], "n": len(word)} for word in words.split()], [word[0] for word in words.split()])
+    trainer.train(str(model))
+    done = run(BENCHMARKS / "crfsuite_models.py", model, "--sentences", "30")
+    assert done.returncode == 0, done.stderr
+    name, dump, again, sentences, other, ties, *_ = [cell.strip() for cell in done.stdout.splitlines()[-1].strip("|").split("|")]
+    assert (name, dump, again, sentences) == ("a.crfsuite", "the same", "the same", "30") and other == ties
+
+
 # ---------------------------------------------------------------------------------------------- the table of targets
 
 
