@@ -203,13 +203,13 @@ cdef class OneSentence:
     def marginals(self):
         """The probability of each label at each position, as dicts."""
         cdef int64_t t, j
-        cdef dict row
-        found = []
+        cdef list names = self.decoder.labels, found = []
+        cdef dict row, blank = dict.fromkeys(names)  # a copy of it has room at once
         for t in range(self.lattice.c.T):
             self.expect_once()
-            row = {}
+            row = blank.copy()
             for j in range(self.lattice.c.L):
-                row[self.decoder.labels[j]] = self.lattice.c.node[t * self.lattice.c.P + j]
+                row[names[j]] = self.lattice.c.node[t * self.lattice.c.P + j]
             found.append(row)
         return found
 
