@@ -25,11 +25,12 @@ static inline void crfkit_spin_lock(int32_t *lock)
             if (spins % CRFKIT_SPINS == 0)
                 sched_yield();
 }
+static inline void crfkit_spin_unlock(int32_t *lock) { __atomic_store_n(lock, 0, __ATOMIC_RELEASE); }
+/* Let others work for a moment, who may give back what was taken. */
 static inline void crfkit_nap(void)
 {
-    struct timespec some = {0, 50000};
-    nanosleep(&some, 0);
+    struct timespec moment = {0, 50000};
+    nanosleep(&moment, 0);
 }
-static inline void crfkit_spin_unlock(int32_t *lock) { __atomic_store_n(lock, 0, __ATOMIC_RELEASE); }
 
 #endif
