@@ -18,19 +18,42 @@ if TYPE_CHECKING:
     from crfkit.text.reading import Layout as Columns
 
 
+class Needs:
+    """The columns that rows must have. Scratches know them too, so nothing here may lead back to these."""
+
+    def __init__(self, columns: int, header: Mapping[str, Any]):
+        self.columns, self._header = columns, header
+
+    def refuse(self, found: int, *where: Any) -> NoReturn:
+        """DataError for rows with so few columns that the model cannot be used on them."""
+        raise DataError(f"found {found} column{'s' * (found != 1)}, expected {self.columns} or more: {self._reader(found)}", *where)
+
+    def _reader(self, n_columns: int) -> str:
+        """Which line of the template needs more columns."""
+        try:
+            if self._template is not None:
+                self._template.check(n_columns)
+        except TemplateError as error:
+            return f"line {error.line} of the model's template has {error.reason.split(' uses ')[0]}"
+        return "the model's template uses them"
+
+    @cached_property
+    def _template(self) -> Template | None:
+        return template_of(self._header)
+
+
 class Decoders:
     """Decoders by the key of their columns, None for those of training, and scratch of each for any number of threads."""
 
     def __init__(self, first: Decoder, header: Mapping[str, Any]):
         self.first, self._header = first, header
-        self.needs = max(first.index.plan.columns, default=-1) + 1
-        """Columns that rows must have."""
+        self.needs = Needs(max(first.index.plan.columns, default=-1) + 1, header)
         self._of: dict[tuple[int, ...] | None, Decoder] = {None: first}
         self._free: dict[tuple[int, ...] | None, list[OneSentence]] = {None: []}
 
     def new_scratch(self, key: tuple[int, ...] | None = None) -> OneSentence:
         """For who asks several questions about one sentence. It serves one thread at a time."""
-        return OneSentence(self._of[key], self._header["format"], self.needs, self.refuse)
+        return OneSentence(self._of[key], self._header["format"], self.needs.columns, self.needs.refuse)
 
     @cached_property
     def everyday(self) -> OneSentence:
@@ -57,10 +80,6 @@ class Decoders:
         finally:
             self.give_back(scratch, key)
 
-    def refuse(self, found: int, *where: Any) -> NoReturn:
-        """DataError for rows with so few columns that the model cannot be used on them."""
-        raise DataError(f"found {found} column{'s' * (found != 1)}, expected {self.needs} or more: {self._reader(found)}", *where)
-
     def key(self, n_columns: int, layout: Columns | None) -> tuple[int, ...] | None:
         """Which decoder reads these columns: None if they stand where they stood in training. DataError if the
         model needs columns that are not there."""
@@ -68,18 +87,9 @@ class Decoders:
         names = None if layout is None else layout.names
         if own is not None and names is not None:
             return self._reordered(own, names, layout)
-        if n_columns < self.needs and n_columns:
-            self.refuse(n_columns, *(() if layout is None else (layout.path, layout.line)))
+        if n_columns < self.needs.columns and n_columns:
+            self.needs.refuse(n_columns, *(() if layout is None else (layout.path, layout.line)))
         return None
-
-    def _reader(self, n_columns: int) -> str:
-        """Which line of the template needs more columns."""
-        try:
-            if self._template is not None:
-                self._template.check(n_columns)
-        except TemplateError as error:
-            return f"line {error.line} of the model's template has {error.reason.split(' uses ')[0]}"
-        return "the model's template uses them"
 
     def _reordered(self, own: list[str], names: Sequence[str], layout: Any) -> tuple[int, ...] | None:
         """The decoder for columns that have the names of training, but maybe other places."""
@@ -95,7 +105,3 @@ class Decoders:
             self._free[key] = []
             self._of[key] = self.first.with_columns(key)
         return key
-
-    @cached_property
-    def _template(self) -> Template | None:
-        return template_of(self._header)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import leaks
@@ -120,6 +121,21 @@ def test_garbage_that_is_collected_in_a_call_may_call_again():
             gc.set_threshold(*before)
         gc.collect()
         assert len(seen) == 7 * 12 and all(labels == expected[k] for k, labels in seen)
+
+
+def test_what_a_tagger_used_goes_with_it():
+    """Scratches hold matrices of labels by labels, which must not wait for the next collection of garbage."""
+    rows = [row[:-1] for row in sentences("chunking")[0]]
+    gc.disable()
+    try:
+        for ask in (lambda tagger: tagger.tag(rows), lambda tagger: tagger.marginals(rows), lambda tagger: tagger.tag_many([rows])):
+            used = model("chunking").tagger()
+            ask(used)
+            decoders = weakref.ref(used.decoders)
+            del used
+            assert decoders() is None
+    finally:
+        gc.enable()
 
 
 @pytest.fixture
