@@ -141,8 +141,10 @@ cdef inline int number_grams(Features f, Workspace s, Aim aim) except -1 nogil:
 cdef inline int32_t missing(Features f, Workspace s, const NodeC* node, int64_t p, int32_t parent) noexcept nogil:
     """What to call cells that have no gram. Their parent knows it of the others, where it has none either: lines of many
     macros take time in proportion."""
-    cdef bint flagged = parent == FLAGGED or last_flagged(f, s, node, p)
-    if not flagged and parent != UNKNOWN:
+    cdef bint flagged = parent == FLAGGED
+    if parent == UNKNOWN:
+        flagged = last_flagged(f, s, node, p)
+    elif not flagged:
         flagged = gram_flagged(f, s, node, p)
     return FLAGGED if flagged else UNKNOWN
 
