@@ -7,11 +7,14 @@ limit on the length of a line or of a sentence: what has no end yet is kept unti
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import select
+import stat
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple
@@ -276,8 +279,11 @@ def _texts(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
 def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
     """What the file has to give, without waiting for more than one read gives."""
     read = getattr(file, "read1", file.read)
+    wait = _wait_for(file)
     while True:
         try:
+            if wait is not None:
+                wait()
             piece = read(size)
         except (OSError, EOFError, zlib.error) as error:
             raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
@@ -288,6 +294,23 @@ def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
         if not piece:
             return
         yield piece
+
+
+def _wait_for(file: BinaryIO) -> Callable[[], None] | None:
+    """What waits until a pipe has something to read, for files that may be pipes and keep nothing back.
+
+    It looks for signals again and again: one that arrives just before a read is else seen only once data come.
+    """
+    if not isinstance(file, io.FileIO) or not hasattr(select, "poll") or stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return None
+    poll = select.poll()
+    poll.register(file, select.POLLIN)
+
+    def wait() -> None:
+        while not poll.poll(500):
+            pass
+
+    return wait
 
 
 def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -1,5 +1,6 @@
 """Blocks from every kind of input, and the ways in which other tools lose data."""
 
+import _thread
 import gzip
 import io
 import os
@@ -295,3 +296,21 @@ def test_corpora_have_their_known_sizes():
         rows.parse(block)
         counts = [counts[0] + len(rows), counts[1] + rows.n_tokens]
     assert counts == [8936, 211_727]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_signal_just_before_a_read_is_seen(tmp_path):
+    """Ctrl-C that interrupts no read: as one that comes between Python's last look at signals and the read."""
+    os.mkfifo(tmp_path / "fifo")
+    writer = os.open(tmp_path / "fifo", os.O_RDWR)  # opens without a reader, and gives it nothing
+    late = threading.Timer(60, os.write, (writer, b"a B\n\n"))  # so that the test fails instead of waiting for ever
+    late.start()
+    blocks = iter(Source(os.fspath(tmp_path / "fifo")))
+    threading.Timer(0.1, _thread.interrupt_main).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            next(blocks)
+        assert late.is_alive()
+    finally:
+        late.cancel()
+        os.close(writer)
