@@ -214,7 +214,13 @@ class Arow:
     """AROW: each weight has a variance; certain weights change least. No probabilities."""
 
     passes: int = _passes(20)
-    regularization: float = option(30.0, "r. The larger it is, the less one sequence changes weights and variances.", above=0.0)
+    regularization: float | None = option(
+        None,
+        "r. The larger it is, the less one sequence changes weights and variances. Without it, 3, 30, 300 and 3000 are tried on a "
+        "sample of the data, and the best one is taken.",
+        above=0.0,
+        kind=float,
+    )
     average: bool = _average(True)
 
 
@@ -223,7 +229,7 @@ class Cw:
     """Confidence-weighted learning: each weight has a variance; every sequence must be right with confidence."""
 
     passes: int = _passes(10)
-    confidence: float = option(0.55, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
+    confidence: float = option(0.52, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
     average: bool = _average(True)
 
 

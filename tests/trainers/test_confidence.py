@@ -92,12 +92,13 @@ def test_a_sequence_of_weight_zero_teaches_nothing(algorithm, chosen):
 
 @pytest.mark.parametrize("algorithm", ["arow", "cw"])
 def test_the_average_tags_new_text_well_and_the_last_weights_less_so(algorithm):
-    averaged, last = (accuracy(algorithm, passes=3, average=average) for average in (True, False))
+    own = {"arow": {"regularization": 30.0}, "cw": {"confidence": 0.55}}[algorithm]
+    averaged, last = (accuracy(algorithm, passes=3, average=average, **own) for average in (True, False))
     assert averaged > 0.92
     assert last < averaged
 
 
-@pytest.mark.parametrize(("cls", "own"), [(ArowTrainer, options.Arow()), (CwTrainer, options.Cw())])
+@pytest.mark.parametrize(("cls", "own"), [(ArowTrainer, options.Arow(regularization=30.0)), (CwTrainer, options.Cw())])
 def test_mistakes_become_few_and_variances_fall(cls, own):
     corpus = read("chunking", sentences=150)
     trainer = cls(corpus.dataset, corpus.layout, own)
@@ -121,3 +122,62 @@ def test_more_regularisation_or_less_confidence_makes_smaller_weights():
     for sizes in (by_r, by_confidence):
         assert sizes == sorted(sizes, reverse=True)
         assert sizes[-1] < sizes[0] / 2
+
+
+# --- r where none is given ----------------------------------------------------------------------------------------
+
+
+def noisy(chance):
+    """A quarter of the labels are wrong, and by its rare attributes each sequence could be learned by heart."""
+    label = chance.randrange(2)
+    rare = [(a, 1.0) for a in chance.sample(range(2, 2000), 15)]
+    return Sample([label if chance.random() < 0.75 else 1 - label], [[(label, 1.0), *rare]], [[]])
+
+
+def sparse(chance):
+    """One of 400 attributes decides, and occurs twice or so; two others occur everywhere and are right seven times of ten."""
+    deciding = chance.randrange(400)
+    label = deciding * 7919 % 5 % 2
+    return Sample([label], [[(2 + deciding, 1.0), (0 if chance.random() < (0.7 if label else 0.3) else 1, 1.0)]], [[]])
+
+
+@pytest.mark.parametrize(("sample", "best"), [(noisy, (300.0, 3000.0)), (sparse, (3.0,))])
+def test_r_is_that_which_gets_new_sequences_right(sample, best):
+    known, new = random.Random(0), random.Random(1)
+    corpus = Corpus([sample(known) for _ in range(600)], 2, 2000, u_all=set(range(2000)), has_tau=False)
+    built, later = Built(corpus), [sample(new) for _ in range(1000)]
+
+    def wrong(trainer):
+        for _ in range(20):
+            trainer.run_pass()
+        weights = built.to_weights(trainer.weights())
+        scores = [[sum(value * weights.get(("U", a, j), 0.0) for a, value in s.unigrams[0]) for j in (0, 1)] for s in later]
+        return sum((no < yes) != s.labels[0] for (no, yes), s in zip(scores, later, strict=True))
+
+    chosen = ArowTrainer(built.dataset, built.layout, options.Arow())
+    assert chosen.r in best
+    usual = ArowTrainer(built.dataset, built.layout, options.Arow(regularization=30.0))
+    assert wrong(chosen) < 0.9 * wrong(usual)
+
+
+def test_r_without_anything_to_judge_by_is_the_usual_one():
+    corpus = Corpus([Sample([1], [[(0, 1.0)]], [[]])], 2, 1, u_all={0}, has_tau=False)
+    built = Built(corpus)
+    trainer = ArowTrainer(built.dataset, built.layout, options.Arow())
+    assert trainer.r == 30
+    given = ArowTrainer(built.dataset, built.layout, options.Arow(regularization=30.0))
+    assert [trainer.run_pass(), list(trainer.weights())] == [given.run_pass(), list(given.weights())]
+
+
+def test_trials_leave_no_trace():
+    """From weights to start from, and after trials with another r: as if r had been given."""
+    corpus = Corpus([sparse(random.Random(s)) for s in range(300)], 2, 402, u_all=set(range(402)), has_tau=False)
+    built = Built(corpus)
+    rng = random.Random(0)
+    start = built.to_cells({feature: rng.gauss(0, 1) for feature in sorted(corpus.features(), key=str)})
+    found = ArowTrainer(built.dataset, built.layout, options.Arow(), initial=start, seed=1)
+    given = ArowTrainer(built.dataset, built.layout, options.Arow(regularization=found.r), initial=start, seed=1)
+    for _ in range(3):
+        assert found.run_pass() == given.run_pass()
+        assert list(found.weights()) == list(given.weights())
+        assert list(found.variances()) == list(given.variances())

@@ -15,5 +15,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef double search(self, start, bint foreseen) except -1
     cdef int try_from(self, start, double rate, int64_t n) except -1
     cdef double sample_loss(self, start, double rate, bint foreseen) except? -1
-    cdef void draw(self, int32_t* sample, int64_t n) noexcept
     cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1
+
+
+cdef void draw_sample(int64_t total, int32_t* sample, int64_t n) noexcept

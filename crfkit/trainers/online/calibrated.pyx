@@ -103,7 +103,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
             int64_t n = min(self.data.c.n_seq, SAMPLES), quarter, first, last, k, judged = 0, tokens = 0
             int32_t[2 * SAMPLES] sample
             double loss = 0
-        self.draw(sample, n)
+        draw_sample(self.data.c.n_seq, sample, n)
         if self.ordered is not None:
             self.ordered.gather(sample, 2 * n)
         if not foreseen:
@@ -124,19 +124,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
                 break
         return loss / judged
 
-    cdef void draw(self, int32_t* sample, int64_t n) noexcept:
-        """n sequences from all parts of the data, twice: what follows some of them is all the others. By chance, as every
-        second one of documents whose classes take turns would show but one class; the same chance each time."""
-        cdef:
-            RngC rng
-            int64_t k, first, total = self.data.c.n_seq
-        rng_seed(&rng, 0)
-        for k in range(n):
-            first = total * k // n
-            sample[k] = <int32_t>(first + rng_below(&rng, total * (k + 1) // n - first))
-        rng_shuffle(&rng, sample, n)
-        memcpy(sample + n, sample, n * sizeof(int32_t))
-
     cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1:
         """One round over some sequences, at this rate all along or from there down. The decay of passes plays no role here."""
         cdef:
@@ -149,3 +136,17 @@ cdef class CalibratedTrainer(OnlineTrainer):
             self.update(which + k, size, &own)
             k += size
         return 0
+
+
+cdef void draw_sample(int64_t total, int32_t* sample, int64_t n) noexcept:
+    """n sequences from all parts of the data, twice: what follows some of them is all the others. By chance, as every second
+    one of documents whose classes take turns would show but one class; the same chance each time."""
+    cdef:
+        RngC rng
+        int64_t k, first
+    rng_seed(&rng, 0)
+    for k in range(n):
+        first = total * k // n
+        sample[k] = <int32_t>(first + rng_below(&rng, total * (k + 1) // n - first))
+    rng_shuffle(&rng, sample, n)
+    memcpy(sample + n, sample, n * sizeof(int32_t))

@@ -21,7 +21,7 @@ from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_sco
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_reserve
 from crfkit.decode.nbest cimport NBest, search_nbest
-from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
+from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC, weight_t
 from .averaged cimport AveragedTrainer
 from crfkit.vectors cimport take, vector
 from .differences cimport Differences, FeatureC
@@ -41,16 +41,21 @@ cdef class ConfidenceTrainer(AveragedTrainer):
         return AveragedTrainer.bytes_per_cell(options, threads) + 4      # its variance
 
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
-        cdef int64_t k
         self.search, self.differences = NBest(), Differences()
         arena_reserve(self, &self.variance_buffer, layout.c.n_cells + 1, sizeof(weight_t))
         self.s = <weight_t*>self.variance_buffer.data
-        for k in range(layout.c.n_cells):
+        self.forget()
+
+    cdef void forget(self) noexcept nogil:
+        """The first variances: nothing has been learned."""
+        cdef int64_t k
+        cdef const DatasetC* c = &self.data.c
+        for k in range(self.layout.c.n_cells):
             self.s[k] = 1
-        if data.c.u_val != NULL:
-            self.narrow(0, data.c.u_id, data.c.u_val, data.c.u_ptr[data.c.n_tok])
-        if data.c.b_val != NULL:
-            self.narrow(layout.c.A, data.c.b_id, data.c.b_val, data.c.b_ptr[data.c.n_tok])
+        if c.u_val != NULL:
+            self.narrow(0, c.u_id, c.u_val, c.u_ptr[c.n_tok])
+        if c.b_val != NULL:
+            self.narrow(self.layout.c.A, c.b_id, c.b_val, c.b_ptr[c.n_tok])
 
     cdef void narrow(self, int64_t row, const int32_t* id, const float* value, int64_t n) noexcept nogil:
         """Smaller first variances for attributes with values above 1; `row` is that of the first of them."""
