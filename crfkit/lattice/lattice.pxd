@@ -38,6 +38,7 @@ cdef class Lattice(Arena):
     cdef int64_t most                   # steps with rich attributes are lists of up to so many pairs
     cdef int64_t n_matrices             # so many of the steps with rich attributes have matrices that may stay
     cdef BufferC matrices, pairs, quads, index             # of the shared step, and sums
+    cdef BufferC places, at_places      # of the features among the shared step's pairs
     cdef BufferC rows
     cdef BufferC steps, own_matrices, own_pairs, own_index
     cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil
@@ -48,3 +49,4 @@ cdef class Lattice(Arena):
     cdef int list_quads(self) except -1 nogil
     cdef bint list_pairs(self, Recursions recursions) except -1 nogil
     cdef bint list_features(self, const LayoutC* layout, Recursions recursions) except -1 nogil
+    cdef int list_places(self, const LayoutC* layout, int64_t n) except -1 nogil

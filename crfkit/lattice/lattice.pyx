@@ -40,6 +40,8 @@ cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weigh
     """Shared edge scores and their potentials. Again whenever label-pair weights have changed."""
     if lat.counted:
         K.load_listed(layout, w, scale, lat)
+    elif lat.place != NULL:
+        K.load_places(layout, w, scale, lat)
     else:
         K.load_tau(layout, w, scale, lat)
         K.exp_tau(lat)
@@ -206,7 +208,33 @@ cdef class Lattice:
             K.list_pairs(shared, layout.tau_mask if layout.has_tau else NULL, self.most, <PairC*>self.pairs.data,
                          <int32_t*>self.index.data)
             self.list_quads()
+        elif recursions == AUTO and 0 < n <= <int64_t>layout.L * layout.L // 4 and <int64_t>layout.L * layout.P <= 0x7FFFFFFF:
+            self.list_places(layout, n)
         return self.c.counted
+
+    cdef int list_places(self, const LayoutC* layout, int64_t n) except -1 nogil:
+        """Where the pairs that are features stand, for a step that is a matrix."""
+        cdef:
+            int64_t i, j, k = 0, place
+            int32_t* order
+            int32_t* number     # of each place in the order of rows, for a moment
+        arena_reserve(self, &self.places, 3 * n, sizeof(int32_t))
+        arena_reserve(self, &self.at_places, n + 8, sizeof(double))
+        order, number = <int32_t*>self.places.data, <int32_t*>self.c.unfolded
+        for place in range(<int64_t>layout.L * layout.P):
+            if layout.tau_mask[place]:
+                order[k] = <int32_t>place
+                number[place] = <int32_t>k
+                k += 1
+        for j in range(layout.L):
+            for i in range(layout.L):
+                if layout.tau_mask[i * layout.P + j]:
+                    order[k] = <int32_t>(j * layout.P + i)
+                    order[n + k] = number[i * layout.P + j]
+                    k += 1
+        self.c.place, self.c.n_places, self.c.at_places = order, <int32_t>n, <double*>self.at_places.data
+        self.c.shared.max = -1          # of no scores: potentials are not there yet
+        return 0
 
     # ------------------------------------------------------------------------------- a sequence
 

@@ -84,6 +84,9 @@ cdef extern from "crf.h" nogil:
         int32_t forbidden
         int32_t log_domain
         int32_t counted
+        int32_t n_places
+        const int32_t* place
+        double* at_places
         real_t* score
         real_t* pot
         real_t* alpha
@@ -135,6 +138,7 @@ cdef extern from "crf.h" nogil:
         const char* name
         void (*load_tau)(const LayoutC*, const weight_t*, double, LatticeC*) noexcept nogil
         void (*exp_tau)(LatticeC*) noexcept nogil
+        void (*load_places)(const LayoutC*, const weight_t*, double, LatticeC*) noexcept nogil
         void (*load_listed)(const LayoutC*, const weight_t*, double, LatticeC*) noexcept nogil
         int64_t (*list_pairs)(EdgeC*, const uint8_t*, int64_t, PairC*, int32_t*) noexcept nogil
         void (*list_quads)(EdgeC*, QuadC*) noexcept nogil

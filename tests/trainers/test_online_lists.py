@@ -1,4 +1,5 @@
-"""Online trainers whose steps are lists of label pairs, against the same trainers with matrices."""
+"""Online trainers whose steps are lists of label pairs, or matrices of which only a few places are written, against the same
+trainers with whole matrices."""
 
 from __future__ import annotations
 
@@ -47,15 +48,17 @@ def test_trainers_that_look_for_paths_keep_every_bit(name, chosen, corpus, data)
 def test_trainers_that_need_sums_come_to_the_same_weights(name, chosen, corpus, data):
     """One pass: what rounding does to a weight in single precision may grow from pass to pass."""
     start = weighted(data.draw, corpus.features())
-    (sparse, weights), (dense, expected) = (trained(name, chosen, corpus, start, which, 1) for which in ("sparse", "dense"))
-    assert sparse[0]["loss"] == pytest.approx(dense[0]["loss"], rel=1e-6, abs=1e-6)
-    assert weights == pytest.approx(expected, rel=1e-5, abs=1e-6)
+    dense, expected = trained(name, chosen, corpus, start, "dense", 1)
+    for which in ("sparse", "auto"):
+        said, weights = trained(name, chosen, corpus, start, which, 1)
+        assert said[0]["loss"] == pytest.approx(dense[0]["loss"], rel=1e-6, abs=1e-6)
+        assert weights == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
-def many_labels(labels=60, sequences=40):
-    """A corpus whose labels are so many, and their pairs so few, that lists are chosen."""
+def many_labels(labels=60, sequences=40, after_each=2):
+    """A corpus whose labels are so many, and their pairs so few, that lists are chosen, or of matrices a few places."""
     rng = random.Random(labels)
-    follows = [rng.sample(range(labels), 2) for _ in range(labels)]
+    follows = [rng.sample(range(labels), after_each) for _ in range(labels)]
     samples = []
     for s in range(sequences):
         own = [s % labels]
@@ -74,5 +77,18 @@ def test_lists_are_chosen_where_labels_are_many(name, chosen):
     lists, by_lists = trained(name, chosen, corpus, None, "sparse", 2)
     matrices, by_matrices = trained(name, chosen, corpus, None, "dense", 2)
     assert (said, weights) == (lists, by_lists)
+    assert weights == pytest.approx(by_matrices, rel=1e-4, abs=1e-5)
+    assert said[-1]["loss"] == pytest.approx(matrices[-1]["loss"], rel=1e-5)
+
+
+@pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in SUMS.items() for chosen in all_of_them])
+@pytest.mark.parametrize("labels", [40, 61])
+def test_places_of_matrices_are_all_that_changes(name, chosen, labels):
+    """Of weights that begin far apart, so that the largest passes whole numbers on its way."""
+    corpus = many_labels(labels, 60, labels // 5)
+    rng = random.Random(1)
+    start = {feature: rng.uniform(-3, 3) for feature in sorted(corpus.features(), key=str)}
+    said, weights = trained(name, chosen, corpus, start, "auto", 2)
+    matrices, by_matrices = trained(name, chosen, corpus, start, "dense", 2)
     assert weights == pytest.approx(by_matrices, rel=1e-4, abs=1e-5)
     assert said[-1]["loss"] == pytest.approx(matrices[-1]["loss"], rel=1e-5)

@@ -180,6 +180,9 @@ typedef struct {
     int32_t forbidden;  /* some shared edge score is -inf: set by whoever forbids transitions */
     int32_t log_domain; /* forward_backward worked on logarithms */
     int32_t counted;    /* expectations are wanted of the pairs on the shared list only, which are all that have features */
+    int32_t n_places;   /* pairs that have features, where these are few and the shared step is a matrix */
+    const int32_t *place; /* or NULL; [3][n_places]: in L x P; in its transpose, in order; which of the first those are */
+    double *at_places;  /* [n_places, up to whole vectors] scratch */
     real_t *score;      /* [T][P] node scores; padding -inf */
     real_t *pot;        /* [T][P] exp(score - rowmax); padding 0 */
     real_t *alpha;      /* [T][P] */
@@ -229,6 +232,8 @@ typedef struct {
     void (*load_tau)(const LayoutC *, const weight_t *w, double scale, LatticeC *);
     /* their potentials as a matrix; needs load_tau */
     void (*exp_tau)(LatticeC *);
+    /* both, where a few places have features and all others were zero the last time */
+    void (*load_places)(const LayoutC *, const weight_t *w, double scale, LatticeC *);
     /* both at once where only the features are counted: scores and potentials of the pairs on the shared list */
     void (*load_listed)(const LayoutC *, const weight_t *w, double scale, LatticeC *);
     /* a matrix of scores as a list of its pairs that are not 0, or of those that are features where these are given: room for

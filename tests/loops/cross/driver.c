@@ -270,6 +270,37 @@ static void run_steps(const EdgeC *edge, const double *x, const double *pot, con
     say(loop);
 }
 
+/* Two times of a matrix whose pairs with features are written alone, and what changes them. */
+static void run_places(const LayoutC *y, const weight_t *weights, const SentenceC *sentence)
+{
+    int32_t n = 0, L = y->L, P = y->P, matrix = L * P, *place = ROOM(int32_t, 3 * matrix), *number = ROOM(int32_t, matrix);
+    weight_t *w = ROOM(weight_t, y->n_cells);
+    LatticeC lat = make_lattice(y);
+    for (int32_t k = 0; k < matrix; k++)
+        if (k % P < L && y->tau_mask[k]) {
+            number[k] = n;
+            place[n++] = k;
+        }
+    for (int32_t k = 0, m = n; k < matrix; k++)
+        if (k % P < L && y->tau_mask[k % P * P + k / P]) {
+            place[n + m] = number[k % P * P + k / P];
+            place[m++] = k;
+        }
+    lat.place = place, lat.n_places = n, lat.at_places = ROOM(double, n + 8), lat.shared.max = -1;
+    memcpy(w, weights, sizeof(weight_t) * y->n_cells);
+    K->load_tau(y, w, 0.0, &lat);
+    for (double scale = 0.25; scale < 3; scale *= 8) {
+        K->load_places(y, w, scale, &lat);
+        add_edge(&lat.shared);
+        ADD(lat.shared.ET, matrix);
+    }
+    say("load_places");
+    lat.outer = doubles(matrix, 0, 1);
+    K->update_pairs(y, sentence, &lat, 0.1, w);
+    ADD(w, y->n_cells);
+    say("update_pairs(places)");
+}
+
 static void run_lists(const LayoutC *y, const weight_t *w, const double *x, const LatticeC *lat)
 {
     int64_t matrix = (int64_t)y->L * y->P;
@@ -529,6 +560,7 @@ static void run_case(const CaseC *c)
     add_edge(&lat.shared);
     ADD(lat.shared.ET, (int64_t)layout.L * layout.P);
     say("exp_tau");
+    run_places(&layout, w, &sentence);
     if (c->forbid) {
         for (int32_t i = 0; i < layout.L; i++)
             for (int32_t j = 0; j < layout.L; j++)
