@@ -47,7 +47,7 @@ def _own_folder(tmp_path, monkeypatch):
 
 
 def pytest_addoption(parser):
-    parser.addoption("--runs", type=int, default=1, help="run every test so many times (make steady)")
+    parser.addoption("--runs", type=int, default=1, help="run every test with the mark `steady` so many times (make steady)")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def _run(request):
 
 
 def pytest_generate_tests(metafunc):
-    if (runs := metafunc.config.getoption("--runs")) > 1:
+    if (runs := metafunc.config.getoption("--runs")) > 1 and metafunc.definition.get_closest_marker("steady"):
         metafunc.fixturenames.append("_run")
         metafunc.parametrize("_run", range(runs), indirect=True)
 
