@@ -8,7 +8,7 @@ from crfkit.decode.beam cimport search_beam
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.lattice cimport lattice
 from crfkit.lattice.lattice cimport (
-    IMPOSSIBLE, SPARSE, Lattice, forbid_steps, lattice_allow, lattice_expect, lattice_forbid, lattice_path_score, recursions_of,
+    IMPOSSIBLE, SPARSE, Lattice, find_row_tops, forbid_steps, lattice_allow, lattice_expect, lattice_forbid, lattice_path_score, recursions_of,
 )
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, LatticeC, PairC
@@ -146,8 +146,8 @@ cdef class OpenLattice(Lattice):
         self.use_lists(self.lists)
 
     def use_lists(self, str which):
-        """Let no step be a list of label pairs, or that which positions share, or all; the number of pairs of the shared one. It
-        stays so when other scores are loaded."""
+        """Let no step be a list of label pairs (none; rows: Viterbi chooses which to look at), or that which positions share, or
+        all; the number of pairs of the shared one. It stays so when other scores are loaded."""
         cdef:
             LatticeC* lat = &self.c
             int64_t k, L = lat.L
@@ -156,9 +156,11 @@ cdef class OpenLattice(Lattice):
         self.need(SCORED)
         self.lists = which
         self.stage = SCORED
-        lat.shared.pair = NULL
+        lat.shared.pair, lat.shared.row_top = NULL, NULL
         K.exp_tau(lat)
-        if which != "none":
+        if which == "rows":
+            find_row_tops(lat)
+        elif which != "none":
             self.list_pairs(SPARSE)
         arena_reserve(self, &self.given_pairs, lat.n_own * L * L + 1, sizeof(PairC))
         arena_reserve(self, &self.given_index, lat.n_own * indices + 1, sizeof(int32_t))
@@ -170,7 +172,7 @@ cdef class OpenLattice(Lattice):
                 K.list_pairs(edge, NULL, L * L, <PairC*>self.given_pairs.data + k * L * L,
                              <int32_t*>self.given_index.data + k * indices)
                 edge.score = NULL
-        return lat.shared.n if which != "none" else None
+        return lat.shared.n if lat.shared.pair != NULL else None
 
     def allow(self, mask):
         """Only labels whose flag in mask[t][j] is set remain possible."""

@@ -22,6 +22,7 @@ cdef int64_t most_pairs(int64_t L, Recursions recursions) noexcept nogil
 
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil
 cdef void lattice_load_scores(LatticeC* lat, const LayoutC* layout, const weight_t* w) noexcept nogil
+cdef void find_row_tops(LatticeC* lat) noexcept nogil
 cdef void lattice_follow(LatticeC* lat, const LayoutC* layout, const weight_t* w, int64_t cell) noexcept nogil
 cdef void lattice_add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogil
 cdef void lattice_add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil

@@ -15,6 +15,9 @@ from crfkit.errors import ImpossibleError
 
 cdef int64_t MOST_POSITIONS = (1 << 31) - 64
 
+cdef enum:
+    ROWS_TO_CHOOSE = 32     # labels: with fewer, all rows of a matrix are looked at sooner than chosen
+
 IMPOSSIBLE = "no sequence of labels is possible under the constraints, or a weight is not finite"
 
 
@@ -51,13 +54,19 @@ cdef void lattice_load_scores(LatticeC* lat, const LayoutC* layout, const weight
     """Shared edge scores for those who look for paths only; `lattice_follow` keeps them up to date."""
     if lat.counted:
         K.load_listed(layout, w, 1.0, lat)
-        find_row_tops(lat)
     else:
         K.load_tau(layout, w, 1.0, lat)
+    choose_rows(lat)
+
+
+cdef void choose_rows(LatticeC* lat) noexcept nogil:
+    """Let Viterbi choose the rows of the shared step that it looks at, where that pays."""
+    if lat.shared.pair != NULL or lat.L >= ROWS_TO_CHOOSE:
+        find_row_tops(lat)
 
 
 cdef void find_row_tops(LatticeC* lat) noexcept nogil:
-    """Of the shared list, for Viterbi."""
+    """What it chooses them by."""
     cdef int32_t i
     for i in range(lat.P):
         lat.tops[i] = crfkit_row_top(&lat.shared, i) if i < lat.L else -INFINITY
@@ -183,7 +192,7 @@ cdef class Lattice:
             self.most = -1
         else:
             self.list_quads()
-            find_row_tops(&self.c)
+        choose_rows(&self.c)
         return self.most >= 0
 
     cdef int list_quads(self) except -1 nogil:

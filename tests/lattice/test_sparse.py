@@ -48,6 +48,18 @@ def test_agrees_with_enumeration(problem, lists):
         assert row == close(wanted)
 
 
+@thorough
+@given(problems(zeros=True))
+def test_rows_that_are_not_looked_at_make_no_difference(problem):
+    lattice = loaded(problem)
+    lattice.use_lists("rows")
+    if problem.possible:
+        assert lattice.viterbi() == problem.best()
+    else:
+        with pytest.raises(TrainingError, match="no sequence of labels is possible"):
+            lattice.viterbi()
+
+
 @given(problems(zeros=True, constraints=False, scores=("ties", "plain", "wide", "mixed")), st.sampled_from(["shared", "all"]))
 def test_cancellation_costs_no_digits(problem, lists):
     """Small marginals too are as exact as those of the dense loop, which subtracts nothing."""
@@ -68,11 +80,11 @@ def test_searches_find_the_same_paths(problem, n, width):
     """Exactly, and by a beam that is too narrow: the same paths with the same bits, whatever form steps have."""
     lattice, search = loaded(problem), OpenSearch()
     found = {}
-    for which in ("none", "shared", "all"):
+    for which in ("none", "rows", "shared", "all"):
         lattice.use_lists(which)
         found[which] = [search.nbest(lattice, n), search.nbest(lattice, n, 0.1), search.beam(lattice, n, width)]
         found[which] += [lattice.path_score(path) for _, path in found[which][0]]
-    assert found["none"] == found["shared"] == found["all"]
+    assert found["none"] == found["rows"] == found["shared"] == found["all"]
 
 
 @pytest.mark.parametrize("weight", [-2.0, -12.0, -40.0, -600.0])
@@ -93,7 +105,7 @@ def test_a_label_that_nearly_nothing_leads_to(weight):
 
 @pytest.mark.parametrize("labels", [1, 8, 9, 30, 100])
 @pytest.mark.parametrize("density", [0.0, 0.03, 0.3, 1.0])
-@pytest.mark.parametrize("lists", ["shared", "all"])
+@pytest.mark.parametrize("lists", ["rows", "shared", "all"])
 def test_many_labels(labels, density, lists):
     """The same numbers as the dense loops; the same best path to the last bit, ties included."""
     rng = random.Random(labels)
@@ -119,7 +131,7 @@ def test_allowed_labels_and_active_rows():
     """Every one of the best labels before is active: the best inactive one is found all the same."""
     labels = 20
     tau = [[-5.0] * labels if i < 15 else [0.0] * labels for i in range(labels)]
-    for lists in ("none", "shared"):
+    for lists in ("none", "rows", "shared"):
         lattice = OpenLattice(labels)
         lattice.load([[float(labels - i) for i in range(labels)], [0.0] * labels], tau)
         lattice.use_lists(lists)

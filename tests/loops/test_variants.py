@@ -39,7 +39,7 @@ for labels in (1, 2, 7, 8, 9, 15, 16, 17, 22, 24, 30, 33, 40, 47, 65):
         add(search.nbest(lattice, 4))
         add(lattice.expect())
         add([lattice.nodes(), lattice.pair_sums(), [lattice.pair(t) for t in range(1, min(length, 3))]])
-        for lists in ("shared", "all"):
+        for lists in ("rows", "shared", "all"):
             lattice.use_lists(lists)
             add([lattice.viterbi(), lattice.expect(), lattice.nodes(), lattice.pair_sums()])
 

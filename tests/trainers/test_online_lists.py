@@ -81,6 +81,13 @@ def test_lists_are_chosen_where_labels_are_many(name, chosen):
     assert said[-1]["loss"] == pytest.approx(matrices[-1]["loss"], rel=1e-5)
 
 
+@pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in PATHS.items() for chosen in all_of_them])
+def test_rows_of_matrices_are_chosen_by_scores_as_they_are(name, chosen):
+    """They change with every step; lists know nothing of rows."""
+    corpus = many_labels(61, 60, 12)
+    assert trained(name, chosen, corpus, None, "auto") == trained(name, chosen, corpus, None, "sparse")
+
+
 @pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in SUMS.items() for chosen in all_of_them])
 @pytest.mark.parametrize("labels", [40, 61])
 def test_places_of_matrices_are_all_that_changes(name, chosen, labels):

@@ -97,8 +97,8 @@ typedef struct {
     int32_t *column;           /* [n] */
     QuadC *quad;               /* [n_quads] the pairs once more, for sums; NULL for some lists */
     int32_t n_quads;
-    real_t *row_top;           /* [P] list: the best score of the pairs from label i, or more; -inf without pairs. NULL where they are
-                                * not known: whoever changes scores of a list forgets them */
+    real_t *row_top;           /* [P] the best score of the pairs from label i, or more; -inf without pairs. NULL where they are not
+                                * known: whoever changes scores forgets them */
 } EdgeC;
 
 /* The pair i, j of a list, or NULL if it has no weight. */
@@ -124,10 +124,15 @@ static inline double crfkit_edge_score(const EdgeC *edge, int32_t i, int32_t j)
     return pair != NULL ? pair->score : 0;
 }
 
-/* The best score of a list's pairs from label i. */
+/* The best score of the pairs from label i; of a list, of those on it. */
 static inline double crfkit_row_top(const EdgeC *edge, int32_t i)
 {
     double top = -__builtin_inf();
+    if (edge->pair == NULL) {
+        for (int64_t j = (int64_t)i * edge->P, end = j + edge->L; j < end; j++)
+            top = edge->score[j] > top ? edge->score[j] : top;
+        return top;
+    }
     for (int32_t k = edge->row_ptr[i]; k < edge->row_ptr[i + 1]; k++)
         top = edge->pair[k].score > top ? edge->pair[k].score : top;
     return top;
@@ -136,11 +141,11 @@ static inline double crfkit_row_top(const EdgeC *edge, int32_t i)
 /* Lets it score that, where there is a matrix of scores. A list has this pair already; its potential is not changed. */
 static inline void crfkit_set_score(EdgeC *edge, int32_t i, int32_t j, double score)
 {
-    edge->score[(int64_t)i * edge->P + j] = score;
-    if (edge->pair == NULL)
-        return;
-    edge->pair[crfkit_find_pair(edge, i, j) - edge->pair].score = score;
-    if (edge->row_top != NULL)
+    double *cell = edge->score + (int64_t)i * edge->P + j, old = *cell;
+    *cell = score;
+    if (edge->pair != NULL)
+        edge->pair[crfkit_find_pair(edge, i, j) - edge->pair].score = score;
+    if (edge->row_top != NULL && (score > edge->row_top[i] || old == edge->row_top[i]))
         edge->row_top[i] = crfkit_row_top(edge, i);
 }
 

@@ -341,17 +341,15 @@ static void run_lists(const LayoutC *y, const weight_t *w, const double *x, cons
 static void run_paths(LatticeC *lat)
 {
     uint16_t path[LONGEST];
-    if (lat->shared.pair != NULL) {
-        double tops[128] = {0};
-        for (int32_t i = 0; i < lat->P; i++)
-            tops[i] = i < lat->L ? crfkit_row_top(&lat->shared, i) : -__builtin_inf();
-        lat->shared.row_top = tops;
-        add_double(K->viterbi(lat, path));
-        ADD(path, lat->T);
-        add_rows(lat, lat->alpha);
-        say("viterbi(row_top)");
-        lat->shared.row_top = NULL;
-    }
+    double tops[128];
+    for (int32_t i = 0; i < lat->P; i++)
+        tops[i] = i < lat->L ? crfkit_row_top(&lat->shared, i) : -__builtin_inf();
+    lat->shared.row_top = tops;
+    add_double(K->viterbi(lat, path));
+    ADD(path, lat->T);
+    add_rows(lat, lat->alpha);
+    say("viterbi(row_top)");
+    lat->shared.row_top = NULL;
     add_double(K->viterbi(lat, path));
     ADD(path, lat->T);
     add_rows(lat, lat->alpha);
