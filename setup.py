@@ -33,10 +33,10 @@ LEVELS = (
     ("-O1", ("crfkit.trainers.online.calibrated", "crfkit.trainers.online.crfsuite", "crfkit.trainers.online.mixing")),
     ("-O3", (LOOPS, "crfkit.data.dataset", "crfkit.decode.beam", "crfkit.decode.lookahead", "crfkit.decode.nbest", "crfkit.features.walk",
              "crfkit.features.workspace", "crfkit.lattice", "crfkit.text.rows", "crfkit.trainers.base", "crfkit.trainers.online")),
-    ("-O2", ("crfkit.decode.printing", "crfkit.decode.scratch", "crfkit.features.builder", "crfkit.features.cells",
+    ("-O2", ("crfkit.decode.printing", "crfkit.decode.scratch", "crfkit.features.cells",
              "crfkit.features.extractor", "crfkit.features.strings", "crfkit.features.verifying", "crfkit.parser.search", "crfkit.text",
              "crfkit.trainers.batch.chains", "crfkit.trainers.batch.edges", "crfkit.trainers.batch.feasible",
-             "crfkit.trainers.batch.proximal", "crfkit.trainers.batch.sbcd", "crfkit.trainers.batch.visits", "crfkit.weights.observed")),
+             "crfkit.trainers.batch.proximal", "crfkit.trainers.batch.sbcd", "crfkit.trainers.batch.visits")),
     ("-O1", ("crfkit",)),
 )
 
