@@ -158,6 +158,35 @@ def test_steps_that_are_much_steeper_than_positions(steepest):
         assert relative_errors(lattice, problem) < 1e-11
 
 
+@pytest.mark.parametrize("lift", [-600.0, -250.0, -49.0, 0.0, 49.0, 51.0, 200.0, 500.0])
+@pytest.mark.parametrize("forbidding", [False, True])
+def test_steps_of_their_own_far_above_and_below_the_shared_one(lift, forbidding):
+    """Some of their scores are the shared ones, others are lifted, in every step, so that products of sums grow fast."""
+    rng = random.Random(7)
+    for _ in range(50):
+        labels, length = rng.randint(2, 4), rng.randint(3, 6)
+        nodes = [[rng.uniform(-2, 2) for _ in range(labels)] for _ in range(length)]
+        tau = [[rng.uniform(-2, 2) for _ in range(labels)] for _ in range(labels)]
+        edges = {t: [[x + lift * (rng.random() < 0.6) for x in row] for row in tau] for t in range(1, length)}
+        allowed = [[int(i == j or rng.random() < 0.7) for j in range(labels)] for i in range(labels)]
+        problem = Problem(nodes, tau, edges, transitions=allowed if forbidding else None)
+        lattice = loaded(problem)
+        check_expectations(lattice, problem)
+        assert relative_errors(lattice, problem) < 1e-11
+
+
+@pytest.mark.parametrize("lifts", [(45.0,), (60.0,), (200.0, 220.0, 320.0)])
+def test_a_thousand_steps_of_their_own(lifts):
+    """log Z far beyond what a product can hold, and so are a few sums."""
+    rng = random.Random(8)
+    nodes = [[rng.uniform(-1, 1), 0.0] for _ in range(1000)]
+    tau = [[0.5, -0.25], [0.0, 0.125]]
+    lift = [lifts[t % len(lifts)] for t in range(1000)]
+    steep = {t: [[x + lift[t] for x in row] for row in tau] for t in range(1, 1000)}
+    lattice = loaded(Problem(nodes, tau, steep))
+    assert lattice.expect() == close(log_z_by_blocks(nodes, tau) + fsum(lift[1:]))
+
+
 @pytest.mark.parametrize("spread", [0.5, 300.0])
 def test_a_sequence_of_100_000_positions(spread):
     """Sums grow to tens of millions; nothing overflows, underflows or drifts."""

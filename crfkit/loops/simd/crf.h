@@ -86,7 +86,7 @@ typedef struct {
 typedef struct {
     int32_t L, P;
     int32_t n;                 /* pairs on the list */
-    double max, range;         /* the largest score, and how far the smallest lies below it that is not -inf */
+    double max, range;         /* about the largest score, and how far the smallest that is not -inf lies below it and the largest */
     double base;               /* exp(0 - max) */
     real_t *score;             /* [L][P] padding -inf; NULL for some lists */
     real_t *E;                 /* [L][P] padding 0 */
