@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import re
 
+# What is quoted stays as it is, and so do options of Wapiti.
 _OPTION = (
-    r"(?<![\w\"'./-])(?<!crfkit learn )--([a-z]\w*(?:-\w+)*)(?: (?:(\d+)(?![\w.,])|(all|columns|conllu|crfsuite|observed)\b))?"
+    r"(?<!\w)(['\"]).*?\1(?!\w)"
+    r"|(?<![\w\"'./-])(?<!crfkit learn )--(?!(?:type|me)\b)([a-z]\w*(?:-\w+)*)(?: (?:(\d+)(?![\w.,])|(all|columns|conllu|crfsuite|observed)\b))?"
 )
 
 
 def in_python(message: str) -> str:
-    """A message with the options in it named as arguments."""
+    """A message with the options in it named as arguments; what is quoted stays as it is."""
 
     def argument(found: re.Match[str]) -> str:
-        name, number, word = found.groups()
+        _, name, number, word = found.groups()
+        if name is None:
+            return found[0]
         return name.replace("-", "_") + (f"={number}" if number else f"={word!r}" if word else "")
 
     return re.sub(_OPTION, argument, message)
@@ -26,7 +30,13 @@ class CrfkitError(Exception):
     """Base of all of crfkit's own exceptions."""
 
     def __str__(self) -> str:
-        return in_python(self.message)
+        message, start = self.message, self._start()
+        return message[:start] + in_python(message[start:])
+
+    def _start(self) -> int:
+        """Where the message itself begins, behind the path of a file."""
+        found = re.match(r"(?:(?!: ).)*/.*?: ", super().__str__(), re.DOTALL)
+        return found.end() if found else 0
 
     @property
     def message(self) -> str:
@@ -54,6 +64,9 @@ class DataError(CrfkitError, ValueError):
         where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
         super().__init__(where + message)
 
+    def _start(self) -> int:
+        return len(self.message) - len(self.reason)
+
     def __reduce__(self):
         return type(self), (self.reason, self.path, self.line)
 
@@ -69,9 +82,15 @@ class OptionError(CrfkitError, ValueError):
 class ModelFileError(CrfkitError, ValueError):
     """A model file is damaged, foreign, or of a newer version."""
 
+    def _start(self) -> int:
+        return self.message.rfind(": ") + 1
+
 
 class FileError(CrfkitError, OSError):
     """A file cannot be opened, read or written."""
+
+    def _start(self) -> int:
+        return self.message.rfind(": ") + 1
 
 
 class TrainingError(CrfkitError, ArithmeticError):

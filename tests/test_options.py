@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import crfkit
 from crfkit import constants, options
-from crfkit.errors import OptionError, in_python
+from crfkit.errors import DataError, FileError, OptionError, in_python
 from crfkit.learning.judging import judge
 from crfkit.trainers import trainer_class
 from crfkit.values import flag
@@ -177,8 +178,21 @@ def test_options_in_sentences_of_python():
         "raise --min-freq, or take --features observed": "raise min_freq, or take features='observed'",
         "'--l1': x--y; crfkit learn --resume goes on": "'--l1': x--y; crfkit learn --resume goes on",
         "a -- b --- c": "a -- b --- c",
+        "no label 'B --min-freq 3', \"B's --l1 3\": lower --l1": "no label 'B --min-freq 3', \"B's --l1 3\": lower l1",
+        "train it with --type crf, not --l1 2": "train it with --type crf, not l1=2",
+        "unknown option --n-jobs": "unknown option n_jobs",
     }
     assert {text: in_python(text) for text in told} == told
+
+
+@pytest.mark.parametrize("path", ["/no --min-freq 3", "/no: --l1 3", "no --l1 3"])
+def test_paths_in_python_stay_as_they_are(path):
+    for error in (FileError(f"{path}: there: add --resume"), DataError("there: add --resume", path), DataError("there: add --resume", path, 3)):
+        where = path + ":3" * (getattr(error, "line", None) is not None)
+        assert str(error) == f"{where}: there: add resume"
+    with pytest.raises(FileError, match=f"^{path}: cannot be read"):
+        crfkit.load(path)
+    assert str(OptionError("/no --l1 3: was written with --l1 1")) == "/no --l1 3: was written with l1=1"
 
 
 @pytest.mark.parametrize("kind", [numpy.int64, numpy.int8, numpy.uint32, lambda n: numpy.array(n)])
