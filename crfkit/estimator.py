@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .errors import CrfkitWarning, DataError, ModelFileError, NotFittedError, OptionError
 from .options import TRAINERS, arguments, unknown
-from .values import shown
+from .values import lists, shown
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -73,7 +73,7 @@ class Estimator:
         f1, precision or recall of chunks, where labels mark chunks."""
         from .evaluation.evaluate import evaluate
 
-        if metric not in METRICS:
+        if not isinstance(metric, str) or metric not in METRICS:
             raise OptionError(f"metric: expected one of {', '.join(METRICS)}, found {shown(metric)}")
         scheme = "none" if metric.endswith("accuracy") else "auto"
         return float(getattr(evaluate(y, self.predict(X), scheme), metric))
@@ -269,7 +269,7 @@ CRF.__init__.__signature__ = _parameters()  # type: ignore[attr-defined]
 
 def _sentences(given: Any, name: str) -> list[Any]:
     """A list of them."""
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    if not lists(given):
         raise DataError(f"{name}: found {shown(given)}, expected a list of sentences")
     return list(given)
 
@@ -286,7 +286,7 @@ def _labelled(X: Any, y: Any, of_x: str, of_y: str, pairs: bool) -> list[list[An
 
 def _tokens(sentence: Any, labels: Any, number: int, pairs: bool) -> Iterator[Any]:
     for found in (sentence, labels):
-        if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
+        if not lists(found):
             raise DataError(f"sentence {number}: found {shown(found)}, expected a list with an entry for each token")
     tokens, names = list(sentence), list(labels)
     if len(tokens) != len(names):
@@ -294,7 +294,7 @@ def _tokens(sentence: Any, labels: Any, number: int, pairs: bool) -> Iterator[An
     for place, (token, label) in enumerate(zip(tokens, names, strict=True), 1):
         if pairs:
             yield token, label
-        elif isinstance(token, (str, bytes)) or not isinstance(token, Iterable):
+        elif not lists(token):
             raise DataError(f"sentence {number}, token {place}: found {shown(token)}, expected a row of columns")
         else:
             yield [*token, label]

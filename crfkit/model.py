@@ -22,7 +22,7 @@ from .errors import ModelFileError, OptionError
 from .header import Described, Search, checked, template_of
 from .replacing import replacing
 from .tagging import Tagger
-from .values import as_bytes, copied, exactly, plain
+from .values import as_bytes, copied, exactly, plain, shown
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -109,15 +109,15 @@ class Model(Described):
         """The same model with its weights kept as "float16" or "int8", or as "float32" again. What it was rounded to stays."""
         from crfkit.weights.quantised import halves, scaled
 
+        if not isinstance(form, str) or form not in WEIGHTS:
+            raise OptionError(f"weights: expected one of {', '.join(WEIGHTS)}, found {exactly(form)}")
         sections = {name: values for name, values in self.sections.items() if name.partition(".")[0] != "weights"}
         if form == "float16":
             sections["weights.half"] = halves(self.weights)
         elif form == "int8":
             sections["weights.scaled"], sections["weights.scales"] = scaled(self.weights)
-        elif form == "float32":
-            sections["weights"] = self.weights
         else:
-            raise OptionError(f"weights: expected one of {', '.join(WEIGHTS)}, found {exactly(form)}")
+            sections["weights"] = self.weights
         return Model(self._header, sections, self.name, self.verified)
 
     def _history(self) -> memoryview | None:
@@ -191,6 +191,8 @@ class Model(Described):
         top = plain(top)
         if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
             raise OptionError(f"top: expected a whole number of at least 1, found {exactly(top)}")
+        if attribute is not None and not isinstance(attribute, str):
+            raise OptionError(f"attribute: expected a text, found {shown(attribute)}")
         features = self.features()
         if attribute is not None:
             features = iter([feature for feature in features if (ANY_ATTRIBUTE if feature[0] is None else escaped(feature[0])) == attribute])

@@ -21,7 +21,7 @@ from .decoders import Decoders
 from .errors import DataError, OptionError, UnsupportedError
 from .header import Described, Search, check_columns
 from .parallel import in_order, threads_of
-from .values import copied, plain, shown
+from .values import copied, lists, plain, shown
 
 if TYPE_CHECKING:
     import numpy
@@ -368,6 +368,6 @@ def _by_marginals(scratch: OneSentence) -> list[str]:
 
 def _listed(found: Any, expected: str) -> list[Any]:
     """A list of it, made once: what tells its length need not give as many."""
-    if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
+    if not lists(found):
         raise DataError(f"found {shown(found)}, expected {expected}")
     return list(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from sys import float_info
 from typing import Any, NamedTuple
@@ -39,6 +39,11 @@ def as_bytes(text: str) -> bytes:
 def flag(name: str) -> str:
     """The option as it is written on the command line, and in messages (crfkit.errors)."""
     return "--" + name.replace("_", "-")
+
+
+def lists(value: Any) -> bool:
+    """Whether there is a list to be had of it. A text is none, nor is a NumPy array without dimensions, which looks like one."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0
 
 
 def shown(value: Any) -> str:

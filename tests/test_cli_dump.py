@@ -79,6 +79,8 @@ def test_from_python(model, tmp_path):
         opened.dump(3)
     with pytest.raises(OptionError, match="model: no weights for the attribute 'U01:nonesuch'"):
         opened.dump("other", attribute="U01:nonesuch")
+    with pytest.raises(OptionError, match="attribute: expected a text, found array"):
+        opened.dump("other", attribute=numpy.array(["*", "*"]))
     assert not (tmp_path / "other").exists()
     for top in (0, -1, True, "3"):
         with pytest.raises(OptionError, match="top: expected a whole number of at least 1, found "):

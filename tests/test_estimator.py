@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 
+import numpy
 import pytest
 from models import sentences
 
@@ -147,6 +148,7 @@ def test_parameters_are_kept_as_they_are_and_judged_in_fit():
         (([[["a"]], 7], [["A"], ["B"]]), DataError, "sentence 2: found 7, expected a list with an entry"),
         (([[["a"]]], ["A"]), DataError, "sentence 1: found 'A', expected a list"),
         (("text", LABELS), DataError, "X: found 'text', expected a list of sentences"),
+        ((numpy.array(3), LABELS), DataError, r"X: found array\(3\), expected a list of sentences"),
         (([], []), DataError, "no tokens|expected"),
         (([[["a"]]], [[5]]), DataError, "sentence 1.*5"),
         ((ITEMS, LABELS, ITEMS), OptionError, "only one of X_dev and y_dev"),

@@ -111,6 +111,8 @@ def test_who_cannot_have_it(work):
     assert "'half' is not one of" in error("convert", "--weights", "half", "model", "small", code=2)
     with pytest.raises(CrfkitError, match="expected one of float32, float16, int8, found 'half'"):
         library.load("model").model.quantised("half")
+    with pytest.raises(CrfkitError, match="expected one of float32, float16, int8, found array"):
+        library.load("model").model.quantised(numpy.array(["int8", "int8"]))
 
 
 def test_hostile_models(work):

@@ -248,6 +248,7 @@ def test_results_in_order_and_errors_in_their_place():
         ([{"word": "the", "pos": "DT"}], "sentence 1, token 1: found dict .*, expected a list of columns"),
         ([{"the", "DT"}], "sentence 1, token 1: found set .*, expected a list of columns"),
         (None, "found None, expected a sentence"),
+        (numpy.array(3), r"found array\(3\), expected a sentence"),
         ("the dog", "found 'the dog', expected a sentence"),
     ],
 )
@@ -311,6 +312,8 @@ def test_labels_that_do_not_fit():
     for ask in (tagger.probability, tagger.score):
         with pytest.raises(DataError, match="found 1 labels, expected 2"):
             ask(rows, ["B-NP"])
+        with pytest.raises(DataError, match=r"found array\(3\), expected "):
+            ask(rows, numpy.array(3))
         with pytest.raises(DataError, match="found 'OO', expected labels"):
             ask(rows, "OO")
         with pytest.raises(DataError, match="token 2: the model has no label 'B-XX'"):

@@ -20,7 +20,7 @@ from typing import Any
 
 from crfkit.errors import DataError, FileError
 from crfkit.evaluation.schemes import END, INSIDE, N_PREFIXES, PREFIXES, SCHEMES, START, detect
-from crfkit.values import shown
+from crfkit.values import lists, shown
 
 START_MARK, END_MARK = "<start>", "<end>"
 SCHEME_NAMES = tuple(name for name, scheme in SCHEMES.items() if scheme.strict)
@@ -65,7 +65,7 @@ def constraints_of(source: Source, labels: Sequence[str]) -> Constraints:
             return _from_pairs("pairs", _pairs_of_text(source, "constraints"), labels)
     if isinstance(source, (str, os.PathLike)):
         return from_file(source, labels)
-    if isinstance(source, bytes) or not isinstance(source, Iterable):
+    if not lists(source):
         raise DataError(f"constraints: found {shown(source)}, expected {_EXPECTED}")
     return _from_pairs("pairs", _pairs_of_list(source), labels)
 
@@ -126,7 +126,7 @@ def _pairs_of_text(text: str, path: str) -> _Placed:
 
 def _pairs_of_list(pairs: Iterable[Any]) -> _Placed:
     for number, given in enumerate(pairs, 1):
-        pair = list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else []
+        pair = list(given) if lists(given) else []
         if len(pair) != 2 or not all(isinstance(label, str) for label in pair):
             raise DataError(
                 f"constraints: pair {number}: found {shown(given)}, expected two labels: the second may follow the first"

@@ -19,7 +19,7 @@ from crfkit.constants import FORMATS
 from crfkit.errors import DataError, OptionError
 from crfkit.text.faults import plural
 from crfkit.text.reading import Block, Layout, Marks, Source, conllu_names
-from crfkit.values import LARGEST, exactly, shown
+from crfkit.values import LARGEST, exactly, lists, shown
 
 from .counting import Tally
 from .schemes import OTHER, PREFIXES, SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect
@@ -48,7 +48,7 @@ def evaluate(
     if not isinstance(outside, str):
         raise OptionError(f"outside: expected a label, found {shown(outside)}")
     for name, given in (("gold", gold), ("predicted", predicted)):
-        if not isinstance(given, Iterable):
+        if not isinstance(given, str) and not lists(given):
             raise DataError(f"{name}: found {shown(given)}, expected a list of lists of labels")
     tally = Tally(_tables(names, strict), raw=scheme == "none", outside=outside.encode())
     golds, predictions = iter(gold), iter(predicted)
@@ -57,7 +57,7 @@ def evaluate(
         guess = next(predictions, None)
         if guess is None:
             raise DataError(f"{plural(n - 1, 'predicted sentence')}, but more gold ones")
-        if any(isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable) for labels in (sentence, guess)):
+        if not lists(sentence) or not lists(guess):
             raise DataError("labels where sentences were expected: pass lists of lists of labels")
         tally.add(sentence, guess)
     if next(predictions, None) is not None:
@@ -96,7 +96,7 @@ class Outputs:
         self._names = _candidates(scheme, strict)
         if segments and scheme == "none":
             raise OptionError("words are found by the prefixes of labels, which scheme 'none' takes as they are")
-        if format not in FORMATS:
+        if not isinstance(format, str) or format not in FORMATS:
             raise OptionError(f"format: expected {', '.join(FORMATS)}, found {shown(format)}")
         for name, text in (("outside", outside), ("delimiter", delimiter)):
             if not isinstance(text, str) and (text is not None or name == "outside"):
@@ -181,8 +181,8 @@ def _places(form: str, label: str | None, first: Block) -> dict[str, int]:
 
 
 def _candidates(scheme: str, strict: bool) -> list[str]:
-    if scheme not in SCHEME_NAMES:
-        raise OptionError(f"unknown scheme '{scheme}'; expected one of {', '.join(SCHEME_NAMES)}")
+    if not isinstance(scheme, str) or scheme not in SCHEME_NAMES:
+        raise OptionError(f"unknown scheme {shown(scheme)}; expected one of {', '.join(SCHEME_NAMES)}")
     if strict and scheme == "none":
         raise OptionError("strict counting needs a scheme with chunks; 'none' has none")
     return candidates(scheme, strict)

@@ -163,7 +163,7 @@ def model_bytes(of: Parts, to: str) -> bytes:
     """A model as a file of the format `to`, one of FORMATS."""
     from .parts import model_of
 
-    if to not in FORMATS:
+    if not isinstance(to, str) or to not in FORMATS:
         raise OptionError(f"to: expected one of {', '.join(FORMATS)}, found {to!r}")
     if to not in (CRFKIT, "crfsuite"):
         check_columns(of.labels)

@@ -13,7 +13,7 @@ from crfkit.errors import DataError, FileError
 from crfkit.evaluation.schemes import marks_chunks
 from crfkit.text.reading import open_file
 from crfkit.text.sources import is_rows, listed, parsed_blocks
-from crfkit.values import as_bytes
+from crfkit.values import as_bytes, lists
 
 if TYPE_CHECKING:
     from crfkit.tagging import Tagger
@@ -40,7 +40,7 @@ class _Held(io.BytesIO):
 
 def _listed(value: Any) -> Any:
     """What JSON does not know among rows: arrays, and numbers of other kinds."""
-    return list(value) if hasattr(value, "__iter__") else float(value)
+    return list(value) if lists(value) else float(value)
 
 
 class DevSet:

@@ -20,7 +20,7 @@ from crfkit.options import make
 from crfkit.parallel import in_order, threads_of
 from crfkit.text.reading import BYTE_ORDER_MARK, CONLLU
 from crfkit.text.rows import Rows
-from crfkit.values import copied
+from crfkit.values import copied, shown
 from crfkit.version import __version__
 
 from .places import DISTANCE, EQUAL, Features, features_of
@@ -194,6 +194,8 @@ class ParserModel:
         """The lines of `dump`."""
         from crfkit.model import NO_LABEL, escaped
 
+        if attribute is not None and not isinstance(attribute, str):
+            raise OptionError(f"attribute: expected a text, found {shown(attribute)}")
         features = self.features()
         if attribute is not None:
             features = iter([feature for feature in features if escaped(feature[0]) == attribute])

@@ -106,6 +106,8 @@ class Template:
     @classmethod
     def parse(cls, text: str, path: str | None = None, columns: Mapping[str, int] | None = None) -> Template:
         """Read a template; `columns` maps column names to numbers, where they are known already."""
+        if not isinstance(text, str):
+            raise TemplateError(f"expected the text of a template, found {shown(text)}", _name(path))
         text = text.removeprefix("\ufeff")
         lines = []
         # Only \n ends a line, as in CRF++: str.splitlines would also split at U+2028 and the like.

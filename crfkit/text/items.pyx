@@ -26,7 +26,7 @@ from .scanning cimport copy_bytes, utf8_fault
 from collections.abc import Mapping, Set
 
 from crfkit.errors import DataError
-from crfkit.values import shown
+from crfkit.values import lists, shown
 
 from .faults import misfit, no_sentence
 
@@ -151,7 +151,7 @@ cdef void finish(Rows rows) noexcept:
 
 cdef int add_sentence(Rows rows, sentence, bint labelled, PlaceC* place) except -1:
     place.token = 0
-    if not PyList_CheckExact(sentence) and (isinstance(sentence, (str, bytes)) or not hasattr(sentence, "__iter__")):
+    if not PyList_CheckExact(sentence) and not lists(sentence):
         raise no_sentence(sentence, place.sentence)
     rows.lead = rows.n_arena
     if PyList_CheckExact(sentence):
@@ -256,6 +256,8 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
     elif isinstance(item, (str, bytes)) or not hasattr(item, "__iter__"):
         raise fault(place, shown(item), "a list of attributes, or a mapping from names to values")
     else:
+        if not lists(item):
+            raise fault(place, shown(item), "a list of attributes, or a mapping from names to values")
         for name in ordered(item):
             add_name(rows, name, place)
     return 0

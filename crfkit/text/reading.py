@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple
 
 from crfkit.errors import DataError, FileError
+from crfkit.values import lists
 
 from .rows import first_row
 from .scanning import first_cut, last_cut
@@ -114,7 +115,7 @@ class Source:
         block_size: int = BLOCK_SIZE,
         layout: Layout | None = None,
     ):
-        several = isinstance(inputs, Iterable) and not isinstance(inputs, (str, bytes, Stretch)) and not hasattr(inputs, "read")
+        several = lists(inputs) and not isinstance(inputs, Stretch) and not hasattr(inputs, "read")
         self.inputs = list(inputs) if several else [inputs]
         self.form = form
         self.allow_empty = allow_empty

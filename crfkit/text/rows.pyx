@@ -13,6 +13,7 @@ What is wrong with a line is noted where it is found, and becomes an exception w
 only where a Python caller waits for it.
 """
 
+from cpython.list cimport PyList_CheckExact
 from libc.stdint cimport INT32_MAX
 from libc.string cimport memcmp, memcpy
 
@@ -23,7 +24,7 @@ cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
 
 from crfkit.errors import DataError
-from crfkit.values import shown
+from crfkit.values import lists, shown
 
 from .faults import begins_with_mark, columns_of, misfit, no_sentence, plural, too_large
 
@@ -282,7 +283,7 @@ cdef class Rows(Table):
             for sentence in sentences:
                 self.lead = self.n_arena
                 t = self.c.n_tok
-                if isinstance(sentence, (str, bytes)) or not hasattr(sentence, "__iter__"):
+                if not PyList_CheckExact(sentence) and not lists(sentence):
                     raise no_sentence(sentence, self.c.n_seq + 1)
                 for row in sentence:
                     self.add_row(row, self.c.n_seq + 1, self.c.n_tok - t + 1)

@@ -3,6 +3,7 @@
 import io
 from itertools import product
 
+import numpy
 import pytest
 from liars import liar
 
@@ -189,6 +190,8 @@ def test_what_cannot_be_compared_is_an_error(gold, predicted, message):
 
 
 def test_unknown_options():
+    with pytest.raises(OptionError, match=r"unknown scheme array\(.*\); expected one of auto, bio"):
+        evaluate([], [], scheme=numpy.array(["bio", "bio"]))
     with pytest.raises(OptionError, match="unknown scheme 'iob2'; expected one of auto, bio"):
         evaluate([], [], "iob2")
     with pytest.raises(OptionError, match="strict counting needs a scheme"):
@@ -292,6 +295,8 @@ def test_sentences_that_tell_another_length_than_they_have(told):
         ([], 3, "predicted: found 3, expected a list of lists of labels"),
         ([3], [3], "labels where sentences were expected"),
         ([b"O"], [b"O"], "labels where sentences were expected"),
+        (numpy.array(3), [], r"gold: found array\(3\), expected a list of lists of labels"),
+        ([numpy.array(3)], [["O"]], "labels where sentences were expected"),
     ],
 )
 def test_what_is_no_sentence(gold, predicted, message):

@@ -178,6 +178,7 @@ def test_history():
         ("P:%x[s0,1]\nB", "t:2: P lines make a parser, all others a tagger"),
         ("B\nP:%x[s0,1]", "t:2: P lines make a parser, all others a tagger"),
         ("U:\0", "t:1: a NUL character"),
+        (None, "t: expected the text of a template, found None"),
     ],
 )
 def test_refused(text, message):
