@@ -56,10 +56,11 @@ class Estimator:
         return OptionError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(self._defaults())}")
 
     def __repr__(self) -> str:
+        """What was set, in the order of names, as scikit-learn shows it."""
         defaults = self._defaults()
         changed = [
             f"{name}={value!r}"
-            for name, value in self.get_params().items()
+            for name, value in sorted(self.get_params().items())
             if value is not defaults[name] and repr(value) != repr(defaults[name])
         ]
         return f"{type(self).__name__}({', '.join(changed)})"

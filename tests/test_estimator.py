@@ -128,6 +128,7 @@ def test_parameters_are_kept_as_they_are_and_judged_in_fit():
     crf = CRF("sgd", l2=0.5)
     assert crf.algorithm == "sgd" and crf.l2 == 0.5 and crf.passes is None
     assert repr(crf) == "CRF(algorithm='sgd', l2=0.5)" and repr(CRF()) == "CRF()"
+    assert repr(CRF(passes=3, l2=0.5, alpha=1)) == "CRF(alpha=1, l2=0.5, passes=3)"
     assert crf.set_params(passes=2, l2=1) is crf and crf.get_params()["passes"] == 2
     with pytest.raises(OptionError, match="unknown option c1; l1 is CRFsuite's c1"):
         CRF(c1=0.1)

@@ -84,10 +84,17 @@ def test_pickles_that_are_damaged():
 def test_parameters_are_those_of_the_peer():
     peer = pytest.importorskip("sklearn_crfsuite")
     assert CRF().get_params() == peer.CRF().get_params()
-    for params in ({}, {"algorithm": "pa", "c": 0.5}, {"c1": 0.1, "verbose": True}):
+    for params in ({}, {"algorithm": "pa", "c": 0.5}, {"c1": 0.1, "verbose": True}, {"algorithm": "lbfgs", "c1": 0.1, "min_freq": 0}):
         assert repr(CRF(**params)) == repr(peer.CRF(**params))
     with pytest.raises(ValueError, match="'nothing'"):
         CRF().set_params(nothing=1)
+
+
+def test_it_is_shown_as_scikit_learn_shows_its_own():
+    sklearn = pytest.importorskip("sklearn")
+    assert repr(CRF(algorithm="lbfgs", min_freq=0, c1=0.1)) == "CRF(algorithm='lbfgs', c1=0.1, min_freq=0)"
+    with sklearn.config_context(print_changed_only=False):
+        assert "verbose=False" in repr(CRF())
 
 
 def test_answers_are_those_of_the_peer():

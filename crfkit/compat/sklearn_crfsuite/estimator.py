@@ -54,6 +54,9 @@ class CRF(Estimator, BaseEstimator):
         self.training_log_: TrainLogParser | None = None
         self._take(None)
 
+    if BaseEstimator is not object:
+        __repr__ = BaseEstimator.__repr__  # which knows of sklearn.set_config
+
     def _take(self, model: bytes | None) -> None:
         """A model, or none, in memory."""
         self._model = model
