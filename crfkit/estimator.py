@@ -77,7 +77,11 @@ class Estimator:
         if not isinstance(metric, str) or metric not in METRICS:
             raise OptionError(f"metric: expected one of {', '.join(METRICS)}, found {shown(metric)}")
         scheme = "none" if metric.endswith("accuracy") else "auto"
-        return float(getattr(evaluate(y, self.predict(X), scheme), metric))
+        return float(getattr(evaluate(self._scored(y, metric), self._scored(self.predict(X), metric), scheme), metric))
+
+    def _scored(self, y: Any, metric: str) -> Any:
+        """Labels as `evaluate` takes them."""
+        return y
 
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn 1.6 and newer asks. It counts as no classifier, since those have one label for each

@@ -97,6 +97,18 @@ def test_it_is_shown_as_scikit_learn_shows_its_own():
         assert "verbose=False" in repr(CRF())
 
 
+@pytest.mark.parametrize("labels", [["A", ""], "AB", ["A b", "\t"], [b"A", "B"]], ids=repr)
+def test_score_takes_the_labels_that_fit_takes(labels):
+    X, y = [[["a"], ["b"]]] * 4, [labels] * 4
+    crf = CRF().fit(X, y)
+    assert crf.score(X, y) == crf.score(X, y, "sentence_accuracy") == 1
+    assert crf.score(X, [labels, ["", "O"], [labels[0], "O"], labels]) == 5 / 8
+    assert crf.score(X, y, "f1") == 0
+    for wrong, message in ((3, "gold: found 3"), ([[1, 2]] * 4, "the label 1 is not"), (["A"] * 4, "1 gold label, but 2 predicted")):
+        with pytest.raises(crfkit.CrfkitError, match=message):
+            crf.score(X, wrong)
+
+
 def test_answers_are_those_of_the_peer():
     peer = pytest.importorskip("sklearn_crfsuite")
     params = {"c2": 0.3, "all_possible_transitions": True, "all_possible_states": True, "epsilon": 1e-7, "delta": 1e-9}

@@ -12,6 +12,7 @@ from crfkit.compat.pycrfsuite import Tagger, Trainer
 from crfkit.compat.pycrfsuite._logparser import TrainLogParser
 from crfkit.compat.pycrfsuite.tagger import ParsedDump
 from crfkit.estimator import Estimator, Labellings
+from crfkit.values import as_text, lists
 
 from .modelfile import ModelFile
 from .trainer import LinePerIterationTrainer
@@ -82,6 +83,13 @@ class CRF(Estimator, BaseEstimator):
                 self._take(path.read_bytes())
         self.training_log_ = trainer.logparser
         return self
+
+    def _scored(self, y: Any, metric: str) -> Any:
+        """Also those that only `fit` takes: a str for its characters, and labels that are empty or bytes."""
+        if not lists(y):
+            return y
+        whole = metric.endswith("accuracy")
+        return [[_scored(label, whole) for label in labels] if isinstance(labels, str) or lists(labels) else labels for labels in y]
 
     def _get_trainer(self) -> Trainer:
         given = {
@@ -181,3 +189,11 @@ class CRF(Estimator, BaseEstimator):
         self.__dict__.update(state)
         if self._model is not None:
             self._opened()  # checks all of it
+
+
+def _scored(label: Any, whole: bool) -> Any:
+    """A label as `evaluate` takes it, which knows no empty one: that marks no chunk, as O; whole labels are told apart."""
+    text = as_text(label) if isinstance(label, bytes) else label
+    if not isinstance(text, str):
+        return text
+    return "=" + text if whole else text or "O"
