@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
@@ -123,6 +124,12 @@ def _created(target: str) -> tuple[str, BinaryIO]:
         file.close()
 
 
+def _keep_mode(target: str, file: BinaryIO) -> None:
+    """Who may read what is to be replaced may read what replaces it, and nobody else."""
+    with suppress(OSError, AttributeError):  # nothing is replaced, or the system has no such modes
+        os.fchmod(file.fileno(), stat.S_IMODE(os.stat(target).st_mode))
+
+
 def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[BinaryIO]:
     try:
         temporary, file = _created(target)
@@ -133,6 +140,7 @@ def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[Bi
         ) from error
     try:
         with file:
+            _keep_mode(target, file)
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -58,7 +58,8 @@ cdef class IndexBuilder(Features):
         self.pad()
 
     def add(self, Rows rows not None, int64_t first=0, int64_t most=-1):
-        """Take in the sequences of one parsed block, or `most` of them from `first` on; how many there were."""
+        """Take in the sequences of one parsed block, or `most` of them from `first` on; how many there were. Those without tokens
+        teach nothing."""
         cdef const RowsC* c = &rows.c
         cdef int64_t s, last = c.n_seq
         if first < 0:
@@ -73,6 +74,8 @@ cdef class IndexBuilder(Features):
             raise DataError(f"the labels should be in column {c.label_col}, but the data have {c.n_cols}")
         with nogil:
             for s in range(first, last):
+                if c.seq_ptr[s] == c.seq_ptr[s + 1]:
+                    continue
                 self.add_labels(c, c.seq_ptr[s], c.seq_ptr[s + 1])
                 self.add_weight(c.seq_weight[s] if self.crfsuite else 1.0)
                 self.add_sequence(c, c.seq_ptr[s], c.seq_ptr[s + 1])

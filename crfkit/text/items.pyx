@@ -13,6 +13,7 @@ Names are str or bytes (UTF-8), and may hold anything. Where labels are wanted, 
 
 from libc.math cimport fabs, isfinite
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
+from libc.string cimport memchr
 
 from cpython.dict cimport PyDict_CheckExact
 from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
@@ -112,6 +113,8 @@ def append_sequence(Rows rows not None, Rows source not None, int64_t s, labels=
         labels = texts
         if len(labels) != last - first:
             raise DataError(f"found {len(labels)} labels, expected {last - first}: one for each item")
+    if last > first and memchr(c.text + c.line_start[first], 0, c.line_end[last - 1] - c.line_start[first]) != NULL:
+        raise DataError(f"sequence {place.sentence}: an attribute has a zero byte, which ends names in CRFsuite's models")
     rows.c.n_cols, rows.lead = 1, rows.n_arena
     for t in range(first, last):
         if labels is None:
@@ -253,6 +256,8 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
     elif isinstance(item, Mapping):
         for name, value in item.items():
             add_named(rows, None, name, value, place, 0)
+    elif isinstance(item, str) and len(item) == 1:      # sentences of characters
+        add_name(rows, item, place)
     elif isinstance(item, (str, bytes)) or not hasattr(item, "__iter__"):
         raise fault(place, shown(item), "a list of attributes, or a mapping from names to values")
     else:

@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+import tempfile
 from pathlib import Path
 
 import pycrfsuite
@@ -97,3 +98,107 @@ def test_names_in_any_encoding_are_printed_as_they_are(model, tmp_path, capfdbin
         tagger.dump(str(tmp_path / library.__name__))
         assert capfdbinary.readouterr().out == (tmp_path / library.__name__).read_bytes()
     assert (tmp_path / compat.__name__).read_bytes() == (tmp_path / "pycrfsuite").read_bytes()
+
+
+def learned(library, path, words, labels):
+    trainer = library.Trainer(verbose=False)
+    for _ in range(3):
+        trainer.append([[word] for word in words], list(labels))
+    trainer.train(str(path))
+
+
+@BOTH
+def test_an_open_model_is_not_what_gets_its_name_later(library, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    learned(library, "m", "ab", "AB")
+    tagger = library.Tagger()
+    tagger.open("m")
+    learned(library, "m", "cd", "PQ")
+    assert set(tagger.info().labels) == {"A", "B"} and set(tagger.info().attributes) == {"a", "b"}
+    os.unlink("m")
+    tagger.dump("dump")
+    assert "A" in Path("dump").read_text() and set(tagger.info().labels) == {"A", "B"}
+
+
+@BOTH
+def test_a_temporary_file_that_is_open_gets_the_model(library, tmp_path):
+    with tempfile.NamedTemporaryFile() as file:
+        learned(library, file.name, "ab", "AB")
+        tagger = library.Tagger()
+        tagger.open_inmemory(file.read())
+        assert tagger.labels() == ["A", "B"]
+
+
+@BOTH
+def test_who_may_read_a_model_stays_when_it_is_trained_anew(library, tmp_path):
+    for _ in range(2):
+        learned(library, tmp_path / "m", "ab", "AB")
+        os.chmod(tmp_path / "m", 0o600)
+    learned(library, tmp_path / "m", "ab", "AB")
+    assert (tmp_path / "m").stat().st_mode & 0o777 == 0o600
+
+
+@BOTH
+def test_items_that_are_characters(library):
+    assert library.ItemSequence(list("我a")).items() == [{"我": 1.0}, {"a": 1.0}]
+
+
+def test_a_zero_byte_in_a_name_is_an_error_at_once():
+    trainer = compat.Trainer(verbose=False)
+    trainer.append([["a"]], ["A"])
+    with pytest.raises(ValueError, match=r"sequence 2: an attribute has a zero byte"):
+        trainer.append([["b", "a\0b"]], ["B"])
+
+
+@BOTH
+def test_no_factor_to_calibrate_by(library, tmp_path):
+    trainer = library.Trainer("l2sgd", {"calibration.rate": 0}, verbose=False)
+    trainer.append([["a"], ["b"]], ["A", "B"])
+    trainer.train(str(tmp_path / "m"))
+    with library.Tagger().open(str(tmp_path / "m")) as tagger:
+        assert tagger.labels() == ["A", "B"]
+
+
+@BOTH
+def test_no_sequence_has_no_probability(library, model):
+    tagger = library.Tagger()
+    tagger.open(model)
+    assert tagger.probability(["A"]) == tagger.marginal("A", 0) == 0.0
+    assert tagger.tag([]) == []
+    assert tagger.probability([]) == tagger.marginal("A", 0) == 0.0
+
+
+@BOTH
+def test_a_subclass_sets_sequences_its_own_way(library, model):
+    class Other(library.Tagger):
+        def set(self, xseq):
+            super().set([["b"]])
+
+    tagger = Other()
+    tagger.open(model)
+    assert tagger.tag([["a"]]) == ["B"] and tagger.tag() == ["B"]
+
+
+@BOTH
+def test_a_subclass_without_the_first_call_is_silent(library, tmp_path, capfd):
+    class Bare(library.Trainer):
+        def __init__(self):
+            pass
+
+    trainer = Bare()
+    trainer.append([["a"], ["b"]], ["A", "B"])
+    trainer.train(str(tmp_path / "m"))
+    assert capfd.readouterr().out == ""
+
+
+@BOTH
+def test_an_error_at_the_end_of_training_leaves_no_model(library, tmp_path):
+    class Failing(library.Trainer):
+        def on_optimization_end(self, log):
+            raise KeyError("end")
+
+    trainer = Failing()
+    trainer.append([["a"], ["b"]], ["A", "B"])
+    with pytest.raises(KeyError):
+        trainer.train(str(tmp_path / "m"))
+    assert not (tmp_path / "m").exists()

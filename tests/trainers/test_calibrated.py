@@ -19,17 +19,17 @@ TRAINERS = {
 each_trainer = pytest.mark.parametrize("name", TRAINERS)
 
 
-def chosen_rate(name, samples, n_attributes):
+def chosen_rate(name, samples, n_attributes, l2=1.0):
     corpus = Corpus(samples, 2, n_attributes, u_all=set(range(n_attributes)), tau_all=True)
     built = Built(corpus)
-    trainer = TRAINERS[name][0](built.dataset, built.layout, {})
+    trainer = TRAINERS[name][0](built.dataset, built.layout, {"l2": l2})
     assert not any(trainer.weights())
     return corpus, trainer.rate0
 
 
-def loss_after(name, corpus, rate, samples, passes=1):
+def loss_after(name, corpus, rate, samples, passes=1, l2=1.0):
     """Of the twin on these samples, once it has learned from the corpus."""
-    twin = TRAINERS[name][1](corpus, dict.fromkeys(corpus.features(), 0.0), 1.0, rate)
+    twin = TRAINERS[name][1](corpus, dict.fromkeys(corpus.features(), 0.0), l2, rate)
     for _ in range(passes):
         twin.run_pass(range(len(corpus.samples)))
     return sum(likelihood(twin.weights, s, corpus.n_labels)[0] for s in samples)
@@ -42,10 +42,10 @@ def test_without_others_the_sequence_itself_decides(name, scale):
     values = [(0, 1, 0), (1, 2, 1), (0, 3, 1), (1, 1, 0), (0, 1, 1)]
     items = [item for _, v, _ in values for item in ([(0, v * scale)], [(1, scale)])]
     sample = Sample([label for i, _, j in values for label in (i, j)], items, [[] for _ in items])
-    corpus, rate = chosen_rate(name, [sample], 2)
-    chosen = loss_after(name, corpus, rate, [sample])
-    assert chosen < loss_after(name, corpus, 0, [sample])
-    assert chosen <= min(loss_after(name, corpus, rate * factor, [sample]) for factor in (0.5, 2)) + 1e-6
+    corpus, rate = chosen_rate(name, [sample], 2, l2=1e-4)
+    chosen = loss_after(name, corpus, rate, [sample], l2=1e-4)
+    assert chosen < loss_after(name, corpus, 0, [sample], l2=1e-4)
+    assert chosen <= min(loss_after(name, corpus, rate * factor, [sample], l2=1e-4) for factor in (0.5, 2)) + 1e-6
 
 
 def test_nothing_is_learned_by_heart():
@@ -93,3 +93,13 @@ def test_it_is_chosen_on_all_classes_where_they_take_turns(name):
     """Every second document would show but one, and that is learned the better the higher the rate."""
     samples = [Sample([s % 2], [[(s % 2 if s * 619 % 1000 < 700 else 1 - s % 2, 3.0), (2 + s % 7, 1.0)]], [[]]) for s in range(2000)]
     assert chosen_rate(name, samples, 9)[1] < 0.25
+
+
+@pytest.mark.parametrize("algorithm", ["sgd", "adf", "sapo"])
+@pytest.mark.parametrize("l2", [0, 0.01, 1, 30, 1000])
+@pytest.mark.parametrize("copies", [1, 2, 40])
+def test_few_sequences_do_not_make_it_diverge(algorithm, l2, copies):
+    """The penalty of a step grows as sequences become fewer."""
+    model = crfkit.CRF(algorithm=algorithm, l2=l2).fit([[["a"], ["b"]]] * copies, [["x", "y"]] * copies)
+    if l2 <= 1:
+        assert model.predict([[["a"], ["b"]]]) == [["x", "y"]]

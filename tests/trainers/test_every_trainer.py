@@ -17,6 +17,7 @@ from io import BytesIO
 import pytest
 from trainers.samples import ROOT, read, sentences, tag, template
 
+import crfkit
 from crfkit import constants, options
 from crfkit.errors import DataError, OptionError
 from crfkit.evaluation.evaluate import evaluate
@@ -263,3 +264,11 @@ def test_the_same_bytes_in_another_process(algorithm, form, items):
     files = FILES if form == "columns" else (items,)
     model = learn(*files, algorithm=algorithm, format=form, threads=1, **limit(algorithm, 3)).to_bytes()
     assert hashlib.sha256(model).hexdigest() == digests("base", items)[form, algorithm][0]
+
+
+def test_sequences_without_tokens_teach_nothing(algorithm):
+    rows, labels = [[["a"], ["b"]], [["b"], ["a"]]], [["x", "y"], ["y", "x"]]
+    alone = crfkit.CRF(algorithm=algorithm).fit(rows, labels)
+    among = crfkit.CRF(algorithm=algorithm).fit([[], rows[0], [], rows[1], []], [[], labels[0], [], labels[1], []])
+    assert among.model_.to_bytes() == alone.model_.to_bytes()
+    assert among.predict([[], *rows]) == [[], *alone.predict(rows)]

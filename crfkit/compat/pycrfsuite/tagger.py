@@ -7,8 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from crfkit.errors import CrfkitError
 from crfkit.values import as_bytes
@@ -45,21 +44,30 @@ class Tagger:
     def __init__(self) -> None:
         self._tagger: OwnTagger | None = None
         self._scratch: OneSentence | None = None
-        self._source: str | bytes = ""
+        self._content: bytes | memoryview = b""
         self._numbers: dict[str | bytes, int] = {}
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Sequences go through the `set` of a subclass that has one of its own."""
+        super().__init_subclass__(**more)
+        if "set" in vars(cls) and "tag" not in vars(cls):
+            cls.tag = _tag_through_set  # type: ignore[method-assign]
 
     def open(self, name: str | os.PathLike[str]) -> contextlib.closing[Tagger]:
         """Open a model file; the result closes it again at the end of a `with` block."""
         name = os.fsdecode(name)
-        with open(name, "rb"):  # FileNotFoundError and its kin, as they come
-            pass
-        return self._open(name, f"Invalid model file {name!r}")
+        with open(name, "rb") as file:  # FileNotFoundError and its kin, as they come
+            opened = self._open(name, f"Invalid model file {name!r}")
+            self._content = _mapped(file)  # the name may soon be that of another model, or of none
+        return opened
 
     def open_inmemory(self, value: bytes) -> contextlib.closing[Tagger]:
         """Open a model that is the content of a model file."""
         if not isinstance(value, bytes):
             raise TypeError(f"Argument 'value' has incorrect type (expected bytes, got {type(value).__name__})")
-        return self._open(value, "Invalid model")
+        opened = self._open(value, "Invalid model")
+        self._content = value
+        return opened
 
     def _open(self, source: str | bytes, fault: str) -> contextlib.closing[Tagger]:
         from crfkit.foreign import load
@@ -69,14 +77,13 @@ class Tagger:
             tagger = OwnTagger(load(source))
         except CrfkitError as error:
             raise ValueError(f"{fault}: {error}") from error
-        self._source = source
         self._numbers = {name: number for number, label in enumerate(tagger.labels) for name in (label, as_bytes(label))}
         self._tagger, self._scratch = tagger, tagger.decoders.new_scratch()
         return contextlib.closing(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The model goes along with a pickle, so that other processes can tag: more than python-crfsuite offers."""
-        return _of_model, (None if self._tagger is None else self._source if isinstance(self._source, bytes) else Path(self._source).read_bytes(),)
+        return _of_model, (None if self._tagger is None else bytes(self._content),)
 
     def close(self) -> None:
         """Close the model."""
@@ -125,7 +132,9 @@ class Tagger:
             return scratch.best_labels()
 
     def probability(self, yseq: Iterable[str | bytes]) -> float:
-        """How probable these labels are for the sequence taken before."""
+        """How probable these labels are for the sequence taken before; 0 where there is none, or it is empty."""
+        if not self._having_probabilities("probability").length:
+            return 0.0
         score, log_z = self.score(yseq)
         return math.exp(score - log_z)
 
@@ -139,8 +148,11 @@ class Tagger:
             return scratch.score_of([self._number(label) for label in labels]), scratch.log_z()
 
     def marginal(self, y: str | bytes, pos: int) -> float:
-        """How probable a label is at a position of the sequence taken before. All marginals are computed at the first call."""
+        """How probable a label is at a position of the sequence taken before; 0 where there is none, or it is empty. All marginals
+        are computed at the first call."""
         scratch, number = self._having_probabilities("marginal"), self._number(y)
+        if not scratch.length:
+            return 0.0
         with scratch:
             try:
                 return scratch.marginal(pos, number)
@@ -189,7 +201,7 @@ class Tagger:
         from crfkit import foreign
 
         lines = self._lines()
-        parts, info = foreign.read(self._source), ParsedDump()
+        parts, info = foreign.read(self._content), ParsedDump()
         for line in "".join(lines).partition("\n}\n")[0].splitlines()[1:]:
             name, _, value = line.strip().partition(": ")
             info.header[name] = value
@@ -211,7 +223,24 @@ class Tagger:
 
         if self._tagger is None:
             raise RuntimeError("Tagger is closed")
-        return foreign.dump(self._source) or foreign.dump(foreign.model_bytes(foreign.read(self._source), "crfsuite"))  # type: ignore[return-value]
+        return foreign.dump(self._content) or foreign.dump(foreign.model_bytes(foreign.read(self._content), "crfsuite"))  # type: ignore[return-value]
+
+
+def _mapped(file: BinaryIO) -> bytes | memoryview:
+    """What a file holds, whatever becomes of its name."""
+    import mmap
+
+    try:
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):  # a file system without mappings
+        return file.read()
+
+
+def _tag_through_set(self: Tagger, xseq: Iterable[Any] | ItemSequence | None = None) -> list[str]:
+    """The best labels of a sequence, or of the one taken before."""
+    if xseq is not None:
+        self.set(xseq)
+    return Tagger.tag(self)
 
 
 def _of_model(content: bytes | None) -> Tagger:

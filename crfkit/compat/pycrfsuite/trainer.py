@@ -21,8 +21,8 @@ from .training import Training
 class BaseTrainer:
     """Collects sequences, takes parameters, and trains a model of CRFsuite's format."""
 
-    # Here and not in __init__, which subclasses may leave out.
-    verbose = True
+    # Here and not in __init__, which subclasses may leave out: these are silent, as with python-crfsuite.
+    verbose: bool | None = None
     _algorithm = "lbfgs"
     _values: dict[str, Any]
     sequences: Sequences

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -231,12 +232,13 @@ class Training:
         from crfkit.replacing import replacing
 
         begun = time.perf_counter()
+        self.say("Storing the model\n")
         if path:
             data = model_bytes(parts, "crfsuite")
-            with replacing(path) as file:
+            # Into an empty file itself: it may be a temporary one that somebody holds open.
+            with open(path, "r+b") if _is_empty(path) else replacing(path) as file:
                 file.write(data)
         active = sum(map(bool, parts.unigrams.weight)) + sum(map(bool, parts.pairs or ()))
-        self.say("Storing the model\n")
         self.say(f"Number of active features: {active} ({known[0]})\n")
         self.say(f"Number of active attributes: {len(parts.unigrams.names)} ({known[1]})\n")
         self.say(f"Number of active labels: {len(parts.labels)} ({len(parts.labels)})\n")
@@ -244,6 +246,11 @@ class Training:
             self.say(f"Writing {what}\n")
         self.say(f"Seconds required: {time.perf_counter() - begun:.3f}\n")
         self.say("\n")
+
+
+def _is_empty(path: str) -> bool:
+    """Whether this is a file without content."""
+    return os.path.isfile(path) and os.path.getsize(path) == 0
 
 
 def _norm(weights: Any) -> float:

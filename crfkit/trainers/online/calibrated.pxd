@@ -12,7 +12,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef void fall_to(self, double rate) noexcept
     cdef double end_trial(self) noexcept
     cdef int find_rate(self, options, leader) except -1
-    cdef double search(self, start, bint foreseen) except -1
+    cdef double search(self, start, double highest, bint foreseen) except -1
     cdef int try_from(self, start, double rate, int64_t n) except -1
     cdef double sample_loss(self, start, double rate, bint foreseen) except? -1
     cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1

@@ -56,31 +56,35 @@ cdef class CalibratedTrainer(OnlineTrainer):
         that it was not tried on: on those it was tried on, a rate that learns them by heart has the lowest. Still, that decides
         where nothing can be foreseen: a single sequence, labels without a pattern, or sequences that the weights to start from
         know already."""
-        cdef double rate
+        cdef double rate, highest       # at which the penalty halves a weight in one step
         if leader is not None or options.rate:
             self.rate0 = leader.rate0 if leader is not None else options.rate
             return 0
         start = OnlineTrainer.weights(self)
-        rate = self.search(start, True) or self.search(start, False) or 1e-3
+        highest = 64 if options.l2 == 0 else min(64, self.updates_a_pass() / (2 * options.l2))
+        rate = self.search(start, highest, True) or self.search(start, highest, False) or min(1e-3, highest)
         self.try_from(start, rate, self.updates_a_pass())
         self.rate0 = rate
         return 0
 
-    cdef double search(self, start, bint foreseen) except -1:
+    cdef double search(self, start, double highest, bint foreseen) except -1:
         """A new start is made for each candidate. As in Bottou's sgd, the search goes up from 1/8 while it helps, then
         down. 0: nothing helps."""
         cdef:
-            double best = 0, best_loss = self.sample_loss(start, 0, foreseen), rate = 0.125, loss
+            double best = 0, best_loss = self.sample_loss(start, 0, foreseen), first = 0.125, rate, loss
             bint up = True
-        while 1e-8 < rate <= 64:
+        while first > highest:
+            first /= 2
+        rate = first
+        while rate > 1e-8:
             try:
-                loss = self.sample_loss(start, rate, foreseen)
+                loss = self.sample_loss(start, rate, foreseen) if rate <= highest else INFINITY
             except TrainingError:
                 loss = INFINITY         # weights without bounds
             if loss < best_loss:
                 best, best_loss = rate, loss
-            elif up and best <= 0.125:
-                up, rate = False, 0.125         # less may be better still
+            elif up and best <= first:
+                up, rate = False, first         # less may be better still
             elif best > 0:
                 break
             rate = rate * 2 if up else rate / 2

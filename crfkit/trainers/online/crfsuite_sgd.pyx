@@ -54,7 +54,7 @@ cdef class CrfsuiteSgd(ScaledTrainer):
             elif loss < first and left > 0:
                 rate *= factor
             else:
-                down, left, rate = True, candidates, self.options.rate / factor
+                down, left, rate = True, candidates, <double>self.options.rate / factor
             trials += 1
             if trials >= most:
                 break
