@@ -136,10 +136,13 @@ def parts_of(model: Model) -> Parts:
     arrays = {name: array.array(values.format, values) for name, values in layout.arrays().items()}
     names = []
     for bigram, numbers in enumerate(new):
-        names.append(StringTable())
+        kept = [b""] * sum(number >= 0 for number in numbers)
         for name, number in zip(model.index.attributes(bool(bigram)), numbers, strict=True):
-            if number >= 0:
-                names[-1].intern_bytes(name)
+            if number >= 0:  # in another order than before where weights of zero leave a row too few to be dense
+                kept[number] = name
+        names.append(StringTable())
+        for name in kept:
+            names[-1].intern_bytes(name)
     unigrams = Rows(names[0], arrays["u_ptr"], arrays["u_label"], of_u)
     bigrams = Rows(names[1], arrays["b_ptr"], arrays["b_label"], of_b, arrays["b_prev"])
     header = model.header

@@ -45,18 +45,22 @@ class Layout(NamedTuple):
 
 
 class Marks:
-    """Whether lines that begin with '#' became tokens: at the start of sentences, and inside."""
+    """Whether lines that begin with '#' became tokens: at the start of sentences, and inside. In CRFsuite's format, whether
+    there were tokens without attributes, and with some."""
 
     def __init__(self) -> None:
-        self.first = self.inside = False
+        self.first = self.inside = self.bare = self.described = False
 
-    def add(self, first: bool, inside: bool) -> None:
+    def add(self, first: bool, inside: bool, bare: bool = False, described: bool = False) -> None:
         """Such tokens were found."""
         self.first, self.inside = self.first or first, self.inside or inside
+        self.bare, self.described = self.bare or bare, self.described or described
 
     @property
     def warning(self) -> str | None:
         """What to say, if anything: '#' is a token in real text, but hardly ever at the start of sentences alone."""
+        if self.bare and not self.described:
+            return "no line has an attribute: expected a label, a tab, and attributes with tabs between"
         if not self.first or self.inside:
             return None
         return "lines that begin with '#' became tokens, and all of them stand before a sentence: if they are comments, use --comments"

@@ -269,7 +269,8 @@ cdef class Rows(Table):
             status = self.parse_text(text, n, skip, n_cols)
         if status:
             self.raise_fault(block)
-        block.marks.add(self.marked[0], self.marked[1])
+        named = self.c.form == FORM_CRFSUITE and self.c.n_tok > 0
+        block.marks.add(self.marked[0], self.marked[1], named and self.c.n_attr == 0, named and self.c.n_attr > 0)
 
     def fill(self, sentences, int32_t n_cols=0):
         """Take sentences that are cut into tokens, and these into cells (str), as if they had been read from

@@ -1,5 +1,8 @@
 """crfkit-crfsuite: CRFsuite's options, log and output."""
 
+from pathlib import Path
+
+import commands
 import pycrfsuite
 import pytest
 from click.testing import CliRunner
@@ -83,3 +86,14 @@ def test_errors(tmp_path, arguments, message):
     (tmp_path / "zero").write_bytes(b"A\tw\nB\t\0\n")
     error = run(*arguments, code=1).stderr
     assert error.startswith("crfkit: error: ") and message in error and error.count("\n") == 1
+
+
+def test_columns_are_no_attributes(tmp_path, monkeypatch):
+    """A model of attributes takes a line without a tab for a label alone."""
+    monkeypatch.chdir(tmp_path)
+    Path("train").write_text("A\ta\nB\tb\n\n" * 3)
+    commands.crfkit("learn", "-q", "--format", "crfsuite", "train", "model")
+    warning = "warning: no line has an attribute: expected a label, a tab, and attributes with tabs between"
+    assert warning in commands.crfkit("tag", "model", stdin=b"the DT B-NP\ncat NN I-NP\n\n").stderr
+    for fine in (b"", b"A\n\nA\ta\n", b"A\ta\n"):
+        assert "warning" not in commands.crfkit("tag", "model", stdin=fine).stderr

@@ -92,7 +92,7 @@ def cut(files: Sequence[Sequence[Any]], shards: int | None) -> list[Stretch]:
     wanted = shards or max(LEAST, min(MOST, -(-total // USUAL)))
     found = []
     for name, size, whole in files:
-        n = 1 if whole else max(1, round(wanted * size / max(total, 1)))
+        n = 1 if whole else max(1, min(size, round(wanted * size / max(total, 1))))
         ends = [size * k // n for k in range(1, n)]
         found += [Stretch(name, start, end) for start, end in zip([0, *ends], [*ends, None], strict=True)]
     return found
