@@ -285,6 +285,8 @@ def test_no_tokens(run, text):
         (["-r", "--strict"], "--strict needs a scheme with chunks"),
         (["-", "-"], "standard input can be read only once"),
         (["-o", ""], "--outside needs a label"),
+        (["-o", "\udcff"], "'--outside': expected UTF-8, found b'\\xff'"),
+        (["-d", "\udcff"], "'--delimiter': expected UTF-8, found b'\\xff'"),
         (["-d", "(a"], "the delimiter '(a' is no regular expression"),
     ],
 )

@@ -347,6 +347,7 @@ def test_an_unwritable_output_is_found_before_work(run):
         (["--separator", "x", "-v1"], "--separator is of no use"),
         (["--separator", ""], "--separator: expected"),
         (["--separator", "\n"], "--separator: expected"),
+        (["--separator", "\udcff"], "'--separator': expected UTF-8, found b'\\xff'"),
         (["--probability", "-n2"], "--probability adds columns"),
         (["--posterior", "-n2"], "--posterior finds one"),
         (["-v3"], "'-v'"),

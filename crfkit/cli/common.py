@@ -34,6 +34,19 @@ debug_option = click.option(
 )
 
 
+class Text(click.ParamType[str]):
+    """A text that is compared with data or written between them: of UTF-8, as they are."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            self.fail(f"expected UTF-8, found {os.fsencode(value)!r}", param, ctx)
+        return value
+
+
 def note(message: str) -> None:
     """Tell the user something on standard error. If nobody can hear it, the work goes on."""
     with suppress(OSError):

@@ -15,7 +15,7 @@ from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs, read_lexicon
 from crfkit.evaluation.schemes import marks_chunks
 from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
 
-from .common import HELP_FLAGS, debug_option, note, write_output
+from .common import HELP_FLAGS, Text, debug_option, note, write_output
 
 
 @click.command("eval", short_help="Score predicted labels against gold labels.", context_settings=HELP_FLAGS)
@@ -74,9 +74,9 @@ from .common import HELP_FLAGS, debug_option, note, write_output
 @click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
 @click.option("-l", "--latex", is_flag=True, help="A LaTeX table, as conlleval -l prints it.")
 @click.option("-r", "--raw", is_flag=True, help="The same as --scheme none.")
-@click.option("-d", "--delimiter", help="Between columns: a character or a regular expression. Default: tabs, or "
+@click.option("-d", "--delimiter", type=Text(), help="Between columns: a character or a regular expression. Default: tabs, or "
               "blanks where a line has no tab.")  # fmt: skip
-@click.option("-o", "--outside", metavar="LABEL", default="O", show_default=True, help="The label outside of chunks.")
+@click.option("-o", "--outside", type=Text(), metavar="LABEL", default="O", show_default=True, help="The label outside of chunks.")
 @debug_option
 @click.pass_context
 def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> None:

@@ -18,7 +18,7 @@ from crfkit.parallel import available_cpus
 from crfkit.replacing import replacing
 from crfkit.text.reading import Block, Source
 
-from .common import HELP_FLAGS, debug_option, note, refuse_overwriting, standard_output
+from .common import HELP_FLAGS, Text, debug_option, note, refuse_overwriting, standard_output
 from .tagging import SERVICE, check_use, label, tag_files, targets_of
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--separator",
+    type=Text(),
     metavar="TEXT",
     help="Between the columns that are added.  [default: a tab if the line has one, else a blank]",
 )
