@@ -203,3 +203,7 @@ def dump(model: str) -> None:
     except (OSError, ValueError) as error:
         raise FileError(f"{model}: {error.strerror if isinstance(error, OSError) else error}") from None
     tagger.dump()
+
+
+if __name__ == "__main__":
+    main()

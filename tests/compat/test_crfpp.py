@@ -341,6 +341,12 @@ def test_aliases():
     assert shell.stdout.replace("'", "").replace("alias ", "") == "crf_learn=crfkit-crf-learn\n"
 
 
+@pytest.mark.parametrize("module", ["crfpp.crf_learn", "crfpp.crf_test", "crfsuite"])
+def test_modules_are_programs_too(module):
+    shown = subprocess.run([sys.executable, "-m", f"crfkit.compat.{module}", "--help"], capture_output=True, text=True)
+    assert shown.returncode == 0 and "Usage: " in shown.stdout
+
+
 def test_help_and_version():
     for command in (crf_learn, crf_test):
         lines = run(command, "--help").stdout.splitlines()

@@ -106,3 +106,7 @@ def _options(algorithm: str, given: dict[str, Any]) -> dict[str, Any]:
         own = {"max_iter": given["maxiter"], "delta": given["eta"], "period": 3, "epsilon": given["eta"] / 10}
         own |= {"l2": 1 / given["cost"]} if algorithm == "lbfgs" else {"l1": 1 / given["cost"], "l2": 0.0}
     return {**chosen, **own}
+
+
+if __name__ == "__main__":
+    main()

@@ -83,3 +83,7 @@ def _scaled(tagger: Tagger, factor: float) -> Tagger:
     if not numpy.isfinite(weights).all():
         raise OptionError(f"--cost-factor: {factor:g} makes weights that are no longer finite")
     return Tagger.of_parts(model.header, model.index, model.layout, weights)
+
+
+if __name__ == "__main__":
+    main()
