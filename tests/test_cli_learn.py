@@ -197,7 +197,8 @@ ALL_OPTIONS = [option for option in options.declared().values() if not {*option.
 def test_an_option_of_others_is_refused(train, option):
     value = {int: ["2"], float: ["0.75"], bool: [], tuple: ["3,1"], str: list((option.expected.choices or ())[:1])}[option.expected.kind]
     for algorithm in options.TRAINERS:
-        arguments = ("learn", "-a", algorithm, flag(option.name), *value, "template", "train", "model")
+        needed = ("--search", "beam") if (algorithm, option.name) == ("sapo", "beam") else ()
+        arguments = ("learn", "-a", algorithm, *needed, flag(option.name), *value, "template", "train", "model")
         if algorithm in option.defaults:
             assert yaml.safe_load(crfkit(*arguments, "--print-config").stdout)[option.name] is not None
         else:
@@ -231,6 +232,8 @@ def test_every_option_has_a_line_of_help():
         *((("--prune", text), f"--prune: expected a {finite}number above 0 and at most 1e30, found {text}") for finite, text in (("", "0"), ("", "-1"), ("finite ", "nan"), ("finite ", "inf"))),
         (("--patience", "2"), "--patience needs --dev"),
         (("--dev", "train", "--patience", "0"), "--patience: expected a whole number of at least 1"),
+        (("--worker-timeout", "3"), "--worker-timeout needs --workers or --cluster"),
+        (("-a", "sapo", "--beam", "3"), "--beam needs --search beam"),
         (("--dev", "-"), "--dev cannot be standard input"),
         (("--format", "conll"), "Invalid value for '--format'"),
         (("--format", "crfsuite", "--label", "a"), "--label is of no use with --format crfsuite"),

@@ -170,6 +170,15 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
         ),
         (bool(options["workers"] and options["cluster"]), "--workers and --cluster exclude each other"),
         (
+            ctx.get_parameter_source("worker_timeout") == click.core.ParameterSource.COMMANDLINE
+            and not (options["workers"] or options["cluster"]),
+            "--worker-timeout needs --workers or --cluster: there is no other process to wait for",
+        ),
+        (
+            options["output_dir"] is not None and options["unbuffered"],
+            "--unbuffered is of no use with --output-dir: files appear when all is written",
+        ),
+        (
             options["output_dir"] is not None and output is not None,
             "--output and --output-dir exclude each other: one file, or one for each FILE",
         ),

@@ -37,6 +37,8 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
         raise OptionError(f"{'--resume' if run.resume else '--checkpoint-every'} needs --checkpoint: the name of the file")
     if run.checkpoint is not None and getattr(options, "path", None) is not None:
         raise OptionError("--checkpoint does not go with --path: train one value at a time, each with --init from the one before")
+    if getattr(options, "search", "beam") != "beam" and options.beam != type(options).beam:
+        raise OptionError("--beam needs --search beam: an exact search drops no paths")
     _check_far(algorithm, options, run)
     if isinstance(run.dev, str) and run.dev == "-":
         raise OptionError("--dev cannot be standard input: it is read after every pass")
@@ -55,6 +57,8 @@ def _check_far(algorithm: str, options: Any, run: Run) -> None:
     if not run.far:
         if run.shards is not None:
             raise OptionError("--shards needs --workers or --cluster: on one machine data are not cut")
+        if run.worker_timeout != Run.worker_timeout:  # a file of --print-config has the default
+            raise OptionError("--worker-timeout needs --workers or --cluster: there is no other process to wait for")
         return
     if run.workers is not None and run.cluster is not None:
         raise OptionError("--workers and --cluster exclude each other: processes of this machine, or those of a scheduler")

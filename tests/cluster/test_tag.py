@@ -67,6 +67,8 @@ def test_the_first_fault_is_told(files):
     (["--cluster", "tcp://h:1", "model", "0.txt"], "need --output-dir"),
     (["--workers", "2", "--cluster", "tcp://h:1", "--output-dir", "out", "model", "0.txt"], "exclude each other"),
     (["--output-dir", "out", "-o", "x", "model", "0.txt"], "exclude each other"),
+    (["--output-dir", "out", "--worker-timeout", "600", "model", "0.txt"], "--worker-timeout needs --workers or --cluster"),
+    (["--output-dir", "out", "--unbuffered", "model", "0.txt"], "--unbuffered is of no use with --output-dir"),
     (["--output-dir", "out", "model"], "needs FILEs"),
     (["--output-dir", "out", "model", "0.txt", "./0.txt"], "two files would be written"),
     (["--output-dir", ".", "model", "0.txt"], "would be overwritten"),

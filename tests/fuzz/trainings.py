@@ -82,6 +82,8 @@ def training(source: random.Random) -> bytes:
     chosen = {name: value(source, name, item) for name, item in own.items() if source.random() < (1 if name in ("passes", "max_iter") else 0.3)}
     if "path" in chosen and source.random() < 0.95:
         chosen.pop("l1", None)
+    if chosen.get("search") != "beam" and source.random() < 0.95:
+        chosen.pop("beam", None)
     for name, values in (
         ("features", ("observed", "all")), ("min_freq", (1, 2, 3)), ("seed", (1, -1, 2**63 - 1, -(2**63))), ("threads", (0, 1, 2, 3)),
         ("select", ("mi:1", "mi:3", "mi:999")), ("prune", (1e-30, 0.01, 1e30)), ("patience", (1, 2)),
