@@ -241,6 +241,8 @@ def test_every_option_has_a_line_of_help():
         (("--max-iter", 10**22), "--max-iter: expected a whole number from 1 to 2147483647"),
         (("--threads", 2**31), "--threads: expected a whole number from 0 to 1024"),
         (("--seed", 2**63), "--seed: expected a whole number of 64 bits"),
+        (("--log", "-"), "--log: expected the name of a file, found -"),
+        (("--checkpoint", "-"), "--checkpoint: expected the name of a file, found -"),
         (("--log", "train"), "--log: train has another use in this command and would be overwritten"),
         (("--log", "./model"), "--log: ./model has another use"),
         (("--dev", "model"), "MODEL: model has another use"),

@@ -62,6 +62,12 @@ def write_output(text: str) -> None:
         write_all(stream, text.encode(errors="backslashreplace"))
 
 
+def refuse_dash(what: str, output: str | None) -> None:
+    """OptionError for the name of a file to write that means standard input elsewhere: nobody wants a file named so."""
+    if output == "-":
+        raise OptionError(f"{what}: expected the name of a file, found -, which is standard input")
+
+
 def refuse_overwriting(what: str, output: str | None, others: Iterable[str | None]) -> None:
     """OptionError if a file that is to be written, there already or not, is one of the others of this command."""
     if output is None or (os.path.exists(output) and not os.path.isfile(output)):  # a device loses nothing

@@ -8,7 +8,7 @@ from crfkit import foreign
 from crfkit.constants import WEIGHTS
 from crfkit.errors import OptionError
 
-from .common import HELP_FLAGS, debug_option, refuse_overwriting
+from .common import HELP_FLAGS, debug_option, refuse_dash, refuse_overwriting
 
 
 @click.command("convert", short_help="Make one kind of model of another.", context_settings=HELP_FLAGS)
@@ -48,6 +48,7 @@ def convert_command(
     templates.
     """
     try:
+        refuse_dash("TARGET", target)
         refuse_overwriting("TARGET", target, (source, template))
     except OptionError as error:
         raise click.UsageError(error.message, ctx) from None

@@ -20,7 +20,7 @@ from crfkit.options import Declared
 from crfkit.replacing import check_writable
 from crfkit.values import flag
 
-from .common import HELP_FLAGS, debug_option, refuse_overwriting, write_output
+from .common import HELP_FLAGS, debug_option, refuse_dash, refuse_overwriting, write_output
 from .config import read_config
 
 
@@ -114,6 +114,8 @@ def learn_command(
             _print_config({"algorithm": algorithm, **asdict(run), **asdict(options), **asdict(declarations.Speech(**speech))})
             return
         template, train, target = _positional(arguments, run.format)
+        refuse_dash("--log", run.log)
+        refuse_dash("--checkpoint", run.checkpoint)
         inputs = (template, *train, run.dev, config)
         path = None if run.dev is not None else getattr(options, "path", None)
         targets = [target] if path is None else [_with_value(target, l1) for l1 in path]
@@ -165,8 +167,7 @@ def _positional(arguments: tuple[str, ...], form: str) -> tuple[str | None, list
     target = arguments[-1]
     if train.count("-") > 1:
         raise OptionError("standard input can be read only once")
-    if target == "-":
-        raise OptionError("MODEL: expected the name of a file, found -, which is standard input")
+    refuse_dash("MODEL", target)
     return template, train, target
 
 
