@@ -360,9 +360,11 @@ def test_help_and_version():
 @pytest.mark.parametrize(
     ("command", "arguments", "code", "message"),
     [
-        (crf_learn, ["-a", "none", "template", "train", "model"], 1, "--algorithm: expected CRF, CRF-L2, CRF-L1 or MIRA, found 'none'"),
-        (crf_learn, ["-c0", "template", "train", "model"], 1, "--cost: expected more than 0, found 0"),
-        (crf_learn, ["-e", "nan", "template", "train", "model"], 1, "--eta: expected more than 0, found nan"),
+        (crf_learn, ["-a", "none", "template", "train", "model"], 2, "--algorithm: expected CRF, CRF-L2, CRF-L1 or MIRA, found 'none'"),
+        (crf_learn, ["-c0", "template", "train", "model"], 2, "'--cost': expected a finite number above 0, found 0"),
+        (crf_learn, ["-c-1", "template", "train", "model"], 2, "'--cost': expected a finite number above 0, found -1"),
+        (crf_learn, ["-e0", "template", "train", "model"], 2, "'--eta': expected a finite number above 0, found 0"),
+        (crf_learn, ["-e", "nan", "template", "train", "model"], 2, "'--eta': expected a finite number above 0, found nan"),
         (crf_learn, ["template", "train", "absent/model"], 1, "absent"),
         (crf_learn, ["template", "absent", "model"], 1, "absent: cannot be read"),
         (crf_learn, ["absent", "train", "model"], 1, "absent: cannot read the template"),
@@ -378,7 +380,7 @@ def test_help_and_version():
         (crf_test, ["-m", "absent", "test"], 1, "absent: cannot be read"),
         (crf_test, ["-m", "train", "test"], 1, "train: not a crfkit model"),
         (crf_test, ["-m", "own", "absent"], 1, "absent: cannot be read"),
-        (crf_test, ["-m", "own", "-c-1", "test"], 1, "--cost-factor: expected more than 0, found -1"),
+        *((crf_test, ["-m", "own", f"-c{value}", "test"], 2, f"'--cost-factor': expected a finite number above 0, found {value}") for value in ("0", "-1", "nan", "inf")),
         (crf_test, ["-m", "own", "-c1e300", "test"], 1, "--cost-factor: 1e+300 makes weights that are no longer finite"),
         (crf_test, ["-m", "own", "-o", "test", "test"], 1, "test has another use in this command"),
         (crf_test, ["-m", "own", "bad"], 1, "bad:1: found 1 column, expected 2 or more"),

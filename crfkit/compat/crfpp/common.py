@@ -34,6 +34,16 @@ class Command(click.Command):
             return super().invoke(ctx)
 
 
+class Positive(click.types.FloatParamType):
+    """A finite number above 0."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not 0 < number < float("inf"):
+            self.fail(f"expected a finite number above 0, found {number:g}", param, ctx)
+        return number
+
+
 def version_option(*flags: str) -> Any:
     """The option that prints a version."""
 

@@ -10,7 +10,6 @@ import click
 from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS, refuse_overwriting
 from crfkit.constants import MOST_THREADS
-from crfkit.errors import OptionError
 from crfkit.foreign.crfpp import line_of
 from crfkit.foreign.parts import parts_of
 from crfkit.learning.judging import judge
@@ -20,7 +19,7 @@ from crfkit.parallel import threads_of
 from crfkit.replacing import check_writable, replacing
 from crfkit.template import dialects
 
-from .common import Command, version_option
+from .common import Command, Positive, version_option
 from .log import Log
 
 MOST = 2**31 - 1
@@ -30,8 +29,8 @@ ALGORITHMS = {"crf": "lbfgs", "crf-l2": "lbfgs", "crf-l1": "owlqn", "mira": "mir
 @click.command(cls=Command, context_settings=HELP_FLAGS)
 @click.option("-f", "--freq", type=click.IntRange(0, MOST), default=1, metavar="INT", help="use features that occur no less than INT (default 1)")
 @click.option("-m", "--maxiter", type=click.IntRange(1, MOST), default=100000, metavar="INT", help="print and make at most INT iterations (default 100000)")
-@click.option("-c", "--cost", type=float, default=1.0, metavar="FLOAT", help="set FLOAT for cost parameter (default 1.0)")
-@click.option("-e", "--eta", type=float, default=0.0001, metavar="FLOAT", help="set FLOAT for termination criterion (default 0.0001)")
+@click.option("-c", "--cost", type=Positive(), default=1.0, metavar="FLOAT", help="set FLOAT for cost parameter (default 1.0)")
+@click.option("-e", "--eta", type=Positive(), default=0.0001, metavar="FLOAT", help="set FLOAT for termination criterion (default 0.0001)")
 @click.option("-C", "--convert", is_flag=True, help="convert text model to binary model")
 @click.option("-t", "--textmodel", is_flag=True, help="build also text model file for debugging")
 @click.option("-a", "--algorithm", default="CRF", metavar="(CRF|CRF-L2|CRF-L1|MIRA)", help="select training algorithm")
@@ -51,11 +50,8 @@ def crf_learn(ctx: click.Context, convert: bool, files: tuple[str, ...], **given
     if convert:
         foreign.convert(inputs[0], model, "crfpp")
         return
-    for name, above in (("cost", given["cost"]), ("eta", given["eta"])):
-        if not 0 < above < float("inf"):
-            raise OptionError(f"--{name}: expected more than 0, found {above:g}")
     if given["algorithm"].lower() not in ALGORITHMS:
-        raise OptionError(f"--algorithm: expected CRF, CRF-L2, CRF-L1 or MIRA, found {given['algorithm']!r}")
+        raise click.UsageError(f"--algorithm: expected CRF, CRF-L2, CRF-L1 or MIRA, found {given['algorithm']!r}", ctx)
     targets = {model: "crfpp", **({f"{model}.txt": "crfpp-text"} if given["textmodel"] else {})}
     for target in targets:
         refuse_overwriting("MODEL", target, inputs)

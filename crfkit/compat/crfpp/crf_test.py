@@ -19,7 +19,7 @@ from crfkit.replacing import replacing
 from crfkit.tagging import Tagger
 from crfkit.text.reading import Source
 
-from .common import Command, version_option
+from .common import Command, Positive, version_option
 
 MOST_PATHS = 2**31 - 1
 
@@ -28,14 +28,12 @@ MOST_PATHS = 2**31 - 1
 @click.option("-m", "--model", required=True, metavar="FILE", help="set FILE for model file")
 @click.option("-n", "--nbest", type=click.IntRange(0, MOST_PATHS), default=0, metavar="INT", help="output n-best results")
 @click.option("-v", "--verbose", type=click.IntRange(0), default=0, metavar="INT", help="set INT for verbose level")
-@click.option("-c", "--cost-factor", type=float, default=1.0, metavar="FLOAT", help="set cost factor")
+@click.option("-c", "--cost-factor", type=Positive(), default=1.0, metavar="FLOAT", help="set cost factor")
 @click.option("-o", "--output", default="-", metavar="FILE", help="use FILE as output file")
 @version_option("--version")
 @click.argument("files", nargs=-1)
 def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: str, files: tuple[str, ...]) -> None:
     """Label FILES (standard input without one) in CRF++'s layout."""
-    if not cost_factor > 0:
-        raise OptionError(f"--cost-factor: expected more than 0, found {cost_factor:g}")
     inputs = files or ("-",)
     refuse_overwriting("--output", None if output == "-" else output, (model, *inputs))
     tagger = foreign.load(model).tagger()
