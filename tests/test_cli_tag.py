@@ -421,6 +421,11 @@ def test_a_disk_that_is_full_is_an_error(run, tmp_path, unbuffered, options):
     assert sorted(os.listdir()) == ["m", "perc", "stdout", "text", "words"]
 
 
+def test_a_dash_is_standard_output(run):
+    assert run("m", "-o", "-", stdin=WORDS) == run("m", stdin=WORDS)
+    assert not os.path.exists("-")
+
+
 def test_memory_does_not_grow_with_the_input(run):
     pytest.importorskip("resource")
     code = (

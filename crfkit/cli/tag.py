@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.argument("model", type=click.Path())
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
 @click.option(
-    "-o", "--output", type=click.Path(), metavar="FILE", help="Write to this file, which appears when all is written."
+    "-o", "--output", type=click.Path(), metavar="FILE", help="Write to this file, which appears when all is written. - is standard output."
 )
 @click.option(
     "--output-dir",
@@ -117,6 +117,7 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     for byte. If a FILE has trees, they follow the last sentence as comments, for crfkit eval --heads.
     """
     inputs = list(files) or ["-"]
+    output = None if output == "-" else output
     _check_options(ctx, model, inputs, output, options)
     if options["output_dir"] is not None:
         _tag_into(ctx, options.pop("output_dir"), model, inputs, options)
