@@ -68,7 +68,7 @@ def label(
         write_all(stream, text)
         if live:
             stream.flush()
-    return source.marks.warning
+    return source.marks.unnamed or source.marks.warning
 
 
 def _printer(options: Mapping[str, Any]) -> Printer:

@@ -59,11 +59,14 @@ class Marks:
     @property
     def warning(self) -> str | None:
         """What to say, if anything: '#' is a token in real text, but hardly ever at the start of sentences alone."""
-        if self.bare and not self.described:
-            return "no line has an attribute: expected a label, a tab, and attributes with tabs between"
         if not self.first or self.inside:
             return None
         return "lines that begin with '#' became tokens, and all of them stand before a sentence: if they are comments, use --comments"
+
+    @property
+    def unnamed(self) -> str | None:
+        """What to say where nothing names attributes, as in columns with blanks between; who learns refuses that."""
+        return "no line has an attribute: expected a label, a tab, and attributes with tabs between" if self.bare and not self.described else None
 
 
 class Stretch(NamedTuple):
