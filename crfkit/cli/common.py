@@ -34,7 +34,7 @@ debug_option = click.option(
 )
 
 
-class Text(click.ParamType[str]):
+class Text(click.ParamType):
     """A text that is compared with data or written between them: of UTF-8, as they are."""
 
     name = "text"
