@@ -34,7 +34,7 @@ LEVELS = (
     ("-O3", (LOOPS, "crfkit.data.dataset", "crfkit.decode.beam", "crfkit.decode.lookahead", "crfkit.decode.nbest", "crfkit.features.walk",
              "crfkit.features.workspace", "crfkit.lattice", "crfkit.text.rows", "crfkit.trainers.base", "crfkit.trainers.online")),
     ("-O2", ("crfkit.decode.printing", "crfkit.decode.scratch", "crfkit.features.cells",
-             "crfkit.features.extractor", "crfkit.features.strings", "crfkit.features.verifying", "crfkit.parser.search", "crfkit.text",
+             "crfkit.features.extractor", "crfkit.features.index", "crfkit.features.strings", "crfkit.parser.search", "crfkit.text",
              "crfkit.trainers.batch.chains", "crfkit.trainers.batch.edges", "crfkit.trainers.batch.feasible",
              "crfkit.trainers.batch.proximal", "crfkit.trainers.batch.sbcd", "crfkit.trainers.batch.visits")),
     ("-O1", ("crfkit",)),

@@ -17,13 +17,7 @@ as it is made. So nothing is left behind, however a run ends, and no run sees th
 taken before it is used: a full disk is an error, not a signal.
 """
 
-from libc.stdint cimport int64_t, uintptr_t
-from libc.stdlib cimport free, realloc
-from libc.string cimport memmove
-
-
-cdef extern from "pages.h":
-    void crfkit_large_pages(char* block, int64_t n) noexcept nogil
+from libc.stdint cimport int64_t
 
 
 cdef struct BufferC:
@@ -49,37 +43,15 @@ cdef class Arena:
     cdef void keep_data_in(self, bytes folder) noexcept
 
 
-cdef int file_grow(BufferC* b, int64_t wanted) except -1 nogil
-cdef void file_free(BufferC* b) noexcept nogil
+cdef int buffer_grow(BufferC* b, int64_t n, int64_t size) except -1 nogil
+cdef void buffer_free(BufferC* b) noexcept nogil
 cdef int transfer(BufferC* b, bint writing, char* data, int64_t n, int64_t at) except -1 nogil
 cdef void bring(BufferC* b, int64_t at, int64_t n) noexcept nogil
 
 
 cdef inline int buffer_reserve(BufferC* b, int64_t n, int64_t size) except -1 nogil:
     """Make room for n items of `size` bytes; what is there stays. The capacity at least grows by half."""
-    if n < 0 or n > (<int64_t>1 << 62) // size:
-        raise MemoryError("a table would be larger than the address space")
-    return 0 if n * size <= b.capacity else buffer_grow(b, n * size)
-
-
-cdef inline int buffer_grow(BufferC* b, int64_t wanted) except -1 nogil:
-    """Apart, so that the check alone is compiled into loops."""
-    cdef int64_t old
-    cdef char* block
-    cdef char* data
-    if b.folder != NULL:
-        return file_grow(b, wanted)
-    wanted = max(wanted, b.capacity + (b.capacity >> 1), 256)
-    old = b.data - b.block if b.data != NULL else 0
-    block = <char*>realloc(b.block, <size_t>wanted + 64)
-    if block == NULL:
-        raise MemoryError(f"no memory for a table of {wanted} bytes")
-    data = <char*>((<uintptr_t>block + 63) & ~<uintptr_t>63)
-    if b.capacity and data - block != old:
-        memmove(data, block + old, <size_t>b.capacity)
-    b.block, b.data, b.capacity = block, data, wanted
-    crfkit_large_pages(block, wanted)
-    return 0
+    return 0 if 0 <= n <= b.capacity // size else buffer_grow(b, n, size)
 
 
 cdef inline int arena_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except -1 nogil:
@@ -104,10 +76,13 @@ cdef inline void buffer_swap(BufferC* a, BufferC* b) noexcept nogil:
     a.folder, b.folder, a.file, b.file = b.folder, a.folder, b.file, a.file
 
 
-cdef inline void buffer_free(BufferC* b) noexcept nogil:
-    """Give the memory back at once; the buffer is empty and usable again, owned or not."""
-    if b.folder != NULL:
-        file_free(b)
-    else:
-        free(b.block)
-    b.block, b.data, b.capacity = NULL, NULL, 0
+cdef class Vector:
+    """Numbers that an object owns, as a buffer: nothing is copied, and the object lives as long as the buffer."""
+    cdef object owner
+    cdef void* data
+    cdef Py_ssize_t n, size
+    cdef bytes form
+
+
+cdef object vector(object owner, str form, const void* data, int64_t n)
+cdef int take(dict state, str name, str form, void* data, int64_t n) except -1

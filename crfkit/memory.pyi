@@ -1,2 +1,3 @@
 class Arena:
     folder: bytes | None
+class Vector: ...

@@ -1,9 +1,16 @@
-"""The class whose objects own buffers, and buffers in files; see memory.pxd."""
+"""Buffers, in memory and in files, and the class whose objects own them; see memory.pxd.
 
+And the numbers in them, for Python to look at.
+"""
+
+import array
 import os
 
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uintptr_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy, memmove
 from posix.unistd cimport close
 
 from crfkit.errors import FileError
@@ -67,6 +74,9 @@ cdef extern from *:
     void crfkit_bring(int file, long long at, long long n) nogil
     int munmap(void* data, size_t n) nogil
 
+cdef extern from "pages.h":
+    void crfkit_large_pages(char* block, int64_t n) noexcept nogil
+
 cdef enum:
     LEAST = 1 << 16         # bytes of a file
 
@@ -86,6 +96,38 @@ cdef class Arena:
         self.path = <const char*>folder if folder is not None else NULL
 
 
+cdef int buffer_grow(BufferC* b, int64_t n, int64_t size) except -1 nogil:
+    """What buffer_reserve does where there is not room enough."""
+    cdef int64_t old, wanted
+    cdef char* block
+    cdef char* data
+    if n < 0 or n > (<int64_t>1 << 62) // size:
+        raise MemoryError("a table would be larger than the address space")
+    wanted = n * size
+    if b.folder != NULL:
+        return file_grow(b, wanted)
+    wanted = max(wanted, b.capacity + (b.capacity >> 1), 256)
+    old = b.data - b.block if b.data != NULL else 0
+    block = <char*>realloc(b.block, <size_t>wanted + 64)
+    if block == NULL:
+        raise MemoryError(f"no memory for a table of {wanted} bytes")
+    data = <char*>((<uintptr_t>block + 63) & ~<uintptr_t>63)
+    if b.capacity and data - block != old:
+        memmove(data, block + old, <size_t>b.capacity)
+    b.block, b.data, b.capacity = block, data, wanted
+    crfkit_large_pages(block, wanted)
+    return 0
+
+
+cdef void buffer_free(BufferC* b) noexcept nogil:
+    """Give the memory back at once; the buffer is empty and usable again, owned or not."""
+    if b.folder != NULL:
+        file_free(b)
+    else:
+        free(b.block)
+    b.block, b.data, b.capacity = NULL, NULL, 0
+
+
 cdef int open_file(BufferC* b) except -1:
     """A new file without a name."""
     import tempfile  # takes long, for what few ask for
@@ -100,7 +142,7 @@ cdef int open_file(BufferC* b) except -1:
 
 
 cdef int file_grow(BufferC* b, int64_t wanted) except -1 nogil:
-    """buffer_grow of a buffer in a file."""
+    """buffer_grow for a buffer in a file."""
     cdef int failed
     if b.block == NULL:
         with gil:
@@ -142,3 +184,36 @@ cdef int transfer(BufferC* b, bint writing, char* data, int64_t n, int64_t at) e
 cdef void bring(BufferC* b, int64_t at, int64_t n) noexcept nogil:
     """These bytes of a file will be read soon: the system may begin to."""
     crfkit_bring(b.file, at, n)
+
+
+cdef class Vector:
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        buffer.obj = self
+        buffer.buf, buffer.len, buffer.itemsize = self.data, self.n * self.size, self.size
+        buffer.readonly, buffer.ndim = True, 1
+        buffer.format = <char*>self.form if flags & PyBUF_FORMAT else NULL
+        buffer.shape = &self.n if flags & PyBUF_ND else NULL
+        buffer.strides = &self.size if flags & PyBUF_STRIDES == PyBUF_STRIDES else NULL
+        buffer.suboffsets = NULL
+        buffer.internal = NULL
+
+
+cdef object vector(object owner, str form, const void* data, int64_t n):
+    """n numbers of an object. The form is a letter that `array` knows. They may not move while they are looked at."""
+    cdef Vector it = Vector()
+    it.owner, it.data, it.n = owner, <void*>data, n
+    it.form, it.size = form.encode(), array.array(form).itemsize
+    return memoryview(it)
+
+
+cdef int take(dict state, str name, str form, void* data, int64_t n) except -1:
+    """Back from a state to where `vector` took it from; ValueError if it is not of this form and number."""
+    cdef const unsigned char[::1] source
+    given = memoryview(state[name])
+    if (given.itemsize, given.nbytes) != (array.array(form).itemsize, given.itemsize * n):
+        raise ValueError(f"{name}: {given.nbytes} bytes, expected {n} numbers")
+    if n:
+        source = given.cast("B")
+        memcpy(data, &source[0], given.nbytes)
+    return 0

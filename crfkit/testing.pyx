@@ -13,9 +13,8 @@ from crfkit.lattice.lattice cimport (
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, LatticeC, PairC
 from crfkit.memory cimport BufferC, arena_reserve
-from crfkit.text.output cimport Output
 from crfkit.text.rows cimport Rows
-from crfkit.text.writing cimport write_tagged
+from crfkit.text.writing cimport Output, write_tagged
 from crfkit.trainers.batch.edges cimport Edges
 
 from array import array

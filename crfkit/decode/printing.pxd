@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.text.rows cimport Rows
 from .scratch cimport HowC, Scratch
-from crfkit.text.output cimport OutC
+from crfkit.text.writing cimport OutC
 
 
 cdef class Printer:

@@ -12,10 +12,11 @@ from libc.math cimport exp, fabs, floor
 from libc.stdio cimport snprintf
 
 from crfkit.text.rows cimport FORM_COLUMNS, rows_separator
-from crfkit.text.output cimport Output, out_bytes, out_char, out_reserve
 from crfkit.text.scanning cimport last_blank_line
 from .nbest cimport search_nbest
-from crfkit.text.writing cimport out_empty_line, out_lines, out_token_cells, write_cells, write_tagged
+from crfkit.text.writing cimport (
+    Output, out_bytes, out_char, out_empty_line, out_lines, out_reserve, out_token_cells, write_cells, write_tagged,
+)
 
 
 cdef int out_probability(OutC* out, double p) except -1 nogil:

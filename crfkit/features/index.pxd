@@ -15,3 +15,4 @@ cdef class Index(Features):
     cdef int map_views(self, bint verify) except -1
     cdef int map_nodes(self) except -1
     cdef int map_literals(self) except -1
+    cdef int verify(self) except -1

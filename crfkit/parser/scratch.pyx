@@ -9,7 +9,7 @@ from crfkit.features.cells cimport View
 from crfkit.features.extractor cimport Extractor
 from crfkit.features.tables cimport Features
 from crfkit.memory cimport Arena, BufferC, arena_reserve
-from crfkit.text.output cimport Output, OutC, out_bytes, out_char, out_reserve
+from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_reserve
 from crfkit.text.rows cimport Rows, rows_cell
 from .search cimport Search
 from .statetables cimport StateTables

@@ -17,9 +17,8 @@ import array
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
-from crfkit.memory cimport Arena, BufferC, arena_reserve
+from crfkit.memory cimport Arena, BufferC, arena_reserve, take, vector
 from crfkit.rng cimport RngC, rng_seed, rng_shuffle
-from crfkit.vectors cimport take, vector
 from .search cimport ChoiceC, Search
 from .states cimport LEFT, NOBODY, SHIFT, StepC, state_do, state_ended, state_undo
 from .statetables cimport RowC, StateTables, has_feature

@@ -23,8 +23,7 @@ from libc.string cimport memcpy, memset
 
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, LatticeC
-from crfkit.memory cimport arena_reserve
-from crfkit.vectors cimport take, vector
+from crfkit.memory cimport arena_reserve, take, vector
 
 
 cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) noexcept nogil:

@@ -28,9 +28,8 @@ from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattic
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, LayoutC
-from crfkit.memory cimport arena_reserve, data_reserve
+from crfkit.memory cimport arena_reserve, data_reserve, take, vector
 from crfkit.rng cimport rng_seed, rng_shuffle
-from crfkit.vectors cimport take, vector
 from crfkit.weights.layout cimport Layout
 from .base cimport Trainer, all_cells_finite
 

@@ -65,8 +65,8 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
 
     from crfkit.features.builder import RULES, IndexBuilder
     from crfkit.learning.corpus import Corpus
-    from crfkit.weights.frequent import frequent
     from crfkit.weights.layout import Layout
+    from crfkit.weights.pruning import frequent
 
     builder = IndexBuilder(None, crfsuite=True)
     for held, first, n in sequences.runs(holdout):

@@ -17,7 +17,7 @@ from crfkit.lattice.lattice cimport Lattice
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 from crfkit.memory cimport Arena, BufferC, arena_reserve
-from crfkit.text.output cimport Output, OutC, out_bytes, out_char, out_reserve
+from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_reserve
 from crfkit.text.rows cimport Rows, rows_label
 
 

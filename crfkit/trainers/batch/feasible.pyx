@@ -20,8 +20,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence
-from crfkit.memory cimport arena_reserve
-from crfkit.vectors cimport take, vector
+from crfkit.memory cimport arena_reserve, take, vector
 from crfkit.weights.layout cimport layout_clear_absent
 
 from .proximal cimport Proximal

@@ -29,8 +29,7 @@ from libc.string cimport memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence
-from crfkit.memory cimport BufferC, arena_reserve, data_reserve
-from crfkit.vectors cimport take, vector
+from crfkit.memory cimport BufferC, arena_reserve, data_reserve, take, vector
 from crfkit.weights.layout cimport Layout
 from .dual cimport DualAscent
 

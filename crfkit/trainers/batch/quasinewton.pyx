@@ -10,10 +10,9 @@ from libc.stdint cimport int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, take, vector
 from crfkit.loops.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer, accuracies
-from crfkit.vectors cimport take, vector
 from .objective cimport PARTS, Objective, in_halves
 from .steps cimport History
 

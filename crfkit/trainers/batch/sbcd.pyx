@@ -19,10 +19,9 @@ from libc.string cimport memcpy, memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve
+from crfkit.memory cimport BufferC, arena_reserve, take, vector
 from crfkit.loops.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer
-from crfkit.vectors cimport take, vector
 from .blocks cimport Blocks, soft
 from .chains cimport Chains
 from .edges cimport Edges

@@ -12,8 +12,7 @@ from libc.string cimport memcpy, memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
-from crfkit.memory cimport Arena, BufferC, arena_reserve
-from crfkit.vectors cimport vector
+from crfkit.memory cimport Arena, BufferC, arena_reserve, vector
 from crfkit.weights.layout cimport Layout
 from .objective cimport Objective
 

@@ -21,8 +21,7 @@ from libc.string cimport memset
 
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LayoutC, weight_t
-from crfkit.memory cimport arena_reserve
-from crfkit.vectors cimport take, vector
+from crfkit.memory cimport arena_reserve, take, vector
 from crfkit.weights.layout cimport Layout
 from .objective cimport PARTS, in_halves
 

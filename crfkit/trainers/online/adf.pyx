@@ -31,12 +31,11 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve
+from crfkit.memory cimport BufferC, arena_reserve, take, vector
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
 from crfkit.loops.atomic cimport crfkit_prefetch, crfkit_spin_lock, crfkit_spin_unlock
 from crfkit.trainers.stepwise cimport OnlineTrainer
-from crfkit.vectors cimport take, vector
 from .calibrated cimport CalibratedTrainer
 
 from crfkit.errors import ImpossibleError

@@ -10,9 +10,8 @@ from libc.string cimport memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport recursions_of
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, take, vector
 from crfkit.trainers.stepwise cimport OnlineTrainer
-from crfkit.vectors cimport take, vector
 
 
 cdef class AveragedTrainer(OnlineTrainer):

@@ -19,11 +19,10 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_scores, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, take, vector
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC, weight_t
 from .averaged cimport AveragedTrainer
-from crfkit.vectors cimport take, vector
 from .differences cimport Differences, FeatureC
 
 from crfkit.errors import ImpossibleError

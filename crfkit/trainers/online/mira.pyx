@@ -23,11 +23,10 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_scores, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve, data_reserve
+from crfkit.memory cimport BufferC, arena_reserve, data_reserve, take, vector
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.base cimport accuracies
-from crfkit.vectors cimport take, vector
 from .averaged cimport AveragedTrainer
 from .differences cimport Differences, FeatureC
 

@@ -21,9 +21,8 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve
+from crfkit.memory cimport BufferC, arena_reserve, take, vector
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC
-from crfkit.vectors cimport take, vector
 from .scaled cimport ScaledTrainer
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crfkit.text.output import Output
+from crfkit.text.writing import Output
 
 
 @given(st.lists(st.binary(max_size=9000)))

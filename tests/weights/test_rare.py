@@ -1,4 +1,4 @@
-"""Features counted one by one, beside weights/frequent."""
+"""Features counted one by one, beside `frequent`."""
 
 import random
 from collections import Counter
@@ -8,8 +8,8 @@ import pytest
 from crfkit.features.builder import IndexBuilder
 from crfkit.text.items import fill_items
 from crfkit.text.rows import Rows
-from crfkit.weights.frequent import frequent
 from crfkit.weights.layout import Layout
+from crfkit.weights.pruning import frequent
 
 
 @pytest.mark.parametrize("labels", ["AB", "ABCDEFGHIJKLMNOPQRST"])

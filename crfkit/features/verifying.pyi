@@ -1,3 +1,0 @@
-from .tables import Features
-
-def verify_index(index: Features) -> None: ...
