@@ -7,6 +7,7 @@ from crfkit.lattice.lattice cimport Lattice
 from crfkit.loops.structs cimport SentenceC, weight_t
 from crfkit.memory cimport BufferC
 from crfkit.rng cimport RngC
+from crfkit.threads cimport Threads
 from .base cimport Trainer
 
 
@@ -23,6 +24,7 @@ cdef class OnlineTrainer(Trainer):
     cdef weight_t* out              # where changes go: w, or what is carried over to w at the end of a batch
     cdef bint pairs_known           # the lattice holds the weights of label pairs as they are in w
     cdef list workers
+    cdef Threads pool               # for them, once they are wanted
     cdef double loss                # of a worker
     cdef int64_t claimed, piece     # what workers have begun, and shall do, of the pass
     cdef int64_t sequence           # the one that a step is about
@@ -45,5 +47,5 @@ cdef class OnlineTrainer(Trainer):
     cdef void follow(self, OnlineTrainer leader) noexcept
     cdef void absorb(self, OnlineTrainer worker) noexcept
     cdef int64_t come_to(self, int64_t k) except -1
-    cdef int64_t run_threads(self, int64_t first, int64_t last, object pool, double* loss) except -1
+    cdef int64_t run_threads(self, int64_t first, int64_t last, double* loss) except -1
     cdef int work(self, OnlineTrainer leader) except -1 nogil

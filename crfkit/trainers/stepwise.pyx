@@ -16,7 +16,6 @@ threads may add to one weight at once and one sum is lost, and that a score may 
 have just changed. A weight is a single aligned float: it is never half of one value and half of another.
 """
 
-from concurrent.futures import ThreadPoolExecutor, wait
 
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -189,7 +188,6 @@ cdef class OnlineTrainer(Trainer):
         cdef:
             int64_t k = 0, n = self.data.c.n_seq, known
             double loss = 0
-            object pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
         rng_shuffle(&self.rng, <int32_t*>self.order.data, n)
         self.pairs_known = False        # as after `restore`
         self.begin_pass()
@@ -199,18 +197,15 @@ cdef class OnlineTrainer(Trainer):
         try:
             while k < n:
                 known = self.come_to(k)
-                if pool is not None:
-                    k = self.run_threads(k, known, pool, &loss)
+                if self.threads > 1:
+                    k = self.run_threads(k, known, &loss)
                 else:
                     with nogil:
                         k = self.run_steps(k, min(known, k + STEPS_BETWEEN_SIGNALS), &loss)
                 if should_stop is not None and should_stop():
                     break
         except ImpossibleError:             # nothing forbids a label here: a score is not finite
-            raise self.diverged(f" at sequence {self.sequence + 1}" if pool is None else "") from None
-        finally:
-            if pool is not None:
-                pool.shutdown()
+            raise self.diverged(f" at sequence {self.sequence + 1}" if self.threads == 1 else "") from None
         self.interrupted = k < n
         self.end_pass()
         if not all_cells_finite(self.w, self.layout.c.n_cells):
@@ -267,7 +262,7 @@ cdef class OnlineTrainer(Trainer):
             self.skip(first - at)
             at = self.run_steps(first, min(first + BLOCK, leader.piece), &self.loss)
 
-    cdef int64_t run_threads(self, int64_t first, int64_t last, object pool, double* loss) except -1:
+    cdef int64_t run_threads(self, int64_t first, int64_t last, double* loss) except -1:
         """Some updates on several threads, at most up to the last sequence; where they end."""
         cdef int64_t n = min(last - first, <int64_t>PIECE * self.threads)
         cdef OnlineTrainer worker
@@ -277,14 +272,13 @@ cdef class OnlineTrainer(Trainer):
                 return self.run_steps(first, first + max(n, 1), loss)
         while len(self.workers) < self.threads:
             self.workers.append(type(self)(self.data, self.layout, self.options, leader=self))
+        if self.pool is None:
+            self.pool = Threads(self.threads - 1)
         self.claimed, self.piece = first, first + n
         for worker in self.workers:
             worker.follow(self)
             worker.claimed = first
-        futures = [pool.submit(run_worker, worker, self) for worker in self.workers]
-        wait(futures)
-        for future in futures:
-            future.result()
+        self.pool.run(run_worker, [(worker, self) for worker in self.workers])
         for worker in self.workers:
             loss[0] += worker.loss
             self.absorb(worker)

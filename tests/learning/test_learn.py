@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from trainers.samples import named_weights, sentences, template
 
 from crfkit.errors import CrfkitError, DataError, FileError, ModelFileError, OptionError, TemplateError
 from crfkit.learning.corpus import read_corpus
-from crfkit.learning.learn import learn
+from crfkit.learning.learn import learn, learn_path
 from crfkit.learning.progress import StopRequest
 from crfkit.learning.reader import Reader
 from crfkit.model import load
@@ -212,3 +213,20 @@ def test_a_template_may_be_its_text(tmp_path):
     assert one.template.text == "U:%x[0,0]"
     (tmp_path / "U:%x[0,0]").write_text(text)  # what is a file is a path
     assert learn(ROWS, "U:%x[0,0]", "sgd", passes=2).to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.filterwarnings("ignore:all weights are zero")
+@pytest.mark.parametrize("given", [{}, {"dev": [[["x", "B"], ["x", "A"]]]}], ids=["plain", "dev"])
+@pytest.mark.parametrize("workers", [{}, {"workers": 2, "shards": 1}], ids=["here", "far"])
+@pytest.mark.parametrize(("algorithm", "options"), [("lbfgs", {}), ("owlqn", {"l1": 5}), ("owlqn", {"path": [9, 5]})])
+def test_what_starts_at_its_optimum_is_a_model_after_one_pass(tmp_path, algorithm, options, workers, given):
+    """Both labels are as likely: with all weights zero nothing can be better."""
+    (tmp_path / "train.txt").write_text("x B\nx A\n\n" if not workers else "x B\nx A\n\n" * 2)
+    log = tmp_path / "log"
+    *_, model = learn_path(
+        str(tmp_path / "train.txt"), "U:%x[0,0]\n", algorithm, train_accuracy=True, log=str(log), **options, **workers, **given
+    )
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    assert not any(model.weights)
+    assert [record["pass"] for record in records] == list(range(1, 1 + len(options.get("path", [None]))))
+    assert all(record["active"] == 0 and record["token_accuracy"] == 0.5 for record in records)

@@ -63,7 +63,7 @@ cdef class Lbfgs(QuasiNewton):
             double objective, nothing, left, goal = INFINITY
             int since = 0
         yield from QuasiNewton.prepare(self, should_stop)
-        if not self.cold or not warm_up_bytes(self.data, self.layout, self.options):
+        if self.converged is not None or not self.cold or not warm_up_bytes(self.data, self.layout, self.options):
             return
         self.recent.clear()
         self.started = False

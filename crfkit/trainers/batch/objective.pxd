@@ -7,6 +7,7 @@ from crfkit.lattice.lattice cimport Lattice, Recursions
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport Arena, BufferC
 from crfkit.loops.structs cimport SentenceC, weight_t
+from crfkit.threads cimport Threads
 from .nests cimport Nests
 from .visits cimport Visits
 
@@ -30,7 +31,7 @@ cdef class Worker(Arena):
     cdef int64_t wrong, flawed  # labels that are not the data's, and sequences with one, where these are counted
 
 
-cdef int in_halves(object pool, object work, object owner, int what, int64_t n) except -1
+cdef int in_halves(Threads pool, object work, object owner, int what, int64_t n) except -1
 
 
 cdef class Objective(Arena):
@@ -47,7 +48,7 @@ cdef class Objective(Arena):
     cdef double bound           # no value above it is of interest: an evaluation may then be given up
     cdef bint given_up
     cdef list workers
-    cdef object pool
+    cdef Threads pool
     cdef readonly tuple extent  # where attributes have values: the largest term of each, and the sum of all (largest_terms, sums_of_terms)
     cdef bint counts            # evaluations count wrong labels, too
     cdef readonly int64_t wrong, flawed     # as of workers, in the last evaluation

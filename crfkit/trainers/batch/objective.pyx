@@ -8,7 +8,6 @@ sums are exact (loops/simd/scatter.inc), the likelihoods of chunks are added in 
 """
 
 import array
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from libc.math cimport INFINITY
@@ -111,7 +110,7 @@ cdef class Objective:
                 worker.g = (<double**>self.gradients.data)[k] = <double*>worker.gradient.data
             self.workers.append(worker)
         self.n_workers = threads
-        self.pool = ThreadPoolExecutor(threads - 1, "crfkit") if threads > 1 else None
+        self.pool = Threads(threads - 1) if threads > 1 else None
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1:
         """f(w); its gradient goes to g. Where f(w) is above `bound` it may be INFINITY instead, with no gradient."""
@@ -142,15 +141,7 @@ cdef class Objective:
             worker.wrong = worker.flawed = 0
         (<Worker>self.workers[0]).g = self.g
         if self.pool is not None:
-            others = [self.pool.submit(run_worker, self, worker) for worker in self.workers[1:]]
-            try:
-                run_worker(self, self.workers[0])
-            finally:
-                # Threads write into our buffers: never leave while one runs.
-                errors = [future.exception() for future in others]
-            for error in errors:
-                if error is not None:
-                    raise error
+            self.pool.run(run_worker, [(self, worker) for worker in self.workers])
         else:
             run_worker(self, self.workers[0])
         if self.given_up:
@@ -280,18 +271,13 @@ cdef class Objective:
             lost += nll
 
 
-cdef int in_halves(object pool, object work, object owner, int what, int64_t n) except -1:
+cdef int in_halves(Threads pool, object work, object owner, int what, int64_t n) except -1:
     """work(owner, what, first, last) for the halves of 0 .. n, one of them by another thread if there is one. What comes
     out must not depend on who does which."""
     if pool is None:
         work(owner, what, 0, n)
         return 0
-    other = pool.submit(work, owner, what, n // 2, n)
-    try:
-        work(owner, what, 0, n // 2)
-    finally:
-        other.result()          # never leave while it runs: it writes into the owner's buffers
-    return 0
+    return pool.run(work, [(owner, what, 0, n // 2), (owner, what, n // 2, n)])
 
 
 def take_share(Objective objective not None, Share what, int64_t first, int64_t last):

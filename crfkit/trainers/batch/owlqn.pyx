@@ -96,7 +96,7 @@ cdef class Owlqn(QuasiNewton):
             self.feasible.forget()
 
     def run_pass(self, should_stop=None) -> dict:
-        return self.ascend(should_stop) if self.ascends else QuasiNewton.run_pass(self, should_stop)
+        return self.ascend(should_stop) if self.ascends and self.converged is None else QuasiNewton.run_pass(self, should_stop)
 
     cdef int make_ascent(self) except -1:
         self.ascent = Proximal(self.data, self.layout, replace(self.options, l1=self.l1, path=None, train_accuracy=False), seed=self.seed)

@@ -143,8 +143,8 @@ cdef class QuasiNewton(Trainer):
             raise TypeError("a pass after the end")
         if not self.started:
             self.start()
-            if self.converged is not None:
-                return self.report()
+        if self.converged is not None:
+            return self.report()
         self.trials, self.step = 0, 0
         while True:
             fresh = self.history.used == 0

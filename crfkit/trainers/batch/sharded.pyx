@@ -13,10 +13,10 @@ from libc.string cimport memcpy, memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
 from crfkit.memory cimport Arena, BufferC, arena_reserve, vector
+from crfkit.threads cimport Threads
 from crfkit.weights.layout cimport Layout
 from .objective cimport Objective
 
-from concurrent.futures import ThreadPoolExecutor
 
 
 def merge(double[::1] whole not None, const double[::1] part not None, bint largest=False):
@@ -160,7 +160,7 @@ cdef class Sharded(Objective):
 
     def __init__(self, Layout layout not None, double l2, int threads, gather, extent=None):
         self.layout, self.l2, self.gather, self.bound, self.workers, self.extent = layout, l2, gather, INFINITY, [], extent
-        self.pool = ThreadPoolExecutor(threads - 1, "crfkit") if threads > 1 else None
+        self.pool = Threads(threads - 1) if threads > 1 else None
 
     cdef double sum_up(self) except? -1:
         cdef:

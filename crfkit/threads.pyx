@@ -1,0 +1,97 @@
+"""Threads that share a piece of work on what belongs to their caller.
+
+A thread that is left behind writes into memory that its owner may have given back. So `run` comes to its end only when all
+threads have done their share. The handler of a signal may raise an exception wherever Python's own code runs: Ctrl-C, or the
+alarm of a time limit. Here is none of it. Who waits does so for a lock of the system, which no signal interrupts, and the
+handlers have their turn when nothing runs any more.
+"""
+
+import sys
+from threading import Thread
+
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.pythread cimport (
+    PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, PyThread_type_lock, WAIT_LOCK,
+)
+
+
+cdef class _Seat:
+    """Where one thread waits for its share."""
+
+    cdef PyThread_type_lock asked, done     # open when there is something to do, and when it is done
+    cdef object work, error
+    cdef tuple share
+
+    def __cinit__(self):
+        self.asked, self.done = PyThread_allocate_lock(), PyThread_allocate_lock()
+        if self.asked == NULL or self.done == NULL:
+            raise MemoryError
+        PyThread_acquire_lock(self.asked, WAIT_LOCK)
+        PyThread_acquire_lock(self.done, WAIT_LOCK)
+
+    def __dealloc__(self):
+        if self.asked != NULL:
+            PyThread_free_lock(self.asked)
+        if self.done != NULL:
+            PyThread_free_lock(self.done)
+
+    def serve(self):
+        """What the thread does, until it is asked for nothing."""
+        while True:
+            with nogil:
+                PyThread_acquire_lock(self.asked, WAIT_LOCK)
+            if self.work is None:
+                return
+            try:
+                self.work(*self.share)
+            except BaseException as error:
+                self.error = error
+            self.work = self.share = None
+            PyThread_release_lock(self.done)
+
+    cdef int ask(self, object work, tuple share) except -1:
+        self.work, self.share, self.error = work, share, None
+        PyThread_release_lock(self.asked)
+        return 0
+
+
+cdef class Threads:
+    """The caller and some other threads, which wait for it as long as this lives."""
+
+    def __init__(self, int others):
+        cdef _Seat seat
+        self.seats = []
+        for _ in range(others):
+            seat = _Seat()
+            Thread(target=seat.serve, name="crfkit", daemon=True).start()
+            self.seats.append(seat)
+
+    def __del__(self):
+        cdef _Seat seat
+        if not sys.is_finalizing():     # then nobody may wake up any more
+            for seat in self.seats or ():
+                seat.ask(None, ())
+
+    cpdef int run(self, work, list shares) except -1:
+        """work(*share) for each share, the first one by the caller. The first error of theirs is raised when all are done."""
+        cdef _Seat seat
+        cdef list asked = []
+        if not 1 <= len(shares) <= len(self.seats) + 1:
+            raise ValueError(f"{len(shares)} shares for {len(self.seats) + 1} threads")
+        error = None
+        for seat, share in zip(self.seats, shares[1:]):
+            asked.append(seat)
+            seat.ask(work, share)
+        try:
+            work(*shares[0])
+        except BaseException as found:
+            error = found
+        for seat in asked:
+            with nogil:
+                PyThread_acquire_lock(seat.done, WAIT_LOCK)
+            error = error if error is not None else seat.error
+            seat.error = None
+        if error is not None:
+            raise error
+        PyErr_CheckSignals()
+        return 0
