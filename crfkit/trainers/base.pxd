@@ -9,7 +9,7 @@ from crfkit.weights.layout cimport Layout
 
 
 cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) noexcept nogil
-cdef dict accuracies(const DatasetC* data, int64_t wrong, int64_t flawed)
+cdef dict accuracies(int64_t wrong, int64_t tokens, int64_t flawed, int64_t sequences)
 
 
 cdef bint all_cells_finite(const weight_t* w, int64_t n) noexcept nogil

@@ -35,11 +35,11 @@ cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) 
     return wrong
 
 
-cdef dict accuracies(const DatasetC* data, int64_t wrong, int64_t flawed):
+cdef dict accuracies(int64_t wrong, int64_t tokens, int64_t flawed, int64_t sequences):
     """What --train-accuracy reports of so many wrong labels, and of so many sequences with one."""
     return {
-        "train_accuracy": 1 - <double>wrong / max(data.n_tok, 1),
-        "train_sentence_accuracy": 1 - <double>flawed / max(data.n_seq, 1),
+        "train_accuracy": 1 - <double>wrong / max(tokens, 1),
+        "train_sentence_accuracy": 1 - <double>flawed / max(sequences, 1),
     }
 
 

@@ -164,3 +164,51 @@ def test_conllu_and_data_in_files(tmp_path, monkeypatch):
     assert many == one
     assert workers.verbs.count("read") > 1
     assert not list((tmp_path / "data").iterdir())
+
+
+CHANGES = {
+    "labels": lambda text: text.replace(" O\n", " B-x\n"),
+    "words": lambda text: text.replace("the ", "of "),
+    "order": lambda text: "\n\n".join(reversed(text.strip().split("\n\n"))) + "\n\n",
+    "only the name": lambda text: text.replace("42", "43"),
+    "behind": lambda text: text + "a N O\n\n",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(("algorithm", "verb"), [("lbfgs", "number"), ("lbfgs", "evaluate"), ("perceptron", "learn")])
+def test_who_takes_over_must_find_the_same_data(tmp_path, monkeypatch, algorithm, verb, change):
+    train = corpus(tmp_path / "train.txt", 500)
+    limit = {"max_iter": 3} if algorithm == "lbfgs" else {"passes": 3}
+    same, _ = far(monkeypatch, train, TEMPLATE, algorithm, 2, shards=4, **limit)
+    seen = []
+
+    def fate(worker, asked, n):
+        seen.append(asked)
+        if asked != verb or seen.count(verb) != 2:
+            return None
+        (tmp_path / "new").write_text(CHANGES[change](Path(train).read_text()))
+        (tmp_path / "new").replace(train)
+        return "dies"
+
+    if change in ("only the name", "behind"):  # the numbers are the same; the last stretch is another worker's
+        assert far(monkeypatch, train, TEMPLATE, algorithm, 2, fate, shards=4, **limit)[0] == same
+        return
+    with pytest.raises(errors.DataError) as error:
+        far(monkeypatch, train, TEMPLATE, algorithm, 2, fate, shards=4, **limit)
+    assert error.value.path == train
+    assert "changed since training began" in str(error.value)
+
+
+def test_data_that_change_while_they_are_read(tmp_path, monkeypatch):
+    train = corpus(tmp_path / "train.txt", 500)
+
+    size = Path(train).stat().st_size
+
+    def fate(worker, asked, n):
+        if asked == "read" and Path(train).stat().st_size == size:
+            with open(train, "a") as file:
+                file.write("a N O\n\n" * 100)
+
+    with pytest.raises(errors.DataError, match=r"^the data changed while they were read: [\d,]+ tokens, [\d,]+ before$"):
+        far(monkeypatch, train, TEMPLATE, "lbfgs", 2, fate, shards=4)

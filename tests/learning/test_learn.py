@@ -229,4 +229,4 @@ def test_what_starts_at_its_optimum_is_a_model_after_one_pass(tmp_path, algorith
     records = [json.loads(line) for line in log.read_text().splitlines()]
     assert not any(model.weights)
     assert [record["pass"] for record in records] == list(range(1, 1 + len(options.get("path", [None]))))
-    assert all(record["active"] == 0 and record["token_accuracy"] == 0.5 for record in records)
+    assert all(record["active"] == 0 and record["train_accuracy"] == 0.5 for record in records)

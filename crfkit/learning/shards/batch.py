@@ -100,4 +100,5 @@ class FarObjective:
 
     def objective(self, l2: float, threads: int) -> Sharded:
         """For a trainer; `threads` are those of this process."""
-        return Sharded(self.far.layout, l2, threads, self.gather, self.extent)
+        data = self.far.data
+        return Sharded(self.far.layout, l2, threads, self.gather, data.n_tokens, data.n_sequences, self.extent)

@@ -48,6 +48,8 @@ class FarData:
         """Of each shard; and its tokens."""
         self.tokens: list[int] = []
         self.checksums: dict[int, str] = {}
+        self.as_read: dict[int, str] = {}
+        """Checksums of the shards before their attributes got their final numbers."""
 
     def note(self, found: dict[str, Any]) -> None:
         """Take note of a shard."""
@@ -72,23 +74,23 @@ class FarCorpus:
         self.crew, self.reader, self.wanted = crew, reader, shards
         self.data = FarData()
         self.shards: list[Shard] = []
+        self.counted = 0  # tokens, when shards were cut
         self.numbers: list[dict[str, Any]] = []
         self.common: list[tuple[str, dict[str, Any]]] = []
         """What all workers are told, in this order."""
 
     # ------------------------------------------------------------------------------------------ what workers are to do
 
-    def knowing(self, memory: set[Any], shards: list[int] = (), wanted: bool = False) -> list[Any]:  # type: ignore[assignment]
-        """The steps after which a worker holds these shards, as far as all workers hold them. `wanted`: their
-        tables.
-        """
+    def knowing(self, memory: set[Any], shards: list[int] = ()) -> list[Any]:  # type: ignore[assignment]
+        """The steps after which a worker holds these shards, as far as all workers hold them."""
         steps: list[Any] = [[verb, arguments] for verb, arguments in self.common if verb not in memory]
         memory.update(verb for verb, _ in self.common)
         for shard in shards:
             if shard not in memory:
                 memory.add(shard)
                 of = self.shards[shard]
-                steps.append(["read", {"shard": shard, "parts": of.plain(), "before": of.before, "wanted": wanted}])
+                read = self.data.as_read.get(shard)
+                steps.append(["read", {"shard": shard, "parts": of.plain(), "before": of.before, "checksum": read}])
             if self.common[-1][0] != "begin" and ("number", shard) not in memory:
                 memory.add(("number", shard))
                 steps.append(["number", {"shard": shard, **self.numbers[shard]}])
@@ -156,6 +158,7 @@ class FarCorpus:
             if not n:
                 raise DataError("no tokens: expected one token a line and a blank line after each sentence", path)
         self.reader.progress.warn(marks.warning)
+        self.counted = sum(tokens.values())
         self.shards = shards_of([pieces[job] for job in range(len(stretches))], CHUNK)
 
     def _tables(self) -> tuple[Evidence, Evidence, set[tuple[int, int]]]:
@@ -177,10 +180,13 @@ class FarCorpus:
                 for path, n in found["attributes"]:
                     attributes[path] += n
                 self.data.note(found)
+                self.data.as_read[len(self.numbers)] = str(found["checksum"])
                 self.numbers.append(numbers)
                 reader.progress.reading(int(found["tokens"]), int(found["sequences"]))
 
-        self.crew.run(range(len(self.shards)), lambda memory, own: self.knowing(memory, own, wanted=True), accept)
+        self.crew.run(range(len(self.shards)), self.knowing, accept)
+        if self.data.n_tokens != self.counted:
+            raise DataError(f"the data changed while they were read: {self.data.n_tokens:,} tokens, {self.counted:,} before")
         reader.check_attributes(attributes)
         return unigrams, bigrams, pairs
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from crfkit.cluster.serving import Forgotten
 from crfkit.data.dataset import Dataset
+from crfkit.errors import DataError
 from crfkit.features.merging import tables
 from crfkit.options import TRAINERS as OPTIONS
 from crfkit.options import Run
@@ -73,9 +74,10 @@ class Service:
         """See files.count."""
         return files.count(Stretch(*stretch), self.run.format, self.run.label, self.run.comments, self.columns, most)
 
-    def read(self, shard: int, parts: list[list[Any]], before: int, wanted: bool) -> Any:
-        """Read a shard, and give its tables and what its attributes were seen with, if that is wanted. Its
-        attributes have the numbers of these tables until `number`. `before`: tokens that stand before it.
+    def read(self, shard: int, parts: list[list[Any]], before: int, checksum: str | None) -> Any:
+        """Read a shard, and give its tables and what its attributes were seen with. Its attributes have the numbers of
+        these tables until `number`. `before`: tokens that stand before it. `checksum`: of who read it first. Then nothing
+        is wanted but the same data.
         """
         reader = Reader(None, self.template, self.run, None, self.direction)
         reader.columns = self.columns
@@ -95,8 +97,12 @@ class Service:
                     if not take:
                         break
         data = builder.drain()
+        own = data.checksum()
+        if checksum is not None and checksum != own:
+            names = ", ".join(dict.fromkeys(path for path, *_ in parts))
+            raise DataError("changed since training began: what is left of it cannot take the place of what was read", names)
         self.data[shard], self.chunks[shard] = data, chunk_starts(data, before)
-        if not wanted:
+        if checksum is not None:
             return None
         n = len(data.labels)
         weights, values = data.has_weights, data.has_values
@@ -111,6 +117,7 @@ class Service:
             "largest": data.largest_value,
             "plain": [not values, not weights],
             "attributes": list(found.items()),
+            "checksum": own,
         }
 
     # ------------------------------------------------------------------------------------------ numbers

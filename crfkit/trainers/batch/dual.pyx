@@ -250,7 +250,7 @@ cdef class DualAscent(OnlineTrainer):
         for s in range(self.data.c.n_seq):
             wrong += self.wrong[s]
             flawed += self.wrong[s] > 0
-        return accuracies(&self.data.c, wrong, flawed)
+        return accuracies(wrong, self.data.c.n_tok, flawed, self.data.c.n_seq)
 
     cdef double best_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil:
         """The secant: from the way that was left before the step, still in the lattice, and the one after it. 0: too short

@@ -44,6 +44,7 @@ cdef class Objective(Arena):
     cdef BufferC chunks, nll, gradients, quanta, cold_quanta
     cdef int n_workers
     cdef int64_t n_chunks
+    cdef int64_t tokens, sequences  # of all data
     cdef int64_t next_chunk
     cdef double bound           # no value above it is of interest: an evaluation may then be given up
     cdef bint given_up

@@ -69,6 +69,7 @@ cdef class Objective:
             const int64_t[::1] starts = chunk_starts(data) if whole is None else whole.chunks
             int64_t n, k
         self.data, self.layout, self.l2 = data, layout, l2
+        self.tokens, self.sequences = data.c.n_tok, data.c.n_seq
         self.keep_data_in(data.folder)
         self.recursions = recursions_of(recursions)
         self.bound = INFINITY

@@ -211,14 +211,15 @@ cdef class QuasiNewton(Trainer):
             self.look_around()
 
     cdef report(self):
+        cdef Objective objective = self.objective
         cdef int64_t k, active = 0
         record = {"objective": self.f, "gradient": self.steepness}
         if self.bound > 0:
             record["gap"] = fmax(self.f - self.bound, 0.0)
-        if self.objective.counts:
+        if objective.counts:
             for k in range(self.n):
                 active += self.w[k] != 0
-            record.update(accuracies(&self.data.c, self.objective.wrong, self.objective.flawed), active=active)
+            record.update(accuracies(objective.wrong, objective.tokens, objective.flawed, objective.sequences), active=active)
         return record
 
     cdef int check(self) except -1:

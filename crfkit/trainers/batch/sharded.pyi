@@ -22,5 +22,14 @@ class Share:
     ) -> tuple[array[float], memoryview[Any], int, int] | None: ...
 
 class Sharded(Objective):
-    def __init__(self, layout: Layout, l2: float, threads: int, gather: Callable[..., Any], extent: tuple[Buffer, Buffer] | None = None) -> None: ...
+    def __init__(
+        self,
+        layout: Layout,
+        l2: float,
+        threads: int,
+        gather: Callable[..., Any],
+        tokens: int,
+        sequences: int,
+        extent: tuple[Buffer, Buffer] | None = None,
+    ) -> None: ...
     def add(self, gradient: Buffer, cells: Buffer | None = None) -> None: ...

@@ -158,7 +158,8 @@ cdef class Sharded(Objective):
     the bound. `extent` is as in Objective."""
     cdef object gather
 
-    def __init__(self, Layout layout not None, double l2, int threads, gather, extent=None):
+    def __init__(self, Layout layout not None, double l2, int threads, gather, int64_t tokens, int64_t sequences, extent=None):
+        self.tokens, self.sequences = tokens, sequences
         self.layout, self.l2, self.gather, self.bound, self.workers, self.extent = layout, l2, gather, INFINITY, [], extent
         self.pool = Threads(threads - 1) if threads > 1 else None
 

@@ -196,7 +196,7 @@ cdef class Mira(AveragedTrainer):
 
     def measures(self) -> dict:
         """Of the pass as it went: the errors met, and with shrinking how far the dual is from its end."""
-        record = accuracies(&self.data.c, self.wrong, self.flawed) if self.options.train_accuracy else {}
+        record = accuracies(self.wrong, self.data.c.n_tok, self.flawed, self.data.c.n_seq) if self.options.train_accuracy else {}
         if self.shrinking:
             record.update(
                 active_sequences=self.active,
