@@ -7,6 +7,7 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any, BinaryIO
 
 from .errors import FileError, OptionError
@@ -14,13 +15,10 @@ from .values import shown
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise FileError unless a model can be written to this path: to be called before hours of training.
-
-    What killed processes left behind in that folder is removed.
-    """
+    """Raise FileError unless a model can be written to this path: to be called before hours of training."""
     target = _target(path)
     if not _is_device(target):
-        _remove_leftovers(os.path.dirname(target))
+        remove_leftovers(os.path.dirname(target))
         with suppress(_OnlyATest), replacing(path):
             raise _OnlyATest
 
@@ -102,8 +100,8 @@ def _locked(file: BinaryIO) -> bool:
     return True
 
 
-def _remove_leftovers(folder: str) -> None:
-    """Remove temporary files that nobody writes any more: who does holds their lock."""
+def remove_leftovers(folder: str) -> None:
+    """Remove the temporary files of killed processes: nobody holds their lock any more."""
     with suppress(ImportError, OSError):
         import fcntl
 
@@ -112,6 +110,12 @@ def _remove_leftovers(folder: str) -> None:
                 with suppress(OSError), open(entry.path, "rb") as file:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     os.unlink(entry.path)
+
+
+@cache
+def _seen_to(folder: str) -> None:
+    """Remove leftovers where this process has not written yet: of many files in a folder only the first pays."""
+    remove_leftovers(folder)
 
 
 def _created(target: str) -> tuple[str, BinaryIO]:
@@ -131,6 +135,7 @@ def _keep_mode(target: str, file: BinaryIO) -> None:
 
 
 def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[BinaryIO]:
+    _seen_to(os.path.dirname(target))
     try:
         temporary, file = _created(target)
     except OSError as error:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import crfkit as run
 
 import crfkit
 from crfkit import modelfile, replacing
@@ -236,6 +237,23 @@ def test_leftovers_of_killed_processes_are_removed(model):
     strange.unlink()
 
 
+@pytest.mark.parametrize("how", ["learn", "tag", "convert"])
+def test_every_command_removes_leftovers(tmp_path, monkeypatch, how):
+    monkeypatch.chdir(tmp_path)
+    Path("train").write_text("a X\nb Y\n\n")
+    Path("template").write_text("U:%x[0,0]\n")
+    run("learn", "-q", "template", "train", "model")
+    stale = tmp_path / "out" / ".crfkit-0123456789abcdef.tmp"
+    stale.parent.mkdir()
+    stale.write_bytes(b"half a file")
+    run(*{
+        "learn": ("learn", "-q", "template", "train", "out/new"),
+        "tag": ("tag", "-o", "out/new", "model", "train"),
+        "convert": ("convert", "model", "out/new"),
+    }[how])  # fmt: skip
+    assert [path.name for path in stale.parent.iterdir()] == ["new"]
+
+
 def test_a_new_file_that_was_taken_for_a_leftover(model, monkeypatch):
     """Between its creation and its lock: then another one is made."""
     locked, removed = replacing._locked, []
@@ -243,7 +261,7 @@ def test_a_new_file_that_was_taken_for_a_leftover(model, monkeypatch):
     def late(file):
         if not removed:
             removed.append(file.name)
-            replacing._remove_leftovers(str(model.parent))
+            replacing.remove_leftovers(str(model.parent))
             assert not os.path.exists(file.name)
         return locked(file)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from crfkit import load, modelfile
 from crfkit.decode.printing import Printer
 from crfkit.errors import FileError, OptionError
-from crfkit.replacing import replacing
+from crfkit.replacing import remove_leftovers, replacing
 from crfkit.text.reading import Source
 
 from .common import write_all
@@ -173,3 +173,5 @@ def tag_files(
         )
     finally:
         crew.close()
+        for folder in {os.path.dirname(target) for target in targets}:
+            remove_leftovers(folder)  # of workers that died

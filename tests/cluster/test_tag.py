@@ -49,6 +49,21 @@ def test_by_workers_some_of_which_die(files, monkeypatch):
     assert made[0].started == 6
 
 
+def test_what_dead_workers_were_writing_is_removed(files, monkeypatch):
+    """Nothing but what was to be written is in the folder, whoever left something there meanwhile."""
+    left = Path("out", ".crfkit-0123456789abcdef.tmp")
+
+    def fate(_, verb, step):
+        if step == 5:
+            left.write_bytes(b"half a file")
+            return "dies"
+        return None
+
+    monkeypatch.setattr(processes, "Processes", lambda n, service: Here(n, service, fate))
+    crfkit("tag", "-q", "--workers", 2, "--output-dir", "out", "model", *files)
+    assert written() == expected(files)
+
+
 def test_by_processes(files):
     crfkit("tag", "--workers", 2, "--output-dir", "out", "--constraints", "bio", "--separator", " ", "model", *files)
     assert written() == expected(files, "--constraints", "bio", "--separator", " ")
