@@ -12,6 +12,7 @@ much text is parsed and how large the factors are.
 
 from __future__ import annotations
 
+import io
 import math
 import mmap
 import os
@@ -133,7 +134,12 @@ def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
         name = "model in memory"
         if hasattr(path_or_bytes, "read"):
             name = str(getattr(path_or_bytes, "name", name))
-            path_or_bytes = path_or_bytes.read()
+            try:
+                path_or_bytes = path_or_bytes.read()
+            except UnicodeDecodeError:
+                path_or_bytes = ""
+            except (OSError, ValueError) as error:  # not open for reading, or not any more
+                raise FileError(f"{name}: cannot be read: {_reason_of(error)}") from None
             if isinstance(path_or_bytes, str):
                 raise FileError(f"{name}: the file is open as text: open it in binary mode")
         try:
@@ -147,6 +153,13 @@ def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from None
     return ModelFile(name, header, sections, data[start:], len(data))
+
+
+def _reason_of(error: OSError | ValueError) -> str:
+    """Why an open file cannot be used. Python names only the method that it has not."""
+    if isinstance(error, io.UnsupportedOperation):
+        return "the file is open for something else"
+    return reason_of(error) if isinstance(error, OSError) else str(error)
 
 
 def write(path: Any, header: dict[str, Any], sections: Mapping[str, Buffer]) -> int:
@@ -164,10 +177,8 @@ def write(path: Any, header: dict[str, Any], sections: Mapping[str, Buffer]) -> 
             path.writelines(parts)
         except TypeError:
             raise FileError(f"{name}: the file is open as text: open it in binary mode") from None
-        except ValueError as error:  # it is closed
-            raise FileError(f"{name}: cannot be written: {error}") from None
-        except OSError as error:
-            raise FileError(f"{name}: cannot be written: {reason_of(error)}") from error
+        except (OSError, ValueError) as error:  # not open for writing, or not any more
+            raise FileError(f"{name}: cannot be written: {_reason_of(error)}") from error
     else:
         with replacing(path) as file:
             file.writelines(parts)

@@ -34,8 +34,10 @@ def _target(path: str | bytes | os.PathLike[Any]) -> str:
     name = os.fsdecode(path)
     if "\0" in name:
         raise FileError(f"{name!r}: not a file name")
+    if not name:
+        raise FileError("the path to write to is empty; give the name of a file")
     if not os.path.basename(name) or os.path.isdir(name):
-        raise FileError(f"{name or 'model path'}: names a folder; give the name of a file to write")
+        raise FileError(f"{name}: names a folder; give the name of a file to write")
     if _is_device(name):
         return name
     try:

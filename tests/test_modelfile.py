@@ -203,7 +203,7 @@ def hex_dump(data):
 def test_the_documented_example_is_what_the_documented_call_gives():
     document = Path(__file__).parents[1] / "docs" / "model-format.md"
     text = document.read_text(encoding="utf-8")
-    call = re.search(r"```python\n(modelfile\.dumps.*)\n```", text)[1]
-    data = eval(call, {"modelfile": modelfile, "array": array})
+    found: dict = {}
+    exec(re.search(r"```python\n((?:(?!```).)*modelfile\.dumps.*?)\n```", text, re.DOTALL)[1], found)
     dump = re.search(r"<!-- example -->\n```\n(.*?)```\n", text, re.S)[1]
-    assert dump.splitlines() == list(hex_dump(data))
+    assert dump.splitlines() == list(hex_dump(found["data"]))

@@ -174,7 +174,7 @@ def unwritable_places(folder):
     (folder / "circle").symlink_to("circle")
     (folder / "astray").symlink_to(os.path.join("nowhere", "m"))
     return [
-        ("", "model path: names a folder"),
+        ("", "the path to write to is empty; give the name of a file"),
         (f"{folder}", "names a folder; give the name of a file to write"),
         (f"{folder}/new/", "names a folder"),
         (
@@ -289,6 +289,12 @@ def test_into_and_from_open_files(tmp_path):
         trained.save(io.StringIO())
     with pytest.raises(FileError, match="open as text: open it in binary mode"):
         crfkit.load(io.StringIO("x"))
+    with open(tmp_path / "m", encoding="utf-8") as file, pytest.raises(FileError, match="m: the file is open as text: open it in binary mode"):
+        crfkit.load(file)
+    with open(tmp_path / "m", "rb") as file, pytest.raises(FileError, match="m: cannot be written: the file is open for something else"):
+        trained.save(file)
+    with open(tmp_path / "other", "wb") as file, pytest.raises(FileError, match="other: cannot be read: the file is open for something else"):
+        crfkit.load(file)
     held.close()
     with pytest.raises(FileError, match="closed file"):
         trained.save(held)

@@ -87,7 +87,7 @@ cdef class Tally:
         arena_reserve(self, column, len(names) + 1, sizeof(int32_t))
         for name in names:
             if not isinstance(name, str) or not name:
-                raise DataError(f"sentence {sentence}: the label {name!r} is not a string of characters")
+                raise DataError(f"sentence {sentence}: " + (f"the label {name!r} is not a str" if name != "" else "a label is empty"))
             text = (<str>name).encode("utf-8", "surrogatepass")
             (<int32_t*>column.data)[n] = self.label(text, len(text), sentence)
             n += 1

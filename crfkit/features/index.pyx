@@ -121,10 +121,17 @@ cdef class Index(Features):
         return 0
 
     cdef int verify(self) except -1:
-        """That all tables are what packing.pyx writes, whatever the file says: every number is in range, and every gram is
-        found where it is searched. (That the strings are the right ones is what the checksums of the file are for.)"""
+        """That all tables are what packing.pyx writes, whatever the file says: every number is in range, every gram is found
+        where it is searched, and something leads to every attribute. (That the strings are the right ones is what the checksums
+        of the file are for.)"""
         cdef int32_t i, slot
+        cdef bint kind
         cdef NodeC* node
+        cdef uint8_t[::1] of_u, of_b
+        cdef uint8_t* seen[2]
+        marks = [bytearray(self.space[i].n + 1) for i in range(2)]
+        of_u, of_b = marks
+        seen[0], seen[1] = &of_u[0], &of_b[0]
         for view in self.views:
             verify_view(view)
         for i in range(self.n_nodes):
@@ -132,11 +139,14 @@ cdef class Index(Features):
             if node.arity > 1 and not grams_sound(self, node):
                 raise ModelFileError(f"index: node.{i}.grams is no table of the grams of its parent")
             for slot in range(node.n_slots):
-                if not attributes_sound(node.row + slot, node.n, node.stride, self.space[node.slot[slot].bigram].n):
+                kind = node.slot[slot].bigram
+                if not attributes_sound(node.row + slot, node.n, node.stride, self.space[kind].n, seen[kind]):
                     raise ModelFileError(f"index: node {i} names attributes that do not exist")
         for i in range(2):
-            if not attributes_sound(self.space[i].literal_attr, self.space[i].literal.n, 1, self.space[i].n):
+            if not attributes_sound(self.space[i].literal_attr, self.space[i].literal.n, 1, self.space[i].n, seen[i]):
                 raise ModelFileError("index: strings of attributes that do not exist")
+            if 0 <= marks[i].find(0) < self.space[i].n:
+                raise ModelFileError(f"index: nothing leads to attribute {marks[i].find(0)}")
         return 0
 
 
@@ -154,11 +164,16 @@ cdef int verify_view(View view) except -1:
     return 0
 
 
-cdef bint attributes_sound(const int32_t* attribute, int64_t n, int64_t stride, int64_t limit) noexcept nogil:
+cdef bint attributes_sound(const int32_t* attribute, int64_t n, int64_t stride, int64_t limit, uint8_t* seen) noexcept nogil:
+    """Each is one below the limit, or -1. Those that there are are marked."""
     cdef int64_t i
+    cdef int32_t a
     for i in range(n):
-        if attribute[i * stride] < -1 or attribute[i * stride] >= limit:
+        a = attribute[i * stride]
+        if a < -1 or a >= limit:
             return False
+        if a >= 0:
+            seen[a] = True
     return True
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import ModelFileError, UnsupportedError
@@ -93,7 +95,8 @@ def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
     if template is not None:
         header.update(by_string=by_string, dialect=template.dialect)
     if not all_finite(weights):
-        raise ModelFileError(f"{name}: a weight is not a finite number")
+        finite = all(map(isfinite, chain(u.weight, parts.pairs or (), b.weight)))
+        raise ModelFileError(f"{name}: a weight is " + ("beyond 3.4e38, the most that single precision holds" if finite else "not a finite number"))
     model = assembled(layout, weights, sections, header, name, verify=False)
     model.verified = True  # it was just made
     model.rest = rest
@@ -143,6 +146,8 @@ def parts_of(model: Model) -> Parts:
         names.append(StringTable())
         for name in kept:
             names[-1].intern_bytes(name)
+        if len(names[-1]) < len(kept):  # it was not checked when it was opened
+            raise ModelFileError(f"{model.name}: damaged: several attributes have one name")
     unigrams = Rows(names[0], arrays["u_ptr"], arrays["u_label"], of_u)
     bigrams = Rows(names[1], arrays["b_ptr"], arrays["b_label"], of_b, arrays["b_prev"])
     header = model.header

@@ -16,6 +16,7 @@ from .reader import Reader
 if TYPE_CHECKING:
     from crfkit.features.names import Names
     from crfkit.model import Model
+    from crfkit.options import Run
 
 
 @dataclass
@@ -106,6 +107,12 @@ def _keep(builder: Any, rules: tuple[bytearray, bytearray], known: Known, path: 
                 of_kind[number] = DROPPED
 
 
+def no_feature(run: Run, path: str | None) -> DataError:
+    """What to raise where no feature is left to train."""
+    how = "lower --min-freq" if run.min_freq > 1 else "the lines of the template find nothing in these data, or too rarely (@minfreq)"
+    return DataError(f"no feature is left: {how}", path)
+
+
 def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = None) -> Corpus:
     """Read all training data, decide which features exist, and number their attributes as the weights lie. `pairs` says
     which plain label pairs are features, where it is not --features. `known`: there are no other labels and
@@ -129,7 +136,7 @@ def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = 
         dataset, len(dataset.labels), builder.plain_rule(RULES[pairs or run.features]), *rules, builder.reaches()
     )
     if not layout.n_features:
-        raise DataError("no feature is left: lower --min-freq", reader.columns.path)
+        raise no_feature(run, reader.columns.path)
     builder.renumber(*new)
     dataset.nesting = builder.nesting()
     return Corpus.of(reader, dataset, layout, dataset.n_sequences, time.perf_counter() - started)

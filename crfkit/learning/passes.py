@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from crfkit.errors import FileError
+from crfkit.errors import FileError, OptionError
 
 from .checkpoint import Checkpoint, Standing
 from .divergence import Divergence
@@ -40,6 +40,9 @@ class Passes:
         self.options = trainer.options
         self.limit = getattr(self.options, "passes", None) or self.options.max_iter
         self.standing = Standing() if checkpoint is None else checkpoint.resume(trainer)
+        if self.standing.passes > self.limit and getattr(self.options, "path", None) is None:
+            name = "--passes" if hasattr(self.options, "passes") else "--max-iter"
+            raise OptionError(f"{run.checkpoint}: {self.standing.passes} passes are made already; {name} {self.limit} is fewer")
         self.divergence = Divergence(self.options, corpus.dataset.n_tokens, len(corpus.dataset.labels))
         self.log: PassLog | None = None
         self.last: dict[str, Any] = {}  # the record of the last pass

@@ -106,7 +106,7 @@ class Reader:
         dataset, path = self.builder.finish(), self.columns.path
         for label in dataset.labels:
             if set(label) & set("\t\r\n\0"):
-                raise DataError(f"the label {label!r} holds a tab or a line end", path)
+                raise DataError(f"the label {label!r} holds a tab, a line end or a zero byte", path)
         if len(dataset.labels) < 2:
             raise DataError(f"only one label, {dataset.labels[0]!r}: there is nothing to learn", path)
         return dataset

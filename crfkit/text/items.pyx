@@ -193,8 +193,10 @@ cdef inline void ask_for_text(const PyObject* text) noexcept:
 cdef int add_token(Rows rows, item, bint labelled, const PlaceC* place) except -1:
     cdef bytes label = b"?"             # for items without labels
     if labelled:
-        if not isinstance(item, (list, tuple)) or len(item) != 2 or not isinstance(item[1], str):
+        if not isinstance(item, (list, tuple)) or len(item) != 2:
             raise fault(place, shown(item), "a pair (attributes, label)")
+        if not isinstance(item[1], str):
+            raise fault(place, shown(item[1]), "a label: a str")
         item, label = item[0], label_of(item[1], place, False)
     begin_token(rows)
     put(rows, label, len(label))

@@ -179,8 +179,8 @@ def test_without_chunks_each_token_is_one():
         ([["O"], ["O"]], [["O"]], "1 predicted sentence, but more gold ones"),
         ([["O"]], [["O"], ["O"]], "1 gold sentence, but more predicted ones"),
         (["O"], ["O"], "labels where sentences were expected"),
-        ([["O", ""]], [["O", "O"]], "sentence 1: the label '' is not a string of characters"),
-        ([["O", 3]], [["O", "O"]], "sentence 1: the label 3 is not a string of characters"),
+        ([["O", ""]], [["O", "O"]], "sentence 1: a label is empty"),
+        ([["O", 3]], [["O", "O"]], "sentence 1: the label 3 is not a str"),
         ([["O", "\ud800"]], [["O", "O"]], "is not valid UTF-8"),
     ],
 )

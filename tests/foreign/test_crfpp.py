@@ -1,5 +1,6 @@
 """CRF++'s models, binary and text: what CRF++ prints with them, files that are not sound, and the way there and back."""
 
+import array
 import math
 import os
 import struct
@@ -16,7 +17,7 @@ from crfkit import foreign
 from crfkit.decode.printing import Printer
 from crfkit.errors import ModelFileError, UnsupportedError
 from crfkit.foreign import crfpp, crfpp_text
-from crfkit.foreign.parts import model_of
+from crfkit.foreign.parts import model_of, parts_of
 from crfkit.template.parsing import Template
 from crfkit.text.reading import Source
 
@@ -258,3 +259,14 @@ def test_models_that_come_through_a_pipe(model, tmp_path, to):
         writer.start()
         assert use_it() == wanted
         writer.join()
+
+
+def test_an_attribute_without_a_name_is_refused():
+    """A file that contradicts itself: two cells have one attribute, and none has the third."""
+    model = crfkit.learn([[["a", "X"], ["b", "Y"], ["c", "X"]]], template="U:%x[0,0]\n", max_iter=3)
+    for rows, message in (([0, 1, 0], "nothing leads to attribute 2"), ([0, 0, 0], "nothing leads to attribute 1")):
+        sections = {**model.sections, "node.0.rows": array.array("i", rows)}
+        with pytest.raises(ModelFileError, match=message):
+            crfkit.Model(model.header, sections)
+    with pytest.raises(ModelFileError, match="damaged: several attributes have one name"):
+        parts_of(crfkit.Model(model.header, sections, verify=False))

@@ -251,6 +251,21 @@ def test_messages(small, at, number, message):
         foreign.load(bytes(changed))
 
 
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (1e39, "beyond 3.4e38, the most that single precision holds"),
+        (-1e300, "beyond 3.4e38, the most that single precision holds"),
+        (float("inf"), "not a finite number"),
+        (float("nan"), "not a finite number"),
+    ],
+)
+def test_weights_that_single_precision_does_not_hold(small, weight, message):
+    at = small.index(b"FEAT") + 12 + 12
+    with pytest.raises(ModelFileError, match=f"^model in memory: a weight is {message}$"):
+        foreign.load(small[:at] + struct.pack("<d", weight) + small[at + 8 :])
+
+
 def test_a_label_that_is_no_utf8(small):
     data = small.replace(b"L1\0", b"\xff1\0")
     assert "\udcff1" in foreign.load(data).labels

@@ -92,6 +92,14 @@ def test_more_passes_later(algorithm, chosen):
     assert model.to_bytes() == learn(data, rules(), algorithm, **passes(algorithm, 9, **chosen)).to_bytes()
 
 
+@pytest.mark.parametrize(("algorithm", "option"), [("lbfgs", "max_iter"), ("sgd", "passes")])
+def test_fewer_passes_than_were_made(algorithm, option):
+    data = sentences("chunking", limit=60)
+    learn(data, rules(), algorithm, **{option: 4}, checkpoint="state")
+    with pytest.raises(OptionError, match=f"^state: 4 passes are made already; {option}=2 is fewer$"):
+        learn(data, rules(), algorithm, **{option: 2}, checkpoint="state", resume=True)
+
+
 @variants
 @pytest.mark.parametrize("interruption", [Power, pytest.param(Hand, marks=pytest.mark.long)])
 def test_any_moment(algorithm, chosen, interruption):

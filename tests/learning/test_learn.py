@@ -151,7 +151,7 @@ def test_a_stop_request_ends_after_the_current_pass():
         (ROWS, Template.parse("U:%x[0,0]\n"), {"min_freq": 100}, DataError, "no feature is left: lower min_freq"),
         ([[["a", "b", "X"]], [["a", "X"]]], TEMPLATE, {}, DataError, "columns"),
         ([[["a", "b", "X"]]], TEMPLATE, {}, DataError, "only one label, 'X'"),
-        ([[["a", "b", "X"], ["a", "b", "Y\tZ"]]], TEMPLATE, {}, DataError, r"^the label 'Y\\tZ' holds a tab or a line end"),
+        ([[["a", "b", "X"], ["a", "b", "Y\tZ"]]], TEMPLATE, {}, DataError, r"^the label 'Y\\tZ' holds a tab, a line end or a zero byte"),
         ("absent", TEMPLATE, {}, FileError, "absent: cannot be read"),
         (ROWS, "absent", {}, FileError, "absent: cannot read the template"),
         ("a X\nb Y\n", TEMPLATE, {}, FileError, r"^'a X\\nb Y\\n': cannot be read"),
@@ -176,6 +176,9 @@ def test_a_stop_request_ends_after_the_current_pass():
         (ROWS, TEMPLATE, {"dev": [[]]}, DataError, "no tokens in the development data"),
         (ROWS, TEMPLATE, {"init": 3}, ModelFileError, "found int, expected the path of a model, an open file or its bytes"),
         ([[["X", "a", "b"]]], None, {"format": "crfsuite"}, DataError, "sentence 1, token 1: found .* a pair .attributes, label."),
+        ([[(["a"], 1)]], None, {"format": "crfsuite"}, DataError, "sentence 1, token 1: found 1, expected a label: a str"),
+        ([[(["a"], b"X")]], None, {"format": "crfsuite"}, DataError, "sentence 1, token 1: found b'X', expected a label: a str"),
+        (ROWS, Template.parse("U:%x[0,0] @minfreq=9\n"), {}, DataError, "^no feature is left: the lines of the template find nothing in these data, or too rarely .@minfreq.$"),
         (ROWS, TEMPLATE, {"init": "absent"}, FileError, "absent: cannot be read"),
     ],
 )

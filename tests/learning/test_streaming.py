@@ -217,7 +217,7 @@ def test_lines_that_need_all_data(line):
         crfkit.learn(io.BytesIO(b"a X\nb Y\n\n"), Template.parse(line), "adf", passes=1)
 
 
-@pytest.mark.parametrize(("text", "message"), [(b"", "no tokens"), (b"a X\n\n", "only one label"), (b"a\tX\ra\nb\tY\n", "holds a tab or a line end")])
+@pytest.mark.parametrize(("text", "message"), [(b"", "no tokens"), (b"a X\n\n", "only one label"), (b"a\tX\ra\nb\tY\n", "holds a tab, a line end or a zero byte")])
 def test_nothing_to_learn(text, message):
     with pytest.raises(crfkit.CrfkitError, match=message):
         crfkit.learn(io.BytesIO(text), Template.parse("U0:%x[0,0]\n"), "adf", passes=1)

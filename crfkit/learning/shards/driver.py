@@ -27,7 +27,7 @@ from crfkit.text.reading import Marks, Stretch
 from crfkit.weights.layout import Layout
 from crfkit.weights.observed import Evidence
 
-from ..corpus import Corpus
+from ..corpus import Corpus, no_feature
 from ..reader import Reader
 from .files import Piece, Shard, cut, shards_of
 
@@ -209,7 +209,7 @@ class FarCorpus:
             unigrams, bigrams, known_pairs, len(labels), builder.plain_rule(usual), u_rules, b_rules, builder.reaches()
         )
         if not self.layout.n_features:
-            raise DataError("no feature is left: lower --min-freq", reader.columns.path)
+            raise no_feature(run, reader.columns.path)
         builder.renumber(*new)
         for numbers in self.numbers:
             for kind, of in zip("ub", new, strict=True):
