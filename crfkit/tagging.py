@@ -195,11 +195,11 @@ class Tagger(Described):
     def log_z(self, rows: Sentence, *, allowed: Allowed | None = None) -> float:
         """The natural logarithm of the sum of exp(score) over all sequences of labels: log_probability is score - log_z."""
         self.need_probabilities("log_z")
-        return self._one(rows, allowed, OneSentence.log_z)
+        return self._one(rows, allowed, lambda scratch: scratch.log_z() + scratch.level)
 
     def score(self, rows: Sentence, labels: Labels) -> float:
         """The score of a sequence of labels: the sum of the weights of its features; -inf if it is forbidden."""
-        return self._one(rows, None, lambda scratch: scratch.score_of(self._ids(scratch, labels)))
+        return self._one(rows, None, lambda scratch: scratch.score_of(self._ids(scratch, labels)) + scratch.level)
 
     # Many sentences, on threads (0: one for each processor)
 

@@ -28,8 +28,10 @@ cdef class Scratch(Arena):
     cdef BufferC labels                 # uint16 of the tokens of a block
     cdef BufferC flags                  # uint8 [L]
     cdef double path_score              # of the labels found last
+    cdef readonly double level          # what was taken from the scores of all labels
 
     cdef int score(self, Rows rows, int64_t s) except -1 nogil
+    cdef void level_scores(self) noexcept nogil
     cdef int allow(self, Rows rows, int64_t s) except -1 nogil
     cdef int best(self, Rows rows, int64_t s, HowC how, uint16_t* labels) except -1 nogil
     cdef int find_path(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil

@@ -12,7 +12,7 @@ from libc.string cimport memchr, memcpy, memset
 
 from crfkit.text.rows cimport FORM_CONLLU, Rows, rows_label
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_allow, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
+from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_allow, lattice_forbid, lattice_level, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_fits
 from .lookahead cimport LookaheadSearch
 from crfkit.memory cimport arena_reserve
@@ -77,7 +77,14 @@ cdef class Scratch:
             self.check_scores()
         if self.decoder.constrained:
             self.bound(self.lattice)
+        self.level = 0
+        self.level_scores()
         return 0
+
+    cdef void level_scores(self) noexcept nogil:
+        """Once it is known which labels are possible: values may be as large as they like."""
+        if self.extractor.sentence.u_val != NULL and self.decoder.depth < 0:
+            self.level += lattice_level(&self.lattice.c)
 
     cdef int bound(self, Lattice lattice) noexcept nogil:
         """Only labels that may begin and end a sentence stay possible at its ends."""
@@ -127,6 +134,7 @@ cdef class Scratch:
             for j in range(lat.L):
                 if not allowed[j]:
                     node[j] = -INFINITY
+        self.level_scores()
         return 0
 
     cdef int best(self, Rows rows, int64_t s, HowC how, uint16_t* labels) except -1 nogil:

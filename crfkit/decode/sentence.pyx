@@ -90,7 +90,7 @@ cdef class OneSentence:
 
     cdef int look_at(self, Rows rows, int64_t sentence) except -1:
         self.source, self.taken, self.expected = None, sentence, False
-        self.lattice.c.T = 0
+        self.lattice.c.T, self.level = 0, 0
         if self.is_short(rows.c.seq_ptr[sentence + 1] - rows.c.seq_ptr[sentence]):
             self.score_one(rows, sentence)
         else:
@@ -119,6 +119,7 @@ cdef class OneSentence:
             mask = b"".join([allowed[t * L : (t + 1) * L] for t in range(self.lattice.c.T - 1, -1, -1)])
         if self.lattice.c.T:
             lattice_allow(&self.lattice.c, &mask[0])
+            self.level_scores()
         self.expected = False
 
     @property
@@ -179,7 +180,7 @@ cdef class OneSentence:
         return lattice_path_score(&self.lattice.c, path)
 
     def log_z(self):
-        """The logarithm of the sum over all paths of the sentence."""
+        """The logarithm of the sum over all paths of the sentence, without `level`, as scores are."""
         if self.lattice.c.T == 0:
             return 0.0
         self.expect_once()
