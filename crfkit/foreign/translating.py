@@ -86,6 +86,8 @@ def _renamed(parts: Parts, bigram: bool, to: str) -> Rows:
 def _names(name: bytes, line: Line, bigram: bool, source: str | None, to: str) -> Iterator[bytes]:
     """What the line, in the other language, says where it says `name` in its own."""
     before, after = _PADDINGS.get(source or "", b"_B"), _PADDINGS[to]
+    if not name.startswith(line.literals[0]):
+        return
     letter = _LETTERS[to][2] if line.kinds == "UB" and _LETTERS[to][2] else _LETTERS[to][bigram]
     assert letter is not None
     cells = [rb"(.*)"] * len(line.macros)

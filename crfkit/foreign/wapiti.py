@@ -245,10 +245,15 @@ def write(parts: Parts) -> bytes:
     lines, at, n = [], 0, len(parts.labels)
     for name, bigram, features in observations(parts):
         names[name] = None
-        lines += [b"%d=%s\n" % (at + previous * n + label, weight_text(weight)) for previous, label, weight in features if weight]
+        lines += [f"{at + previous * n + label}={weight.hex()}\n" for previous, label, weight in features if weight]
         at += n * n if bigram else n
     head = b"#mdl#%d#%d\n#rdr#%d/%d/%d\n" % (kind, len(lines), len(patterns), max(parts.columns - 2, 0), LINE_BY_LINE in parts.options) + _strings(patterns)
-    return b"".join([head, _counted([as_bytes(label) for label in parts.labels]), _counted(list(names)), *lines])
+    return b"".join([head, _counted([as_bytes(label) for label in parts.labels]), _counted(list(names)), as_c_prints("".join(lines)).encode()])
+
+
+def as_c_prints(hexadecimal: str) -> str:
+    """Numbers by float.hex as C's %a prints them: without the zeros at their ends."""
+    return re.sub(r"\.?0*p", "p", hexadecimal)
 
 
 def _strings(texts: list[bytes]) -> bytes:
@@ -257,11 +262,3 @@ def _strings(texts: list[bytes]) -> bytes:
 
 def _counted(texts: list[bytes]) -> bytes:
     return b"#qrk#%d\n" % len(texts) + _strings(texts)
-
-
-def weight_text(weight: float) -> bytes:
-    """A double as C's %a prints it."""
-    mantissa, _, exponent = weight.hex().partition("p")
-    whole, _, fraction = mantissa.partition(".")
-    fraction = fraction.rstrip("0")
-    return f"{whole}{'.' * bool(fraction)}{fraction}p{exponent}".encode()
