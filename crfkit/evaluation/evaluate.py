@@ -50,7 +50,7 @@ def evaluate(
     for name, given in (("gold", gold), ("predicted", predicted)):
         if not isinstance(given, str) and not lists(given):
             raise DataError(f"{name}: found {shown(given)}, expected a list of lists of labels")
-    tally = Tally(_tables(names, strict), raw=scheme == "none", outside=outside.encode())
+    tally = Tally(_tables(names, strict), raw=scheme == "none", outside=outside.encode(errors="surrogatepass"))
     golds, predictions = iter(gold), iter(predicted)
     n = 0
     for n, sentence in enumerate(golds, 1):
@@ -112,7 +112,7 @@ class Outputs:
                 lexicon=lexicon,
                 keep=keep,
                 raw=scheme == "none",
-                outside=outside.encode(),
+                outside=outside.encode(errors="surrogatepass"),
                 separator=separator,
                 path=_name(entry),
                 form=format,

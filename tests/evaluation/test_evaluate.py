@@ -189,6 +189,10 @@ def test_what_cannot_be_compared_is_an_error(gold, predicted, message):
         evaluate(gold, predicted)
 
 
+def test_an_outside_label_that_no_file_can_have():
+    assert evaluate([["O", "B-x"]], [["O", "B-x"]], outside="\udc80").f1 == 1
+
+
 def test_unknown_options():
     with pytest.raises(OptionError, match=r"unknown scheme array\(.*\); expected one of auto, bio"):
         evaluate([], [], scheme=numpy.array(["bio", "bio"]))
