@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from _thread import allocate_lock, start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from .constants import MOST_THREADS
@@ -56,18 +58,79 @@ def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterat
         raise error
 
 
-def _in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
-    from concurrent.futures import Future, ThreadPoolExecutor
+class _Job:
+    """A piece of work, and what came of it."""
 
-    waiting: deque[Future[R]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
+    def __init__(self, work: Callable[[Any], Any] | None, item: Any):
+        self.work, self.item = work, item
+        self.found: Any = None
+        self.error: BaseException | None = None
+        self.running = allocate_lock()
+        self.running.acquire()
+
+    def do(self) -> None:
+        """On some thread; nothing, where nobody wants it any more."""
         try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > 2 * threads:
-                    yield waiting.popleft().result()
-            while waiting:
+            self.found = None if self.work is None else self.work(self.item)
+        except BaseException as error:
+            self.error = error
+        self.running.release()
+
+    def result(self) -> Any:
+        """What the work gave, once it is done."""
+        self.running.acquire()
+        if self.error is not None:
+            raise self.error
+        return self.found
+
+
+def _serve(jobs: SimpleQueue[_Job | None], at_work: Any) -> None:
+    """What each thread does, until there is None, which it leaves for the others."""
+    while (job := jobs.get()) is not None:
+        job.do()
+        del job
+    jobs.put(None)
+    at_work.release()
+
+
+def _in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
+    """On threads of our own. The handler of a signal may raise an exception anywhere here, and these locks and queues can be left
+    at any point; the pools of concurrent.futures may then never end. They also end with the main thread, whoever else is at work.
+    """
+    jobs: SimpleQueue[_Job | None] = SimpleQueue()
+    waiting: deque[_Job] = deque()
+    at_work: list[Any] = []
+    try:
+        for item in items:
+            if len(at_work) < threads:
+                _start(jobs, at_work)
+            waiting.append(_Job(work, item))
+            if at_work:
+                jobs.put(waiting[-1])
+            else:
+                waiting[-1].do()
+            if len(waiting) > 2 * threads:
                 yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        try:
+            for job in waiting:
+                job.work = None
         finally:
-            for future in waiting:
-                future.cancel()
+            jobs.put(None)
+        for lock in at_work:
+            lock.acquire()
+
+
+def _start(jobs: SimpleQueue[_Job | None], at_work: list[Any]) -> None:
+    """One more thread; none where the interpreter is about to end."""
+    lock = allocate_lock()
+    lock.acquire()
+    try:
+        start_new_thread(_serve, (jobs, lock))
+    except RuntimeError as error:
+        if "shutdown" not in str(error):
+            raise
+    else:
+        at_work.append(lock)

@@ -120,14 +120,13 @@ def _seen_to(folder: str) -> None:
     remove_leftovers(folder)
 
 
-def _created(target: str) -> tuple[str, BinaryIO]:
-    """A new temporary file and its name. Before it was locked someone may have taken it for a leftover."""
-    while True:
-        temporary = _temporary(target)
-        file = open(temporary, "xb")  # noqa: SIM115 (the caller closes it)
-        if _locked(file) and os.path.lexists(temporary):
-            return temporary, file
-        file.close()
+def _created(temporary: str) -> BinaryIO | None:
+    """A new temporary file; None where someone took it for a leftover before it was locked."""
+    file = open(temporary, "xb")  # noqa: SIM115 (the caller closes it)
+    if _locked(file) and os.path.lexists(temporary):
+        return file
+    file.close()
+    return None
 
 
 def _keep_mode(target: str, file: BinaryIO) -> None:
@@ -138,14 +137,17 @@ def _keep_mode(target: str, file: BinaryIO) -> None:
 
 def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[BinaryIO]:
     _seen_to(os.path.dirname(target))
+    temporary, file = _temporary(target), None
     try:
-        temporary, file = _created(target)
-    except OSError as error:
-        raise FileError(
-            f"{os.fsdecode(path)}: cannot create a file in {os.path.dirname(target)}: {reason_of(error)};"
-            " choose another place or change its permissions"
-        ) from error
-    try:
+        try:
+            while file is None:
+                temporary = _temporary(target)
+                file = _created(temporary)
+        except OSError as error:
+            raise FileError(
+                f"{os.fsdecode(path)}: cannot create a file in {os.path.dirname(target)}: {reason_of(error)};"
+                " choose another place or change its permissions"
+            ) from error
         with file:
             _keep_mode(target, file)
             yield file

@@ -7,12 +7,13 @@ handlers have their turn when nothing runs any more.
 """
 
 import sys
-from threading import Thread
+from _thread import start_new_thread
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pythread cimport (
     PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, PyThread_type_lock, WAIT_LOCK,
 )
+from posix.unistd cimport getpid
 
 
 cdef class _Seat:
@@ -59,12 +60,23 @@ cdef class Threads:
     """The caller and some other threads, which wait for it as long as this lives."""
 
     def __init__(self, int others):
+        self.others, self.seats = others, []
+        self.start()
+
+    cdef int start(self) except -1:
+        """Fewer threads, or none, where the interpreter is about to end."""
         cdef _Seat seat
-        self.seats = []
-        for _ in range(others):
+        self.process, self.seats = getpid(), []
+        for _ in range(self.others):
             seat = _Seat()
-            Thread(target=seat.serve, name="crfkit", daemon=True).start()
+            try:
+                start_new_thread(seat.serve, ())
+            except RuntimeError as error:
+                if "shutdown" not in str(error):
+                    raise
+                break
             self.seats.append(seat)
+        return 0
 
     def __del__(self):
         cdef _Seat seat
@@ -73,17 +85,21 @@ cdef class Threads:
                 seat.ask(None, ())
 
     cpdef int run(self, work, list shares) except -1:
-        """work(*share) for each share, the first one by the caller. The first error of theirs is raised when all are done."""
+        """work(*share) for each share, the first one by the caller, as are those for which there is no thread. An error of theirs is
+        raised when all are done, the caller's first."""
         cdef _Seat seat
         cdef list asked = []
-        if not 1 <= len(shares) <= len(self.seats) + 1:
-            raise ValueError(f"{len(shares)} shares for {len(self.seats) + 1} threads")
+        if not 1 <= len(shares) <= self.others + 1:
+            raise ValueError(f"{len(shares)} shares for {self.others + 1} threads")
+        if self.process != getpid():    # a child of the process that started them has none
+            self.start()
         error = None
         for seat, share in zip(self.seats, shares[1:]):
             asked.append(seat)
             seat.ask(work, share)
         try:
-            work(*shares[0])
+            for share in shares[:1] + shares[1 + len(asked):]:
+                work(*share)
         except BaseException as found:
             error = found
         for seat in asked:

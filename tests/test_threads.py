@@ -1,11 +1,16 @@
 """Shares of work: all are done when `run` is over, whatever happens meanwhile."""
 
+import _thread
+import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
 import pytest
 
+from crfkit.parallel import in_order
 from crfkit.threads import Threads
 
 
@@ -72,12 +77,105 @@ def test_numbers_of_shares():
 
 
 def test_threads_end_with_what_they_serve():
-    before = set(threading.enumerate())
+    before = _thread._count()
     threads = Threads(2)
-    own = set(threading.enumerate()) - before
-    assert len(own) == 2
     threads.run(lambda: None, [(), (), ()])
+    assert _thread._count() == before + 2
     del threads
-    for thread in own:
-        thread.join(60)
-        assert not thread.is_alive()
+    until = time.monotonic() + 60
+    while _thread._count() > before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert _thread._count() == before
+
+
+def test_where_no_thread_can_be_started(monkeypatch):
+    """As when the interpreter is about to end: the caller does it all."""
+
+    def refused(*_):
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    monkeypatch.setattr("crfkit.threads.start_new_thread", refused)
+    monkeypatch.setattr("crfkit.parallel.start_new_thread", refused)
+    threads, done = Threads(2), []
+    threads.run(lambda k: done.append((k, threading.get_ident())), [(k,) for k in range(3)])
+    assert done == [(k, threading.get_ident()) for k in range(3)]
+    assert list(in_order(lambda k: (k, threading.get_ident()), range(20), 3)) == [(k, threading.get_ident()) for k in range(20)]
+
+
+def test_a_child_has_threads_of_its_own():
+    threads, done = Threads(1), []
+    threads.run(done.append, [(1,), (2,)])
+    child = os.fork()
+    if child == 0:  # nothing of pytest may run here
+        try:
+            threads.run(done.append, [(3,), (4,)])
+            os._exit(0 if sorted(done) == [1, 2, 3, 4] else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+PROGRAM = """
+import atexit, signal, sys, threading, time
+import crfkit
+from crfkit.parallel import in_order
+
+model = crfkit.learn([[["a", "X"], ["b", "Y"]]] * 20, template="U:%x[0,0]", max_iter=3)
+tagger = model.tagger()
+wanted = [["X", "Y"]] * 3000
+
+def label():
+    assert tagger.tag_many([[["a"], ["b"]]] * 3000, threads=2) == wanted
+    print("labelled", flush=True)
+
+def later():
+    threading.main_thread().join()
+    label()
+
+atexit.register(label)
+threading.Thread(target=later).start()
+"""
+
+
+def test_labelling_after_the_main_thread_has_ended():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "labelled\n" * 2, "")
+
+
+# Results in order
+
+
+@pytest.mark.parametrize("raising", ["work", "items", "handler"])
+def test_nobody_is_left_when_an_exception_ends_the_work(raising):
+    """From the work, from what gives its items, and from the handler of a signal while results are waited for."""
+    before = _thread._count()
+
+    def handler(*_):
+        raise Alarm
+
+    def work(k):
+        if k == 30:
+            if raising == "handler":
+                signal.raise_signal(signal.SIGUSR1)
+            elif raising == "work":
+                raise Alarm
+        return k
+
+    def items():
+        yield from range(31)
+        if raising == "items":
+            raise Alarm
+        yield from range(31, 1000)
+
+    previous = signal.signal(signal.SIGUSR1, handler)
+    found = []
+    try:
+        with pytest.raises(Alarm):
+            found += [k for k in in_order(work, items(), 3)]
+            time.sleep(60)  # the signal comes at the latest here
+    finally:
+        signal.signal(signal.SIGUSR1, previous)
+    until = time.monotonic() + 60
+    while _thread._count() > before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert _thread._count() == before

@@ -6,14 +6,13 @@ import resource
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import kills
 import pytest
 from commands import crfkit, error, start, write_part
 
-from crfkit import learn
+from crfkit import learn, threads
 from crfkit.errors import FileError
 from crfkit.model import load
 from crfkit.tagging import Tagger
@@ -229,11 +228,11 @@ def test_no_current_folder(train, tmp_path):
 def test_a_thread_too_many(train, monkeypatch):
     """Where processes are limited: an error that says what to do."""
 
-    def refused(thread):
+    def refused(*_):
         raise RuntimeError("can't start new thread")
 
     write_part(train, "chunking", 300)
-    monkeypatch.setattr(threading.Thread, "start", refused)
+    monkeypatch.setattr(threads, "start_new_thread", refused)
     said = error("learn", "-q", "--threads", 2, "--max-iter", 1, "template", "train", "model")
     assert said == "the system has no room for another thread: lower --threads"
     assert sorted(os.listdir()) == ["template", "train"]

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from crfkit.cli.common import HELP_FLAGS as HELP
-from crfkit.cli.common import errors_as_lines
+from crfkit.cli.common import errors_as_lines, refuse_overwriting
 from crfkit.decode.scratch import gold_labels
-from crfkit.errors import FileError, OptionError
+from crfkit.errors import FileError, OptionError, UnsupportedError
+from crfkit.replacing import check_writable
 from crfkit.text.sources import parsed_blocks
 from crfkit.version import __version__
 
@@ -87,9 +88,12 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
         return
     if log_to_file:
         try:
-            log = click.get_current_context().with_resource(open("_".join([logbase, algorithm, *given]), "w", encoding="utf-8"))  # noqa: SIM115
+            log = click.get_current_context().with_resource(open("_".join([logbase, algorithm, *given]), "w", encoding="utf-8", errors="surrogateescape"))  # noqa: SIM115
         except OSError as error:
             raise FileError(f"{logbase}: cannot be written: {error.strerror}") from None
+    if model and not cross_validate:
+        refuse_overwriting("--model", model, data)
+        check_writable(model)
     groups = _read_groups(trainer, data or ("-",), split, log)
     if cross_validate:
         if groups < 2:
@@ -158,6 +162,8 @@ def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bo
         raise FileError(f"{model}: cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise FileError(str(error)) from None
+    if tagger.by_template:
+        raise UnsupportedError(f"{model}: has a template: label columns with `crfkit tag`")
     names, begun, pairs = tagger.labels(), time.perf_counter(), []
     for gold, found in _tagged(tagger, data):
         if test:

@@ -300,6 +300,8 @@ cdef class Dataset:
     @property
     def n_incidences(self):
         """Attributes of all tokens together: (unigram, bigram)."""
+        if self.c.u_ptr == NULL:
+            return 0, 0
         return (self.c.u_ptr[self.c.n_tok], self.c.b_ptr[self.c.n_tok] if self.c.b_ptr != NULL else 0)
 
     @property

@@ -83,6 +83,8 @@ cdef class Decoder:
         cdef bytes text
         cdef int32_t j
         ids = []
+        if self.label_table is None:
+            raise TypeError("a Decoder that was not set up")
         for t, label in enumerate(labels):
             if not isinstance(label, str):
                 raise DataError(f"token {t + 1}: found {type(label).__name__} {label!r}, expected a label (str)")

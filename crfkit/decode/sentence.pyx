@@ -129,6 +129,8 @@ cdef class OneSentence:
 
     def best_labels(self, bint posterior=False):
         """The labels of the sentence, by the best path or by marginals."""
+        if self.lattice is None:
+            raise TypeError("an OneSentence that was not set up")
         return self.labels_of(posterior)
 
     cdef list labels_of(self, bint posterior):

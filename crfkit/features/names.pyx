@@ -25,6 +25,8 @@ cdef class Names:
         cdef int32_t i, slot, a, longest = 1
         cdef int64_t g, n = features.space[bigram].n
         cdef const NodeC* node
+        if features.plan is None:
+            raise TypeError("features that were not set up")
         self.f, self.bigram = features, bigram
         features.list_keys()
         # Of each attribute the node and the slot (both are few, so that one number holds them) and the gram.

@@ -80,9 +80,10 @@ def _standing(saved: dict[str, Any]) -> Standing:
 class Checkpoint:
     """The checkpoint of one run: read if the run is to be resumed, and written as it goes on."""
 
-    def __init__(self, path: str, run: Run, algorithm: str, chosen: Any):
-        """FileError, ModelFileError or OptionError if it cannot be used: before any data are read."""
-        self.path = path
+    def __init__(self, path: str, run: Run, algorithm: str, chosen: Any, source: str | None = None):
+        """FileError, ModelFileError or OptionError if it cannot be used: before any data are read. `source`: the file to
+        resume from, where it is another one."""
+        self.path, self.source = path, source or path
         self.every_passes, self.every_seconds = interval(run.checkpoint_every) or (1, 0.0)
         self.written = time.monotonic()
         own = {name: value for name, value in asdict(chosen).items() if name not in LIMITS}
@@ -100,17 +101,17 @@ class Checkpoint:
 
     def _opened(self, resume: bool) -> modelfile.ModelFile | None:
         """The file to resume from, or None if there is none."""
-        if not os.path.lexists(self.path):
+        if not os.path.lexists(self.source):
             return None
         try:
-            file = self._checked(modelfile.read(self.path))
+            file = self._checked(modelfile.read(self.source))
         except (FileError, ModelFileError) as error:
             if resume:
                 raise
             raise FileError(f"{error}; give another name to --checkpoint, or remove this file") from None
         if not resume:
             if not file.header["finished"]:
-                raise FileError(f"{self.path}: holds a run that is not finished: add --resume to go on with it, or remove it")
+                raise FileError(f"{self.source}: holds a run that is not finished: add --resume to go on with it, or remove it")
             return None
         saved = file.header["identity"]
         for name in ("crfkit", "algorithm"):
@@ -126,12 +127,12 @@ class Checkpoint:
         if header.get("kind") != modelfile.CHECKPOINT or not all(
             isinstance(header.get(name), kind) for name, kind in kinds.items()
         ):
-            raise ModelFileError(f"{self.path}: not a checkpoint")
+            raise ModelFileError(f"{self.source}: not a checkpoint")
         return file
 
     def _compare(self, name: str, saved: Any, wanted: Any) -> None:
         if saved != wanted:
-            raise OptionError(f"{self.path}: was written with {name} {saved}, not {wanted}; resume with what it was written with")
+            raise OptionError(f"{self.source}: was written with {name} {saved}, not {wanted}; resume with what it was written with")
 
     def identify(self, corpus: Digested, initial: array.array | None, dev: Iterable[bytes] | None) -> None:
         """Take note of the data of this run; OptionError if the file is from a run with others."""
@@ -148,7 +149,7 @@ class Checkpoint:
         theirs = None if self.file is None else self.file.header["identity"].get("data")
         for name, value in found.items():
             if self.file is not None and (theirs.get(name) if isinstance(theirs, dict) else None) != value:
-                raise OptionError(f"{self.path}: was written by a run with another {name}; resume with what it was written with")
+                raise OptionError(f"{self.source}: was written by a run with another {name}; resume with what it was written with")
 
     def resume(self, trainer: Any) -> Standing:
         """Bring a new trainer to where the run was; the start if there is nothing to resume."""
@@ -169,7 +170,7 @@ class Checkpoint:
                 shape = (trainer.layout.n_cells if hasattr(trainer, "layout") else None,)
                 standing.best = array.array("f", file.section("best", "float32", shape))
         except (KeyError, OverflowError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{self.path}: damaged: not the state of such a run ({' '.join(str(error).split())})") from None
+            raise ModelFileError(f"{self.source}: damaged: not the state of such a run ({' '.join(str(error).split())})") from None
         self.file = None  # the mapping is not needed any more
         return standing
 

@@ -189,6 +189,8 @@ class Progress:
             self.note("stopped; the weights so far are kept")
         elif reason:
             self.note(f"done: {reason}")
+        elif "objective" in last:
+            self.note("all passes of --max-iter are made: the optimum may lie below")
 
 
 class Heard(Progress):

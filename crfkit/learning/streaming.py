@@ -131,6 +131,6 @@ def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpu
             progress.warn(str(error))
     progress.report(record)
     progress.end(None, stop.requested(), {})
-    progress.warn(value_warning(stream.largest_value))
+    progress.warn(value_warning(stream.largest_value, "adf", options))
     Divergence(options, stream.reader.tokens, len(stream.labels)).finish(weights, stream.loss, None, progress)
     return corpus, weights

@@ -92,7 +92,7 @@ class Training:
         corpus = place.corpus(reader)
         expected = place.expected_memory(corpus)
         progress.summary({**corpus.summary, "memory": expected})
-        progress.warn(value_warning(corpus.dataset.largest_value))
+        progress.warn(value_warning(corpus.dataset.largest_value, self.algorithm, options))
         progress.warn(_slow_warning(self.algorithm, corpus, run))
         check_memory(expected, options, run)
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)

@@ -308,6 +308,8 @@ cdef class Growing(Arena):
         numbers in whose order they came."""
         cdef Family family
         cdef int32_t a
+        if self.u is None:
+            raise TypeError("a Growing that was not set up")
         position = {label: number for number, label in enumerate(order)}
         rank = array.array("i", [position[label] for label in labels])
         for family in (self.u, self.b):

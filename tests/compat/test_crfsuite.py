@@ -88,6 +88,28 @@ def test_errors(tmp_path, arguments, message):
     assert error.startswith("crfkit: error: ") and message in error and error.count("\n") == 1
 
 
+def test_what_is_found_before_training(tmp_path):
+    data = (tmp_path / "train").read_bytes()
+    assert "--model: train has another use in this command and would be overwritten" in run("learn", "-m", "train", "train", code=1).stderr
+    assert (tmp_path / "train").read_bytes() == data
+    error = run("learn", "-m", "absent/m", "-p", "max_iterations=1", "train", code=1)
+    assert "absent/m: no usable folder" in error.stderr and "Reading the data" not in error.stdout
+
+
+def test_labels_of_any_bytes_in_a_log_file(tmp_path):
+    (tmp_path / "latin").write_bytes(b"\xe4\ta\nB\tb\n\n" * 4)
+    run("learn", "-l", "-e1", "-g2", "latin")
+    assert b"\xe4" in (tmp_path / "log.crfsuite_lbfgs").read_bytes()
+
+
+def test_a_model_with_a_template_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("columns").write_text("a X\nb Y\n\n")
+    Path("template").write_text("U:%x[0,0]\n")
+    commands.crfkit("learn", "-q", "template", "columns", "model")
+    assert "model: has a template: label columns with `crfkit tag`" in run("tag", "-m", "model", "train", code=1).stderr
+
+
 def test_columns_are_no_attributes(tmp_path, monkeypatch):
     """A model of attributes takes a line without a tab for a label alone."""
     monkeypatch.chdir(tmp_path)

@@ -271,6 +271,27 @@ def test_going_on_from_a_state():
     assert Path("state").read_bytes() != before
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--sstate", "train", "train", "m"), "--sstate: train has another use in this command and would be overwritten"),
+        (("--sstate", "patterns", "train", "m"), "--sstate: patterns has another use in this command and would be overwritten"),
+        (("--sstate", "m", "train", "m"), "OUTPUT: m has another use in this command and would be overwritten"),
+        (("--sstate", "kept", "train", "m"), "kept: holds something else than a state; give another name to --sstate"),
+        (("--sstate", "state", "absent", "m"), "absent: cannot be read: No such file or directory"),
+        (("--rstate", "state", "-1", "0.7", "train", "m"), "state: was written with --l1 0.5, not 0.7; resume with what it was written with"),
+    ],
+)
+def test_a_state_takes_the_place_of_nothing_but_a_state(arguments, message):
+    """And only when there is another one: whatever goes wrong, all files are what they were."""
+    trained("-i", "3", "--sstate", "state")
+    Path("kept").write_text("precious")
+    before = {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+    done = run("train", "-p", "patterns", "-i", "5", *arguments, code=1)
+    assert f"crfkit: error: {message}\n" in done.stderr
+    assert {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
+
+
 def test_going_on_from_a_model():
     """With its labels and observations, and no others."""
     trained("-c", "-e", "0.00001", "-w", "0", "-1", "1", "-i", "200", name="old")

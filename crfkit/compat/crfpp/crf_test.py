@@ -14,7 +14,7 @@ from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS, refuse_overwriting, standard_output, write_all
 from crfkit.cli.tagging import BLOCK_SIZE
 from crfkit.decode.printing import Printer
-from crfkit.errors import OptionError
+from crfkit.errors import OptionError, UnsupportedError
 from crfkit.replacing import replacing
 from crfkit.tagging import Tagger
 from crfkit.text.reading import Source
@@ -37,6 +37,8 @@ def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: s
     inputs = files or ("-",)
     refuse_overwriting("--output", None if output == "-" else output, (model, *inputs))
     tagger = foreign.load(model).tagger()
+    if tagger.header["format"] == "crfsuite":
+        raise UnsupportedError(f"{model}: has no template: the data name their attributes; label such data with `crfkit tag`")
     for name, asked in (("--nbest", nbest), ("--verbose", verbose)):
         if asked:
             tagger.need_probabilities(name)

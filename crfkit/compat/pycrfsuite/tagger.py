@@ -89,6 +89,11 @@ class Tagger:
         """Close the model."""
         self._tagger = self._scratch = None
 
+    @property
+    def by_template(self) -> bool:
+        """Whether this is a model of crfkit's whose template makes attributes of columns."""
+        return self._tagger is not None and self._tagger.header["format"] != "crfsuite"
+
     def labels(self) -> list[str]:
         """The labels of the model."""
         if self._tagger is None:

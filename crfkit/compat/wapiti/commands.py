@@ -147,9 +147,11 @@ def train(ctx: click.Context, source: str, output: str, **given: Any) -> None:
     """Train a model on the data INPUT and write it to OUTPUT."""
     from .training import train as trained
 
+    states = given["sstate"], given["rstate"]
     if output != "-":
-        refuse_overwriting("OUTPUT", output, (source, given["pattern"], given["devel"]))
+        refuse_overwriting("OUTPUT", output, (source, given["pattern"], given["devel"], *states))
         check_writable(output)
+    refuse_overwriting("--sstate", given["sstate"], (source, given["pattern"], given["devel"], given["model"]))
     chosen = {name for name in given if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE}
     words = note_of(given, chosen)
     if words:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from crfkit import options
+from crfkit import modelfile, options
 from crfkit.errors import FileError, ModelFileError, OptionError, TemplateError
 from crfkit.foreign import wapiti
 from crfkit.foreign.parts import Parts, model_of, parts_of
@@ -23,6 +23,7 @@ from crfkit.learning.reader import Reader
 from crfkit.learning.training import make_trainer
 from crfkit.model import build
 from crfkit.options import Run
+from crfkit.replacing import check_writable, replacing
 from crfkit.template import dialects
 from crfkit.text.reading import open_file
 from crfkit.values import as_text
@@ -78,7 +79,7 @@ def _trained(given: dict[str, Any], source: str, algorithm: str, made: Any, told
     if template is None and not given["me"]:
         raise OptionError("--pattern: crfkit needs patterns; data that name their features go to `crfkit learn --format crfsuite`")
     run = Run(features="all", format="crfsuite" if given["me"] else "columns", threads=given["nthread"], **_states(given, stack))
-    checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, made)
+    checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, made, given["rstate"])
     told.step("Load training data")
     known = None if old is None else Known(old.labels, old.places.keys())
     corpus = read_corpus(Reader(sequences(source) if given["me"] else source, template, run, told), known=known)
@@ -101,6 +102,9 @@ def _trained(given: dict[str, Any], source: str, algorithm: str, made: Any, told
     told.errors = _errors(corpus, passes.trainer, dev, run)
     stop.arm()
     ((_, weights),) = passes.all(None)
+    if given["sstate"] and os.path.exists(run.checkpoint or ""):
+        with open(str(run.checkpoint), "rb") as state, replacing(given["sstate"]) as file:
+            shutil.copyfileobj(state, file)
     parts = _parts(corpus, weights, header, observations)
     if given["compact"]:
         parts = compacted(parts, told)
@@ -165,18 +169,27 @@ def compacted(parts: Parts, told: Told) -> Parts:
 
 
 def _states(given: dict[str, Any], stack: ExitStack) -> dict[str, Any]:
-    """The options of a run for the states of the optimizer, to go on from and to leave behind."""
+    """The options of a run for the states of the optimizer, to go on from and to leave behind. What is left behind takes its
+    place when the run is over: until then, and if it fails, what was there stays."""
     begin, end = given["rstate"], given["sstate"]
     if not begin and not end:
         return {}
-    if not end:  # what is only read stays as it is
-        end = os.path.join(stack.enter_context(tempfile.TemporaryDirectory()), "state")
+    if begin:
+        try:
+            open(begin, "rb").close()
+        except OSError as error:
+            raise FileError(f"{begin}: cannot be used: {error.strerror}") from None
+    if end:
+        check_writable(end)
+        if os.path.isfile(end) and not _is_state(end):
+            raise FileError(f"{end}: holds something else than a state; give another name to --sstate")
+    path = os.path.join(stack.enter_context(tempfile.TemporaryDirectory()), "state")
+    return {"checkpoint": path, "resume": bool(begin), "checkpoint_every": ONLY_AT_THE_END}
+
+
+def _is_state(path: str) -> bool:
+    """Whether a file may be replaced by a state: it is one, or empty."""
     try:
-        if not begin:
-            if os.path.isfile(end):
-                os.remove(end)
-        elif os.path.realpath(begin) != os.path.realpath(end):
-            shutil.copyfile(begin, end)
-    except OSError as error:
-        raise FileError(f"{error.filename}: cannot be used: {error.strerror}") from None
-    return {"checkpoint": end, "resume": bool(begin), "checkpoint_every": ONLY_AT_THE_END}
+        return os.path.getsize(path) == 0 or modelfile.read(path, verify=False).header.get("kind") == modelfile.CHECKPOINT
+    except (FileError, ModelFileError, OSError):
+        return False

@@ -41,6 +41,8 @@ cdef class Feasible:
 
     def forget(self) -> None:
         """The penalty, and so the dual variables, have changed."""
+        if self.ascent is None:
+            raise TypeError("a Feasible that was not set up")
         self.mixed = 0
         memset(self.mean, 0, self.ascent.layout.c.n_cells * sizeof(double))
 

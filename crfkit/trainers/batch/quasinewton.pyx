@@ -177,6 +177,8 @@ cdef class QuasiNewton(Trainer):
 
     cdef int restart(self) except -1:
         """What is minimised has changed: begin again at x."""
+        if self.history is None:
+            raise TypeError("another beginning after the end")
         self.history.forget()
         self.recent.clear()
         self.converged, self.started, self.evaluated, self.bound = None, False, False, 0
