@@ -13,6 +13,8 @@ import pytest
 from crfkit.parallel import in_order
 from crfkit.threads import Threads
 
+pytestmark = pytest.mark.steady
+
 
 class Alarm(Exception):
     """What the handler of a signal raises."""
