@@ -68,6 +68,26 @@ def test_the_header_says_how_it_was_made(train):
     assert header["sequences"] == 60
 
 
+@pytest.mark.parametrize(("algorithm", "option"), [("sgd", "rate"), ("adf", "rate"), ("sapo", "rate"), ("arow", "regularization")])
+def test_what_is_chosen_on_a_sample_is_told(train, algorithm, option):
+    """On standard error, in the log and in the header; and it is what to give for the same model."""
+
+    def made(*more):
+        run = learn("-a", algorithm, "--passes", 2, "--window" if algorithm == "adf" else "--seed", 7, "--log", "log", *more)
+        header = json.loads(crfkit("dump", "--header", "model").stdout)
+        records = [json.loads(line) for line in (train.parent / "log").read_text().splitlines()]
+        weights = crfkit("dump", "model").stdout
+        return run.stderr, header, [record.get(option) for record in records], weights
+
+    told, header, logged, weights = made()
+    value = header["chosen"].pop(option)
+    assert value > 0 and not header["chosen"] and logged == [value, value]
+    assert f"--{option} {value:g}, the best one on a sample\n" in told
+    again, header, logged, same = made(f"--{option}", value)
+    assert "chosen" not in header and logged == [None, None] and "on a sample" not in again
+    assert same == weights
+
+
 @pytest.mark.parametrize(
     ("algorithm", "kind"), [(name, "objective" if name in BATCH else "loss") for name in options.TRAINERS]
 )

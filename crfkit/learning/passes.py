@@ -46,6 +46,7 @@ class Passes:
         self.divergence = Divergence(self.options, corpus.dataset.n_tokens, len(corpus.dataset.labels))
         self.log: PassLog | None = None
         self.last: dict[str, Any] = {}  # the record of the last pass
+        self.chosen: dict[str, Any] = {}  # options that the trainer has found
         self.whole = True  # nothing was cut short so far: a resumed run would do the same
         self.started = time.perf_counter() - self.standing.seconds
 
@@ -66,6 +67,9 @@ class Passes:
             if not done:
                 self._prepare()
             self.whole = not self.stop.requested()
+            self.chosen = self.trainer.chosen()
+            for name, value in self.chosen.items():
+                self.progress.note(f"--{name} {value:g}, the best one on a sample")
             for l1 in values:
                 if l1 is not None:
                     self.trainer.set_l1(l1)
@@ -128,7 +132,7 @@ class Passes:
         record = {"pass": standing.passes, **({} if l1 is None else {"l1": l1}), **self.trainer.run_pass(self.stop.requested)}
         now = time.perf_counter()
         standing.seconds = now - self.started
-        record.update(seconds=now - begun, cpu=time.process_time() - cpu, elapsed=standing.seconds, **self.trainer.measures())
+        record.update(seconds=now - begun, cpu=time.process_time() - cpu, elapsed=standing.seconds, **self.trainer.measures(), **self.chosen)
         if self.dev is not None or self.log is not None:
             weights = self.trainer.weights()
             active, total = summarise(weights)

@@ -102,14 +102,17 @@ class Training:
         passes = Passes(place.trainer(corpus, initial), corpus, run, dev, self.checkpoint, progress, self.stop)
         self.stop.arm()
         for l1, weights in passes.all(getattr(options, "path", None)):
-            yield self._model(corpus, weights, l1, dev)
+            yield self._model(corpus, weights, l1, dev, passes.chosen)
 
-    def _model(self, corpus: Corpus, weights: array.array, l1: float | None, dev: DevSet | None = None) -> Model:
+    def _model(
+        self, corpus: Corpus, weights: array.array, l1: float | None, dev: DevSet | None = None, chosen: dict[str, Any] | None = None
+    ) -> Model:
         if self.run.prune is not None:
             from crfkit.trainers.base import prune
 
             prune(weights, self.run.prune)
-        model = build(corpus.layout, weights, corpus.builder, self._header(corpus, l1))
+        header = self._header(corpus, l1)
+        model = build(corpus.layout, weights, corpus.builder, {**header, "chosen": chosen} if chosen else header)
         return model if self.run.weights == "float32" else self._quantised(model, dev)
 
     def _quantised(self, model: Model, dev: DevSet | None) -> Model:

@@ -252,6 +252,10 @@ cdef class ParserTrainer(Arena):
     def finish(self) -> None:
         """No further pass will be asked for."""
 
+    def chosen(self) -> dict:
+        """Options that it has found for these data: none."""
+        return {}
+
     def measures(self) -> dict:
         """What else the log should say of the weights as they stand."""
         return {"features": self.n_features}

@@ -113,6 +113,10 @@ cdef class Trainer:
         take(state, "weights", "f", self.w, self.layout.c.n_cells)
         self.converged = state["converged"]
 
+    def chosen(self) -> dict:
+        """Options that were not given and that it has found for these data."""
+        return {}
+
     def measures(self) -> dict:
         """What else the log should say of the weights as they stand; called after a pass, outside its time."""
         return {}

@@ -95,6 +95,24 @@ def test_decay_alone_is_exact(n, l2, window, alpha):
     assert expected < 0.8
 
 
+def test_few_sequences_do_not_make_short_windows():
+    """Where the first rate is found; with one that is given, windows are the paper's, a tenth of the data."""
+    built = Built(sparse_corpus())
+
+    def rates_after_two_passes(**own):
+        trainer = Trainer(built.dataset, built.layout, options.Adf(**own))
+        for _ in range(2):
+            trainer.run_pass()
+        unigrams, bigrams, pairs = trainer.rates()
+        return trainer.rate0, {*unigrams, *bigrams, pairs}
+
+    found, rates = rates_after_two_passes()
+    assert len(rates) > 5 and min(rates) > 0.6 * 0.99 * found  # one window in 114 steps
+    for own in ({"rate": found}, {"window": 5}):
+        first, rates = rates_after_two_passes(**own)
+        assert min(rates) < 0.1 * first
+
+
 def test_to_look_at_the_weights_changes_nothing():
     corpus = read("chunking", sentences=100)
 

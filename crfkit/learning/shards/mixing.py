@@ -19,6 +19,7 @@ from typing import Any
 from xxhash import xxh3_64_intdigest
 
 from crfkit.options import Run
+from crfkit.trainers.online.adf import window_of
 from crfkit.trainers.online.mixing import add_scaled, largest, limit_of, mean, quantum_of
 
 from .driver import FarCorpus
@@ -42,8 +43,14 @@ class Mixing:
         far.common.append(("share_trainer", {"algorithm": algorithm, "options": asdict(options), "shared": shared}))
 
     def prepare(self, should_stop: Any = None) -> tuple[()]:
-        """Nothing is done before the first pass."""
+        """Find the first rate, where none is given."""
+        if hasattr(self.options, "rate") and self.rate is None:
+            self._find_rate()
         return ()
+
+    def chosen(self) -> dict[str, Any]:
+        """Options that were not given and that were found for these data."""
+        return {"rate": self.rate} if self.rate is not None and not self.options.rate else {}
 
     def finish(self) -> None:
         """No further pass will be asked for."""
@@ -61,6 +68,8 @@ class Mixing:
         changed = {name: getattr(self.options, name) * part for name in ("l1", "l2") if hasattr(self.options, name)}
         if self.rate is not None:
             changed["rate"] = self.rate
+        if self.rate is not None and self.algorithm == "adf":
+            changed["window"] = window_of(self.options, self.far.data.sequences[shard])
         decay = getattr(self.options, "decay", None)
         if self.rate is not None and decay == 0:  # as it falls at every step, and after so many
             changed["rate"] = self.rate / (
@@ -84,8 +93,6 @@ class Mixing:
 
     def run_pass(self, should_stop: Any = None) -> dict[str, Any]:
         """One pass over all shards. It is not interrupted: its weights would be those of some shards."""
-        if hasattr(self.options, "rate") and self.rate is None:
-            self._find_rate()
         limit = limit_of(largest(self.current))
         limits = [limit, quantum_of(limit, self.n)]
         most_rate = 2 * (self.rate or 1.0)

@@ -3,7 +3,9 @@
     w_k <- w_k + rate_k * (observed - expected - l2 / |S| * w_k)
 
 All rates start at c (--rate, or what calibrated.pyx finds). At the end of every window of q = |S|/10 samples (or --window), rate_k *= alpha - u (alpha - beta)
-with u the part of the window's samples in which the feature was used: what is frequent settles early.
+with u the part of the window's samples in which the feature was used: what is frequent settles early. Of few samples that would be too early:
+rates would be next to nothing after so few steps that no first rate makes up for it. So where that is found, windows are not below 100; but those of trials, which
+are short, are a tenth of a round in any case.
 
 A feature is used in a sample when its attribute occurs there, with whatever label and however often. So count and
 rate are the same for all weights of an attribute, and one of each is kept for a *row*: a unigram attribute, a rich
@@ -42,6 +44,7 @@ from crfkit.errors import ImpossibleError
 
 cdef enum:
     WINDOWS_A_PASS = 10
+    LEAST_WINDOW = 100      # sequences, where the first rate is found
     LOCKS = 1024            # rows share them
     AHEAD = 16              # rows are asked for so many attributes before they are needed
     TOGETHER = 64           # windows that are closed together at most
@@ -56,6 +59,13 @@ cdef struct RowC:
     int64_t step        # the penalty of all steps before this one is in the scale
     int32_t window      # the last one in which the row was looked at
     int32_t count       # samples of that window in which it occurred
+
+
+def window_of(options, int64_t n_seq) -> int | None:
+    """The window in sequences, of so many; None: a tenth of a pass."""
+    if options.window or options.rate or n_seq >= WINDOWS_A_PASS * LEAST_WINDOW:
+        return options.window
+    return LEAST_WINDOW
 
 
 cdef class Adf(CalibratedTrainer):
@@ -106,6 +116,7 @@ cdef class Adf(CalibratedTrainer):
         if sequences is not None:
             self.penalty = options.l2 / sequences
         self.find_rate(options, None)
+        self.given_window = window_of(options, data.c.n_seq) or 0
         self.begin_trial(self.rate0, self.updates_a_pass())
         if sequences is not None:
             self.q = self.updates_a_pass()

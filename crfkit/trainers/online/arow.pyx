@@ -49,6 +49,9 @@ cdef class Arow(ConfidenceTrainer):
         by[0] = (1 - margin) / (variance + self.r / weight)
         gain[0] = weight / self.r
 
+    def chosen(self):
+        return {} if self.options.regularization else {"regularization": self.r}
+
     def state(self):
         state = ConfidenceTrainer.state(self)
         state["r"] = self.r

@@ -42,6 +42,9 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
     # ------------------------------------------------------------------------------------------ what they share
 
+    def chosen(self):
+        return {} if self.options.rate else {"rate": self.rate0}
+
     def state(self):
         state = OnlineTrainer.state(self)
         state.update(rate0=self.rate0)
