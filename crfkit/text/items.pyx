@@ -260,11 +260,9 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
             add_named(rows, None, name, value, place, 0)
     elif isinstance(item, str) and len(item) == 1:      # sentences of characters
         add_name(rows, item, place)
-    elif isinstance(item, (str, bytes)) or not hasattr(item, "__iter__"):
+    elif isinstance(item, (str, bytes)) or not hasattr(item, "__iter__") or not lists(item):
         raise fault(place, shown(item), "a list of attributes, or a mapping from names to values")
     else:
-        if not lists(item):
-            raise fault(place, shown(item), "a list of attributes, or a mapping from names to values")
         for name in ordered(item):
             add_name(rows, name, place)
     return 0

@@ -77,7 +77,7 @@ def test_it_is_not_too_careful(name, batch):
     assert corpus.objective(1.0).at(corpus.doubles(trainer.weights()))[0] < optimum + {"sgd": 0.02, "adf": 0.12}[name] * (start - optimum)
 
 
-@pytest.mark.parametrize(("algorithm", "documents"), [("sgd", 40), ("sapo", 40), *((name, n) for name in ("sgd", "adf", "sapo") for n in (60, 80, 120, 200))])
+@pytest.mark.parametrize(("algorithm", "documents"), [(name, n) for name in ("sgd", "adf", "sapo") for n in (40, 60, 80, 120, 200)])
 def test_few_documents_with_values_of_different_magnitudes(algorithm, documents, tmp_path):
     """At rates that are good in the end losses go up and down at first."""
     text = (ROOT / "data/reals.train.txt").read_text().split("\n\n")

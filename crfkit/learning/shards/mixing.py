@@ -68,7 +68,7 @@ class Mixing:
         changed = {name: getattr(self.options, name) * part for name in ("l1", "l2") if hasattr(self.options, name)}
         if self.rate is not None:
             changed["rate"] = self.rate
-        if self.rate is not None and self.algorithm == "adf":
+        if self.rate is not None and self.algorithm == "adf":   # as where the rate is found
             changed["window"] = window_of(self.options, self.far.data.sequences[shard])
         decay = getattr(self.options, "decay", None)
         if self.rate is not None and decay == 0:  # as it falls at every step, and after so many

@@ -4,8 +4,8 @@
 
 All rates start at c (--rate, or what calibrated.pyx finds). At the end of every window of q = |S|/10 samples (or --window), rate_k *= alpha - u (alpha - beta)
 with u the part of the window's samples in which the feature was used: what is frequent settles early. Of few samples that would be too early:
-rates would be next to nothing after so few steps that no first rate makes up for it. So where that is found, windows are not below 100; but those of trials, which
-are short, are a tenth of a round in any case.
+rates would be next to nothing after so few steps that no first rate makes up for it. So where that is found, windows are not below 100. A trial is over
+before rates fall in these; so its last round makes them fall.
 
 A feature is used in a sample when its attribute occurs there, with whatever label and however often. So count and
 rate are the same for all weights of an attribute, and one of each is kept for a *row*: a unigram attribute, a rich
@@ -78,6 +78,9 @@ cdef class Adf(CalibratedTrainer):
     cdef int32_t sample
     cdef IdleC[TOGETHER + 1] idle
     cdef double penalty, alpha, beta
+    cdef double part            # of their rates that rows have: less than 1 in the last round of a trial whose windows are long
+    cdef double tried           # the first rate of the trial
+    cdef bint falls
     cdef int64_t given_window, q    # updates after which rates fall: an option, and what is in force
     cdef int32_t window
 
@@ -97,7 +100,8 @@ cdef class Adf(CalibratedTrainer):
         cdef int64_t k, n = <int64_t>layout.c.A + layout.c.B + 1
         self.penalty = options.l2 / self.updates_a_pass()
         self.alpha, self.beta = options.alpha, options.beta
-        self.given_window = options.window or 0
+        self.given_window = window_of(options, data.c.n_seq) or 0
+        self.falls = self.given_window and not options.window
         self.sum_idle_windows()
         if leader is not None or self.batch > 1:
             arena_reserve(self, &self.stamp_buffer, n, sizeof(int32_t))
@@ -116,7 +120,6 @@ cdef class Adf(CalibratedTrainer):
         if sequences is not None:
             self.penalty = options.l2 / sequences
         self.find_rate(options, None)
-        self.given_window = window_of(options, data.c.n_seq) or 0
         self.begin_trial(self.rate0, self.updates_a_pass())
         if sequences is not None:
             self.q = self.updates_a_pass()
@@ -127,10 +130,15 @@ cdef class Adf(CalibratedTrainer):
     cdef int begin_trial(self, double rate, int64_t updates) except -1:
         cdef int64_t k
         self.q = max(1, self.given_window // self.batch if self.given_window else updates // WINDOWS_A_PASS)
+        self.part, self.tried = 1, rate
         for k in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
             self.rows[k].rate, self.rows[k].scale = rate, 1
             self.rows[k].step = self.rows[k].window = self.rows[k].count = 0
         return 0
+
+    cdef void fall_to(self, double rate) noexcept:
+        if self.falls:
+            self.part = rate / self.tried
 
     cdef double end_trial(self) noexcept:
         self.carry_scales_out(self.w)
@@ -241,7 +249,7 @@ cdef class Adf(CalibratedTrainer):
         if row.step == self.steps:
             row.count += 1
             self.penalise(r)
-        gain = row.rate / row.scale
+        gain = self.part * row.rate / row.scale
         return gain if fabs(gain) > 1e-30 else 0    # as a value it is stored in single precision
 
     cdef void penalise(self, int64_t r) noexcept nogil:
@@ -262,7 +270,7 @@ cdef class Adf(CalibratedTrainer):
         self.stamps[r] = self.sample
         if lock == NULL:
             row.count += first
-            return row.rate
+            return self.part * row.rate
         crfkit_spin_lock(lock)
         if first:
             row.count += 1
