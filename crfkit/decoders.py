@@ -51,9 +51,14 @@ class Decoders:
         self._of: dict[tuple[int, ...] | None, Decoder] = {None: first}
         self._free: dict[tuple[int, ...] | None, list[OneSentence]] = {None: []}
 
+    @property
+    def loose(self) -> bool:
+        """Whether data are read as by the program that the model comes from: in any encoding, with columns between tabs and blanks alike."""
+        return self._header.get("dialect") is not None or self._header["algorithm"] == "crfsuite"
+
     def new_scratch(self, key: tuple[int, ...] | None = None) -> OneSentence:
         """For who asks several questions about one sentence. It serves one thread at a time."""
-        return OneSentence(self._of[key], self._header["format"], self.needs.columns, self.needs.refuse)
+        return OneSentence(self._of[key], self._header["format"], self.needs.columns, self.needs.refuse, self.loose)
 
     @cached_property
     def everyday(self) -> OneSentence:

@@ -129,8 +129,8 @@ class Tagger(Described):
 
     @property
     def loose(self) -> bool:
-        """Whether data are read as by the program that the model comes from: in any encoding, with columns between tabs and blanks alike."""
-        return self._header.get("dialect") is not None or self._header["algorithm"] == "crfsuite"
+        """Whether data are read as by the program that the model comes from."""
+        return self.decoders.loose
 
     def need_probabilities(self, wanted: str) -> None:
         """UnsupportedError unless the model has them."""
@@ -316,6 +316,7 @@ class Tagger(Described):
     def _parsed(self, sentences: Iterable[Sentence]) -> Rows:
         """Sentences, parsed together, so that an error says which of them it is."""
         rows, given = Rows(self._header["format"]), _listed(sentences, "sentences")
+        rows.loose = self.loose
         if self._header["format"] == "crfsuite":
             fill_items(rows, given)
         else:

@@ -130,6 +130,7 @@ def _read_groups(trainer: Any, data: tuple[str, ...], split: int, log: TextIO) -
                 names.update(labels)
                 n_items += len(labels)
             n_sequences += len(rows)
+        print("....".join(map(str, range(11))), file=log)
     print(f"Number of instances: {n_sequences}\nSeconds required: {time.perf_counter() - begun:.3f}\n", file=log)
     print(f"Statistics the data set(s)\nNumber of data sets (groups): {split or len(data)}\nNumber of instances: {n_sequences}\n"
           f"Number of items: {n_items}\nNumber of labels: {len(names)}\n", file=log)  # fmt: skip

@@ -11,6 +11,7 @@ cdef class OneSentence(Scratch):
     cdef str form                       # of sentences from Python
     cdef int32_t columns                # that their rows have at least, and
     cdef object refuse                  # who says so where they have fewer
+    cdef bint loose                     # text may be any bytes
     cdef Rows own                       # the one that was read, or None
     cdef Rows source                    # the rows of the sentence looked at, and
     cdef int64_t taken                  # which of them it is

@@ -24,13 +24,13 @@ cdef class OneSentence:
     """`take` it from parsed rows, or `read` it from Python, in the `form` of the model, with at least so many columns; then ask.
     What forward and backward give is kept for further questions.
 
-    Threads that share one hold it (`with`) for as long as they need what it took, as they would an RLock. `refuse` is called
+    `loose`: text need not be UTF-8. Threads that share one hold it (`with`) for as long as they need what it took, as they would an RLock. `refuse` is called
     with the number of columns where there are too few.
     """
 
-    def __init__(self, Decoder decoder not None, str form="columns", int32_t columns=0, refuse=None):
+    def __init__(self, Decoder decoder not None, str form="columns", int32_t columns=0, refuse=None, bint loose=False):
         Scratch.__init__(self, decoder)
-        self.form, self.columns, self.refuse, self.own = form, columns, refuse, Rows(form)
+        self.form, self.columns, self.refuse, self.loose, self.own = form, columns, refuse, loose, None
 
     def __enter__(self):
         cdef int64_t me = <int64_t>PyThread_get_thread_ident()
@@ -71,6 +71,7 @@ cdef class OneSentence:
         self.own = None  # a generator may ask for another sentence meanwhile
         if rows is None:
             rows = Rows(self.form)
+            rows.loose = self.loose
         self.source, self.lattice.c.T = None, 0
         if rows.c.form == FORM_CRFSUITE:
             fill_sentence(rows, sentence)

@@ -93,6 +93,8 @@ def check_stream(options: Any, run: Run, template: Any) -> None:
         ("--checkpoint", run.checkpoint is not None),
         ("--max-memory", run.max_memory is not None),
         ("--data-dir", run.data_dir is not None),
+        ("--workers", run.workers is not None),
+        ("--cluster", run.cluster is not None),
     ):
         if used:
             raise OptionError(f"{held} {name}")

@@ -50,6 +50,10 @@ class StopRequest:
         """From now on there is something to keep: signals are requests, until it is saved."""
         self._armed = True
 
+    def disarm(self) -> None:
+        """Signals interrupt at once again."""
+        self._armed = False
+
     def on_signals(self) -> AbstractContextManager[StopRequest]:
         """Take the signals that end programs."""
         return self._taking(lambda number, handler: handler not in (signal.SIG_IGN, None))

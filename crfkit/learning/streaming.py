@@ -64,19 +64,30 @@ class Stream:
         self.options, self.reader = options, reader
         self.growing: Any = None
         self.labels: list[str] = []
-        self.loss, self.largest_value = 0.0, 1.0
+        self.tokens, self.loss, self.largest_value = 0, 0.0, 1.0
 
-    def windows(self) -> Iterator[Any]:
-        """The data of one window after the other."""
+    def windows(self, stop: StopRequest) -> Iterator[Any]:
+        """The data of one window after the other. Nobody knows when a stream has more to give: a signal ends the wait for
+        that, and the sequences that are there are the last window.
+        """
         size, held = self.options.window or WINDOW, 0
-        for rows in self.reader.blocks():
-            first, builder = 0, self.reader.builder
-            while taken := builder.add(rows, first, size - held):
-                first += taken
-                held += taken
-                if held == size:
-                    held = 0
-                    yield builder.drain()
+        try:
+            for rows in self.reader.blocks():
+                stop.arm()
+                first, builder = 0, self.reader.builder
+                while taken := builder.add(rows, first, size - held):
+                    first += taken
+                    held += taken
+                    if held == size:
+                        held = 0
+                        yield builder.drain()
+                if stop.requested():
+                    break
+                stop.disarm()
+        except KeyboardInterrupt:
+            if self.growing is None and not held:
+                raise
+        stop.arm()
         if held:
             yield self.reader.builder.drain()
 
@@ -87,6 +98,7 @@ class Stream:
 
         if self.growing is None:
             self.growing = Growing(self.options, self.reader.builder.plain_rule() > 0)
+        self.tokens += data.n_tokens
         self.labels, self.largest_value = data.labels, max(self.largest_value, data.largest_value)
         layout, weights, rates = self.growing.borrow(data)
         if self.options.rate is None:  # the first window, all of whose rows are new
@@ -99,7 +111,7 @@ class Stream:
 
     def result(self) -> tuple[Corpus, Any]:
         """The corpus that nobody has held, and the weights of its features."""
-        dataset = self.reader.finish()
+        dataset, self.reader.tokens = self.reader.finish(), self.tokens  # those that were learned from
         layout, weights = self.growing.finish(self.labels, dataset.labels)
         if not layout.n_features:
             raise DataError("the template gives no feature", self.reader.columns.path)
@@ -112,9 +124,8 @@ def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpu
 
     run, progress = reader.run, reader.progress
     stream, started = Stream(options, reader), time.perf_counter()
-    for data in stream.windows():
+    for data in stream.windows(stop):
         stream.learn(data)
-        stop.arm()
         if stop.requested():
             break
     progress.close()

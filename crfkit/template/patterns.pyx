@@ -56,9 +56,19 @@ def parse(str text not None, int64_t number):
 
 
 def plain_pattern(texts):
-    """The pattern of plain pairs of labels: the only one of b and * that always says the same; or None."""
-    constant = [text for text in texts if text[:1] in ("b", "*") and "%" not in text]
-    return constant[0] if len(constant) == 1 else None
+    """The pattern of plain pairs of labels: the only one of b and * that always says the same, which no other one can say, too,
+    as an observation that several patterns make counts so many times; or None."""
+    of_pairs = [text for text in texts if text[:1] in ("b", "*")]
+    constant = [text for text in of_pairs if "%" not in text]
+    if len(constant) != 1 or any("%" in text and may_say(text, constant[0]) for text in of_pairs):
+        return None
+    return constant[0]
+
+
+cdef may_say(str text, str said):
+    """Whether a pattern with macros can make these characters: cells have one at least, what fits a regular expression may have none."""
+    items = [re.escape(item) if isinstance(item, str) else ".+" if item[0] in "xX" else ".*" for item in parse(text, 0)]
+    return re.fullmatch("".join(items), said, re.DOTALL) is not None
 
 
 cdef c_integer(str digits):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from contextlib import suppress
 from typing import Any
 
 from crfkit.errors import DataError
-from crfkit.values import shown
+from crfkit.values import as_bytes, shown
 
 
 def columns_of(row: Any, sentence: int, token: int) -> tuple[Any, ...]:
@@ -26,6 +27,14 @@ def no_sentence(found: Any, number: int) -> DataError:
 def misfit(sentence: int, token: int, found: str, expected: Any) -> DataError:
     """The error of a row from Python."""
     return DataError(f"sentence {sentence}, token {token}: found {found}, expected {expected}")
+
+
+def bytes_behind(text: str, loose: bool, sentence: int, token: int) -> bytes:
+    """What a str that is not UTF-8 stands for: if loose, the bytes that Python escapes so."""
+    if loose:
+        with suppress(UnicodeEncodeError):
+            return as_bytes(text)
+    raise misfit(sentence, token, shown(text), "characters that UTF-8 has")
 
 
 def plural(n: int, noun: str) -> str:

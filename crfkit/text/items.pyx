@@ -8,7 +8,7 @@ An item says what a token has:
     {"near": ["the", "cat"]}                  a list or a set of texts: "near:the" and "near:cat"
     {"next": {"w": "cat", "len": 3}}          a mapping in a mapping: "next:w:cat", and "next:len" with the value 3
 
-Names are str or bytes (UTF-8), and may hold anything. Where labels are wanted, an item stands in a pair: (item, label).
+Names are str or bytes, and may hold anything; they are UTF-8 unless rows are loose, as for models of the other programs. Where labels are wanted, an item stands in a pair: (item, label).
 """
 
 from libc.math cimport fabs, isfinite
@@ -29,7 +29,7 @@ from collections.abc import Mapping, Set
 from crfkit.errors import DataError
 from crfkit.values import lists, shown
 
-from .faults import misfit, no_sentence
+from .faults import bytes_behind, misfit, no_sentence
 
 cdef extern from "Python.h":
     ctypedef struct PyObject
@@ -82,9 +82,9 @@ cdef int fill_sentence(Rows rows, sentence) except -1:
 
 
 def read_sentence(sentence):
-    """Rows of one sentence, and the values of all its attributes in double precision."""
+    """Rows of one sentence, whose names may be any bytes, and the values of all its attributes in double precision."""
     cdef Rows rows = Rows("crfsuite")
-    rows.exact = []
+    rows.exact, rows.loose = [], True
     fill_sentence(rows, sentence)
     values, rows.exact = rows.exact, None
     return rows, values
@@ -228,8 +228,8 @@ cdef bytes label_of(label, const PlaceC* place, bint free):
     try:
         text = label.encode() if isinstance(label, str) else label
     except UnicodeEncodeError:
-        raise fault(place, shown(label), "characters that UTF-8 has") from None
-    if utf8_fault(<const unsigned char*><const char*>text, len(text)) >= 0:
+        text = bytes_behind(label, free, place.sentence, place.token)
+    if not free and utf8_fault(<const unsigned char*><const char*>text, len(text)) >= 0:
         raise fault(place, shown(text), "bytes that are UTF-8")
     for c in text:
         if c == 0 or (not free and (c == b"\t" or c == b"\n" or c == b"\r")):
@@ -237,7 +237,7 @@ cdef bytes label_of(label, const PlaceC* place, bint free):
     else:
         if text or free:
             return text
-    raise fault(place, shown(text.decode()), "a label without zero bytes" if free else "a label: a str with something in it, without tabs and line ends")
+    raise fault(place, shown(text.decode(errors="replace")), "a label without zero bytes" if free else "a label: a str with something in it, without tabs and line ends")
 
 
 cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
@@ -348,7 +348,7 @@ cdef inline int add_attribute(Rows rows, int64_t begin, double value, const Plac
     """The attribute whose name has been copied to the arena, from `begin` on."""
     cdef int64_t a = rows.c.n_attr, n = rows.n_arena - begin
     if not fabs(value) <= LARGEST:
-        name = shown(rows.c.arena[begin:rows.n_arena].decode())
+        name = shown(rows.c.arena[begin:rows.n_arena].decode(errors="replace"))
         raise fault(place, f"{value!r}", f"a value of {name} from -3.4e38 to 3.4e38" if isfinite(value) else f"a finite value of {name}")
     if n > INT32_MAX:
         raise fault(place, f"a name of {n} bytes", "at most 2,147,483,647")
@@ -365,13 +365,9 @@ cdef inline int add_attribute(Rows rows, int64_t begin, double value, const Plac
 
 cdef inline int copy_text(Rows rows, text, const PlaceC* place) except -1:
     """Append a str, or bytes in UTF-8, to the arena."""
-    cdef const char* s
-    cdef Py_ssize_t n
     if PyUnicode_CheckExact(text) and PyUnicode_IS_COMPACT_ASCII(text):
-        s, n = <const char*>PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text)
-    else:
-        s = utf8_of(text, &n, place)
-    return put(rows, s, n)
+        return put(rows, <const char*>PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text))
+    return copy_characters(rows, text, place)
 
 
 cdef inline int put(Rows rows, const char* s, int64_t n) except -1:
@@ -383,16 +379,18 @@ cdef inline int put(Rows rows, const char* s, int64_t n) except -1:
     return 0
 
 
-cdef const char* utf8_of(text, Py_ssize_t* n, const PlaceC* place) except NULL:
+cdef int copy_characters(Rows rows, text, const PlaceC* place) except -1:
+    cdef const char* s
+    cdef Py_ssize_t n
     if isinstance(text, str):
         try:
-            return PyUnicode_AsUTF8AndSize(text, n)
+            s = PyUnicode_AsUTF8AndSize(text, &n)
+            return put(rows, s, n)
         except UnicodeEncodeError:
-            raise fault(place, shown(text), "characters that UTF-8 has") from None
-    n[0] = len(<bytes>text)
-    if utf8_fault(<const unsigned char*><const char*><bytes>text, n[0]) >= 0:
+            text = bytes_behind(text, rows.loose, place.sentence, place.token)
+    elif not rows.loose and utf8_fault(<const unsigned char*><const char*><bytes>text, len(<bytes>text)) >= 0:
         raise fault(place, shown(text), "bytes that are UTF-8")
-    return <bytes>text
+    return put(rows, <const char*><bytes>text, len(<bytes>text))
 
 
 cdef fault(const PlaceC* place, found, expected):

@@ -14,7 +14,7 @@ cdef struct FaultC:
 cdef class Rows(Table):
     cdef FaultC fault
     cdef object block                   # keeps the text alive
-    cdef bint loose                     # text need not be UTF-8, and columns are split at tabs and blanks alike
+    cdef public bint loose              # text need not be UTF-8, and columns are split at tabs and blanks alike
     cdef bint[2] marked                 # whether tokens began with '#': at the start of sentences, and inside
 
     cdef int parse_text(self, const char* text, int64_t n, int64_t skip, int32_t n_cols) except -1 nogil

@@ -26,7 +26,7 @@ cdef extern from "Python.h":
 from crfkit.errors import DataError
 from crfkit.values import lists, shown
 
-from .faults import begins_with_mark, columns_of, misfit, no_sentence, plural, too_large
+from .faults import begins_with_mark, bytes_behind, columns_of, misfit, no_sentence, plural, too_large
 
 cdef enum:
     FAULT_NUL = 1
@@ -302,6 +302,7 @@ cdef class Rows(Table):
         cdef tuple cells = columns_of(row, sentence, token)
         cdef int64_t cell
         cdef const char* text
+        cdef bytes escaped
         cdef Py_ssize_t n = len(cells)
         if n > INT32_MAX:
             raise misfit(sentence, token, plural(n, "column"), "at most 2,147,483,647")
@@ -318,8 +319,9 @@ cdef class Rows(Table):
                 raise misfit(sentence, token, f"{type(value).__name__} {shown(value)}", "a str")
             try:
                 text = PyUnicode_AsUTF8AndSize(value, &n)
-            except UnicodeEncodeError as error:
-                raise misfit(sentence, token, repr(value), "characters that UTF-8 has") from error
+            except UnicodeEncodeError:
+                escaped = bytes_behind(value, self.loose, sentence, token)
+                text, n = escaped, len(escaped)
             if n > INT32_MAX:
                 raise misfit(sentence, token, f"{n} bytes", "at most 2,147,483,647")
             self.grow_arena(n + 1)

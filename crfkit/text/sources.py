@@ -69,7 +69,7 @@ def parsed_blocks(
             parsed = Rows(form, LAST if column is None else column)
         parsed.parse(block)
         yield parsed, block.layout
-    if warn is not None:
+    if warn is not None and not loose:  # the other programs know no comments
         warn(source.marks.warning)
 
 

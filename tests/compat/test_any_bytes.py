@@ -104,6 +104,53 @@ def test_labels_from_python(files):
     assert tagger.tag([["a"]])[0] in tagger.labels
 
 
+NAMES = [b"w=caf\xe9", b"w=th\xe9", b"\xff", "é".encode("latin-1"), "é".encode()]
+
+
+@pytest.mark.parametrize("library", ["pycrfsuite", "crfkit.compat.pycrfsuite"])
+def test_names_from_python_may_be_any_bytes(library, tmp_path):
+    """As bytes, or as the str that Python makes of bytes that are no UTF-8."""
+    import pycrfsuite
+
+    from crfkit.compat import pycrfsuite as compat
+
+    path = str(tmp_path / "m")
+    trainer = (pycrfsuite if library == "pycrfsuite" else compat).Trainer(verbose=False)
+    for k, name in enumerate(NAMES):
+        trainer.append([[name], {name: 2.0, b"\xfe": {b"\xfd": b"\xfc"}}], ["AB"[k % 2], "C"])
+    trainer.train(path)
+    there, here = pycrfsuite.Tagger(), compat.Tagger()
+    there.open(path)
+    here.open(path)
+    texts = [name.decode(errors="surrogateescape") for name in NAMES]
+    assert set(here.info().attributes) == {*texts, "\udcfe:\udcfd:\udcfc"}
+    for name, text in zip(NAMES, texts, strict=True):
+        sentence = [[name], {name: 0.5, b"\xfe": {b"\xfd": [b"\xfc"]}}]
+        assert here.tag(sentence) == there.tag(sentence) == here.tag([[text], {text: 0.5, "\udcfe": {"\udcfd": "\udcfc"}}]) == crfkit.load(path).tag(sentence)
+        assert here.probability(["A", "C"]) == pytest.approx(there.probability(["A", "C"]), rel=1e-5)
+        assert compat.ItemSequence(sentence).items()[0] == {text: 1.0}
+        assert crfkit.load(path).tag_many([sentence]) == [here.tag(compat.ItemSequence(sentence))]
+    with pytest.raises(ValueError, match="characters that UTF-8 has"):
+        here.tag([["\ud800"]])  # which stands for no byte
+
+
+@pytest.mark.parametrize("encoding", ["euc_jp"])
+def test_cells_from_python(files, encoding):
+    run(crf_learn, "-m", 20, "x.template", "x.train", "x.model")
+    run(crf_learn, "-m", 20, "u.template", "u.train", "u.model")
+    rows = [["あ"], ["い"], ["う"]]
+    escaped = [[cell.encode(encoding).decode(errors="surrogateescape") for cell in row] for row in rows]
+    found = [label.encode(errors="surrogateescape").decode(encoding) for label in crfkit.load("x.model").tag(escaped)]
+    assert found == crfkit.load("u.model").tag(rows)
+
+
+def test_what_is_crfkit_s_own_is_utf_8():
+    with pytest.raises(crfkit.CrfkitError, match="bytes that are UTF-8"):
+        crfkit.learn([[([b"\xff"], "A"), ([b"b"], "B")]], format="crfsuite")
+    with pytest.raises(crfkit.CrfkitError, match="characters that UTF-8 has"):
+        crfkit.learn([[["\udcff", "A"], ["b", "B"]]], "U:%x[0,0]\n")
+
+
 # --- Labels that no column can hold -----------------------------------------------------------------------------------
 
 ODD = ["@", "@weight:2", "a\tb", "a b", "a\nb", "a\r\nb", "a:b", "a\\b", " x ", "#", "", "é"]

@@ -58,6 +58,13 @@ def test_report_and_standard_input(tmp_path):
     assert report.startswith("Performance by label") and "Item accuracy: 24 / 24 (1.0000)" in report and "[instance/sec]" in report
 
 
+def test_the_log_tells_of_reading():
+    out = run("learn", "-a", "ap", "-p", "max_iterations=1", "train").stdout
+    assert "[1] train\n0....1....2....3....4....5....6....7....8....9....10\nNumber of instances: " in out
+    error = run("learn", "-p", "c2=-1", "train", code=1).stderr
+    assert "c2: expected a number of at least 0, found -1" in error
+
+
 def test_cross_validation_and_log_file(tmp_path):
     assert run("learn", "-g3", "-x", "-a", "ap", "-l", "train").stdout == ""
     log = (tmp_path / "log.crfsuite_ap").read_text()

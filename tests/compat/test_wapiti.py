@@ -24,6 +24,7 @@ peers = pytest.mark.skipif(not PEERS.is_dir(), reason="CRFKIT_PEERS does not nam
 
 PATTERNS = ["u0:%x[-1,0]", "*:%X[0,0]", "U1 %x[0,1]", "u2:%x[@1,0]/%x[1,1]", "*4:%m[0,0,\"^.?.?\"]", "u5:%t[0,0,\"^\\u\"]", "b6:%x[0,1]", "b"]
 WORDS = ["Dog", "a", "aan", "an", "Été", "x1", "12", "U.", "日本n", "ABC9", "a-b", "on"]
+TWICE = ["b", 'b%m[0,0,"^a"]', "u:%x[0,0]", "bb", "u%x[-1,0]", "u%x[0,0]"]  # a match may be empty: then two of them say "b"
 TIMES = re.compile(r"time=\S+")
 
 
@@ -103,6 +104,37 @@ def test_label(options, kind):
         expected, log = wapiti("label", "-m", "model", *options.split(), data)
         done = run("label", "-m", "model", *options.split(), data)
         assert (done.stdout, done.stderr) == (expected, log)
+
+
+@pytest.mark.parametrize("patterns", [TWICE, ["bDT", "b%x[0,1]", "u:%x[0,0]"]])
+def test_observations_that_several_patterns_make(patterns):
+    Path("patterns").write_text("\n".join(patterns) + "\n", encoding="utf-8")
+    wapiti("train", "-1", "0.01", "-2", "0.1", "-i", "12", "-p", "patterns", "train", "model")
+    assert run("label", "-p", "-s", "-m", "model", "test").stdout == wapiti("label", "-p", "-s", "-m", "model", "test")[0]
+
+
+def test_labels_that_the_model_does_not_have_are_not_counted():
+    """Their tokens are, among all."""
+    trained("-i", "8", "-1", "0.01")
+    strange = [[[*row[:2], "strange" if (s + t) % 3 == 0 else row[2]] for t, row in enumerate(rows)] for s, rows in enumerate(sentences(3, 60))]
+    Path("strange").write_text(text(strange), encoding="utf-8")
+    done = run("label", "-c", "-m", "model", "strange")
+    found = [[line.split("\t")[-1] for line in block.split("\n")] for block in done.stdout.strip().split("\n\n")]
+    pairs = [[(row[2], label) for row, label in zip(rows, labels, strict=True)] for rows, labels in zip(strange, found, strict=True)]
+    wrong = [sum(gold not in ("strange", label) for gold, label in rows) for rows in pairs]
+    assert sum(wrong) > 0
+    assert f"Token error   : {100 * sum(wrong) / sum(map(len, pairs)):5.2f}%" in done.stderr
+    assert f"Sequence error: {100 * sum(map(bool, wrong)) / len(pairs):5.2f}%" in done.stderr
+    counted = [pair for rows in pairs for pair in rows if pair[0] != "strange"]
+    right = counted.count(("B", "B")) / sum(label == "B" for _, label in counted)
+    assert f"B       Pr={right:.2f}" in done.stderr
+
+
+def test_unknown_labels_in_wapiti():
+    wapiti("train", "-i", "8", "-1", "0.01", "-p", "patterns", "train", "model")
+    Path("strange").write_text(text([[[*row[:2], "strange" if t % 3 == 0 else row[2]] for t, row in enumerate(rows)] for rows in sentences(3, 60)]), encoding="utf-8")
+    done, expected = run("label", "-c", "-m", "model", "strange"), wapiti("label", "-c", "-m", "model", "strange")
+    assert (done.stdout, done.stderr) == expected
 
 
 @pytest.mark.parametrize("options", ["-1 0.1", "-1 0.3 -2 1 -c", "-T maxent -1 0.1 -c", "-1 0.1 -d dev", "-a rprop -1 0.1", "-a bcd -1 0.1", "-1 0 -2 1"])
@@ -191,12 +223,16 @@ def slow_scores(parts, rows, labels):
     return scores
 
 
-def test_scores_are_those_of_doubles():
+@pytest.mark.parametrize("patterns", [PATTERNS, TWICE, [*TWICE[:3], "*"], [*TWICE[:3], "b"], ["*", '*%m[0,0,"^a"]'], ["bDT", "b%x[0,1]", "u:%x[0,0]"]])
+def test_scores_are_those_of_doubles(patterns):
+    """Observations count as often as patterns make them."""
+    Path("patterns").write_text("\n".join(patterns) + "\n", encoding="utf-8")
     trained("-i", "8", "-1", "0.01")
     patch = re.sub(r"\S+$", lambda found: f"{found[0]}12345678", dumped(), flags=re.M)  # no weight is single precision
     Path("patch").write_text(patch, encoding="utf-8", errors="surrogateescape")
     run("update", "-m", "model", "patch", "fine")
     parts = foreign.read("fine")
+    assert any(weight for _, bigram, features in observations(parts) for *_, weight in features if bigram)
     printed = run("label", "-m", "fine", "-s", "plain").stdout
     for block, rows in zip(printed.strip().split("\n\n"), sentences(4, 60, 2), strict=True):
         head, *body = block.split("\n")

@@ -2,8 +2,10 @@
 
 import io
 import json
+import signal
 import subprocess
 import sys
+import warnings
 from collections import Counter
 
 import pytest
@@ -204,7 +206,8 @@ def test_memory_does_not_grow_with_the_same_data_again():
 @pytest.mark.parametrize(
     ("chosen", "named"),
     [({"min_freq": 2}, "min_freq"), ({"features": "all"}, "features"), ({"batch_size": 2}, "batch_size"), ({"threads": 2}, "threads"),
-     ({"crf_loss": True}, "crf_loss"), ({"dev": [[["a", "X"]]]}, "dev")],
+     ({"crf_loss": True}, "crf_loss"), ({"dev": [[["a", "X"]]]}, "dev"), ({"workers": 2}, "workers"), ({"cluster": "tcp://nowhere:1"}, "cluster"),
+     ({"workers": 2, "shards": 3}, "workers")],
 )  # fmt: skip
 def test_what_needs_all_data(chosen, named):
     with pytest.raises(crfkit.CrfkitError, match=f"stream.*{named}"):
@@ -239,6 +242,41 @@ def test_from_the_command_line(tmp_path):
     done = subprocess.run(command, input=data, capture_output=True)
     assert done.returncode == 0, done.stderr
     assert crfkit.load(model).header["sequences"] == len(data.strip().split(b"\n\n"))
+
+
+class Silent:
+    """A stream that gives so many sentences one by one, and is then silent until somebody presses Ctrl-C."""
+
+    def __init__(self, n):
+        self.pieces = [text_of([rows]) for rows in sentences("chunking", limit=n)]
+
+    def read(self, _):
+        if self.pieces:
+            return self.pieces.pop(0)
+        signal.raise_signal(signal.SIGINT)
+        pytest.fail("still waiting")
+
+
+@pytest.mark.parametrize("window", [7, 1000])
+def test_a_signal_while_the_stream_is_silent(window):
+    """The model is that of all that has come, of sequences that do not fill a window too."""
+    with pytest.raises(crfkit.Interrupted) as stopped:
+        crfkit.learn(Silent(20), template("chunking"), "adf", passes=1, window=window)
+    straight = crfkit.learn(io.BytesIO(text_of(sentences("chunking", limit=20))), template("chunking"), "adf", passes=1, window=window)
+    assert stopped.value.model.to_bytes() == straight.to_bytes()
+    with pytest.raises(KeyboardInterrupt) as nothing:
+        crfkit.learn(Silent(0), template("chunking"), "adf", passes=1, window=window)
+    assert getattr(nothing.value, "model", None) is None
+
+
+def test_what_was_learned_from_is_counted_where_training_stops():
+    asked = iter([False, False, True])
+    found = sentences("chunking", limit=100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the loss is no reason to complain
+        header = crfkit.learn(io.BytesIO(text_of(found)), template("chunking"), "adf", passes=1, window=10, stop=lambda: next(asked, True)).header
+    assert header["sequences"] == 30
+    assert header["tokens"] == sum(map(len, found[:30]))
 
 
 @pytest.mark.parametrize(

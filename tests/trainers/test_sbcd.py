@@ -296,12 +296,19 @@ def test_each_reason_to_stop():
 
 
 def test_ctrl_c_ends_a_pass_early():
-    corpus = read("chunking", sentences=100)
+    """And the trainer says so: no checkpoint is made of half a pass."""
+    corpus = read("chunking", sentences=300)
     trainer = trainer_of(corpus)
     early = trainer.run_pass(lambda: True)["objective"]
+    assert trainer.interrupted
     cells = corpus.doubles(trainer.weights())
     penalty = trainer.options.l1 * sum(map(abs, cells))
     assert corpus.objective(0.0).at(cells)[0] + penalty == pytest.approx(early, rel=1e-9)
+    trainer.run_pass(lambda: False)
+    assert not trainer.interrupted
+    small = trainer_of(read("chunking", sentences=5))
+    small.run_pass(lambda: True)
+    assert not small.interrupted  # asked for when all of its blocks were done
 
 
 # --- the ends of the range ------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from crfkit.errors import CrfkitError
+from crfkit.errors import CrfkitError, DataError
 
 UNKNOWN, INCOMPATIBLE, OVERFLOW = -(2**31), -(2**31) + 3, -(2**31) + 5
 
@@ -36,6 +36,10 @@ class BadInput(CRFSuiteError, ValueError):
 
 class NotWritten(CRFSuiteError, OSError):
     """The model cannot be written."""
+
+
+class NoSequence(DataError, TypeError):
+    """What is appended is not a sequence of items with names, values and labels: a TypeError there."""
 
 
 def as_there(error: CrfkitError) -> CRFSuiteError:

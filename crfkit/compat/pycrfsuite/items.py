@@ -7,6 +7,7 @@ from typing import Any
 
 from crfkit.text.items import read_sentence
 from crfkit.text.rows import Rows
+from crfkit.values import as_text
 
 
 class ItemSequence:
@@ -30,7 +31,7 @@ class ItemSequence:
     def items(self) -> list[dict[str, float]]:
         """The attributes of each item, as a mapping from names to values."""
         values = iter(self._values)
-        return [{name.decode(): next(values) for name, _ in token} for token in self.rows.attributes()[0]]
+        return [{as_text(name): next(values) for name, _ in token} for token in self.rows.attributes()[0]]
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = iter(self._values)

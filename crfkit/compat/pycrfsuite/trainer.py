@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from crfkit.errors import CrfkitError
+from crfkit.errors import CrfkitError, DataError
 from crfkit.text.items import fill_items
 from crfkit.text.rows import Rows
 
 from ._logparser import TrainLogParser
-from .errors import as_there
+from .errors import NoSequence, as_there
 from .features import Sequences
 from .items import ItemSequence
 from .parameters import ALIASES, LINESEARCHES, PARAMETERS, Parameter
@@ -50,8 +50,12 @@ class BaseTrainer:
             rows = self._spare.pop()
         except IndexError:
             rows = Rows("crfsuite")
-        fill_items(rows, (xseq,))
-        self._append(rows, yseq, group)
+            rows.loose = True
+        try:
+            fill_items(rows, (xseq,))
+            self._append(rows, yseq, group)
+        except DataError as error:
+            raise NoSequence(*error.__reduce__()[1]) from None
         self._spare = [rows]
 
     def _append(self, rows: Rows, yseq: Iterable[str], group: int) -> None:

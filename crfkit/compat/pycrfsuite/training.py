@@ -35,6 +35,9 @@ def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus) -> Any:
     from crfkit.learning.training import make_trainer
 
     run = options.Run(format="crfsuite")
+    for name in ("c1", "c2"):
+        if values.get(name, 0) < 0:
+            raise OptionError(f"{name}: expected a number of at least 0, found {values[name]:g}")
     if algorithm == "l2sgd":
         from crfkit.trainers.online.crfsuite_sgd import CrfsuiteSgd
 

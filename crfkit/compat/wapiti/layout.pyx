@@ -166,9 +166,10 @@ cdef class Count(Arena):
         for token in range(first, rows.c.seq_ptr[s + 1]):
             cell = rows_label(&rows.c, token, &n)
             wanted = strings_find(&x.decoder.label_table.c, cell, n, string_hash(cell, n))
+            if wanted < 0:          # a label that the model does not have is passed over, as there
+                continue
             counts[3 * labels[token - first] + 1] += 1
-            if wanted >= 0:
-                counts[3 * wanted] += 1
+            counts[3 * wanted] += 1
             if wanted == labels[token - first]:
                 counts[3 * wanted + 2] += 1
             else:

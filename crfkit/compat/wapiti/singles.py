@@ -39,11 +39,10 @@ def _labelled(tagger: Tagger, some: list[Line], given: dict[str, Any]) -> tuple[
                 out.append(f"# {rank} {values[place]:f}\n")
                 line += f"\t{names[place]}/{values[place]:f}"
             out.append(line + "\n\n")
-        if given["check"]:
+        if given["check"] and wanted in number:
             counts[order[0]][1] += 1
             wrong += wanted != names[order[0]]
-            if wanted in number:
-                counts[number[wanted]][0] += 1
-                counts[number[wanted]][2] += wanted == names[order[0]]
+            counts[number[wanted]][0] += 1
+            counts[number[wanted]][2] += wanted == names[order[0]]
     found = (len(some), wrong, wrong, [(a, b, c) for a, b, c in counts]) if given["check"] else None
     return "".join(out).encode(), len(some), found

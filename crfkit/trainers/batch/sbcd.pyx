@@ -191,14 +191,12 @@ cdef class Sbcd(Trainer):
             memcpy(self.before, self.w, self.layout.c.n_cells * sizeof(weight_t))
             self.recent.append(self.f)
             self.started = True
-        visited, stopped = self.n_active, False
-        while k < self.n_active:
+        visited, self.interrupted = self.n_active, False
+        while k < self.n_active and not self.interrupted:
             with nogil:
                 k = self.run_blocks(k)
-            if should_stop is not None and should_stop():
-                stopped = True
-                break
-        if not stopped:
+            self.interrupted = k < self.n_active and should_stop is not None and should_stop()
+        if not self.interrupted:
             self.go_on()
         self.full_sweep()
         self.check_convergence()
