@@ -83,6 +83,8 @@ class Checkpoint:
     def __init__(self, path: str, run: Run, algorithm: str, chosen: Any, source: str | None = None):
         """FileError, ModelFileError or OptionError if it cannot be used: before any data are read. `source`: the file to
         resume from, where it is another one."""
+        from crfkit.trainers import trainer_class
+
         self.path, self.source = path, source or path
         self.every_passes, self.every_seconds = interval(run.checkpoint_every) or (1, 0.0)
         self.written = time.monotonic()
@@ -95,6 +97,8 @@ class Checkpoint:
             seed=run.seed,
             select=run.select,
         )
+        if trainer_class(algorithm).lock_free:
+            own["threads"] = max(run.threads, 1)
         self.identity: dict[str, Any] = {"crfkit": __version__, "algorithm": algorithm, "options": own}
         self.file = self._opened(run.resume)
         check_writable(self.path)

@@ -190,6 +190,10 @@ def test_what_must_be_the_same():
     with pytest.raises(OptionError, match="was written by a run with another training data or template"):
         learn(small(), template("chunking"), "sgd", **given, resume=True)
     learn(small(), rules(), "sgd", **given, threads=1, resume=True)
+    with pytest.raises(OptionError, match="state: was written with threads 1, not 2; resume"):  # whose steps are others
+        learn(small(), rules(), "sgd", **given, threads=2, resume=True)
+    learn(small(), rules(), max_iter=2, threads=1, checkpoint="batch")
+    learn(small(), rules(), max_iter=3, threads=2, checkpoint="batch", resume=True)
 
 
 def test_files_that_are_no_checkpoints():
