@@ -48,10 +48,6 @@ cdef enum:
 cdef double LARGEST = 3.4028234663852886e38     # that single precision has
 
 
-cdef struct PlaceC:                     # for messages, counted from 1
-    int64_t sentence, token
-
-
 def fill_items(Rows rows not None, sentences, bint labelled=False, int64_t before=0):
     """Take sentences that are lists of items. Messages count them from the one after the first `before`."""
     cdef PlaceC place
@@ -293,7 +289,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
         number = 1 if value is True else 0 if value is False else number_of(value, value, "a number", place)
         return add_attribute(rows, begin, number, place)
     if isinstance(value, (str, bytes)):
-        copy_text(rows, b":", place)
+        put(rows, b":", 1)
         copy_text(rows, value, place)
         return add_attribute(rows, begin, 1, place)
     if not isinstance(value, (Mapping, list, tuple, Set)):
@@ -301,7 +297,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
         return add_attribute(rows, begin, number_of(value, value, wanted, place), place)
     if depth == DEEPEST:
         raise fault(place, f"{shown(name)} within {DEEPEST} others", "mappings and lists that are not so deep")
-    copy_text(rows, b":", place)
+    put(rows, b":", 1)
     prefix = rows.c.arena[begin:rows.n_arena]
     rows.n_arena = begin
     if isinstance(value, Mapping):

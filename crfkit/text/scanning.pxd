@@ -36,7 +36,6 @@ cdef inline void copy_bytes(char* to, const char* s, int64_t n) noexcept nogil:
     cdef uint64_t first, last
     cdef uint64_t[2] front, back
     cdef uint32_t head, tail
-    cdef int64_t i
     if n > 32:
         memcpy(to, s, <size_t>n)
     elif n >= 16:
@@ -54,9 +53,10 @@ cdef inline void copy_bytes(char* to, const char* s, int64_t n) noexcept nogil:
         memcpy(&tail, s + n - 4, 4)
         memcpy(to, &head, 4)
         memcpy(to + n - 4, &tail, 4)
-    else:
-        for i in range(n):
-            to[i] = s[i]
+    elif n > 0:
+        to[0] = s[0]
+        to[n >> 1] = s[n >> 1]
+        to[n - 1] = s[n - 1]
 
 
 cdef int64_t utf8_fault(const unsigned char* s, int64_t n) noexcept nogil
