@@ -68,8 +68,7 @@ class Passes:
                 self._prepare()
             self.whole = not self.stop.requested()
             self.chosen = self.trainer.chosen()
-            for name, value in self.chosen.items():
-                self.progress.note(f"--{name} {value:g}, the best one on a sample")
+            self.progress.chosen(self.chosen)
             for l1 in values:
                 if l1 is not None:
                     self.trainer.set_l1(l1)

@@ -150,6 +150,11 @@ class Progress:
         if counts["memory"]:
             self.note(f"training will take about {counts['memory'] / 2**20:,.0f} MB of memory")
 
+    def chosen(self, options: dict[str, Any]) -> None:
+        """What the trainer has found where nothing was given."""
+        for name, value in options.items():
+            self.note(f"--{name} {value:g}, the best one on a sample")
+
     def start(self, passes: int, done: int = 0) -> None:
         """Training begins, or goes on after some passes; `passes` at most."""
         self.close()

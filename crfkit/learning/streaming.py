@@ -118,8 +118,8 @@ class Stream:
         return Corpus.of(self.reader, dataset, layout, self.growing.sequences), weights
 
 
-def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpus, Any]:
-    """One pass; the corpus without its data, and the weights."""
+def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpus, Any, dict[str, Any]]:
+    """One pass; the corpus without its data, the weights, and the options that were found for these data."""
     from crfkit.trainers.base import summarise
 
     run, progress = reader.run, reader.progress
@@ -133,15 +133,17 @@ def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpu
     seconds = time.perf_counter() - started
     active, total = summarise(weights)
     record = {"pass": 1, "loss": stream.loss, "seconds": seconds, "elapsed": seconds}
-    record.update(mean_abs_weight=total / corpus.layout.n_features, active=active)
+    chosen = {} if options.rate else {"rate": stream.options.rate}
+    record.update(chosen, mean_abs_weight=total / corpus.layout.n_features, active=active)
     if run.log is not None:
         try:
             with PassLog(run.log) as log:
                 log.write(record)
         except FileError as error:  # no reason to lose a model
             progress.warn(str(error))
+    progress.chosen(chosen)
     progress.report(record)
     progress.end(None, stop.requested(), {})
     progress.warn(value_warning(stream.largest_value, "adf", options))
     Divergence(options, stream.reader.tokens, len(stream.labels)).finish(weights, stream.loss, None, progress)
-    return corpus, weights
+    return corpus, weights, chosen

@@ -73,8 +73,8 @@ class Training:
             return
         reader = Reader(self.train, self.template, self.run, self.progress, getattr(self.options, "direction", None))
         if self.streams:
-            corpus, weights = streaming.train_stream(reader, self.options, self.stop)
-            yield self._model(corpus, weights, None)
+            corpus, weights, chosen = streaming.train_stream(reader, self.options, self.stop)
+            yield self._model(corpus, weights, None, chosen=chosen)
             return
         with self._place() as place:
             yield from self._trained(place, reader)

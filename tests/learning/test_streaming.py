@@ -170,6 +170,14 @@ def test_the_first_window_finds_the_rate_of_all():
     assert sum(found == other for other in others) == 1
 
 
+def test_the_rate_that_was_found_is_told():
+    text, log = text_of(sentences("chunking", limit=50)), io.StringIO()
+    header = crfkit.learn(io.BytesIO(text), template("chunking"), "adf", passes=1, log=log).header
+    rate = header["chosen"]["rate"]
+    assert rate > 0 and json.loads(log.getvalue())["rate"] == rate
+    assert "chosen" not in crfkit.learn(io.BytesIO(text), template("chunking"), "adf", passes=1, rate=rate).header
+
+
 def test_attributes_with_values():
     """In CRFsuite's form, single items."""
     with open(ROOT / "data/reals.train.txt", "rb") as stream:

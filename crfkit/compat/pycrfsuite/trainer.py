@@ -43,19 +43,22 @@ class BaseTrainer:
 
     def append(self, xseq: Iterable[Any] | ItemSequence, yseq: Iterable[str], group: int = 0) -> None:
         """Add a sequence and its labels. One group may be held out when training."""
-        if isinstance(xseq, ItemSequence):
-            self._append(xseq.rows, yseq, group)
-            return
+        try:
+            if isinstance(xseq, ItemSequence):
+                self._append(xseq.rows, yseq, group)
+            else:
+                self._read(xseq, yseq, group)
+        except DataError as error:
+            raise NoSequence(error.reason) from None
+
+    def _read(self, xseq: Iterable[Any], yseq: Iterable[str], group: int) -> None:
         try:
             rows = self._spare.pop()
         except IndexError:
             rows = Rows("crfsuite")
             rows.loose = True
-        try:
-            fill_items(rows, (xseq,))
-            self._append(rows, yseq, group)
-        except DataError as error:
-            raise NoSequence(*error.__reduce__()[1]) from None
+        fill_items(rows, (xseq,))
+        self._append(rows, yseq, group)
         self._spare = [rows]
 
     def _append(self, rows: Rows, yseq: Iterable[str], group: int) -> None:

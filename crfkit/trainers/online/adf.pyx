@@ -100,6 +100,7 @@ cdef class Adf(CalibratedTrainer):
         cdef int64_t k, n = <int64_t>layout.c.A + layout.c.B + 1
         self.penalty = options.l2 / self.updates_a_pass()
         self.alpha, self.beta = options.alpha, options.beta
+        self.part = 1
         self.given_window = window_of(options, data.c.n_seq) or 0
         self.falls = self.given_window and not options.window
         self.sum_idle_windows()
