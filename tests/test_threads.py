@@ -1,6 +1,5 @@
 """Shares of work: all are done when `run` is over, whatever happens meanwhile."""
 
-import _thread
 import os
 import signal
 import subprocess
@@ -18,6 +17,22 @@ pytestmark = pytest.mark.steady
 
 class Alarm(Exception):
     """What the handler of a signal raises."""
+
+
+def wait_for_the_end_of(threads):
+    """These and no others: those of a test before may be about to end."""
+    until = time.monotonic() + 60
+    while threads & alive() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not threads & alive()
+
+
+def alive():
+    """The threads of this process, by the numbers that the system gives them."""
+    return set(map(int, os.listdir("/proc/self/task")))
+
+
+by_their_numbers = pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="looks for threads in /proc")
 
 
 def test_every_share_is_done_and_threads_serve_again():
@@ -78,16 +93,14 @@ def test_numbers_of_shares():
             threads.run(print, [()] * n)
 
 
+@by_their_numbers
 def test_threads_end_with_what_they_serve():
-    before = _thread._count()
-    threads = Threads(2)
-    threads.run(lambda: None, [(), (), ()])
-    assert _thread._count() == before + 2
+    threads, served = Threads(2), set()
+    threads.run(lambda: served.add(threading.get_native_id()), [(), (), ()])
+    served.remove(threading.get_native_id())
+    assert len(served) == 2 and served <= alive()
     del threads
-    until = time.monotonic() + 60
-    while _thread._count() > before and time.monotonic() < until:
-        time.sleep(0.01)
-    assert _thread._count() == before
+    wait_for_the_end_of(served)
 
 
 def test_where_no_thread_can_be_started(monkeypatch):
@@ -147,15 +160,17 @@ def test_labelling_after_the_main_thread_has_ended():
 # Results in order
 
 
+@by_their_numbers
 @pytest.mark.parametrize("raising", ["work", "items", "handler"])
 def test_nobody_is_left_when_an_exception_ends_the_work(raising):
     """From the work, from what gives its items, and from the handler of a signal while results are waited for."""
-    before = _thread._count()
+    at_work = set()
 
     def handler(*_):
         raise Alarm
 
     def work(k):
+        at_work.add(threading.get_native_id())
         if k == 30:
             if raising == "handler":
                 signal.raise_signal(signal.SIGUSR1)
@@ -177,7 +192,4 @@ def test_nobody_is_left_when_an_exception_ends_the_work(raising):
             time.sleep(60)  # the signal comes at the latest here
     finally:
         signal.signal(signal.SIGUSR1, previous)
-    until = time.monotonic() + 60
-    while _thread._count() > before and time.monotonic() < until:
-        time.sleep(0.01)
-    assert _thread._count() == before
+    wait_for_the_end_of(at_work - {threading.get_native_id()})
