@@ -15,7 +15,7 @@ from crfkit import foreign
 from crfkit.errors import CrfkitError, ModelFileError, TemplateError, UnsupportedError
 from crfkit.foreign.wapiti import as_c_prints, write
 from crfkit.template.parsing import Template
-from crfkit.template.patterns import Patterns
+from crfkit.template.patterns import Patterns, plain_pattern
 from crfkit.text.rows import Rows
 
 PEERS = Path(os.environ.get("CRFKIT_PEERS", "-"), "wapiti")
@@ -222,6 +222,16 @@ def test_a_model_without_template_needs_one():
 def test_patterns_that_wapiti_could_not_read(pattern, message):
     with pytest.raises(TemplateError, match=f"^patterns:1: .*{message}|^patterns: .*{message}"):
         Patterns([pattern])
+
+
+@pytest.mark.parametrize(
+    ("constant", "other", "plain"),
+    [("b", "b%x[0,0]", True), ("b", 'b%m[0,0,"a"]', False), ("bDT", "b%x[0,1]", False), ("b1", "b2%x[0,0]", True), ("*", 'b%m[0,0,"a"]', True),
+     ("b" + 30 * "a", "b" + 12 * '%m[0,0,"a"]' + "z", True), ("b" + 30 * "a", "b" + 12 * '%m[0,0,"a"]', False)],
+)  # fmt: skip
+def test_plain_pairs_are_what_no_other_pattern_can_say(constant, other, plain):
+    """The last two have more ways to be compared than there is time for."""
+    assert plain_pattern([constant, other, "u:%x[0,0]"]) == (constant if plain else None)
 
 
 def test_a_pattern_that_takes_for_ever():
