@@ -23,19 +23,21 @@ SHARED = "crfkit._cyutility"
 LOOPS = "crfkit.loops.kernels"
 SIMD = "crfkit/loops/simd"
 
-# The first match counts. -O3 is for what every byte, every feature and every step passes through, -O2 for what most of them do.
+# The first match counts. -O3 is for what every byte and every feature passes through, -O2 for what most of them do, and for trainers.
 # Elsewhere -O1 is as good, and takes two thirds of the time to compile; what only calls others needs nothing, in half of it.
 LEVELS = (
-    ("-O0", ("crfkit.decode.decoder", "crfkit.features.merging", "crfkit.features.packing", "crfkit.parser.scratch",
-             "crfkit.parser.trees", "crfkit.testing", "crfkit.trainers.batch.lbfgs", "crfkit.trainers.batch.objective", "crfkit.trainers.batch.sharded",
-             "crfkit.trainers.batch.steps", "crfkit.trainers.stepwise")),
+    ("-O0", ("crfkit.compat.wapiti.layout", "crfkit.decode.decoder", "crfkit.decode.mistakes", "crfkit.features.merging",
+             "crfkit.features.packing", "crfkit.parser.scratch", "crfkit.parser.trees", "crfkit.testing", "crfkit.trainers.batch.lbfgs",
+             "crfkit.trainers.batch.objective", "crfkit.trainers.batch.owlqn", "crfkit.trainers.batch.sharded", "crfkit.trainers.batch.steps",
+             "crfkit.trainers.stepwise", "crfkit.weights.layout")),
     ("-O1", ("crfkit.trainers.online.calibrated", "crfkit.trainers.online.crfsuite", "crfkit.trainers.online.mixing")),
-    ("-O3", (LOOPS, "crfkit.data.dataset", "crfkit.decode.beam", "crfkit.decode.lookahead", "crfkit.decode.nbest", "crfkit.features.walk",
-             "crfkit.features.workspace", "crfkit.lattice", "crfkit.text.rows", "crfkit.trainers.base", "crfkit.trainers.online")),
-    ("-O2", ("crfkit.decode.printing", "crfkit.decode.scratch", "crfkit.features.cells",
-             "crfkit.features.extractor", "crfkit.features.index", "crfkit.features.strings", "crfkit.foreign.chunks", "crfkit.parser.search",
-             "crfkit.template.patterns", "crfkit.text", "crfkit.trainers.batch.chains", "crfkit.trainers.batch.edges", "crfkit.trainers.batch.feasible",
-             "crfkit.trainers.batch.proximal", "crfkit.trainers.batch.sbcd", "crfkit.trainers.batch.visits")),
+    ("-O3", (LOOPS, "crfkit.data.dataset", "crfkit.decode.lookahead", "crfkit.features.walk", "crfkit.lattice",
+             "crfkit.text.rows")),
+    ("-O2", ("crfkit.decode.beam", "crfkit.decode.nbest", "crfkit.decode.printing", "crfkit.decode.scratch", "crfkit.features.cells",
+             "crfkit.features.extractor", "crfkit.features.index", "crfkit.features.strings", "crfkit.features.workspace", "crfkit.foreign.chunks",
+             "crfkit.parser.search", "crfkit.template.patterns", "crfkit.text", "crfkit.trainers.base",
+             "crfkit.trainers.batch.chains", "crfkit.trainers.batch.edges", "crfkit.trainers.batch.feasible", "crfkit.trainers.batch.proximal",
+             "crfkit.trainers.batch.sbcd", "crfkit.trainers.batch.visits", "crfkit.trainers.online")),
     ("-O1", ("crfkit",)),
 )
 

@@ -69,7 +69,7 @@ cdef may_say(str text, str said):
     """Whether a pattern with macros might make these characters: it begins and ends as they do, and is not longer. Cells have one
     character at least, what fits a regular expression may have none. Where this errs, plain pairs are looked up as others are."""
     items = parse(text, 0)
-    first, last = [item if isinstance(item, str) else "" for item in (items[0], items[-1])]
+    first, last = [item if isinstance(item, str) else "" for item in (items[0], items[len(items) - 1])]
     least = sum(len(item) if isinstance(item, str) else item[0] in "xX" for item in items)
     return least <= len(said) and said.startswith(first) and said.endswith(last)
 
