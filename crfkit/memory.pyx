@@ -10,7 +10,6 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uintptr_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy, memmove
 from posix.unistd cimport close
 
 from crfkit.errors import FileError

@@ -2,7 +2,6 @@
 
 from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uintptr_t
-from libc.string cimport memset
 
 from crfkit.decode.beam cimport search_beam
 from crfkit.decode.nbest cimport NBest, search_nbest
@@ -12,7 +11,7 @@ from crfkit.lattice.lattice cimport (
 )
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, LatticeC, PairC
-from crfkit.memory cimport BufferC, arena_reserve
+from crfkit.memory cimport BufferC, arena_reserve, memset
 from crfkit.text.rows cimport Rows
 from crfkit.text.writing cimport Output, write_tagged
 from crfkit.trainers.batch.edges cimport Edges

@@ -10,9 +10,8 @@ import os
 
 from libc.math cimport fabs, fmax
 from libc.stdint cimport int32_t, int64_t, uint16_t
-from libc.string cimport memcpy
 
-from crfkit.memory cimport BufferC, data_reserve
+from crfkit.memory cimport BufferC, data_reserve, memcpy
 
 from crfkit.values import as_bytes
 

@@ -4,10 +4,9 @@ An attribute that a token has several times is one occurrence with the sum of th
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memset
 
 from .dataset cimport Dataset
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, memset
 from crfkit.errors import TrainingError
 
 

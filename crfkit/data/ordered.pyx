@@ -9,10 +9,9 @@ is learned from is the same.
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint16_t
-from libc.string cimport memcpy, memset
 
 from crfkit.loops.structs cimport DatasetC, SentenceC, dataset_sentence
-from crfkit.memory cimport arena_reserve, bring, data_reserve, transfer
+from crfkit.memory cimport arena_reserve, bring, data_reserve, memcpy, memset, transfer
 from .dataset cimport Dataset
 
 WINDOW_BYTES = 32 << 20

@@ -13,11 +13,10 @@ import array
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport qsort
-from libc.string cimport memset
 
 from .dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve, empty_buffer
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve, empty_buffer, memset
 from crfkit.loops.structs cimport DatasetC
 
 cdef enum:

@@ -1,9 +1,8 @@
 """What a model gives for decoding, read only: any number of threads share it, each with a Scratch of its own (scratch.pyx)."""
 
 from libc.stdint cimport uint8_t, uintptr_t
-from libc.string cimport memcpy
 
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, memcpy
 from crfkit.features.strings cimport StringTable, string_hash, strings_find
 from crfkit.loops.structs cimport weight_t
 

@@ -16,12 +16,11 @@ Scores are made when the window gets to a token, a few tokens at a time, and aga
 """
 
 from libc.math cimport INFINITY
-from libc.string cimport memcpy, memset
 
 from crfkit.weights.history cimport ANY, history_begin, key_of
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport rich_row_fits
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, memcpy, memset
 from crfkit.loops.structs cimport LatticeC, LayoutC
 
 from crfkit.errors import ModelFileError

@@ -26,10 +26,9 @@ the better score on entering it, before the node's own score is added, comes fir
 """
 
 from libc.math cimport INFINITY, fabs
-from libc.string cimport memcpy, memset
 
 from crfkit.loops.kernels cimport K
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, memcpy, memset
 from crfkit.loops.structs cimport EdgeC, crfkit_edge_score
 
 # Paths are numbers: below `cells` the best path into that cell t*P + j, from there on an entry of `paths`.

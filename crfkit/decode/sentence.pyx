@@ -3,8 +3,8 @@
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy
 
+from crfkit.memory cimport memcpy
 from crfkit.text.items cimport fill_sentence
 from crfkit.text.rows cimport FORM_CRFSUITE, Rows
 from crfkit.loops.atomic cimport crfkit_give, crfkit_look, crfkit_nap, crfkit_take

@@ -5,9 +5,8 @@ neighbouring labels what starts and ends.
 cimport cython
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy, memset
 
-from crfkit.memory cimport Arena, BufferC, arena_reserve
+from crfkit.memory cimport Arena, BufferC, arena_reserve, memcpy, memset
 
 from crfkit.evaluation import schemes
 

@@ -5,8 +5,7 @@ blanks at the end of a line do not count, any character can be the delimiter, an
 before a sentence is known.
 """
 
-from libc.string cimport memchr, memcmp
-
+from crfkit.memory cimport memchr, memcmp
 from crfkit.text.rows cimport FORM_COLUMNS, FORM_CONLLU, FORM_CRFSUITE
 from crfkit.text.scanning cimport has_probability, is_decimal, is_digit, is_probability, without_probability
 

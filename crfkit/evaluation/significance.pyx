@@ -6,11 +6,10 @@ one observed; p is the share of such shuffles, the observed one included, with a
 """
 
 from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memset
 
 from .chunks cimport Counter
 from .counting cimport SentenceC, Tally
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve
+from crfkit.memory cimport BufferC, buffer_free, buffer_reserve, memset
 
 from crfkit.text.faults import plural
 from crfkit.errors import DataError, OptionError

@@ -7,7 +7,6 @@ the others, as the layout of the weights wants them.
 import array
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
-from libc.string cimport memcmp
 
 from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, Rows, rows_label
 from crfkit.data.dataset cimport Dataset
@@ -16,7 +15,7 @@ from .tuples cimport grams_intern, grams_reserve
 from .walk cimport learn_tokens
 from .workspace cimport Workspace
 from .reach cimport REACH_EDGE, RULE_ALL, RULE_DROPPED, RULE_OBSERVED
-from crfkit.memory cimport BufferC, arena_reserve, buffer_free, data_reserve
+from crfkit.memory cimport BufferC, arena_reserve, buffer_free, data_reserve, memcmp
 from .strings cimport StringTable, strings_get
 from .cells cimport VIEW_CELL, View, has_separator
 

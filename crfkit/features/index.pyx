@@ -13,7 +13,7 @@ from .strings cimport StringTable, strings_get
 from .cells cimport FLAGGED, VIEW_EQUAL, VIEW_TEXT, View, has_separator
 
 from crfkit.errors import ModelFileError
-from .names import Names
+from .tables import Names
 from .plan import Plan
 
 cdef int64_t nothing = 0  # where an empty section "begins"

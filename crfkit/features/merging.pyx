@@ -10,9 +10,8 @@ the next numbers in the order of that part: then all numbers are those of a buil
 import array
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint8_t
-from libc.string cimport memset
 
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, memset
 from .builder cimport IndexBuilder
 from .cells cimport VIEW_CELL, VIEW_EQUAL, View
 from .strings cimport StringTable

@@ -1,9 +1,8 @@
 """Strings numbered in order of first occurrence; see strings.pyx."""
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
-from crfkit.memory cimport Arena, BufferC
+from crfkit.memory cimport Arena, BufferC, memcpy
 
 
 cdef struct StringSlotC:

@@ -9,9 +9,8 @@ is searched where it lies in memory.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
 
-from crfkit.memory cimport Arena, arena_reserve, vector
+from crfkit.memory cimport Arena, arena_reserve, memcpy, memset, vector
 
 from crfkit.errors import ModelFileError
 

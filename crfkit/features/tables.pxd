@@ -1,10 +1,9 @@
 """The tables of a feature index, while it grows and when it is read; see tables.pyx."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy
 
 from .tuples cimport GramTableC
-from crfkit.memory cimport Arena, BufferC, buffer_reserve
+from crfkit.memory cimport Arena, BufferC, buffer_reserve, memcpy
 from crfkit.template.patterns cimport Patterns
 from .strings cimport StringTable, StringTableC, string_hash, strings_find
 from .cells cimport View

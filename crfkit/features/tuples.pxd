@@ -5,9 +5,8 @@ of its gram: what identifies the gram is then where its entry stands, and one ca
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memset
 
-from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_swap, empty_buffer
+from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_swap, empty_buffer, memset
 
 
 cdef struct GramC:

@@ -12,8 +12,8 @@ import array
 from cpython cimport array as arrays
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memchr, memcpy
 
+from crfkit.memory cimport memchr, memcpy
 from crfkit.features.strings cimport StringTable, strings_get
 from crfkit.features.strings cimport string_hash as name_hash
 from crfkit.loops.atomic cimport crfkit_prefetch

@@ -19,7 +19,7 @@ from operator import itemgetter
 
 from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
 from crfkit.template import dialects
-from crfkit.template.patterns import plain_pattern
+from crfkit.template.pattern_syntax import plain_pattern
 from crfkit.text.reading import open_file
 from crfkit.values import as_bytes, as_text
 

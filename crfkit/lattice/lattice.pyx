@@ -6,10 +6,9 @@ label pairs, or a list of those with a weight. Paths are the same with either, t
 """
 
 from libc.math cimport INFINITY, exp, fabs, fmax
-from libc.string cimport memset
 
 from crfkit.loops.kernels cimport K
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, memset
 from crfkit.loops.structs cimport EdgeC, PairC, QuadC, crfkit_edge_score, crfkit_row_top, crfkit_set_score
 from crfkit.errors import ImpossibleError
 

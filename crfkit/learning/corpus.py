@@ -14,7 +14,7 @@ from crfkit.values import as_bytes, as_text
 from .reader import Reader
 
 if TYPE_CHECKING:
-    from crfkit.features.names import Names
+    from crfkit.features.tables import Names
     from crfkit.model import Model
     from crfkit.options import Run
 
@@ -58,7 +58,7 @@ class Corpus:
 
     def attributes(self, bigram: bool = False) -> Names:
         """The names of all attributes of a kind, in the order of their numbers."""
-        from crfkit.features.names import Names
+        from crfkit.features.tables import Names
 
         return Names(self.builder, bigram)
 
@@ -97,7 +97,7 @@ class Known(NamedTuple):
 def _keep(builder: Any, rules: tuple[bytearray, bytearray], known: Known, path: str | None) -> None:
     """Drop the attributes that the older model does not have; DataError for a label that it does not have."""
     from crfkit.features.builder import DROPPED
-    from crfkit.features.names import Names
+    from crfkit.features.tables import Names
 
     for label in list(builder.label_table)[len(known.labels) :]:
         raise DataError(f"the older model has no label {as_text(label)!r}, and can learn no new ones", path)

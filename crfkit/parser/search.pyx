@@ -9,10 +9,9 @@ score needs to be followed.
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
-from libc.string cimport memset
 
 from crfkit.loops.atomic cimport crfkit_prefetch
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, memset
 from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, StepC, state_allows, state_do, state_ended, state_start, state_undo
 from .statetables cimport NO_ROW, LineC, StateTables, has_feature, key_home, line_find
 

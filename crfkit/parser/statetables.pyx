@@ -13,9 +13,8 @@ While a parser is trained, tables grow (trainer.pyx); in a model they lie in its
 import array
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
-from libc.string cimport memset
 
-from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_swap, empty_buffer
+from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_swap, empty_buffer, memset
 from .states cimport N_PLACES, StateC, state_places
 
 from crfkit.errors import ModelFileError

@@ -48,7 +48,7 @@ def _maxent_line(text: str, number: int) -> Line:
 
 
 def _wapiti_line(text: str, number: int) -> Line:
-    from .patterns import KINDS, parse
+    from .pattern_syntax import KINDS, parse
 
     literals, macros = [""], []
     for item in parse(text, number):
@@ -59,7 +59,7 @@ def _wapiti_line(text: str, number: int) -> Line:
             shown = f"%{letter}[{'@' * absolute}{row},{column}" + ("]" if regex is None else f',"{regex}"]')
             macros.append(Macro(letter.lower(), shown, row, column, pattern=regex or "", lower=letter.isupper()))
             literals.append("")
-    kinds = {1: "U", 2: "B", 3: "UB"}[KINDS[text[0]]]
+    kinds = KINDS[text[0]]
     return Line(number, text, kinds, tuple(as_bytes(literal) for literal in literals), tuple(macros))
 
 

@@ -9,9 +9,8 @@ length, and so have the arrays of a search: 36 KB of stack.
 
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memset
 
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, memset
 from .transforms cimport text_char
 
 from .regex_syntax import MAX_PROGRAM as LONGEST

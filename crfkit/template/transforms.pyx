@@ -7,7 +7,8 @@ of bounds: what no table knows is copied as it stands.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint32_t
-from libc.string cimport memcpy
+
+from crfkit.memory cimport memcpy
 
 cdef extern from "Python.h" nogil:
     uint32_t Py_UNICODE_TOLOWER(uint32_t c) noexcept

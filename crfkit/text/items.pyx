@@ -13,7 +13,8 @@ Names are str or bytes, and may hold anything; they are UTF-8 unless rows are lo
 
 from libc.math cimport fabs, isfinite
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
-from libc.string cimport memchr
+
+from crfkit.memory cimport memchr
 
 from cpython.dict cimport PyDict_CheckExact
 from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE

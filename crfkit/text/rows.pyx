@@ -15,8 +15,8 @@ only where a Python caller waits for it.
 
 from cpython.list cimport PyList_CheckExact
 from libc.stdint cimport INT32_MAX
-from libc.string cimport memcmp, memcpy
 
+from crfkit.memory cimport memcmp, memcpy
 from .table cimport FORM_CONLLU, FORM_CRFSUITE, LABEL_NONE, Table
 from .scanning cimport blank_line, conllu_id, find, parse_number, utf8_fault
 

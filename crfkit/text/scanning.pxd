@@ -1,7 +1,8 @@
 """Looking for lines, characters and numbers in bytes."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memchr, memcpy
+
+from crfkit.memory cimport memchr, memcpy
 
 
 cdef inline int64_t find(const char* text, char c, int64_t start, int64_t stop) noexcept nogil:

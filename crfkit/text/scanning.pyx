@@ -2,7 +2,8 @@
 
 from libc.math cimport isfinite
 from libc.stdint cimport INT64_MAX, uint64_t
-from libc.string cimport memcpy
+
+from crfkit.memory cimport memcpy
 
 
 cdef int64_t utf8_fault(const unsigned char* s, int64_t n) noexcept nogil:

@@ -1,9 +1,8 @@
 """The arrays in which rows stand: tokens, cells, sequences and attributes, as offsets into a text."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memchr
 
-from crfkit.memory cimport Arena, BufferC
+from crfkit.memory cimport Arena, BufferC, memchr
 
 
 # How a line is read.

@@ -1,8 +1,8 @@
 """What is to be written: a buffer of bytes that grows, and rows in it with labels."""
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
-from libc.string cimport memcpy
 
+from crfkit.memory cimport memcpy
 from .rows cimport RowsC
 
 

@@ -19,11 +19,10 @@ import array
 from libc.float cimport FLT_MAX
 from libc.math cimport fabs, fabsf
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy, memset
 
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, LatticeC
-from crfkit.memory cimport arena_reserve, take, vector
+from crfkit.memory cimport arena_reserve, memcpy, memset, take, vector
 
 
 cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) noexcept nogil:

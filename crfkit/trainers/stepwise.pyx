@@ -19,7 +19,6 @@ have just changed. A weight is a single aligned float: it is never half of one v
 
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.data.ordered cimport Ordered, sentence_at
@@ -27,7 +26,7 @@ from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattic
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, LayoutC
-from crfkit.memory cimport arena_reserve, data_reserve, take, vector
+from crfkit.memory cimport arena_reserve, data_reserve, memcpy, memset, take, vector
 from crfkit.rng cimport rng_seed, rng_shuffle
 from crfkit.weights.layout cimport Layout
 from .base cimport Trainer, all_cells_finite

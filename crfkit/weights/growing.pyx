@@ -16,12 +16,11 @@ import array
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.stdlib cimport qsort
-from libc.string cimport memcpy
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.tuples cimport GramTableC, grams_intern, grams_reserve
 from .layout cimport Layout, is_hot, layout_cell, layout_rich_cell, padded
-from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, empty_buffer
+from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, empty_buffer, memcpy
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport DatasetC, LayoutC
 

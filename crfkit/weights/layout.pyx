@@ -7,11 +7,10 @@ in constant use share the cache.
 """
 
 from libc.stdint cimport uint8_t, uint16_t
-from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.reach cimport RULE_ALL, RULE_DROPPED, RULE_OBSERVED
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, memset
 from .history cimport ANY, MOST_HISTORY_LABELS, history_exists, history_key, layout_history_cell
 from .observed cimport TOKENS_AT_ONCE, Evidence, Observed
 from crfkit.errors import DataError, ModelFileError

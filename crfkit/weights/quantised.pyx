@@ -9,7 +9,8 @@ import array
 
 from libc.math cimport fabs, fmax, fmin, rint
 from libc.stdint cimport int8_t, int64_t, uint16_t, uint32_t
-from libc.string cimport memcpy
+
+from crfkit.memory cimport memcpy
 
 cdef enum:
     BLOCK = 128             # cells

@@ -15,7 +15,8 @@ from crfkit import foreign
 from crfkit.errors import CrfkitError, ModelFileError, TemplateError, UnsupportedError
 from crfkit.foreign.wapiti import as_c_prints, write
 from crfkit.template.parsing import Template
-from crfkit.template.patterns import Patterns, plain_pattern
+from crfkit.template.pattern_syntax import plain_pattern
+from crfkit.template.patterns import Patterns
 from crfkit.text.rows import Rows
 
 PEERS = Path(os.environ.get("CRFKIT_PEERS", "-"), "wapiti")

@@ -39,7 +39,7 @@ def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus) -> Any:
         if values.get(name, 0) < 0:
             raise OptionError(f"{name}: expected a number of at least 0, found {values[name]:g}")
     if algorithm == "l2sgd":
-        from crfkit.trainers.online.crfsuite_sgd import CrfsuiteSgd
+        from crfkit.trainers.online.crfsuite import CrfsuiteSgd
 
         sgd = options.make("sgd", {"l2": 2 * values["c2"], "decay": 0.0, "rate": values["calibration.eta"]})
         return CrfsuiteSgd(corpus.dataset, corpus.layout, sgd)

@@ -8,7 +8,6 @@ after each sentence.
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.stdio cimport snprintf
-from libc.string cimport memcpy
 
 from crfkit.decode.scratch cimport Scratch
 from crfkit.decode.nbest cimport search_nbest
@@ -16,7 +15,7 @@ from crfkit.features.strings cimport string_hash, strings_find
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
-from crfkit.memory cimport Arena, BufferC, arena_reserve
+from crfkit.memory cimport Arena, BufferC, arena_reserve, memcpy
 from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_reserve
 from crfkit.text.rows cimport Rows, rows_label
 

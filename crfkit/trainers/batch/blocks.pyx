@@ -13,13 +13,12 @@ again with a larger kappa.
 
 from libc.math cimport fabs, fmax, fmin
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy, memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.data.occurrences cimport Occurrences
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, weight_t
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, memcpy, memset
 from crfkit.weights.layout cimport Layout
 from .chains cimport Chains
 

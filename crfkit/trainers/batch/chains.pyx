@@ -15,13 +15,12 @@ potentials are multiplied, not computed.
 
 from libc.math cimport fabs, fmax, fmin, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy, memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport Lattice, lattice_expect, lattice_load_weights
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, memcpy, memset
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport SentenceC, dataset_sentence, weight_t
 

@@ -26,13 +26,12 @@ that it is left out of, GROWTH times.
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.math cimport fmax, fmin
-from libc.string cimport memcpy, memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, data_reserve
+from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, data_reserve, memcpy, memset
 from crfkit.loops.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC
 from crfkit.trainers.base cimport accuracies, wrong_labels
 from crfkit.trainers.stepwise cimport OnlineTrainer

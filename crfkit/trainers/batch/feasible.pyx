@@ -17,10 +17,9 @@ the bound is
 
 from libc.math cimport fabs, fmax, fmin
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
 
 from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence
-from crfkit.memory cimport arena_reserve, take, vector
+from crfkit.memory cimport arena_reserve, memset, take, vector
 from crfkit.weights.layout cimport layout_clear_absent
 
 from .proximal cimport Proximal

@@ -9,8 +9,8 @@ passes, but has no certain end; so it makes the start (`prepare`), and L-BFGS go
 
 from libc.math cimport INFINITY, fabs, isfinite, log, sqrt
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy, memset
 
+from crfkit.memory cimport memcpy, memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout

@@ -19,12 +19,11 @@ look at where it came to. OWL-QN takes over if the optimum is not near enough af
 
 from libc.math cimport INFINITY, fabs, fmax, isfinite, sqrt
 from libc.stdint cimport int64_t
-from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.kernels cimport K
-from crfkit.memory cimport BufferC, arena_reserve
+from crfkit.memory cimport BufferC, arena_reserve, memset
 from crfkit.loops.structs cimport weight_t
 from .feasible cimport Feasible
 from .objective cimport Objective

@@ -24,12 +24,11 @@ import array
 
 from libc.math cimport fabs, fmax, fmin, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence
-from crfkit.memory cimport BufferC, arena_reserve, data_reserve, take, vector
+from crfkit.memory cimport BufferC, arena_reserve, data_reserve, memset, take, vector
 from crfkit.weights.layout cimport Layout
 from .dual cimport DualAscent
 

@@ -15,11 +15,10 @@ had ended, in steps twice as long each, as long as F falls.
 
 from libc.math cimport fabs, fmax, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy, memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve, take, vector
+from crfkit.memory cimport BufferC, arena_reserve, memcpy, memset, take, vector
 from crfkit.loops.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer
 from .blocks cimport Blocks, soft

@@ -8,11 +8,10 @@ import array
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.string cimport memcpy, memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
-from crfkit.memory cimport Arena, BufferC, arena_reserve, vector
+from crfkit.memory cimport Arena, BufferC, arena_reserve, memcpy, memset, vector
 from crfkit.threads cimport Threads
 from crfkit.weights.layout cimport Layout
 from .objective cimport Objective

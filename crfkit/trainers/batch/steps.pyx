@@ -17,11 +17,10 @@ weights. The history is then that of weights times `scale` (find_scales), and th
 
 from libc.math cimport fmin, sqrt
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
 
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LayoutC, weight_t
-from crfkit.memory cimport arena_reserve, take, vector
+from crfkit.memory cimport arena_reserve, memset, take, vector
 from crfkit.weights.layout cimport Layout
 from .objective cimport PARTS, in_halves
 

@@ -7,11 +7,10 @@ and which labels these are for. Attributes that always come together are summed 
 import array
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
-from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport data_reserve
+from crfkit.memory cimport data_reserve, memset
 from crfkit.loops.structs cimport CRFKIT_AHEAD, DatasetC, LayoutC, VisitsC
 from .nests cimport Nests, Survey
 

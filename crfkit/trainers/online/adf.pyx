@@ -27,13 +27,12 @@ the latest step that met it, and its count is exact: both are changed under a lo
 
 from libc.stdint cimport int32_t, int64_t
 from libc.math cimport fabs
-from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve, take, vector
+from crfkit.memory cimport BufferC, arena_reserve, memset, take, vector
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
 from crfkit.loops.atomic cimport crfkit_prefetch, crfkit_spin_lock, crfkit_spin_unlock

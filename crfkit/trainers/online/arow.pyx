@@ -14,8 +14,8 @@ Which r is good differs by a factor of a thousand between corpora. Where none is
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy, memset
 
+from crfkit.memory cimport memcpy, memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.data.ordered cimport sentence_at
 from crfkit.decode.nbest cimport search_nbest

@@ -5,12 +5,11 @@ beside w += change, and the average after n steps is w - u / n.
 """
 
 from libc.stdint cimport int64_t
-from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport recursions_of
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_reserve, take, vector
+from crfkit.memory cimport arena_reserve, memset, take, vector
 from crfkit.trainers.stepwise cimport OnlineTrainer
 
 

@@ -5,8 +5,8 @@ A subclass calls `find_rate` once all it needs for a step is there, and says how
 
 from libc.stdint cimport int32_t, int64_t
 from libc.math cimport INFINITY
-from libc.string cimport memcpy
 
+from crfkit.memory cimport memcpy
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport recursions_of
 from crfkit.weights.layout cimport Layout

@@ -13,13 +13,12 @@ the best one already, but not by enough, weights change too. The cost of a wrong
 
 from libc.math cimport fmax
 from libc.stdint cimport int32_t, int64_t, uint16_t
-from libc.string cimport memcmp
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_scores, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_reserve, take, vector
+from crfkit.memory cimport arena_reserve, memcmp, take, vector
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC, weight_t
 from .averaged cimport AveragedTrainer

@@ -1,28 +1,33 @@
-"""CRFsuite's averaged perceptron, passive aggressive and AROW: where the best path differs from the true one, a step along
-the difference d of their features. e is the number of wrong labels, b by how much the best score is above the true path's.
+"""CRFsuite's online algorithms, as there, step by step. crfkit's own ask for other margins.
+
+The averaged perceptron, passive aggressive and AROW go along the difference d of the features of the best path and the true one.
+e is the number of wrong labels, b by how much the best score is above that of the true path.
 
     perceptron    w += d
     passive       w += t d            t = l / |d|^2 (PA), at most C (PA-I), or l / (|d|^2 + 1 / 2C) (PA-II);
                                       l = b + sqrt(e), or b + 1 where it is not error_sensitive
     arow          w_k += a s_k d_k    a = (b + e) / (gamma + sum_k s_k d_k^2),   1 / s_k += d_k^2 / gamma
 
-crfkit's own trainers ask for other margins. Averages are of the weights before the first step and after each. Sequences come in
-the order that CRFsuite takes where rand() is that of glibc: it is part of the result.
+Averages are of the weights before the first step and after each. Sequences come in the order that CRFsuite takes where rand() is
+that of glibc: it is part of the result.
 """
 
 from libc.math cimport fmin, sqrt
 from libc.stdint cimport int32_t, int64_t, uint16_t
-from libc.string cimport memcpy
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_follow, lattice_load_scores, lattice_path_score
+from crfkit.lattice.lattice cimport lattice_expect, lattice_follow, lattice_load_scores, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve
+from crfkit.memory cimport BufferC, arena_reserve, memcpy, memset
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
+from crfkit.trainers.stepwise cimport OnlineTrainer
 from .averaged cimport AveragedTrainer
 from .differences cimport Differences
 from .glibc cimport GlibcC, glibc_seed, glibc_shuffle
+from .scaled cimport ScaledTrainer
+
+from crfkit.errors import TrainingError
 
 cdef enum Rule:
     PERCEPTRON
@@ -30,6 +35,22 @@ cdef enum Rule:
     AROW
 
 RULES = {"averaged-perceptron": PERCEPTRON, "passive-aggressive": PASSIVE, "arow": AROW}
+
+
+cdef int first_order(OnlineTrainer trainer, BufferC* drawn, GlibcC* dice) except -1:
+    """Sequences as they stand, before a pass has drawn their order."""
+    cdef int64_t k, n = trainer.data.c.n_seq
+    arena_reserve(trainer, drawn, n + 1, sizeof(int32_t))
+    for k in range(n):
+        (<int32_t*>drawn.data)[k] = <int32_t>k
+    glibc_seed(dice)
+    return 0
+
+
+cdef void next_order(OnlineTrainer trainer, BufferC* drawn, GlibcC* dice) noexcept:
+    """The order of a pass is drawn from that of the last one."""
+    glibc_shuffle(dice, <int32_t*>drawn.data, trainer.data.c.n_seq)
+    memcpy(trainer.order.data, drawn.data, trainer.data.c.n_seq * sizeof(int32_t))
 
 
 cdef class CrfsuiteTrainer(AveragedTrainer):
@@ -55,18 +76,13 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
             self.s = <double*>self.variances.data
             for k in range(layout.c.n_cells):
                 self.s[k] = options.variance
-        arena_reserve(self, &self.drawn, data.c.n_seq + 1, sizeof(int32_t))
-        for k in range(data.c.n_seq):
-            (<int32_t*>self.drawn.data)[k] = <int32_t>k
-        glibc_seed(&self.dice)
+        first_order(self, &self.drawn, &self.dice)
 
     cdef int64_t instants(self) noexcept nogil:
         return self.steps + 1
 
     cdef int begin_pass(self) except -1:
-        cdef int64_t n = self.data.c.n_seq
-        glibc_shuffle(&self.dice, <int32_t*>self.drawn.data, n)
-        memcpy(self.order.data, self.drawn.data, n * sizeof(int32_t))
+        next_order(self, &self.drawn, &self.dice)
         lattice_load_scores(&self.lattice.c, &self.layout.c, self.w)
         return 0
 
@@ -126,3 +142,81 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
             lattice_follow(&self.lattice.c, &self.layout.c, self.w, cell)
             if self.u != NULL:
                 self.u[cell] += change * (self.steps + 1)
+
+
+cdef class CrfsuiteSgd(ScaledTrainer):
+    """CRFsuite's stochastic gradient descent: `sgd` with a rate that falls at each step, and CRFsuite's way to its first rate. Weights
+    shrink before a sequence is scored, not afterwards. Options: those of sgd, with a rate, and a decay of 0. The loss is the negative
+    log-likelihood met on the way."""
+    cdef BufferC drawn          # the order of the last pass, as far as rand() is concerned
+    cdef GlibcC dice
+
+    def __init__(self, Dataset data, Layout layout, options, **unused):
+        ScaledTrainer.__init__(self, data, layout, options)
+        first_order(self, &self.drawn, &self.dice)
+
+    def calibrate(self, double factor, int64_t samples, int64_t candidates, int64_t most):
+        """Find the first rate: go up by this factor from the rate of the options as long as a pass over a sample helps, then down
+        from there, until so many candidates have helped or so many trials are made. Yields each rate with its loss, and whether that
+        is less than at first; before all others the first loss, with a rate of 0."""
+        cdef:
+            int64_t n = min(self.data.c.n_seq, max(samples, 0)), left = candidates, trials = 1
+            double rate = self.rate0, best = self.rate0, first, loss, best_loss = float("inf")
+            bint down = False
+        glibc_shuffle(&self.dice, <int32_t*>self.drawn.data, self.data.c.n_seq)
+        first = self.nll(self.w, 1.0, <const int32_t*>self.drawn.data, n)
+        yield 0.0, first, True
+        while left > 0 or not down:
+            loss = self.trial(rate, n)
+            yield rate, loss, loss < first
+            if loss < best_loss:
+                best, best_loss = rate, loss
+            left -= loss < first
+            if down:
+                rate /= factor
+            elif loss < first and left > 0:
+                rate *= factor
+            else:
+                down, left, rate = True, candidates, <double>self.options.rate / factor
+            trials += 1
+            if trials >= most:
+                break
+        self.begin_anew(best)
+
+    cdef int begin_anew(self, double rate) except -1:
+        memset(self.w, 0, self.layout.c.n_cells * sizeof(weight_t))
+        self.steps, self.pairs_known = 0, False
+        return self.begin_trial(rate, 0)
+
+    cdef double trial(self, double rate, int64_t n) except? -1:
+        """The loss with its penalty, on the way through the sample."""
+        cdef double loss = 0, norm
+        cdef int64_t k
+        self.begin_anew(rate)
+        try:
+            with nogil:
+                for k in range(n):
+                    self.update(<const int32_t*>self.drawn.data + k, 1, &loss)
+        except TrainingError:
+            return float("inf")         # weights without bounds
+        self.fold_scale()
+        norm = K.dot_floats(self.layout.c.n_cells, self.w, self.w)
+        return loss + 0.5 * self.penalty * n * norm
+
+    cdef int begin_pass(self) except -1:
+        next_order(self, &self.drawn, &self.dice)
+        return 0
+
+    cdef int begin_update(self) except -1 nogil:
+        ScaledTrainer.begin_update(self)
+        self.shrink()
+        return 0
+
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        cdef LatticeC* lat = &self.lattice.c
+        lattice_load_weights(lat, &self.layout.c, self.w, self.scale)
+        K.score(&self.layout.c, self.w, self.scale, sent, lat)
+        lattice_expect(lat)
+        loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
+        self.learn(sent, sent.weight * self.rate / self.scale)
+        return 0

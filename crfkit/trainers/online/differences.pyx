@@ -6,10 +6,9 @@ as what differs in one sequence, never as the model, and stays in the cache.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
-from libc.string cimport memset
 
 from crfkit.weights.layout cimport layout_cell, layout_rich_cell
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, memset
 from crfkit.loops.structs cimport LayoutC, SentenceC
 
 cdef enum:

@@ -17,13 +17,12 @@ margin that C would let grow; then all are looked at once more, and if they find
 
 from libc.stdint cimport int32_t, int64_t
 from libc.math cimport fabs
-from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_scores, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve, data_reserve, take, vector
+from crfkit.memory cimport BufferC, arena_reserve, data_reserve, memset, take, vector
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.base cimport accuracies

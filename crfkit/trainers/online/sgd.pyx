@@ -15,13 +15,12 @@ shrink alike, so with w = s v all of them are kept in units of s.
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve, take, vector
+from crfkit.memory cimport BufferC, arena_reserve, memset, take, vector
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC
 from .scaled cimport ScaledTrainer
 

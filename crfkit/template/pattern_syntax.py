@@ -1,0 +1,90 @@
+"""How Wapiti's patterns are written. patterns.pyx applies them.
+
+    u:%x[-1,0]          a cell, relative to the token: row, column; capital letters in the place of x, t, m lower the case
+    u:%x[@1,0]          of the first token; @-1 is the last one
+    b:%t[0,0,"^\\u"]    true or false: does the regular expression fit?
+    *:%m[0,0,"ing$"]    the part that fits, or nothing
+
+Beyond the sentence cells read _x-1 to _x-4 and _x-#, _x+1 to _x+4 and _x+#. A regular expression knows . \\d \\a
+\\w \\l \\u \\p \\s (capital: all else), ^ first and $ last, * and ? behind one character; * takes as little as will do.
+"""
+
+import re
+
+from crfkit.errors import TemplateError
+
+KINDS = {"u": "U", "b": "B", "*": "UB"}  # what lines of templates make of it: features of a label, of pairs of labels, of both
+Item = str | tuple[str, bool, int, int, str | None]
+NUMBER = r"[+-]?(?:0[xX][0-9a-fA-F]{1,6}|[0-9]{1,6})"
+MACRO = re.compile(rf"%([xXtTmM])\[(@?)[ \t]*({NUMBER}),[ \t]*\+?([0-9]{{1,6}})(?:,\"((?:[^\"\\]|\\.)*)\")?\]", re.DOTALL)
+
+
+def parse(text: str, number: int) -> list[Item]:
+    """The items of a pattern: literals as str, macros as (letter, absolute, row, column, regular expression or None)."""
+    if text[:1] not in KINDS:
+        raise TemplateError(f"a pattern starts with {text[:1]!r}, expected u, b or *", "patterns", number)
+    items: list[Item] = []
+    at = 0
+    while at < len(text):
+        if text[at] != "%":
+            end = text.find("%", at)
+            end = len(text) if end < 0 else end
+            items.append(text[at:end])
+            at = end
+            continue
+        found = MACRO.match(text, at)
+        if found is None or (found[5] is None) != (found[1] in "xX"):
+            raise TemplateError(f"{text[at:at + 40]!r} is no macro of Wapiti: %x[row,column], %t or %m[row,column,\"regex\"]", "patterns", number)
+        check_regex(found[5] or "", number)
+        items.append((found[1], bool(found[2]), c_integer(found[3]), int(found[4]), found[5]))
+        at = found.end()
+    return items
+
+
+def plain_pattern(texts: list[str]) -> str | None:
+    """The pattern of plain pairs of labels: the only one of b and * that always says the same, which no other one can say, too,
+    as an observation that several patterns make counts so many times; or None."""
+    of_pairs = [text for text in texts if text[:1] in ("b", "*")]
+    constant = [text for text in of_pairs if "%" not in text]
+    if len(constant) != 1 or any("%" in text and may_say(text, constant[0]) for text in of_pairs):
+        return None
+    return constant[0]
+
+
+def may_say(text: str, said: str) -> bool:
+    """Whether a pattern with macros might make these characters: it begins and ends as they do, and is not longer. Cells have one
+    character at least, what fits a regular expression may have none. Where this errs, plain pairs are looked up as others are."""
+    items = parse(text, 0)
+    first, last = [item if isinstance(item, str) else "" for item in (items[0], items[-1])]
+    least = sum(len(item) if isinstance(item, str) else item[0] in "xX" for item in items)
+    return least <= len(said) and said.startswith(first) and said.endswith(last)
+
+
+def c_integer(digits: str) -> int:
+    """A number as C reads it: octal behind a zero, hexadecimal behind 0x."""
+    bare = digits.lstrip("+-").lower()
+    if bare.startswith("0x"):
+        value = int(bare, 16)
+    elif bare.startswith("0"):
+        if not re.fullmatch("0[0-7]*", bare):
+            raise TemplateError(f"{digits!r} is no number: a zero begins octal ones", "patterns")
+        value = int(bare, 8)
+    else:
+        value = int(bare)
+    return -value if digits.startswith("-") else value
+
+
+def check_regex(regex: str, number: int) -> None:
+    """Refuse what Wapiti cannot run, and what would take it for ever."""
+    at, operators = int(regex.startswith("^")), 0
+    while at < len(regex):
+        if regex[at] in "*?":
+            raise TemplateError(f"regex {regex!r}: nothing stands before its {regex[at]}", "patterns", number)
+        at += 2 if regex[at] == "\\" else 1
+        if at > len(regex):
+            raise TemplateError(f"regex {regex!r} ends with a backslash", "patterns", number)
+        if regex[at:at + 1] in ("*", "?"):
+            at += 1
+            operators += 1
+    if operators > 200:
+        raise TemplateError(f"a regex with {operators} times * or ?, at most 200 are supported", "patterns", number)
