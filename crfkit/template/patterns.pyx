@@ -10,7 +10,7 @@ from crfkit.text.rows cimport Rows, RowsC, rows_cell
 from crfkit.errors import DataError
 from crfkit.values import as_bytes
 
-from .pattern_syntax import KINDS, parse, plain_pattern
+from . import pattern_syntax
 
 cdef enum:
     MOST_STEPS = 10000000   # of one match; a pattern that needs more was not written for use
@@ -113,16 +113,17 @@ cdef class Patterns(Arena):
         if self.texts is not None:
             raise TypeError("Patterns are set up once")
         self.texts, self.held, self.last_column, self.n = texts, [], -1, <int32_t>len(texts)
-        plain = None if single else plain_pattern(texts)
+        plain = None if single else pattern_syntax.plain_pattern(texts)
         self.plain = -1 if plain is None else <int32_t>texts.index(plain)
-        parsed = [parse(text, number) for number, text in enumerate(texts, 1)]
+        parsed = [pattern_syntax.parse(text, number) for number, text in enumerate(texts, 1)]
         arena_reserve(self, &self.items, sum(map(len, parsed)) + 1, sizeof(ItemC))
         arena_reserve(self, &self.starts, self.n + 1, sizeof(int32_t))
         arena_reserve(self, &self.kinds, self.n + 1, sizeof(int32_t))
         item = <ItemC*>self.items.data
         (<int32_t*>self.starts.data)[0] = 0
         for i, items in enumerate(parsed):
-            (<int32_t*>self.kinds.data)[i] = UNIGRAM * ("U" in KINDS[texts[i][0]]) | BIGRAM * ("B" in KINDS[texts[i][0]] and not single)
+            use = pattern_syntax.KINDS[texts[i][0]]
+            (<int32_t*>self.kinds.data)[i] = UNIGRAM * ("U" in use) | BIGRAM * ("B" in use and not single)
             for found in items:
                 kind, absolute, row, column, regex = ("l", False, 0, 0, found) if isinstance(found, str) else found
                 piece = as_bytes(regex or "")

@@ -14,14 +14,13 @@ Names are str or bytes, and may hold anything; they are UTF-8 unless rows are lo
 from libc.math cimport fabs, isfinite
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
-from crfkit.memory cimport memchr
-
 from cpython.dict cimport PyDict_CheckExact
 from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
 
 from crfkit.loops.atomic cimport crfkit_prefetch
+from crfkit.memory cimport memchr
 from .rows cimport FORM_CRFSUITE, Rows, RowsC, rows_attr, rows_label
 from .scanning cimport copy_bytes, utf8_fault
 
