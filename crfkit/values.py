@@ -130,8 +130,9 @@ class Expected(NamedTuple):
         )  # fmt: skip
 
     def _falling(self, value: Any) -> tuple[float, ...] | None:
-        """Falling numbers, from a list or from a text with commas between."""
+        """Falling numbers, from a list, from a text with commas between, or one number."""
         found = value.split(",") if isinstance(value, str) else value.tolist() if hasattr(value, "tolist") else value
+        found = [found] if isinstance(found, (int, float)) else found
         if not isinstance(found, (list, tuple)):
             return None
         try:

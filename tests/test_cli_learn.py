@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+from pathlib import Path
 
 import pytest
 import yaml
@@ -272,6 +273,13 @@ def test_every_option_has_a_line_of_help():
 )
 def test_options_out_of_range(train, arguments, message):
     assert message in error("learn", *arguments, "template", "train", "model", code=2)
+
+
+def test_what_a_pattern_stands_for_is_not_overwritten(train):
+    before = Path("train").read_bytes()
+    for arguments, target in ((("template", "tr*n", "train"), "MODEL"), (("--log", "train", "template", "tr*n", "model"), "--log")):
+        assert error("learn", "--workers", 2, *arguments, code=2).startswith(f"{target}: train has another use in this command")
+    assert Path("train").read_bytes() == before
 
 
 @pytest.mark.parametrize("arguments", [(), ("template",), ("template", "train"), ("--format", "crfsuite", "train")])

@@ -104,7 +104,11 @@ def test_a_path_is_a_list_or_a_text(value):
     assert options.make("owlqn", {"path": value}).path == (10.0, 3.0, 1.0)
 
 
-@pytest.mark.parametrize("value", ["", "a", "1,3", "1,1", "1,-1", "3,,1", "3,nan", "inf,1", [], [[3], 1], [True, False], 3, [10**400, 1], {3: 1}])
+def test_a_path_of_one_number():
+    assert options.make("owlqn", {"path": 3}).path == options.make("owlqn", {"path": "3"}).path == (3.0,)
+
+
+@pytest.mark.parametrize("value", ["", "a", "1,3", "1,1", "1,-1", "3,,1", "3,nan", "inf,1", [], [[3], 1], [True, False], True, -3, [10**400, 1], {3: 1}])
 def test_other_paths_are_refused(value):
     with pytest.raises(OptionError, match=r"^path: expected falling numbers of at least 0, such as 10,3,1, found"):
         options.make("owlqn", {"path": value})

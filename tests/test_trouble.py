@@ -286,3 +286,18 @@ def test_a_signal_while_reading_writes_nothing(fifo, number, code):
     assert (process.returncode, output) == (code, "")
     assert said == "crfkit: interrupted, no model was written\n"
     assert sorted(entry.name for entry in fifo.parent.iterdir()) == ["fifo", "template", "train"]
+
+
+@pytest.mark.steady
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_labelling_leaves_no_files(fifo, number, code):
+    crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
+    before = sorted(os.listdir())
+    with start("tag", "-o", "out", "model", "train", "fifo") as process, open(fifo, "w") as data:  # open when both sides are
+        data.write("a b X\n" * 10)
+        data.flush()
+        assert len(os.listdir()) == len(before) + 1
+        process.send_signal(number)
+        output, said = process.communicate(timeout=600)
+    assert (process.returncode, output, said) == (code, "", "")
+    assert sorted(os.listdir()) == before

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 import click
 
@@ -114,11 +116,13 @@ def write_all(stream: BinaryIO, data: bytes) -> None:
 def errors_as_lines(ctx: click.Context) -> Iterator[None]:
     """Turn what goes wrong inside into one line on standard error and an exit code.
 
-    0: the reader of our output went away; 1: any error; 130: interrupted. Usage errors are left to click,
-    which ends with 2.
+    0: the reader of our output went away; 1: any error; 128 and the number of the signal that ended it, 130 for Ctrl-C. Usage
+    errors are left to click, which ends with 2.
     """
+    heard: list[int] = []
     try:
-        yield
+        with _ending_signals(heard):
+            yield
         if sys.stdout is not None:
             sys.stdout.flush()
     except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -129,7 +133,7 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
     except KeyboardInterrupt:
         if ctx.meta.get(DEBUG):
             traceback.print_exc()
-        raise click.exceptions.Exit(130) from None
+        raise click.exceptions.Exit(128 + (heard or [signal.SIGINT])[0]) from None
     except Exception as error:
         if ctx.meta.get(DEBUG):
             traceback.print_exc()
@@ -138,6 +142,27 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
         raise click.exceptions.Exit(1) from None
     finally:
         _abandon(sys.stderr)
+
+
+@contextmanager
+def _ending_signals(heard: list[int]) -> Iterator[None]:
+    """SIGTERM and the end of the terminal interrupt a command as Ctrl-C does, so that it leaves no half-written files behind."""
+
+    def end(number: int, _frame: Any) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt
+
+    taken = []
+    if threading.current_thread() is threading.main_thread():
+        numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+        taken = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _describe(error: Exception) -> str:

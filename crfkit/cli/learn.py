@@ -116,7 +116,7 @@ def learn_command(
         template, train, target = _positional(arguments, run.format)
         refuse_dash("--log", run.log)
         refuse_dash("--checkpoint", run.checkpoint)
-        inputs = (template, *train, run.dev, config)
+        inputs = (template, *(_matching(train) if run.far else train), run.dev, config)
         path = None if run.dev is not None else getattr(options, "path", None)
         targets = [target] if path is None else [_with_value(target, l1) for l1 in path]
         for name in targets:
@@ -155,6 +155,13 @@ def _with_value(target: str, l1: float) -> str:
     folder, name = os.path.split(target)
     stem, ending = os.path.splitext(name)
     return os.path.join(folder, f"{stem}.l1-{text}{ending}")
+
+
+def _matching(names: list[str]) -> list[str]:
+    """The files that workers are to open."""
+    from crfkit.learning.shards.files import matching
+
+    return [file for name in names for file in matching(name)]
 
 
 def _positional(arguments: tuple[str, ...], form: str) -> tuple[str | None, list[str], str]:

@@ -99,6 +99,8 @@ class Checkpoint:
         )
         if trainer_class(algorithm).lock_free:
             own["threads"] = max(run.threads, 1)
+        if run.far:
+            own["shards"] = run.shards
         self.identity: dict[str, Any] = {"crfkit": __version__, "algorithm": algorithm, "options": own}
         self.file = self._opened(run.resume)
         check_writable(self.path)
@@ -121,6 +123,9 @@ class Checkpoint:
         for name in ("crfkit", "algorithm"):
             self._compare(name, saved.get(name), self.identity[name])
         theirs = saved.get("options")
+        if isinstance(theirs, dict) and ("shards" in theirs) != ("shards" in self.identity["options"]):
+            by = "with" if "shards" in theirs else "without"
+            raise OptionError(f"{self.source}: was written by a run {by} --workers or --cluster; resume with what it was written with")
         for name, value in self.identity["options"].items():
             self._compare(flag(name), theirs.get(name) if isinstance(theirs, dict) else None, value)
         return file

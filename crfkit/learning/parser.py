@@ -45,6 +45,8 @@ def check_options(template: Template, algorithm: str, options: Any, run: Run) ->
         ("--direction backward", options.direction == "backward"),
         ("--max-memory", run.max_memory is not None),
         ("--data-dir", run.data_dir is not None),
+        ("--workers", run.workers is not None),
+        ("--cluster", run.cluster is not None),
         ("--weights", run.weights != "float32"),
     ):
         if used:

@@ -49,6 +49,11 @@ def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm
     far(monkeypatch, train, TEMPLATE, algorithm, 3, checkpoint="run", **{limit: 2})
     again, _ = far(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 4})
     assert again == whole
+    more = {"checkpoint": "run", "resume": True, limit: 7}
+    with pytest.raises(errors.OptionError, match="was written with shards None, not 7"):
+        far(monkeypatch, train, TEMPLATE, algorithm, 1, shards=7, **more)
+    with pytest.raises(errors.OptionError, match="was written by a run with workers or cluster; resume"):
+        crfkit.learn(train, TEMPLATE, algorithm, **more)
     with pytest.raises(errors.OptionError, match="another training data"):
         far(monkeypatch, corpus(tmp_path / "other.txt", 400, 1), TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 7})
 

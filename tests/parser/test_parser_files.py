@@ -86,6 +86,8 @@ def test_fewer_columns_than_the_tree_needs():
         ({"features": "all"}, "features='all' is of no use"),
         ({"min_freq": 2}, "min_freq is of no use"),
         ({"select": "mi:3"}, "select is of no use"),
+        ({"workers": 2}, "workers is of no use"),
+        ({"cluster": "tcp://127.0.0.1:9"}, "cluster is of no use"),
         ({"direction": "backward"}, "direction backward is of no use"),
         ({"depth": 11}, "at most 10 actions ahead"),
     ],

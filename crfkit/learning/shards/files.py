@@ -48,13 +48,18 @@ class Shard:
         return [[stretch.path, stretch.start, stretch.end, skip, take] for stretch, skip, take in self.parts]
 
 
+def matching(name: str) -> list[str]:
+    """The files that a name or a pattern stands for."""
+    return sorted(glob.glob(name)) if glob.has_magic(name) and not os.path.exists(name) else [name]
+
+
 def look(train: Iterable[str], form: str, comments: bool) -> dict[str, Any]:
     """The files that names and patterns stand for, with sizes, those that cannot be cut, and the layout of their
     columns.
     """
     names: list[str] = []
     for name in train:
-        found = sorted(glob.glob(name)) if glob.has_magic(name) and not os.path.exists(name) else [name]
+        found = matching(name)
         if not found:
             raise FileError(f"{name}: no file matches this pattern")
         names += found
