@@ -61,7 +61,8 @@ def test_any_value_is_taken_as_it_is_or_refused(which, value):
     else:
         taken = getattr(made, item.name)
         if expected.kind is tuple and value is not None:
-            assert taken == tuple(map(float, value.split(",") if isinstance(value, str) else value))
+            several = value.split(",") if isinstance(value, str) else [value] if isinstance(value, (int, float)) else value
+            assert taken == tuple(map(float, several))
             assert list(taken) == sorted(set(taken), reverse=True) and taken[-1] >= expected.low
             return
         assert taken == value or (taken != taken and expected.kind is object)

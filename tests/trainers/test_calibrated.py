@@ -1,6 +1,7 @@
 """The first rate where none is given: that which slow twins say is good, for each trainer that looks for one."""
 
 import random
+import signal
 
 import pytest
 from trainers.samples import ROOT, read
@@ -103,3 +104,25 @@ def test_few_sequences_do_not_make_it_diverge(algorithm, l2, copies):
     model = crfkit.CRF(algorithm=algorithm, l2=l2).fit([[["a"], ["b"]]] * copies, [["x", "y"]] * copies)
     if l2 <= 1:
         assert model.predict([[["a"], ["b"]]]) == [["x", "y"]]
+
+
+@pytest.mark.steady
+@each_trainer
+def test_signals_are_heard_during_the_trials(name):
+    """A clock rings every five milliseconds. Who hears it only when all trials are over hears it once."""
+    chance = random.Random(0)
+    samples = [
+        Sample([chance.randrange(2) for _ in range(200)], [[(chance.randrange(50), 1.0)] for _ in range(200)], [[]] * 200)
+        for _ in range(200)
+    ]
+    heard = []
+    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(True))
+    corpus = Corpus(samples, 2, 50, u_all=set(range(50)), tau_all=True)
+    built = Built(corpus)
+    signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+    try:
+        TRAINERS[name][0](built.dataset, built.layout, {})
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(heard) > 2

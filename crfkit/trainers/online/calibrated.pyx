@@ -3,8 +3,9 @@
 A subclass calls `find_rate` once all it needs for a step is there, and says how a trial begins and ends.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport memcpy
 from crfkit.data.dataset cimport Dataset
@@ -65,7 +66,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
             return 0
         start = OnlineTrainer.weights(self)
         highest = 64 if options.l2 == 0 else min(64, self.updates_a_pass() / (2 * options.l2))
-        rate = self.search(start, highest, True) or self.search(start, highest, False) or min(1e-3, highest)
+        rate = self.search(start, highest, True) if self.data.c.n_seq > 1 else 0
+        rate = rate or self.search(start, highest, False) or min(1e-3, highest)
         self.try_from(start, rate, self.updates_a_pass())
         self.rate0 = rate
         return 0
@@ -119,6 +121,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
             return self.nll(self.w, self.end_trial(), sample, n) / n
         for quarter in range(4):
             first, last = n * quarter // 4, n * (quarter + 1) // 4
+            if first == last:
+                continue
             self.try_from(start, rate, (n - last + first + self.batch - 1) // self.batch)
             for k in range(ROUNDS):
                 self.round_over(sample + last, n - last + first, rate, False)
@@ -138,6 +142,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
             double own = 0
         while k < n and rate > 0:
             size = min(self.batch, n - k)
+            PyErr_CheckSignals()
             if falling:
                 self.fall_to(rate * (n - k) / n)
             self.update(which + k, size, &own)
