@@ -30,7 +30,7 @@ LEVELS = (
              "crfkit.features.packing", "crfkit.parser.scratch", "crfkit.parser.trees", "crfkit.testing", "crfkit.trainers.batch.lbfgs",
              "crfkit.trainers.batch.objective", "crfkit.trainers.batch.owlqn", "crfkit.trainers.batch.sharded", "crfkit.trainers.batch.steps",
              "crfkit.trainers.stepwise", "crfkit.weights.layout")),
-    ("-O1", ("crfkit.trainers.online.calibrated", "crfkit.trainers.online.crfsuite", "crfkit.trainers.online.mixing")),
+    ("-O1", ("crfkit.trainers.online.crfsuite", "crfkit.trainers.online.mixing")),
     ("-O3", (LOOPS, "crfkit.data.dataset", "crfkit.decode.lookahead", "crfkit.features.walk", "crfkit.lattice",
              "crfkit.text.rows")),
     ("-O2", ("crfkit.decode.beam", "crfkit.decode.nbest", "crfkit.decode.printing", "crfkit.decode.scratch", "crfkit.features.cells",

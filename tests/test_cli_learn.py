@@ -55,6 +55,16 @@ def test_sbcd_says_where_it_cannot_win(train, monkeypatch):
     assert "owlqn" not in learn("-a", "sbcd", "--max-iter", 1).stderr
 
 
+@pytest.mark.parametrize(("algorithm", "sequences", "told"), [("sgd", 2, 1), ("perceptron", 9, 1), ("arow", 10, 0), ("lbfgs", 2, 0), ("lookahead", 2, 0)])
+def test_a_handful_of_long_sequences(algorithm, sequences, told, tmp_path):
+    """Trainers that make a step for each of them are warned of."""
+    (tmp_path / "template").write_text("U:%x[0,0]\n")
+    (tmp_path / "train").write_text("\n".join("a x\nb y\n" * 500 for _ in range(sequences)))
+    limit = ("--max-iter", 1) if algorithm == "lbfgs" else ("--passes", 1)
+    said = crfkit("learn", "-a", algorithm, *limit, tmp_path / "template", tmp_path / "train", tmp_path / "model").stderr
+    assert said.count(f"{algorithm} makes one step for each sequence, and there are {sequences} of 1,000 tokens") == told
+
+
 def test_a_bar_when_asked_for(train):
     assert "pass/s" in learn("--max-iter", 3, "--progress", "always").stderr
     assert "pass    1" in learn("--max-iter", 3, "--progress", "never").stderr

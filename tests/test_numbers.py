@@ -101,11 +101,18 @@ def test_values_of_a_stream():
     """adf with one pass trains on standard input as it comes."""
     command = ("learn", "--format", "crfsuite", "-a", "adf", "--passes", 1, "-", "model")
     said = crfkit(*command, stdin=values(1e9)).stderr
-    assert "crfkit: warning: values of the features reach " in said and "crfkit: warning: the loss, " in said
+    assert "crfkit: warning: values of the features reach " in said and "crfkit: warning: the loss, " not in said
+    assert "crfkit: warning: the loss, " in crfkit(*command[:-2], "--rate", 0.01, *command[-2:], stdin=values(1e9)).stderr
     assert "training diverged" in crfkit(*command[:-2], "--rate", 1e300, *command[-2:], stdin=values(1e6), code=1).stderr
 
 
-@pytest.mark.parametrize("algorithm", ["arow", "cw"])
+@pytest.mark.parametrize(("options", "warned"), [({}, False), ({"rate": 0.1}, True), ({"l1": 0.1}, True)])
+def test_values_too_large_for_one_rate(options, warned):
+    heard = warnings(values(1e3), "sgd", **options)[1]
+    assert any("may learn next to nothing with one rate for all" in text for text in heard) == warned
+
+
+@pytest.mark.parametrize("algorithm", ["arow", "cw", "sgd", "adf", "sapo"])
 def test_the_unit_of_large_values_does_not_matter(algorithm):
     models = [learn(io.BytesIO(values(scale)), format="crfsuite", algorithm=algorithm) for scale in (1e3, 1e6)]
     assert right(models[0], values(1e3)) == right(models[1], values(1e6)) > 0.85

@@ -15,7 +15,7 @@ GROWN = 10.0  # times the least loss of a pass before
 ABSURD = 1000.0  # times the loss of weights of zero: training ends if it has been better
 POOR = 10.0  # times that loss: worth a warning at the end
 LARGEST_VALUE = 1e6  # of a feature, up to which every trainer is tested
-LARGEST_FOR_RATES = 100.0  # beyond which trainers with a rate often learn next to nothing
+LARGEST_FOR_RATES = 100.0  # beyond which trainers with one rate for all attributes often learn next to nothing
 
 
 class Divergence:
@@ -58,8 +58,9 @@ class Divergence:
 
 def value_warning(largest: float, algorithm: str, options: Any) -> str | None:
     """What to say of data whose values reach `largest`, if anything."""
-    if LARGEST_FOR_RATES < largest <= LARGEST_VALUE and hasattr(options, "rate"):
-        return f"values of the features reach {largest:.3g}; beyond {LARGEST_FOR_RATES:g} {algorithm} may learn next to nothing: scale them down, or use lbfgs"
+    one_rate = hasattr(options, "rate") and (options.rate is not None or getattr(options, "l1", 0) > 0)
+    if LARGEST_FOR_RATES < largest <= LARGEST_VALUE and one_rate:
+        return f"values of the features reach {largest:.3g}; beyond {LARGEST_FOR_RATES:g} {algorithm} may learn next to nothing with one rate for all: scale them down, leave out --rate and --l1, or use lbfgs"
     if largest <= LARGEST_VALUE:
         return None
     return f"values of the features reach {largest:.3g}; beyond {LARGEST_VALUE:g} trainers may learn badly or not at all: scale them down"

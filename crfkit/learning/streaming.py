@@ -62,6 +62,7 @@ class Stream:
 
     def __init__(self, options: Any, reader: Reader):
         self.options, self.reader = options, reader
+        self.found = options.rate is None
         self.growing: Any = None
         self.labels: list[str] = []
         self.tokens, self.loss, self.largest_value = 0, 0.0, 1.0
@@ -103,7 +104,7 @@ class Stream:
         layout, weights, rates = self.growing.borrow(data)
         if self.options.rate is None:  # the first window, all of whose rows are new
             rates = None
-        trainer = Adf(data, layout, self.options, initial=weights, rates=rates, sequences=self.growing.sequences)
+        trainer = Adf(data, layout, self.options, initial=weights, rates=rates, sequences=self.growing.sequences, found=self.found)
         self.options = replace(self.options, rate=trainer.rate0)
         self.growing.rate = trainer.rate0
         self.loss += trainer.run_window()

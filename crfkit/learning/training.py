@@ -18,7 +18,7 @@ from typing import Any
 from crfkit.errors import OptionError
 from crfkit.foreign import load
 from crfkit.model import Model, build
-from crfkit.options import Run
+from crfkit.options import TRAINERS, Run
 from crfkit.parallel import available_cpus
 from crfkit.replacing import check_writable
 from crfkit.tagging import Tagger
@@ -94,6 +94,7 @@ class Training:
         progress.summary({**corpus.summary, "memory": expected})
         progress.warn(value_warning(corpus.dataset.largest_value, self.algorithm, options))
         progress.warn(_slow_warning(self.algorithm, corpus, run))
+        progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"]))
         check_memory(expected, options, run)
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
         dev = None if run.dev is None else DevSet(run.dev, corpus, self._header(corpus, None), run.threads, run.comments)
@@ -149,6 +150,16 @@ def _slow_warning(algorithm: str, corpus: Corpus, run: Run) -> str | None:
     return (
         "sbcd takes several times as long here as owlqn, which has the same optimum; "
         "it is the faster one with 50 labels or more and --features all"
+    )
+
+
+def _few_steps_warning(algorithm: str, sequences: int, tokens: int) -> str | None:
+    """Where trainers that make a step for each sequence hardly make any."""
+    if sequences >= 10 or tokens < 1000 * sequences or algorithm == "lookahead" or not hasattr(TRAINERS[algorithm], "passes"):
+        return None
+    return (
+        f"{algorithm} makes one step for each sequence, and there are {sequences} of {tokens // sequences:,} tokens: it will learn little; "
+        "put an empty line after each sentence, or use lbfgs or lookahead"
     )
 
 

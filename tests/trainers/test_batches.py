@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from trainers.samples import accuracy
 from trainers.twins import Built, corpora, weighted
 from trainers.twins_batches import Adf, Averaged, Gradient, looks
+from trainers.twins_online import shares
 
 from crfkit import options
 from crfkit.trainers import trainer_class
@@ -16,20 +17,20 @@ sizes = st.sampled_from([2, 3, 7])  # of up to six samples: rest batches, and on
 seeds = st.integers(0, 9)
 
 
-def trainer_of(name, built, start, seed, **chosen):
+def trainer_of(name, built, start, seed, found=None, **chosen):
     """crfkit's own."""
     own = options.make(name, chosen)
-    return trainer_class(name)(built.dataset, built.layout, own, initial=built.to_cells(start), seed=seed)
+    return trainer_class(name)(built.dataset, built.layout, own, initial=built.to_cells(start), seed=seed, found=found)
 
 
 @given(corpora(labels=st.integers(1, 3), most_samples=6), sizes, st.sampled_from(["sgd", "sapo"]), st.sampled_from([0.0, 2.0]),
-       st.sampled_from([0.0, 0.5]), seeds, st.data())  # fmt: skip
-def test_gradients(corpus, size, name, l2, decay, seed, data):
+       st.sampled_from([0.0, 0.5]), st.booleans(), seeds, st.data())  # fmt: skip
+def test_gradients(corpus, size, name, l2, decay, found, seed, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())
     nbest = 3**4  # all paths: which ones does not hang on the last digits
     chosen = {"nbest": nbest, "ratio": 0.0} if name == "sapo" else {}
-    trainer = trainer_of(name, built, start, seed, l2=l2, rate=0.2, decay=decay, batch_size=size, **chosen)
-    twin = Gradient(looks(corpus, name, nbest), dict(start), l2, 0.2, decay, size)
+    trainer = trainer_of(name, built, start, seed, found, l2=l2, rate=0.2, decay=decay, batch_size=size, **chosen)
+    twin = Gradient(looks(corpus, name, nbest), dict(start), l2, 0.2, decay, size, shares=shares(corpus) if found else {})
     for _ in range(2):
         loss = trainer.run_pass()["loss"]
         assert loss == pytest.approx(twin.run_pass(trainer.sequence_order()), rel=1e-5, abs=1e-5)

@@ -6,7 +6,7 @@ import signal
 import pytest
 from trainers.samples import ROOT, read
 from trainers.twins import Built, Corpus, Sample, likelihood
-from trainers.twins_online import Adf, Sgd
+from trainers.twins_online import Adf, Sgd, shares
 
 import crfkit
 from crfkit import options
@@ -31,6 +31,7 @@ def chosen_rate(name, samples, n_attributes, l2=1.0):
 def loss_after(name, corpus, rate, samples, passes=1, l2=1.0):
     """Of the twin on these samples, once it has learned from the corpus."""
     twin = TRAINERS[name][1](corpus, dict.fromkeys(corpus.features(), 0.0), l2, rate)
+    twin.shares = shares(corpus)
     for _ in range(passes):
         twin.run_pass(range(len(corpus.samples)))
     return sum(likelihood(twin.weights, s, corpus.n_labels)[0] for s in samples)

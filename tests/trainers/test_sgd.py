@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, read
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
-from trainers.twins_online import Sgd
+from trainers.twins_online import Sgd, shares
 
 from crfkit import options
 from crfkit.errors import TrainingError
@@ -18,13 +18,13 @@ PRECISION = {"rel": 1e-5, "abs": 3e-6}  # weights are stored in single precision
 schedules = st.sampled_from([0.0, 0.5, 0.9, 1.0])
 
 
-def trained(corpus, passes, l2, rate, decay=0.85, seed=0, start=None, l1=0.0):
-    """Both sides after each pass, over the same orders."""
+def trained(corpus, passes, l2, rate, decay=0.85, seed=0, start=None, l1=0.0, found=False):
+    """Both sides after each pass, over the same orders; `found`: as if the rate had been found for these data."""
     built = Built(corpus)
     own = options.Sgd(l1=l1, l2=l2, rate=rate, decay=decay)
     start = start or dict.fromkeys(corpus.features(), 0.0)
-    trainer = Trainer(built.dataset, built.layout, own, initial=built.to_cells(start), seed=seed)
-    twin = Sgd(corpus, dict(start), l2, rate, decay, l1)
+    trainer = Trainer(built.dataset, built.layout, own, initial=built.to_cells(start), seed=seed, found=found)
+    twin = Sgd(corpus, dict(start), l2, rate, decay, l1, shares=shares(corpus) if found else {})
     for _ in range(passes):
         loss = trainer.run_pass()["loss"]
         order = trainer.sequence_order()
@@ -32,11 +32,11 @@ def trained(corpus, passes, l2, rate, decay=0.85, seed=0, start=None, l1=0.0):
         yield built.to_weights(trainer.weights()), loss, twin.weights, twin.run_pass(order)
 
 
-@given(corpora(), st.integers(1, 3), st.sampled_from([0.0, 0.5, 2.0]), st.sampled_from([0.1, 0.5]), schedules, st.data())
-def test_every_pass_is_that_of_the_twin(corpus, passes, l2, rate, decay, data):
+@given(corpora(), st.integers(1, 3), st.sampled_from([0.0, 0.5, 2.0]), st.sampled_from([0.1, 0.45]), schedules, st.booleans(), st.data())
+def test_every_pass_is_that_of_the_twin(corpus, passes, l2, rate, decay, found, data):
     start = weighted(data.draw, corpus.features())
     seed = data.draw(st.integers(0, 9))
-    for weights, loss, expected, expected_loss in trained(corpus, passes, l2, rate, decay, seed, start):
+    for weights, loss, expected, expected_loss in trained(corpus, passes, l2, rate, decay, seed, start, found=found):
         assert loss == pytest.approx(expected_loss, rel=1e-5, abs=1e-5)
         assert weights == pytest.approx(expected, **PRECISION)
 

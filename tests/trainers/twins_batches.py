@@ -57,6 +57,7 @@ class Gradient:
     size: int
     steps: int = 0
     passes: int = 0
+    shares: twins.Shares = field(default_factory=dict)
 
     def run_pass(self, order: Sequence[int]) -> float:
         """The loss met on the way."""
@@ -66,7 +67,8 @@ class Gradient:
             loss, change = summed(self.look, self.weights, batch)
             total += loss
             for feature, w in self.weights.items():
-                self.weights[feature] = w + rate * (change[feature] - penalty * w)
+                share = self.shares.get(feature[:2], 1.0)
+                self.weights[feature] = (1 - rate * penalty) ** share * w + share * rate * change[feature]
             self.steps += 1
         self.passes += 1
         return total

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import exp
+from math import exp, sqrt
 
 from trainers.twins import (
     Corpus,
@@ -20,11 +20,25 @@ from trainers.twins import (
     viterbi,
 )
 
+Shares = dict[tuple[str, int], float]
+
+
+def shares(corpus: Corpus) -> Shares:
+    """Of the first rate, where that is found: 1 / v^2 for attributes with values above 1, v^2 the largest value times the root of the
+    mean square."""
+    values: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
+    for sample in corpus.samples:
+        for kind, tokens in ("U", sample.unigrams), ("B", sample.bigrams):
+            for attribute, value in (item for items in tokens for item in items if item[1]):
+                values[kind, attribute].append(abs(value))
+    return {attribute: 1 / max(1, max(own) * sqrt(sum(v * v for v in own) / len(own))) for attribute, own in values.items()}
+
 
 @dataclass
 class Sgd:
     """w <- (1 - rate l2/|S|) w + rate (observed - expected), and then the cumulative penalty of L1: all that a
-    weight should have been moved so far (u) or has been moved (q, with its sign) shrinks as the weight does."""
+    weight should have been moved so far (u) or has been moved (q, with its sign) shrinks as the weight does. With a share f of the
+    rate, w <- (1 - rate l2/|S|)^f w + f rate (...)."""
 
     corpus: Corpus
     weights: Weights
@@ -36,6 +50,7 @@ class Sgd:
     passes: int = 0
     u: float = 0.0
     q: Weights = field(default_factory=lambda: defaultdict(float))
+    shares: Shares = field(default_factory=dict)
 
     def run_pass(self, order: Sequence[int]) -> float:
         """The samples in this order; the loss met on the way."""
@@ -46,7 +61,8 @@ class Sgd:
             nll, gradient = likelihood(self.weights, sample, self.corpus.n_labels)
             loss += sample.weight * nll
             for feature, w in self.weights.items():
-                self.weights[feature] = w - rate * (penalty * w + sample.weight * gradient.get(feature, 0.0))
+                share = self.shares.get(feature[:2], 1.0)
+                self.weights[feature] = (1 - rate * penalty) ** share * w - share * rate * sample.weight * gradient.get(feature, 0.0)
             self.clip(1 - rate * penalty, rate * self.l1 / len(self.corpus.samples))
             self.steps += 1
         self.passes += 1
@@ -75,6 +91,7 @@ class Adf:
     steps: int = 0
     rates: dict[Feature, float] = field(default_factory=dict)
     seen: Counter[Feature] = field(default_factory=Counter)
+    shares: Shares = field(default_factory=dict)
 
     def run_pass(self, order: Sequence[int]) -> float:
         """The samples in this order; the loss met on the way."""
@@ -85,7 +102,7 @@ class Adf:
             loss += sample.weight * nll
             for feature, w in self.weights.items():
                 g = sample.weight * gradient.get(feature, 0.0) + self.l2 / n * w
-                self.weights[feature] = w - self.rates.setdefault(feature, self.rate) * g
+                self.weights[feature] = w - self.rates.setdefault(feature, self.shares.get(feature[:2], 1.0) * self.rate) * g
                 self.seen[feature] += self.is_used(feature, sample)
             self.steps += 1
             if self.steps % max(1, n // 10) == 0:

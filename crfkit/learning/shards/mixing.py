@@ -19,7 +19,6 @@ from typing import Any
 from xxhash import xxh3_64_intdigest
 
 from crfkit.options import Run
-from crfkit.trainers.online.adf import window_of
 from crfkit.trainers.online.mixing import add_scaled, largest, limit_of, mean, quantum_of
 
 from .driver import FarCorpus
@@ -68,8 +67,6 @@ class Mixing:
         changed = {name: getattr(self.options, name) * part for name in ("l1", "l2") if hasattr(self.options, name)}
         if self.rate is not None:
             changed["rate"] = self.rate
-        if self.rate is not None and self.algorithm == "adf":   # as where the rate is found
-            changed["window"] = window_of(self.options, self.far.data.sequences[shard])
         decay = getattr(self.options, "decay", None)
         if self.rate is not None and decay == 0:  # as it falls at every step, and after so many
             changed["rate"] = self.rate / (

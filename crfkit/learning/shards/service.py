@@ -221,6 +221,8 @@ class Service:
     def _trainer(self, shard: int, weights: Any, rates: Any, seed: int, changed: dict[str, Any]) -> Any:
         options = replace(self.options, **changed)
         more = {} if rates is None else {"rates": rates}
+        if hasattr(self.options, "rate"):
+            more["found"] = self.options.rate is None
         return trainer_class(self.algorithm)(
             self._held(shard), self.layout, options, initial=weights, seed=seed, threads=1, shared=self.shared, **more
         )

@@ -5,7 +5,7 @@
 All rates start at c (--rate, or what calibrated.pyx finds). At the end of every window of q = |S|/10 samples (or --window), rate_k *= alpha - u (alpha - beta)
 with u the part of the window's samples in which the feature was used: what is frequent settles early. Of few samples that would be too early:
 rates would be next to nothing after so few steps that no first rate makes up for it. So where that is found, windows are not below 100. A trial is over
-before rates fall in these; so its last round makes them fall.
+before rates fall in these; so its last round makes them fall. Values above 1 lower it (calibrated.pyx).
 
 A feature is used in a sample when its attribute occurs there, with whatever label and however often. So count and
 rate are the same for all weights of an attribute, and one of each is kept for a *row*: a unigram attribute, a rich
@@ -35,7 +35,7 @@ from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve, memset, take, vector
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
-from crfkit.loops.atomic cimport crfkit_prefetch, crfkit_spin_lock, crfkit_spin_unlock
+from crfkit.loops.atomic cimport crfkit_spin_lock, crfkit_spin_unlock
 from crfkit.trainers.stepwise cimport OnlineTrainer
 from .calibrated cimport CalibratedTrainer
 
@@ -45,7 +45,6 @@ cdef enum:
     WINDOWS_A_PASS = 10
     LEAST_WINDOW = 100      # sequences, where the first rate is found
     LOCKS = 1024            # rows share them
-    AHEAD = 16              # rows are asked for so many attributes before they are needed
     TOGETHER = 64           # windows that are closed together at most
 
 cdef struct IdleC:      # what n windows do to a row that occurs in none of them
@@ -60,17 +59,10 @@ cdef struct RowC:
     int32_t count       # samples of that window in which it occurred
 
 
-def window_of(options, int64_t n_seq) -> int | None:
-    """The window in sequences, of so many; None: a tenth of a pass."""
-    if options.window or options.rate or n_seq >= WINDOWS_A_PASS * LEAST_WINDOW:
-        return options.window
-    return LEAST_WINDOW
-
-
 cdef class Adf(CalibratedTrainer):
     """Options: l2, rate, alpha, beta, batch_size (crfkit.options.Adf). The loss is the negative log-likelihood met on
     the way."""
-    cdef BufferC row_buffer, lock_buffer, stamp_buffer, u_values, b_values
+    cdef BufferC row_buffer, lock_buffer, stamp_buffer
     cdef RowC* rows             # of unigram attributes, of rich bigram attributes, of the plain label pairs
     cdef int32_t* locks         # of rows, while several threads are at work; else NULL
     cdef int32_t* stamps        # sample in which a row was last counted; NULL where its step says that
@@ -79,7 +71,7 @@ cdef class Adf(CalibratedTrainer):
     cdef double penalty, alpha, beta
     cdef double part            # of their rates that rows have: less than 1 in the last round of a trial whose windows are long
     cdef double tried           # the first rate of the trial
-    cdef bint falls
+    cdef bint long_window       # as long as a trial, or longer
     cdef int64_t given_window, q    # updates after which rates fall: an option, and what is in force
     cdef int32_t window
 
@@ -87,21 +79,23 @@ cdef class Adf(CalibratedTrainer):
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
-        return layout.c.n_cells * cls.bytes_per_cell(options, threads) + 32 * (<int64_t>layout.c.A + layout.c.B)      # rates
+        return super(Adf, cls).expected_bytes(data, layout, options, threads) + sizeof(RowC) * (<int64_t>layout.c.A + layout.c.B)
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
         return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for the model
 
-    def __init__(self, Dataset data, Layout layout, options, leader=None, rates=None, sequences=None, **unused):
+    def __init__(self, Dataset data, Layout layout, options, leader=None, rates=None, sequences=None, found=None, **unused):
         """`sequences`: of which the data are the last ones, all of them one window; `rates`: those to start with, of each
-        row, where these are not all the first rate."""
+        row, where these are not all the first rate; `found`: whether that was found, where it is among the options."""
         cdef int64_t k, n = <int64_t>layout.c.A + layout.c.B + 1
         self.penalty = options.l2 / self.updates_a_pass()
         self.alpha, self.beta = options.alpha, options.beta
         self.part = 1
-        self.given_window = window_of(options, data.c.n_seq) or 0
-        self.falls = self.given_window and not options.window
+        found = options.rate is None if found is None else found
+        self.given_window = options.window or 0
+        if found and not options.window and data.c.n_seq < WINDOWS_A_PASS * LEAST_WINDOW:
+            self.given_window, self.long_window = LEAST_WINDOW, True
         self.sum_idle_windows()
         if leader is not None or self.batch > 1:
             arena_reserve(self, &self.stamp_buffer, n, sizeof(int32_t))
@@ -109,6 +103,7 @@ cdef class Adf(CalibratedTrainer):
             memset(self.stamps, 0, n * sizeof(int32_t))
         if leader is not None:
             self.rows, self.locks, self.q = (<Adf>leader).rows, (<Adf>leader).locks, (<Adf>leader).q
+            self.known_rows, self.row_size = <char*>self.rows, sizeof(RowC)
             self.find_rate(options, leader)
             return
         if self.threads > 1:
@@ -117,6 +112,9 @@ cdef class Adf(CalibratedTrainer):
             memset(self.locks, 0, LOCKS * sizeof(int32_t))
         arena_reserve(self, &self.row_buffer, n, sizeof(RowC))
         self.rows = <RowC*>self.row_buffer.data
+        self.known_rows, self.row_size = <char*>self.rows, sizeof(RowC)
+        if found:
+            self.measure()
         if sequences is not None:
             self.penalty = options.l2 / sequences
         self.find_rate(options, None)
@@ -125,19 +123,23 @@ cdef class Adf(CalibratedTrainer):
             self.q = self.updates_a_pass()
         if rates is not None:
             for k in range(n):
-                self.rows[k].rate = rates[k]
+                self.rows[k].rate = min(<double>rates[k], self.first_rate(k, self.rate0))
 
     cdef int begin_trial(self, double rate, int64_t updates) except -1:
         cdef int64_t k
         self.q = max(1, self.given_window // self.batch if self.given_window else updates // WINDOWS_A_PASS)
         self.part, self.tried = 1, rate
         for k in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
-            self.rows[k].rate, self.rows[k].scale = rate, 1
+            self.rows[k].rate, self.rows[k].scale = self.first_rate(k, rate), 1
             self.rows[k].step = self.rows[k].window = self.rows[k].count = 0
         return 0
 
+    cdef double first_rate(self, int64_t r, double rate) noexcept:
+        """Of a row, where the highest is this one."""
+        return rate if self.shares == NULL else self.shares[r] * rate
+
     cdef void fall_to(self, double rate) noexcept:
-        if self.falls:
+        if self.long_window:
             self.part = rate / self.tried
 
     cdef double end_trial(self) noexcept:
@@ -243,14 +245,12 @@ cdef class Adf(CalibratedTrainer):
         """What a gradient is to be multiplied by to change a row in this step. The first call for a row in a step
         counts the sample and carries out the penalty of the step."""
         cdef RowC* row = &self.rows[r]
-        cdef double gain
         if self.stamps != NULL:
             return self.stamped_gain(r)
         if row.step == self.steps:
             row.count += 1
             self.penalise(r)
-        gain = self.part * row.rate / row.scale
-        return gain if fabs(gain) > 1e-30 else 0    # as a value it is stored in single precision
+        return self.part * row.rate / row.scale
 
     cdef void penalise(self, int64_t r) noexcept nogil:
         """The penalty of this step, on a row whose scale is that before it."""
@@ -279,7 +279,7 @@ cdef class Adf(CalibratedTrainer):
             row.step = self.steps + 1
         gain = row.rate / row.scale
         crfkit_spin_unlock(lock)
-        return gain if fabs(gain) > 1e-30 else 0
+        return gain
 
     cdef double row_factor(self, int64_t r) noexcept nogil:
         if self.rows[r].step == self.steps:
@@ -287,30 +287,6 @@ cdef class Adf(CalibratedTrainer):
         return 1 / self.rows[r].scale
 
     # ------------------------------------------------------------------------------------------ steps
-
-    cdef int values(self, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val,
-                    int64_t first_row, bint gains, const float** out) except -1 nogil:
-        """The values of a sequence's attributes times the scales of their rows, or times their gains."""
-        cdef int64_t u, first = ptr[0], last = ptr[T]
-        cdef double factor
-        cdef float* made
-        arena_reserve(self, buffer, last - first + 1, sizeof(float))
-        made = <float*>buffer.data
-        for u in range(first, last):
-            if u + AHEAD < last:
-                crfkit_prefetch(&self.rows[first_row + ids[u + AHEAD]])
-            factor = self.gain_of(first_row + ids[u]) if gains else self.scale_of(first_row + ids[u])
-            made[u - first] = <float>(factor * val[u] if val != NULL else factor)
-        out[0] = made - first
-        return 0
-
-    cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil:
-        """The sequence with values that hold scales or gains."""
-        out[0] = sent[0]
-        self.values(&self.u_values, sent.u_ptr, sent.T, sent.u_id, sent.u_val, 0, gains, &out.u_val)
-        if sent.b_ptr != NULL:
-            self.values(&self.b_values, sent.b_ptr, sent.T, sent.b_id, sent.b_val, self.layout.c.A, gains, &out.b_val)
-        return 0
 
     cdef void update_pairs(self, const SentenceC* sent) noexcept nogil:
         """The plain label pairs, which have no value that could hold their rate."""

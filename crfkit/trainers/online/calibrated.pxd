@@ -2,15 +2,26 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from crfkit.loops.structs cimport SentenceC
+from crfkit.memory cimport BufferC
 from crfkit.trainers.stepwise cimport OnlineTrainer
 
 
 cdef class CalibratedTrainer(OnlineTrainer):
     cdef readonly double rate0  # the first rate: given, or chosen
+    cdef double* shares         # of the first rate, by row; NULL where all are 1
+    cdef const char* known_rows # where a subclass keeps what it knows of rows, and
+    cdef int row_size           # how much of each
+    cdef BufferC share_buffer, u_values, b_values
 
     cdef int begin_trial(self, double rate, int64_t updates) except -1
     cdef void fall_to(self, double rate) noexcept
     cdef double end_trial(self) noexcept
+    cdef double scale_of(self, int64_t r) noexcept nogil
+    cdef double gain_of(self, int64_t r) noexcept nogil
+    cdef int measure(self) except -1
+    cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil
+    cdef int values(self, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val, int64_t first_row, bint gains, const float** out) except -1 nogil
     cdef int find_rate(self, options, leader) except -1
     cdef double search(self, start, double highest, bint foreseen) except -1
     cdef int try_from(self, start, double rate, int64_t n) except -1

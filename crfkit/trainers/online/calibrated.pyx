@@ -1,15 +1,22 @@
 """Trainers that find their first rate, where none is given, by trying some on a sample of the data.
 
 A subclass calls `find_rate` once all it needs for a step is there, and says how a trial begins and ends.
+
+No single rate suits attributes with values of different magnitudes. So where it is found, that of an attribute with values above 1 is
+1 / v^2 of it: steps are those that would be made if the attribute were measured in a unit in which v is 1. Penalties stay what they
+are. Here v^2 is the largest value times the root of the mean square, which lets one extreme value count less. A subclass calls `measure`
+for that, and has its loops take values that are multiplied by what belongs to each row.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, fabs, fmax, sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from crfkit.memory cimport memcpy
+from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_reserve, empty_buffer, memcpy, memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport recursions_of
+from crfkit.loops.atomic cimport crfkit_prefetch
+from crfkit.loops.structs cimport DatasetC, SentenceC
 from crfkit.weights.layout cimport Layout
 from crfkit.rng cimport RngC, rng_below, rng_seed, rng_shuffle
 from crfkit.trainers.stepwise cimport OnlineTrainer
@@ -20,6 +27,12 @@ cdef enum:
     SAMPLES = 1000          # sequences on which the first rate is chosen
     ROUNDS = 3              # over those of them that a rate is tried on, and one in which it falls
     ENOUGH = 1000           # tokens to judge it by
+    AHEAD = 16              # rows are asked for so many attributes before they are needed
+
+cdef struct MagnitudeC:     # of the values of an attribute
+    double largest          # its square
+    double sum              # of squares
+    int64_t n               # of those that are not zero
 
 
 cdef class CalibratedTrainer(OnlineTrainer):
@@ -27,6 +40,11 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
     def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
         self.lattice.list_features(&layout.c, recursions_of(recursions))
+
+    @classmethod
+    def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
+        cdef int64_t a_row = sizeof(double) + sizeof(MagnitudeC) if data.largest_value > 1 else 0
+        return layout.c.n_cells * cls.bytes_per_cell(options, threads) + a_row * (<int64_t>layout.c.A + layout.c.B)
 
     # ------------------------------------------------------------------------------------------ of each trainer
 
@@ -41,7 +59,67 @@ cdef class CalibratedTrainer(OnlineTrainer):
         """Carry out what is put off until a weight is used; returns the scale of the weights."""
         return 1
 
-    # ------------------------------------------------------------------------------------------ what they share
+    cdef double scale_of(self, int64_t r) noexcept nogil:
+        """What values of row r are multiplied by before they are scored."""
+        return 1
+
+    cdef double gain_of(self, int64_t r) noexcept nogil:
+        """What they are multiplied by before weights are changed."""
+        return 1
+
+    # ------------------------------------------------------------------------------------------ values of attributes
+
+    cdef int measure(self) except -1:
+        """Find the share of the first rate that each row has. It is 1, and not kept, where no value is above 1."""
+        cdef:
+            const DatasetC* c = &self.data.c
+            int64_t r, n = <int64_t>self.layout.c.A + self.layout.c.B + 1
+            BufferC seen = empty_buffer()
+            MagnitudeC* of
+        if self.data.largest_value <= 1:
+            return 0
+        arena_reserve(self, &self.share_buffer, n, sizeof(double))
+        self.shares = <double*>self.share_buffer.data
+        try:
+            buffer_reserve(&seen, n, sizeof(MagnitudeC))
+            of = <MagnitudeC*>seen.data
+            memset(of, 0, n * sizeof(MagnitudeC))
+            look_at(of, c.u_id, c.u_val, c.u_ptr[c.n_tok])
+            if c.b_ptr != NULL:
+                look_at(of + self.layout.c.A, c.b_id, c.b_val, c.b_ptr[c.n_tok])
+            for r in range(n):
+                self.shares[r] = 1 / fmax(1, sqrt(of[r].largest * of[r].sum / max(of[r].n, 1)))
+        finally:
+            buffer_free(&seen)
+        return 0
+
+    cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil:
+        """The sequence with values that hold scales or gains."""
+        out[0] = sent[0]
+        self.values(&self.u_values, sent.u_ptr, sent.T, sent.u_id, sent.u_val, 0, gains, &out.u_val)
+        if sent.b_ptr != NULL:
+            self.values(&self.b_values, sent.b_ptr, sent.T, sent.b_id, sent.b_val, self.layout.c.A, gains, &out.b_val)
+        return 0
+
+    cdef int values(self, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val,
+                    int64_t first_row, bint gains, const float** out) except -1 nogil:
+        """The values of a sequence's attributes times the scales of their rows, or times their gains."""
+        cdef int64_t u, first = ptr[0], last = ptr[T]
+        cdef double value
+        cdef float* made
+        arena_reserve(self, buffer, last - first + 1, sizeof(float))
+        made = <float*>buffer.data
+        for u in range(first, last):
+            if u + AHEAD < last:
+                crfkit_prefetch(self.known_rows + (first_row + ids[u + AHEAD]) * self.row_size)
+            value = self.gain_of(first_row + ids[u]) if gains else self.scale_of(first_row + ids[u])
+            if val != NULL:
+                value *= val[u]
+            made[u - first] = <float>value if fabs(value) > 1e-30 else 0    # products with less are slow, and change nothing
+        out[0] = made - first
+        return 0
+
+    # ------------------------------------------------------------------------------------------ trials
 
     def chosen(self):
         return {} if self.options.rate else {"rate": self.rate0}
@@ -148,6 +226,18 @@ cdef class CalibratedTrainer(OnlineTrainer):
             self.update(which + k, size, &own)
             k += size
         return 0
+
+
+cdef void look_at(MagnitudeC* of, const int32_t* id, const float* value, int64_t n) noexcept nogil:
+    """Values of attributes; NULL: all are 1."""
+    cdef int64_t u
+    cdef double square
+    if value != NULL:
+        for u in range(n):
+            square = <double>value[u] * value[u]
+            of[id[u]].largest = fmax(of[id[u]].largest, square)
+            of[id[u]].sum += square
+            of[id[u]].n += value[u] != 0
 
 
 cdef void draw_sample(int64_t total, int32_t* sample, int64_t n) noexcept:

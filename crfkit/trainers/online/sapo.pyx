@@ -54,10 +54,11 @@ cdef class Sapo(ScaledTrainer):
             double* probability
             double total = 0, behind, gain
             int k, found
+            SentenceC own
         if not self.pairs_known:
             lattice_load_scores(lat, &self.layout.c, self.w)
             self.pairs_known = self.leader is None      # others change what a worker has loaded
-        K.score(&self.layout.c, self.w, 1.0, sent, lat)
+        K.score(&self.layout.c, self.w, 1.0, self.scored(sent, &own), lat)
         if self.width:
             found = search_beam(self.search, lat, self.n, self.width, self.ratio, self.scale)
         else:
@@ -75,7 +76,7 @@ cdef class Sapo(ScaledTrainer):
         behind = self.scale * (self.search.scores[0] - lattice_path_score(lat, sent.label))
         loss[0] += sent.weight * (K.log(total) + behind)
         gain = self.gain(sent.weight)
-        self.updates += follow_paths(&self.paths, &self.layout.c, sent, self.search.labels, probability, found, gain,
+        self.updates += follow_paths(&self.paths, &self.layout.c, self.learned(sent, &own), self.search.labels, probability, found, gain,
                                      self.out, lat if self.pairs_known and self.batch == 1 else NULL, NULL, 0)
         return 0
 

@@ -6,6 +6,7 @@ from .calibrated cimport CalibratedTrainer
 
 cdef class ScaledTrainer(CalibratedTrainer):
     cdef double scale           # s
+    cdef double log_scale       # of the sequence whose values are loaded
     cdef double penalty         # l2 / updates a pass
     cdef readonly double rate   # of the last update
     cdef double age             # steps since rate0, for the rate that falls with each step
@@ -13,6 +14,8 @@ cdef class ScaledTrainer(CalibratedTrainer):
 
     cdef void shrink(self) noexcept nogil
     cdef double gain(self, double weight) noexcept nogil
+    cdef const SentenceC* scored(self, const SentenceC* sent, SentenceC* own) except NULL nogil
+    cdef const SentenceC* learned(self, const SentenceC* sent, SentenceC* own) except NULL nogil
     cdef void learn(self, const SentenceC* sent, double gain) noexcept nogil
     cdef void fold_scale(self) noexcept nogil
     cdef void settle(self) noexcept nogil

@@ -4,6 +4,9 @@ The decay touches every weight, so it is never carried out: w = s v, and only th
 rate0 * decay^pass, or, with a decay of 0, rate0 / (1 + rate0 * l2/|S| * t) at step t, which is still so high after
 thirty passes that the last sentences show in the weights. With mini-batches |S| stands for the number of
 updates a pass, and the gradients of a batch are added up: a batch of all data makes gradient steps on the objective.
+
+Where rows have but a share f of the rate (calibrated.pyx), the penalty shrinks them by 1 - f rate l2/|S|, which is, so near 1, the same as
+the f-th power of what it shrinks the others by. So theirs is w = s^f v, and nothing has to be kept for it.
 """
 
 from libc.stdint cimport int64_t
@@ -28,8 +31,14 @@ cdef class ScaledTrainer(CalibratedTrainer):
     def bytes_per_cell(options, int threads) -> int:
         return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for the rate and the model
 
-    def __init__(self, Dataset data, Layout layout, options, leader=None, **unused):
+    def __init__(self, Dataset data, Layout layout, options, leader=None, found=None, **unused):
+        """`found`: whether the first rate was found, where it is among the options."""
         self.scale, self.age = 1, 0
+        if leader is not None:
+            self.shares = (<ScaledTrainer>leader).shares
+        elif (not options.rate if found is None else found) and not getattr(options, "l1", 0):     # which all weights share
+            self.measure()
+        self.known_rows, self.row_size = <char*>self.shares, sizeof(double)
         self.penalty = options.l2 / self.updates_a_pass()
         self.decay = options.decay
         self.find_rate(options, leader)
@@ -55,6 +64,30 @@ cdef class ScaledTrainer(CalibratedTrainer):
         self.shrink()
         return weight * self.rate / self.scale
 
+    cdef double scale_of(self, int64_t r) noexcept nogil:
+        cdef double share = self.shares[r]
+        return 1 if share == 1 else K.exp((share - 1) * self.log_scale)
+
+    cdef double gain_of(self, int64_t r) noexcept nogil:
+        cdef double share = self.shares[r]
+        return 1 if share == 1 else share * K.exp((1 - share) * self.log_scale)
+
+    cdef const SentenceC* scored(self, const SentenceC* sent, SentenceC* own) except NULL nogil:
+        """A sequence as it is to be scored, with the scale of all rows."""
+        if self.shares == NULL:
+            return sent
+        self.log_scale = K.log(self.scale)
+        self.load_values(sent, False, own)
+        return own
+
+    cdef const SentenceC* learned(self, const SentenceC* sent, SentenceC* own) except NULL nogil:
+        """A sequence as it is to be learned from, once its gain is known."""
+        if self.shares == NULL or self.batch > 1:
+            return sent
+        self.log_scale = K.log(self.scale)
+        self.load_values(sent, True, own)
+        return own
+
     cdef void learn(self, const SentenceC* sent, double gain) noexcept nogil:
         """A step towards what was observed, with the marginals of a sequence."""
         cdef LatticeC* lat = &self.lattice.c
@@ -67,7 +100,9 @@ cdef class ScaledTrainer(CalibratedTrainer):
         self.shrink()
 
     cdef double row_factor(self, int64_t r) noexcept nogil:
-        return 1 / self.scale
+        if self.shares == NULL or self.shares[r] == 1:
+            return 1 / self.scale
+        return self.shares[r] * K.exp(-self.shares[r] * K.log(self.scale))
 
     cdef int64_t skip(self, int64_t n) noexcept nogil:
         cdef int64_t k
@@ -96,9 +131,17 @@ cdef class ScaledTrainer(CalibratedTrainer):
 
     cdef void fold_scale(self) noexcept nogil:
         """Carry the scale out before it becomes too small, or zero."""
-        cdef int64_t k
-        for k in range(self.layout.c.n_cells):
-            self.w[k] = <weight_t>(self.w[k] * self.scale)
+        cdef int64_t k, r, first, n
+        cdef double scale = self.scale
+        if self.shares == NULL:
+            for k in range(self.layout.c.n_cells):
+                self.w[k] = <weight_t>(self.w[k] * scale)
+        else:
+            for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
+                scale = self.scale if self.shares[r] == 1 else K.exp(self.shares[r] * K.log(self.scale))
+                n = self.row_cells(r, &first)
+                for k in range(first, first + n):
+                    self.w[k] = <weight_t>(self.w[k] * scale)
         self.scale, self.pairs_known = 1, False
 
     cdef void settle(self) noexcept nogil:
@@ -135,4 +178,6 @@ cdef class ScaledTrainer(CalibratedTrainer):
 
     cdef double end_trial(self) noexcept:
         self.settle()
+        if self.shares != NULL:
+            self.fold_scale()
         return self.scale

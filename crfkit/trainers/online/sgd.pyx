@@ -58,13 +58,16 @@ cdef class Sgd(ScaledTrainer):
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef LatticeC* lat = &self.lattice.c
+        cdef SentenceC own
+        cdef double gain
         if self.l1 > 0:
             self.clip_used(sent)
         lattice_load_weights(lat, &self.layout.c, self.w, self.scale)
-        K.score(&self.layout.c, self.w, self.scale, sent, lat)
+        K.score(&self.layout.c, self.w, self.scale, self.scored(sent, &own), lat)
         lattice_expect(lat)
         loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
-        self.learn(sent, self.gain(sent.weight))
+        gain = self.gain(sent.weight)
+        self.learn(self.learned(sent, &own), gain)
         if self.batch == 1:
             self.due += self.rate * self.l1 / self.scale
         return 0
