@@ -3,6 +3,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing_extensions import Buffer
 
 from crfkit.decode.nbest import NBest
+from crfkit.features.walk import Extractor
 from crfkit.lattice.lattice import Lattice
 from crfkit.text.rows import Rows
 from crfkit.trainers.batch.edges import Edges
@@ -30,4 +31,5 @@ class OpenSearch(NBest):
     def nbest(self, lattice: OpenLattice, n: int, ratio: float = 0.0) -> list[tuple[float, list[int]]]: ...
     def beam(self, lattice: OpenLattice, n: int, width: int = 50, ratio: float = 0.0) -> list[tuple[float, list[int]]]: ...
 
+def attributes_of(extractor: Extractor, rows: Rows) -> list[tuple[list[int], list[int]]]: ...
 def tagged(rows: Rows, labels: Iterable[bytes], separator: bytes | None = None) -> bytes: ...

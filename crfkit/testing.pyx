@@ -5,12 +5,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uintptr_t
 
 from crfkit.decode.beam cimport search_beam
 from crfkit.decode.nbest cimport NBest, search_nbest
+from crfkit.features.walk cimport Extractor
 from crfkit.lattice cimport lattice
 from crfkit.lattice.lattice cimport (
     IMPOSSIBLE, SPARSE, Lattice, find_row_tops, forbid_steps, lattice_allow, lattice_expect, lattice_forbid, lattice_path_score, recursions_of,
 )
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport EdgeC, LatticeC, PairC
+from crfkit.loops.structs cimport EdgeC, LatticeC, PairC, SentenceC
 from crfkit.memory cimport BufferC, arena_reserve, memset
 from crfkit.text.rows cimport Rows
 from crfkit.text.writing cimport Output, write_tagged
@@ -288,6 +289,19 @@ cdef class OpenSearch(NBest):
         with nogil:
             search_beam(self, &lattice.c, n, width, ratio, 1.0)
         return self.results()
+
+
+def attributes_of(Extractor extractor not None, Rows rows not None) -> list[tuple[list[int], list[int]]]:
+    """The attributes of each token of a parsed block: (unigram ids, bigram ids)."""
+    cdef const SentenceC* sent = &extractor.sentence
+    cdef int64_t s, t
+    found = []
+    for s in range(rows.c.n_seq):
+        extractor.extract(&rows.c, rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1])
+        for t in range(sent.T):
+            of_pairs = [sent.b_id[k] for k in range(sent.b_ptr[t], sent.b_ptr[t + 1])] if sent.b_ptr != NULL else []
+            found.append(([sent.u_id[k] for k in range(sent.u_ptr[t], sent.u_ptr[t + 1])], of_pairs))
+    return found
 
 
 def tagged(Rows rows not None, labels, separator=None) -> bytes:

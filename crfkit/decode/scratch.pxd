@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.text.rows cimport Rows
-from crfkit.features.extractor cimport Extractor
+from crfkit.features.walk cimport Extractor
 from crfkit.lattice.lattice cimport Lattice
 from .decoder cimport Decoder
 from .lookahead cimport LookaheadSearch

@@ -6,7 +6,7 @@ cimport cython
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from crfkit.memory cimport Arena, BufferC, arena_reserve, memcpy, memset
+from crfkit.memory cimport Arena, BufferC, arena_reserve, memcpy, memset, vector
 
 from crfkit.evaluation import schemes
 
@@ -110,6 +110,10 @@ cdef class Counter:
     def totals(self):
         """(gold, found, correct) chunks."""
         return self.total[0], self.total[1], self.total[2]
+
+    def kept(self):
+        """The totals after each sentence."""
+        return vector(self, "q", self.by_sentence.data, 3 * self.n_sentences)
 
     def counts(self, types):
         """{type: (gold, found, correct)} of the types that occur in chunks."""

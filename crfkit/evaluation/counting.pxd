@@ -33,7 +33,8 @@ cdef class Tally(Arena):
     cdef const uint8_t* word_starts     # in word_table; NULL: words are not counted
     cdef dict type_ids, misses          # misses: gold label << 32 | predicted label -> tokens
     cdef bytes outside
-    cdef bint raw, keep, words, in_sentence
+    cdef bint raw, words, in_sentence
+    cdef readonly bint keep     # what each sentence adds to the counts
     cdef int64_t n_labels, n_spellings, n_counted, n_rows, n_tokens, right
     cdef int64_t sentence_tokens, sentence_correct
     cdef uint64_t gold_hash

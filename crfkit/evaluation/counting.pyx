@@ -15,7 +15,7 @@ from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from crfkit.text.rows cimport FORM_CRFSUITE
-from crfkit.memory cimport BufferC, arena_reserve, memchr, memcmp, memcpy, memset
+from crfkit.memory cimport BufferC, arena_reserve, memchr, memcmp, memcpy, memset, vector
 from crfkit.features.strings cimport StringTable, string_hash, strings_find
 from .chunks cimport START, Counter, LabelC, reserve_zeroed, transition
 from .lines cimport BLANK, TOKEN, CutC, Lines
@@ -120,6 +120,10 @@ cdef class Tally:
         """{(gold label, predicted label): tokens} of those that differ."""
         return {(self.names[key >> 32].decode(), self.names[key & 0xFFFFFFFF].decode()): n
                 for key, n in self.misses.items()}
+
+    def kept(self):
+        """Of each sentence: its line, its tokens, how many of their labels are right, and a hash of the gold ones."""
+        return vector(self, "q", self.by_sentence.data, 4 * self.sentences)
 
     def label_counts(self):
         """{label: (gold, found, correct)} in tokens."""

@@ -24,7 +24,6 @@ from crfkit.values import LARGEST, exactly, lists, shown
 from .counting import Tally
 from .schemes import OTHER, PREFIXES, SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect
 from .scores import Comparison, Count, Scores
-from .significance import shuffle
 
 __all__ = ["Comparison", "Count", "Outputs", "Scores", "evaluate", "read_lexicon"]
 
@@ -138,6 +137,8 @@ class Outputs:
         ):  # fmt: skip
             if not isinstance(number, int) or not low <= number <= high:
                 raise OptionError(f"{name}: expected a whole number from {low} to {high}, found {exactly(number)}")
+        from .significance import shuffle
+
         a, b = self._tallies[first], self._tallies[second]
         extreme = shuffle(a, b, _counter(self._names, self.scheme, self.strict), shuffles, seed)
         x, y = self.scores[first], self.scores[second]

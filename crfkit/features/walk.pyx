@@ -9,14 +9,16 @@ First the cells of a sentence get their numbers, then the views their values, th
 Then the lines of the template are followed at each token: the row of a gram knows its attributes. No string is built
 unless it has to identify an attribute (see plan.py).
 
-What differs between the two is decided by a type, `Aim`, when this file is compiled.
+What differs between the two is decided by a type, `Aim`, when this file is compiled. An Extractor walks for a tagger: one sentence after
+the other, each in the place of the one before.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from crfkit.data.dataset cimport Dataset, sort_ids
 from crfkit.loops.atomic cimport crfkit_prefetch
-from crfkit.memory cimport data_reserve
+from crfkit.loops.structs cimport SentenceC
+from crfkit.memory cimport Arena, BufferC, arena_reserve, data_reserve
 from crfkit.template.patterns cimport BIGRAM, UNIGRAM
 from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, rows_attr, rows_cell
 from .cells cimport FLAGGED, NONE, UNKNOWN, View, has_separator
@@ -361,3 +363,37 @@ cdef inline int32_t literal(Features f, const char* s, int64_t n, bint bigram, A
         return find_literal(&f.space[bigram], s, n)
     else:
         return learn_literal(f, s, n, bigram)
+
+
+cdef class Extractor(Arena):
+    """The attributes of one sentence after the other, and the scratch of the thread that finds them. `columns` says
+    where each column of the plan stands in the rows, if not where it stood in training."""
+
+    def __init__(self, Features features not None, columns=None):
+        cdef int32_t i, column
+        if self.features is not None:
+            raise TypeError("an Extractor is set up once")
+        if columns is not None:
+            if len(columns) != features.n_columns or min(columns, default=0) < 0:
+                raise ValueError(f"{len(columns)} columns, expected {features.n_columns}")
+            arena_reserve(self, &self.columns, features.n_columns + 1, sizeof(int32_t))
+            for i, column in enumerate(columns):
+                (<int32_t*>self.columns.data)[i] = column
+        self.workspace = Workspace()
+        self.workspace.column_number = <const int32_t*>(self.columns.data if columns is not None else features.column_number.data)
+        self.found = Dataset(b_ptr=[0] if features.has_bigrams else None)
+        self.features = features
+
+    cdef int extract(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
+        cdef SentenceC* sent = &self.sentence
+        self.found.c.n_tok = 0
+        find_tokens(self.features, self.workspace, rows, first, last, self.found)
+        sent.T = self.workspace.T
+        sent.u_ptr = <const int64_t*>self.found.u_ptr.data
+        sent.u_id = <const int32_t*>self.found.u_id.data
+        sent.u_val = <const float*>self.found.u_val.data if rows.form == FORM_CRFSUITE else NULL
+        sent.b_ptr = <const int64_t*>self.found.b_ptr.data
+        sent.b_id = <const int32_t*>self.found.b_id.data
+        sent.b_val = NULL
+        sent.label, sent.weight = NULL, 1.0
+        return 0

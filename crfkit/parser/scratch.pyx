@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdio cimport snprintf
 
 from crfkit.features.cells cimport View
-from crfkit.features.extractor cimport Extractor
+from crfkit.features.walk cimport Extractor
 from crfkit.features.tables cimport Features
 from crfkit.memory cimport Arena, BufferC, arena_reserve
 from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_reserve

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from crfkit.errors import DataError, ModelFileError
 from crfkit.features.builder import IndexBuilder
-from crfkit.features.extractor import Extractor
 from crfkit.features.index import Index
 from crfkit.features.packing import pack
+from crfkit.features.walk import Extractor
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
+from crfkit.testing import attributes_of
 from crfkit.text.reading import Source
 from crfkit.text.rows import Rows
 
@@ -123,7 +124,7 @@ def rows_of(data, kind):
 
 def extracted(index, sentences):
     extractor = Extractor(index)
-    return [ids for rows in blocks(sentences) for ids in extractor.attributes_of(rows)]
+    return [ids for rows in blocks(sentences) for ids in attributes_of(extractor, rows)]
 
 
 def check(index, template, sentences, keep):
@@ -367,7 +368,7 @@ def test_attributes_that_the_data_name():
     assert "b_ptr" not in data.arrays()
     index = Index(None, pack(builder))
     assert list(index.attributes()) == [b"a", b"b", b"a:b"]
-    (found,) = (Extractor(index).attributes_of(rows) for rows in blocks([["X\tc\tb:7\ta"]], "crfsuite"))
+    (found,) = (attributes_of(Extractor(index), rows) for rows in blocks([["X\tc\tb:7\ta"]], "crfsuite"))
     assert found == [([0, 1], [])]
 
 

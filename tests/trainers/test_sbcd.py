@@ -16,10 +16,10 @@ from trainers.twins_sbcd import Sbcd as Twin
 from trainers.twins_sbcd import blocks_of
 
 from crfkit import options
-from crfkit.data.occurrences import Occurrences
 from crfkit.errors import TrainingError
 from crfkit.learning.learn import learn
 from crfkit.testing import step_forms
+from crfkit.trainers.batch.blocks import Occurrences
 from crfkit.trainers.batch.chains import Chains
 from crfkit.trainers.batch.edges import Edges
 from crfkit.trainers.batch.lbfgs import Lbfgs

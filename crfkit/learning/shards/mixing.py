@@ -19,9 +19,9 @@ from typing import Any
 from xxhash import xxh3_64_intdigest
 
 from crfkit.options import Run
-from crfkit.trainers.online.mixing import add_scaled, largest, limit_of, mean, quantum_of
 
 from .driver import FarCorpus
+from .sums import add_scaled, limit_of, mean, quantum_of
 
 
 class Mixing:
@@ -90,7 +90,7 @@ class Mixing:
 
     def run_pass(self, should_stop: Any = None) -> dict[str, Any]:
         """One pass over all shards. It is not interrupted: its weights would be those of some shards."""
-        limit = limit_of(largest(self.current))
+        limit = limit_of(self.current)
         limits = [limit, quantum_of(limit, self.n)]
         most_rate = 2 * (self.rate or 1.0)
         rate_limits = [most_rate, quantum_of(most_rate, self.n)]

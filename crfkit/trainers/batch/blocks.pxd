@@ -3,7 +3,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.data.occurrences cimport Occurrences
 from crfkit.loops.structs cimport weight_t
 from crfkit.memory cimport Arena, BufferC
 from crfkit.weights.layout cimport Layout
@@ -12,6 +11,14 @@ from .chains cimport Chains
 
 cdef inline double soft(double z, double r) noexcept nogil:
     return z - r if z > r else z + r if z < -r else 0
+
+
+cdef class Occurrences(Arena):
+    cdef readonly int32_t n
+    cdef const int64_t* ptr         # [n+1] occurrences of an attribute: ptr[a] .. ptr[a+1]
+    cdef const int32_t* token       # tokens, ascending, each once an attribute
+    cdef const float* value         # or NULL: all 1
+    cdef BufferC ptrs, tokens, values
 
 
 cdef class Blocks(Arena):

@@ -1,6 +1,0 @@
-from .dataset import Dataset
-
-class Occurrences:
-    n: int
-    def __init__(self, data: Dataset, n: int, rich: bool) -> None: ...
-    def of(self, attribute: int) -> list[tuple[int, float]]: ...

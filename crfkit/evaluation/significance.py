@@ -1,0 +1,77 @@
+"""Is one output better than another by more than chance? Approximate randomisation over sentences.
+
+If two systems were equally good, it would not matter which of the two labelled a sentence. So the outputs for
+each sentence are exchanged with probability 1/2, and the difference in score that comes out is compared with the
+one observed; p is the share of such shuffles, the observed one included, with a difference as large.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from crfkit.errors import DataError, OptionError
+from crfkit.text.faults import plural
+
+if TYPE_CHECKING:
+    from .counting import Tally
+
+_AT_ONCE = 1 << 20  # exchanges
+_CLOSE = 1e-12  # equal differences may come out of other roundings
+
+
+def shuffle(a: Tally, b: Tally, counter: int, shuffles: int, seed: int) -> list[int]:
+    """How often the two outputs differ at least as much as they do, if the outputs for each sentence are exchanged at random. Counts of
+    such shuffles for precision, recall, F1 and accuracy."""
+    right_a, right_b = _right(a, b)
+    x, y = (np.array(tally.counters[counter].kept()).reshape(-1, 3) for tally in (a, b))
+    totals = np.array([[*x[-1], right_a.sum()], [*y[-1], right_b.sum()]]) if len(x) else np.zeros((2, 4), dtype=np.int64)
+    # what an exchange adds to the found and correct chunks and to the right labels of a, and takes from those of b
+    changes = np.column_stack([np.diff(y - x, axis=0, prepend=0)[:, 1:], right_b - right_a])
+    changes = changes[changes.any(axis=1)].astype(np.float64)
+    observed = _differences(totals, np.zeros((1, 3)), a.tokens)
+    extreme = np.zeros(4, dtype=np.int64)
+    words = -(-len(changes) // 64)
+    at_once = max(1, _AT_ONCE // max(1, 64 * words))
+    for first in range(0, shuffles, at_once):
+        n = min(at_once, shuffles - first)
+        bits = _random(seed, first * words, n * words).astype("<u8").view(np.uint8).reshape(n, -1)
+        exchanged = np.unpackbits(bits, axis=1, count=len(changes), bitorder="little")
+        extreme += (_differences(totals, exchanged @ changes, a.tokens) >= observed - _CLOSE).sum(axis=0)
+    return [int(count) for count in extreme]
+
+
+def _right(a: Tally, b: Tally) -> tuple[Any, Any]:
+    """The right labels of each sentence in both. Refuses inputs whose sentences were not kept, or whose gold columns differ."""
+    if not (a.keep and b.keep):
+        raise OptionError("a comparison needs the scores of each sentence: count with keep=True")
+    x, y = (np.array(tally.kept()).reshape(-1, 4) for tally in (a, b))
+    both = min(len(x), len(y))
+    for s in np.flatnonzero((x[:both, 1] != y[:both, 1]) | (x[:both, 3] != y[:both, 3]))[:1]:
+        place = f"sentence {s + 1} of {a.path}, in line {x[s, 0]}"
+        said = f"the gold labels of this sentence differ from those of {place}"
+        if x[s, 1] != y[s, 1]:
+            said = f"this sentence has {plural(int(y[s, 1]), 'token')}, but {place}, has {x[s, 1]}"
+        raise DataError(said, b.path, int(y[s, 0]))
+    if len(x) != len(y):
+        raise DataError(f"{plural(len(y), 'sentence')}, but {a.path} has {len(x)}; only outputs for the same gold data can be compared", b.path)
+    return x[:, 2], y[:, 2]
+
+
+def _differences(totals: Any, moved: Any, tokens: int) -> Any:
+    """Absolute differences in precision, recall, F1 and accuracy, of each row of what changed sides."""
+    scores = []
+    for (gold, found, correct, right), sign in zip(totals, (1, -1), strict=True):
+        found, correct, right = (number + sign * column for number, column in zip((found, correct, right), moved.T, strict=True))
+        parts = ((correct, found), (correct, gold + 0 * found), (2 * correct, gold + found), (right, tokens + 0 * found))
+        scores.append([np.divide(part, whole, out=np.zeros(len(moved)), where=whole != 0) for part, whole in parts])
+    return abs(np.array(scores[0]) - np.array(scores[1])).T
+
+
+def _random(seed: int, first: int, n: int) -> Any:
+    """Numbers of splitmix64, from one of them on."""
+    z = np.arange(first + 1, first + n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
