@@ -49,6 +49,20 @@ class Text(click.ParamType):
         return value
 
 
+@contextmanager
+def usage_errors(ctx: click.Context) -> Iterator[None]:
+    """What is wrong with options inside is wrong usage of the command."""
+    try:
+        yield
+    except OptionError as error:
+        raise click.UsageError(error.message, ctx) from None
+
+
+def is_given(ctx: click.Context, name: str) -> bool:
+    """Whether an option was written on the command line."""
+    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
 def note(message: str) -> None:
     """Tell the user something on standard error. If nobody can hear it, the work goes on."""
     with suppress(OSError):

@@ -11,7 +11,7 @@ import click
 
 from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS as HELP
-from crfkit.cli.common import errors_as_lines, note, refuse_overwriting, standard_output, write_all
+from crfkit.cli.common import errors_as_lines, is_given, note, refuse_overwriting, standard_output, write_all
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import FileError, OptionError
 from crfkit.replacing import check_writable, replacing
@@ -152,8 +152,7 @@ def train(ctx: click.Context, source: str, output: str, **given: Any) -> None:
         refuse_overwriting("OUTPUT", output, (source, given["pattern"], given["devel"], *states))
         check_writable(output)
     refuse_overwriting("--sstate", given["sstate"], (source, given["pattern"], given["devel"], given["model"]))
-    chosen = {name for name in given if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE}
-    words = note_of(given, chosen)
+    words = note_of(given, {name for name in given if is_given(ctx, name)})
     if words:
         note(f"note: {words}")
     data = trained(given, source)
