@@ -158,6 +158,18 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
         _abandon(sys.stderr)
 
 
+class ErrorsAsLines:
+    """For classes of click's commands: what goes wrong in one of them is said in one line."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with errors_as_lines(ctx):  # --help and --version write
+            return super().parse_args(ctx, args)  # type: ignore[misc]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with errors_as_lines(ctx):
+            return super().invoke(ctx)  # type: ignore[misc]
+
+
 @contextmanager
 def _ending_signals(heard: list[int]) -> Iterator[None]:
     """SIGTERM and the end of the terminal interrupt a command as Ctrl-C does, so that it leaves no half-written files behind."""

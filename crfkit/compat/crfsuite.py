@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from crfkit.cli.common import HELP_FLAGS as HELP
-from crfkit.cli.common import errors_as_lines, refuse_overwriting
+from crfkit.cli.common import ErrorsAsLines, refuse_overwriting
 from crfkit.decode.scratch import gold_labels
 from crfkit.errors import FileError, OptionError, UnsupportedError
 from crfkit.replacing import check_writable
@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     from .pycrfsuite import Tagger
 
 
-class Group(click.Group):
+class Group(ErrorsAsLines, click.Group):
     """Commands whose errors are one line, and whose output has labels as they came, in any encoding."""
 
     def invoke(self, ctx: click.Context) -> Any:
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
-        with errors_as_lines(ctx):
-            return super().invoke(ctx)
+        return super().invoke(ctx)
 
 
 @click.group(cls=Group, context_settings=HELP)

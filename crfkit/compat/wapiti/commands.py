@@ -11,7 +11,7 @@ import click
 
 from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS as HELP
-from crfkit.cli.common import errors_as_lines, is_given, note, refuse_overwriting, standard_output, write_all
+from crfkit.cli.common import ErrorsAsLines, is_given, note, refuse_overwriting, standard_output, write_all
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import FileError, OptionError
 from crfkit.replacing import check_writable, replacing
@@ -23,16 +23,12 @@ from .algorithms import ALGORITHMS, TYPES, note_of
 MODES = ("train", "label", "dump", "update")
 
 
-class Group(click.Group):
+class Group(ErrorsAsLines, click.Group):
     """Commands that may be shortened, and whose errors are one line."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         found = [mode for mode in MODES if cmd_name and mode.startswith(cmd_name)]
         return super().get_command(ctx, found[0] if len(found) == 1 else cmd_name)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        with errors_as_lines(ctx):
-            return super().invoke(ctx)
 
 
 @click.group(cls=Group, context_settings=HELP)
