@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import sys
 import threading
 import traceback
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, BinaryIO, TextIO
 
 import click
 
 from crfkit.errors import CrfkitError, FileError, OptionError
+from crfkit.replacing import replacing
 
 DEBUG = "crfkit.debug"
 
@@ -86,7 +88,7 @@ def refuse_dash(what: str, output: str | None) -> None:
 
 def refuse_overwriting(what: str, output: str | None, others: Iterable[str | None]) -> None:
     """OptionError if a file that is to be written, there already or not, is one of the others of this command."""
-    if output is None or (os.path.exists(output) and not os.path.isfile(output)):  # a device loses nothing
+    if output in (None, "-") or (os.path.exists(output) and not os.path.isfile(output)):  # a device loses nothing
         return
     for other in others:
         if other not in (None, "-") and _same_file(other, output):
@@ -117,6 +119,19 @@ def standard_output() -> Iterator[BinaryIO]:
         raise
     except OSError as error:
         raise FileError(f"standard output: cannot be written: {error.strerror or error}") from error
+
+
+def opened(output: str | None) -> AbstractContextManager[BinaryIO]:
+    """What to write to: the file of this name, which appears when all is written, or standard output for None and -."""
+    return standard_output() if output in (None, "-") else replacing(output)
+
+
+def is_live(source: str) -> bool:
+    """Whether somebody may wait for what is made of a sentence before the next one is sent."""
+    try:
+        return source == "-" and sys.stdin is not None and not stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
+    except (OSError, ValueError):  # closed, or none of the system's
+        return False
 
 
 def write_all(stream: BinaryIO, data: bytes) -> None:

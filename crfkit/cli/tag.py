@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from crfkit import load
 from crfkit.constants import MOST_THREADS
 from crfkit.parallel import available_cpus
-from crfkit.replacing import replacing
 from crfkit.text.reading import Block, Source
 
 from .common import (
@@ -23,8 +21,8 @@ from .common import (
     debug_option,
     is_given,
     note,
+    opened,
     refuse_overwriting,
-    standard_output,
     usage_errors,
 )
 from .tagging import SERVICE, check_use, label, tag_files, targets_of
@@ -130,7 +128,7 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     if options["output_dir"] is not None:
         _tag_into(ctx, options.pop("output_dir"), model, inputs, options)
         return
-    with _opened(output) as stream:
+    with opened(output) as stream:
         tagger = load(model, constraints=options["constraints"])
         with usage_errors(ctx):
             check_use(tagger, options)
@@ -204,11 +202,6 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
             raise click.UsageError(message, ctx)
     with usage_errors(ctx):
         refuse_overwriting("--output", output, (model, *inputs, options["constraints"]))
-
-
-def _opened(output: str | None) -> AbstractContextManager[BinaryIO]:
-    """The file to write to."""
-    return standard_output() if output is None else replacing(output)
 
 
 def _with_progress(source: Source, inputs: list[str]) -> Iterator[Block]:
