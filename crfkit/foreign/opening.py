@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import stat
 from collections.abc import Iterator
@@ -89,7 +88,8 @@ def _opened(path_or_bytes: Any) -> tuple[str, memoryview, Format] | None:
             form = recognised(file.read(_LONGEST_START))
             if form is None:
                 return None
-            return name, memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), form
+            file.seek(0)
+            return name, modelfile.mapped(file), form
     except OSError as error:
         raise FileError(f"{name}: cannot be read: {error.strerror or error}") from error
     except ValueError:  # a zero byte in the path
