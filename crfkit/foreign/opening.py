@@ -188,18 +188,10 @@ def convert(
     except UnsupportedError as error:
         raise UnsupportedError(f"{os.fspath(source)}: {error}") from None
     if weights is not None:
-        data = _model_in(data, os.fspath(source)).quantised(weights).to_bytes()
+        data = load(data).quantised(weights).to_bytes()
     with replacing(target) as file:
         file.write(data)
     return len(data)
-
-
-def _model_in(data: bytes, name: str) -> model.Model:
-    """The labelling model of these bytes."""
-    found = load(data)
-    if not isinstance(found, model.Model):
-        raise UnsupportedError(f"{name}: the weights of a parser are float32")
-    return found
 
 
 def _own(source: Any, to: str) -> bytes | None:
