@@ -6,7 +6,6 @@ import os
 import signal
 import stat
 import sys
-import threading
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -16,6 +15,7 @@ import click
 
 from crfkit.errors import CrfkitError, FileError, OptionError
 from crfkit.replacing import replacing
+from crfkit.signals import taken
 
 DEBUG = "crfkit.debug"
 
@@ -149,8 +149,13 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
     errors are left to click, which ends with 2.
     """
     heard: list[int] = []
+
+    def end(number: int, _frame: Any) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt
+
     try:
-        with _ending_signals(heard):
+        with taken(lambda handler: handler is signal.SIG_DFL, end):  # as Ctrl-C does, so that no half-written files are left behind
             yield
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -183,27 +188,6 @@ class ErrorsAsLines:
     def invoke(self, ctx: click.Context) -> Any:
         with errors_as_lines(ctx):
             return super().invoke(ctx)  # type: ignore[misc]
-
-
-@contextmanager
-def _ending_signals(heard: list[int]) -> Iterator[None]:
-    """SIGTERM and the end of the terminal interrupt a command as Ctrl-C does, so that it leaves no half-written files behind."""
-
-    def end(number: int, _frame: Any) -> None:
-        heard.append(number)
-        raise KeyboardInterrupt
-
-    taken = []
-    if threading.current_thread() is threading.main_thread():
-        numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-        taken = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
-    for number in taken:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
 
 
 def _describe(error: Exception) -> str:
