@@ -152,16 +152,9 @@ def _parsed(name: str) -> Iterator[Rows]:
 @click.argument("data", default="-")
 def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bool, marginal_all: bool, quiet: bool, data: str) -> None:
     """Label DATA (standard input by default)."""
-    from .pycrfsuite import Tagger
     from .pycrfsuite.training import performance
 
-    tagger = Tagger()
-    try:
-        tagger.open(model)
-    except OSError as error:
-        raise FileError(f"{model}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise FileError(str(error)) from None
+    tagger = _opened(model)
     if tagger.by_template:
         raise UnsupportedError(f"{model}: has a template: label columns with `crfkit tag`")
     names, begun, pairs = tagger.labels(), time.perf_counter(), []
@@ -189,6 +182,19 @@ def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bo
         print(f"Elapsed time: {seconds:f} [sec] ({len(pairs) / seconds:.1f} [instance/sec])")
 
 
+def _opened(model: str) -> Tagger:
+    from .pycrfsuite import Tagger
+
+    tagger = Tagger()
+    try:
+        tagger.open(model)
+    except OSError as error:
+        raise FileError(f"{model}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise FileError(str(error)) from None
+    return tagger
+
+
 def _tagged(tagger: Tagger, data: str) -> Iterator[tuple[list[str], list[str]]]:
     """The labels of each sequence in the data, and the model's; the tagger answers further questions on it meanwhile."""
     for rows in _parsed(data):
@@ -201,14 +207,7 @@ def _tagged(tagger: Tagger, data: str) -> Iterator[tuple[list[str], list[str]]]:
 @click.argument("model")
 def dump(model: str) -> None:
     """Print MODEL as text."""
-    from .pycrfsuite import Tagger
-
-    tagger = Tagger()
-    try:
-        tagger.open(model)
-    except (OSError, ValueError) as error:
-        raise FileError(f"{model}: {error.strerror if isinstance(error, OSError) else error}") from None
-    tagger.dump()
+    _opened(model).dump()
 
 
 if __name__ == "__main__":
