@@ -22,11 +22,16 @@ DATA = Path(__file__).parents[1] / "data"
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
-def crfkit(*arguments: Any, code: int = 0, stdin: bytes = b"") -> Result:
-    """The result of a command that must end with this code."""
-    result = CliRunner().invoke(cli, [*map(str, arguments)], input=stdin)
+def invoked(command: Any, *arguments: Any, code: int = 0, stdin: bytes | str | None = None) -> Result:
+    """The result of a program that must end with this code."""
+    result = CliRunner().invoke(command, [*map(str, arguments)], input=stdin)
     assert result.exit_code == code, f"{result.exit_code}: {result.output}"
     return result
+
+
+def crfkit(*arguments: Any, code: int = 0, stdin: bytes | str | None = None) -> Result:
+    """The same of a command of crfkit."""
+    return invoked(cli, *arguments, code=code, stdin=stdin)
 
 
 def learn(*arguments: Any, **how: Any) -> Result:
@@ -40,7 +45,7 @@ def trained(folder: Path, *arguments: Any, files: Sequence[str] = ("train",), ta
     return (folder / target).read_bytes()
 
 
-def error(*arguments: Any, code: int = 1, stdin: bytes = b"") -> str:
+def error(*arguments: Any, code: int = 1, stdin: bytes | str | None = None) -> str:
     """The one line that a command fails with."""
     result = crfkit(*arguments, code=code, stdin=stdin)
     assert result.stdout == ""

@@ -4,6 +4,7 @@ import random
 
 import pytest
 from click.testing import CliRunner
+from commands import invoked
 
 import crfkit
 from crfkit import foreign
@@ -40,9 +41,7 @@ def files(tmp_path, monkeypatch, encoding):
 
 
 def run(command, *arguments):
-    result = CliRunner().invoke(command, [*map(str, arguments)])
-    assert result.exit_code == 0, result.output
-    return result.stdout_bytes
+    return invoked(command, *arguments).stdout_bytes
 
 
 @ENCODINGS

@@ -1,11 +1,11 @@
 """crfkit-crfsuite: CRFsuite's options, log and output."""
 
+from functools import partial
 from pathlib import Path
 
 import commands
 import pycrfsuite
 import pytest
-from click.testing import CliRunner
 from pycrfsuite._logparser import TrainLogParser
 
 from crfkit.compat.crfsuite import cli
@@ -21,10 +21,7 @@ def data(tmp_path):
         (tmp_path / name).write_text(lines + "\n\n" if shift else lines)
 
 
-def run(*arguments, code=0, stdin=None):
-    result = CliRunner().invoke(cli, arguments, input=stdin)
-    assert result.exit_code == code, result.output
-    return result
+run = partial(commands.invoked, cli)
 
 
 def test_learn_tag_and_dump(tmp_path):

@@ -5,10 +5,11 @@ import random
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from commands import invoked
 from compat.wapiti_peer import wapiti
 
 import crfkit
@@ -28,10 +29,7 @@ TWICE = ["b", 'b%m[0,0,"^a"]', "u:%x[0,0]", "bb", "u%x[-1,0]", "u%x[0,0]"]  # a 
 TIMES = re.compile(r"time=\S+")
 
 
-def run(*words, code=0, stdin=None):
-    done = CliRunner().invoke(cli, words, input=stdin)
-    assert done.exit_code == code, done.output
-    return done
+run = partial(invoked, cli)
 
 
 def sentences(seed, n, columns=3):

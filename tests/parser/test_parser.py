@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from click.testing import CliRunner
+from commands import invoked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parser.twin import State, Twin, correct_action
@@ -194,9 +194,7 @@ def test_everything_but_the_heads_comes_out_byte_for_byte(tmp_path):
 
 def run_tag(folder, *arguments):
     """What `crfkit tag` writes."""
-    done = CliRunner().invoke(cli, ["tag", *(str(folder / name) if not name.startswith("-") else name for name in arguments)])
-    assert done.exit_code == 0, done.output
-    return done.stdout_bytes
+    return invoked(cli, "tag", *(folder / name if not name.startswith("-") else name for name in arguments)).stdout_bytes
 
 
 def test_gold_trees_go_along_to_eval(tmp_path):

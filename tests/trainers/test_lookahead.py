@@ -6,13 +6,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from problems import thorough
-from trainers.samples import sentences, template
+from trainers.samples import accuracy
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 from trainers.twins_lookahead import Lookahead
 
-import crfkit
 from crfkit import options
-from crfkit.tagging import Tagger
 from crfkit.trainers.online.lookahead import Lookahead as Trainer
 
 FEW_LABELS = st.integers(1, 4)
@@ -88,16 +86,7 @@ def test_once_all_is_right_by_the_margin_nothing_changes(margin):
     assert most <= 2 if margin == 0 else most >= 2
 
 
-def tagged_right(**chosen):
-    """The part of the tokens of test sentences that get the right label."""
-    model = crfkit.learn(sentences("chunking", limit=300), template("chunking"), "lookahead", **chosen)
-    test = sentences("chunking", "test", 60)
-    found = Tagger(model).tag_many([[row[:-1] for row in rows] for rows in test])
-    right = [row[-1] == label for rows, labels in zip(test, found, strict=True) for row, label in zip(rows, labels, strict=True)]
-    return sum(right) / len(right)
-
-
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 @pytest.mark.parametrize("depth", [0, 1, 3])
 def test_the_defaults_serve(depth, direction):
-    assert tagged_right(depth=depth, direction=direction) > 0.94
+    assert accuracy("lookahead", depth=depth, direction=direction) > 0.94
