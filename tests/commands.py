@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from crfkit import options
 from crfkit.cli import cli
 
 plain_build = pytest.mark.skipif(
@@ -20,6 +21,8 @@ plain_build = pytest.mark.skipif(
 
 DATA = Path(__file__).parents[1] / "data"
 TEMPLATES = Path(__file__).parents[1] / "templates"
+SMALL = "U00:%x[0,0]\nU01:%x[0,1]\nB\n"
+BATCH = {name for name, cls in options.TRAINERS.items() if hasattr(cls, "max_iter")}
 
 
 def invoked(command: Any, *arguments: Any, code: int = 0, stdin: bytes | str | None = None) -> Result:
@@ -61,6 +64,16 @@ def start(*arguments: Any, **options: Any) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "crfkit", *map(str, arguments)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, **{"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True, **options})
+
+
+def text_of(sentences: Iterable[Iterable[Iterable[str]]], separator: str = " ") -> str:
+    """Sentences of rows as the text of a file."""
+    return "".join("".join(separator.join(row) + "\n" for row in rows) + "\n" for rows in sentences)
+
+
+def limit(algorithm: str, n: int) -> dict[str, int]:
+    """So many passes, or iterations."""
+    return {"max_iter" if algorithm in BATCH else "passes": n}
 
 
 def write_part(path: Path, name: str, sentences: int, skip: int = 0, part: str = "train") -> Path:

@@ -45,9 +45,8 @@ Overall &   57.14\\% &  57.14\\% &  57.14 \\\\\\hline
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run():
     """Run the command in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
 
     def run(*args, stdin=b"", code=0):
         return command("eval", *args, stdin=stdin, code=code)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 from commands import crfkit as command
-from commands import error
+from commands import error, text_of
 from models import ROOT, model, sentences
 
 import crfkit
@@ -171,7 +171,7 @@ def test_fewer_analyses_than_asked_for(run):
 def test_probabilities_are_rounded_as_printf_does(run):
     tagger = Tagger(model("chunking"))
     rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")]
-    text = "".join("".join(" ".join(row) + "\n" for row in sentence) + "\n" for sentence in rows)
+    text = text_of(rows)
     found = [line.split("\t")[3:] for line in run("-v2", "m", stdin=text).splitlines() if "\t" in line]
     assert found == [
         [f"{name}/{six(p)}" for name, p in zip(tagger.labels, node, strict=True)]
@@ -198,7 +198,7 @@ def test_probability_columns(run):
 
 def test_posterior(run):
     rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")]
-    text = "".join("".join(" ".join(row) + "\n" for row in sentence) + "\n" for sentence in rows)
+    text = text_of(rows)
     labels = labels_of(rows, posterior=True)
     assert run("--posterior", "m", stdin=text) == with_labels(text, labels)
     first = run("--posterior", "-v1", "m", stdin=WORDS).splitlines()

@@ -107,17 +107,15 @@ def test_labels_of_any_bytes_in_a_log_file(tmp_path):
     assert b"\xe4" in (tmp_path / "log.crfsuite_lbfgs").read_bytes()
 
 
-def test_a_model_with_a_template_is_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_model_with_a_template_is_refused():
     Path("columns").write_text("a X\nb Y\n\n")
     Path("template").write_text("U:%x[0,0]\n")
     commands.crfkit("learn", "-q", "template", "columns", "model")
     assert "model: has a template: label columns with `crfkit tag`" in run("tag", "-m", "model", "train", code=1).stderr
 
 
-def test_columns_are_no_attributes(tmp_path, monkeypatch):
+def test_columns_are_no_attributes():
     """A model of attributes takes a line without a tab for a label alone."""
-    monkeypatch.chdir(tmp_path)
     Path("train").write_text("A\ta\nB\tb\n\n" * 3)
     commands.crfkit("learn", "-q", "--format", "crfsuite", "train", "model")
     warning = "warning: no line has an attribute: expected a label, a tab, and attributes with tabs between"

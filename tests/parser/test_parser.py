@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from commands import invoked
+from commands import invoked, text_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parser.twin import State, Twin, correct_action
@@ -201,7 +201,7 @@ def test_gold_trees_go_along_to_eval(tmp_path):
     data = corpus(3, 8)
     model = crfkit.learn(data[:4], TEMPLATE, "lookahead", format="conllu", passes=1, labels=True)
     model.save(tmp_path / "m")
-    (tmp_path / "in").write_text("".join("".join("\t".join(row) + "\n" for row in rows) + "\n" for rows in data))
+    (tmp_path / "in").write_text(text_of(data, "\t"))
     written = run_tag(tmp_path, "m", "in")
     bare = run_tag(tmp_path, "--no-gold", "m", "in")
     assert written.startswith(bare) and written.count(b"# gold ") == len(data) and b"# gold" not in bare

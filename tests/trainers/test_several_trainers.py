@@ -3,14 +3,13 @@
 from math import log
 
 import pytest
+from commands import BATCH
 from trainers.samples import accuracy, end, read, trainer_of
 from trainers.twins import Built, Corpus, Sample
 from trainers.twins_lookahead import Lookahead
 from trainers.twins_online import Perceptron
 
 from crfkit.errors import TrainingError
-
-BATCH = ("lbfgs", "owlqn", "sbcd")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +128,7 @@ def test_without_penalty_separable_data_come_to_an_end(algorithm):
 
 
 @pytest.mark.parametrize("size", [1e-30, 1e6, 1e15, 1e38])
-@pytest.mark.parametrize("algorithm", BATCH)
+@pytest.mark.parametrize("algorithm", sorted(BATCH))
 def test_values_out_of_all_proportion(algorithm, size):
     corpus = Corpus([Sample([j], [[(0, v * size)]], [[]]) for j, v in ((0, 1.0), (1, -0.5))], 2, 1, u_all={0})
     chosen = {"l1": 0.0, "l2": 1.0} if algorithm == "sbcd" else {}
