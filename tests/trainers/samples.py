@@ -9,7 +9,8 @@ from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from trainers.twins import Sample, problem, viterbi
+import pytest
+from trainers.twins import Sample, Weights, objective, problem, viterbi
 
 import crfkit.learning.corpus
 import crfkit.learning.learn
@@ -90,6 +91,20 @@ def end(trainer: Any, most: int = 3000) -> list[float]:
     slack = 1e-9 if type(trainer).__name__ == "Sbcd" else 0.0  # its objective is a sum of changes
     assert all(after <= before + slack * abs(before) for before, after in pairwise(values))
     return values
+
+
+def misfit(weights: Weights, gradient: Weights, l1: float) -> float:
+    """How far weights are from satisfying the conditions of the minimum: |g| <= l1 at zero, g = -l1 sign(w) elsewhere."""
+    return max((max(abs(gradient[k]) - l1, 0.0) if w == 0 else abs(gradient[k] + l1 * (1 if w > 0 else -1)) for k, w in weights.items()), default=0.0)
+
+
+def ends_at_the_minimum(trainer: Any, built: Any, l1: float, l2: float, precision: float) -> None:
+    """Where no weight can move and lower the objective, which is that of the twins."""
+    values = end(trainer)
+    weights = built.to_weights(trainer.weights())
+    f, gradient = objective(weights, built.corpus, l2)
+    assert f + l1 * sum(map(abs, weights.values())) == pytest.approx(values[-1], rel=1e-6, abs=1e-6)
+    assert misfit(weights, gradient, l1) < precision  # what single precision allows
 
 
 @cache

@@ -6,9 +6,19 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trainers.samples import accuracy, end, named_weights, read, sentences, template, trainer_of
-from trainers.test_peer import TRAINING, attributes
-from trainers.twins import Built, Corpus, Sample, corpora, objective
+from trainers.samples import (
+    accuracy,
+    end,
+    ends_at_the_minimum,
+    misfit,
+    named_weights,
+    read,
+    sentences,
+    template,
+    trainer_of,
+)
+from trainers.test_peer import TRAINING, trained_peer
+from trainers.twins import Built, Corpus, Sample, corpora
 from trainers.twins_owlqn import Owlqn as Twin
 from trainers.twins_owlqn import pseudo_gradient
 
@@ -70,28 +80,13 @@ def test_the_twins_pseudo_gradient_is_a_one_sided_difference(l1):
 # --- the optimum --------------------------------------------------------------------------------------------------
 
 
-def assert_optimal(weights, gradient, l1, precision):
-    """The conditions of Karush, Kuhn and Tucker; the gradient is that of the smooth part."""
-    for k, w in weights.items():
-        if w > 0:
-            assert gradient[k] == pytest.approx(-l1, abs=precision)
-        elif w < 0:
-            assert gradient[k] == pytest.approx(l1, abs=precision)
-        else:
-            assert abs(gradient[k]) <= l1 + precision
-
-
 @settings(max_examples=50)
 @given(corpora(), st.sampled_from([0.1, 0.5, 2.0]), st.sampled_from([0.0, 0.3]))
 def test_at_the_end_no_weight_can_move(corpus, l1, l2):
     built = Built(corpus)
     # where a valley is nearly flat points in single precision go on along it for ever, ten digits behind the comma
     trainer = trainer_of("owlqn", built, l1=l1, l2=l2, epsilon=1e-9, delta=1e-9)
-    values = end(trainer)
-    weights = built.to_weights(trainer.weights())
-    f, gradient = objective(weights, corpus, l2)
-    assert f + l1 * sum(map(abs, weights.values())) == pytest.approx(values[-1], rel=1e-6, abs=1e-6)
-    assert_optimal(weights, gradient, l1, 2e-3)  # what single precision allows
+    ends_at_the_minimum(trainer, built, l1, l2, 2e-3)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +99,7 @@ def test_the_conditions_hold_on_text(corpus):
     end(trainer)
     weights = trainer.weights()
     gradient = corpus.objective(0.1).at(corpus.doubles(weights))[1]
-    assert_optimal(dict(enumerate(weights)), gradient, 0.5, 1e-3)
+    assert misfit(dict(enumerate(weights)), gradient, 0.5) < 1e-3
     assert 0 < sum(map(bool, weights)) < corpus.layout.n_features / 4
 
 
@@ -158,18 +153,10 @@ def test_going_on_with_another_penalty(corpus):
 @pytest.mark.parametrize(("c1", "c2"), [(1.0, 0.0), (0.3, 0.1)])
 def test_the_same_optimum_as_crfsuite(c1, c2, tmp_path):
     """CRFsuite adds c1 |w|_1 + c2 |w|^2, crfkit l1 |w|_1 + l2/2 |w|^2."""
-    pycrfsuite = pytest.importorskip("pycrfsuite")
-    peer = pycrfsuite.Trainer(verbose=False)
-    for tokens, labels in attributes("train", TRAINING):
-        peer.append(tokens, labels)
-    peer.set_params({"c1": c1, "c2": c2, "epsilon": 1e-7, "delta": 1e-9, "max_iterations": 3000})
-    peer.train(str(tmp_path / "peer"))
-
+    log, tagger = trained_peer(tmp_path / "peer", c1=c1, c2=c2, epsilon=1e-7, delta=1e-9, max_iterations=3000)
     trainer = trainer_of("owlqn", read("chunking", TRAINING), l1=c1, l2=2 * c2, epsilon=1e-7, delta=1e-9, max_iter=3000)
-    assert end(trainer)[-1] == pytest.approx(peer.logparser.last_iteration["loss"], rel=1e-4)
+    assert end(trainer)[-1] == pytest.approx(log.last_iteration["loss"], rel=1e-4)
     if c2:  # without curvature, weights that do the same can share as they like
-        tagger = pycrfsuite.Tagger()
-        tagger.open(str(tmp_path / "peer"))
         theirs = {(name, None, label): w for (name, label), w in tagger.info().state_features.items()}
         theirs |= {(None, previous, label): w for (previous, label), w in tagger.info().transitions.items()}
         model = learn(sentences("chunking", limit=TRAINING), template("chunking"), "owlqn", l1=c1, l2=2 * c2, epsilon=1e-7, delta=1e-9, max_iter=3000)

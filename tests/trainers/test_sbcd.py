@@ -8,8 +8,18 @@ from random import Random
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from trainers.samples import accuracy, end, named_weights, read, sentences, template, trainer_of
-from trainers.test_peer import TRAINING, attributes
+from trainers.samples import (
+    accuracy,
+    end,
+    ends_at_the_minimum,
+    misfit,
+    named_weights,
+    read,
+    sentences,
+    template,
+    trainer_of,
+)
+from trainers.test_peer import TRAINING, trained_peer
 from trainers.twins import Built, Corpus, Sample, corpora, objective, weighted
 from trainers.twins_sbcd import Sbcd as Twin
 from trainers.twins_sbcd import blocks_of
@@ -157,22 +167,13 @@ def test_steps_of_a_pass_are_in_proportion_to_the_length_of_a_sequence():
     assert steps(8000) < 1.3 * steps(1000)
 
 
-def misfit(weights, gradient, l1):
-    """How far weights are from satisfying the conditions of the minimum: |g| <= l1 at zero, g = -l1 sign(w) elsewhere."""
-    return max(max(abs(gradient[k]) - l1, 0.0) if w == 0 else abs(gradient[k] + l1 * (1 if w > 0 else -1)) for k, w in weights.items())
-
-
 @settings(max_examples=40, deadline=None)
 @given(corpora(), st.sampled_from([(0.3, 0.1), (1.0, 1.0), (0.0, 1.0), (2.0, 0.1)]), RECURSIONS)
 def test_it_ends_at_the_minimum(corpus, penalties, recursions):
     l1, l2 = penalties
     built = Built(corpus)
     trainer = trainer_of("sbcd", built, l1=l1, l2=l2, recursions=recursions, epsilon=1e-5, delta=0.0)
-    values = end(trainer)
-    weights = built.to_weights(trainer.weights())
-    f, gradient = objective(weights, corpus, l2)
-    assert f + l1 * sum(map(abs, weights.values())) == pytest.approx(values[-1], rel=1e-6, abs=1e-6)
-    assert misfit(weights, gradient, l1) < 1e-3
+    ends_at_the_minimum(trainer, built, l1, l2, 1e-3)
 
 
 @pytest.fixture(scope="module", params=["chunking", "chunking-rich"])
@@ -191,14 +192,9 @@ def test_without_l1_the_objective_of_lbfgs(corpus):
 
 
 def test_the_objective_of_crfsuite(tmp_path):
-    pycrfsuite = pytest.importorskip("pycrfsuite")
-    trainer = pycrfsuite.Trainer(verbose=False)
-    for tokens, labels in attributes("train", TRAINING):
-        trainer.append(tokens, labels)
-    trainer.set_params({"c1": 1.0, "c2": 0.0, "epsilon": 1e-6, "delta": 1e-7, "max_iterations": 2000})
-    trainer.train(str(tmp_path / "model"))
+    log, _ = trained_peer(tmp_path / "model", c1=1.0, c2=0.0, epsilon=1e-6, delta=1e-7, max_iterations=2000)
     own = end(trainer_of("sbcd", read("chunking", TRAINING), l1=1.0, delta=1e-6))
-    assert own[-1] == pytest.approx(trainer.logparser.last_iteration["loss"], rel=1e-4)
+    assert own[-1] == pytest.approx(log.last_iteration["loss"], rel=1e-4)
 
 
 def test_what_is_logged_is_the_objective_of_the_weights(corpus):
