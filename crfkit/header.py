@@ -60,9 +60,7 @@ def checked(header: dict[str, Any]) -> dict[str, Any]:
         raise ModelFileError("is a checkpoint of a training run, not a model; crfkit learn --resume goes on with it")
     if header.get("kind") == modelfile.PARSER:
         raise ModelFileError("is a parser, which has no labels for tokens; crfkit tag and crfkit.load use it")
-    for name, kind in _FIELDS.items():
-        if name not in header or not isinstance(header[name], kind) or (kind is not bool and isinstance(header[name], bool)):
-            raise ModelFileError(f"the header's field {name!r} is missing or not what it should be")
+    check_fields(header, _FIELDS)
     labels = header["labels"]
     if not labels or not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
         raise ModelFileError("the header's labels are not different names")
@@ -76,6 +74,13 @@ def checked(header: dict[str, Any]) -> dict[str, Any]:
     if header["format"] not in ("columns", "conllu", "crfsuite"):
         raise ModelFileError(f"the header names an unknown format, {header['format']!r}")
     return header
+
+
+def check_fields(header: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
+    """ModelFileError unless these fields are there, each of its type."""
+    for name, kind in fields.items():
+        if name not in header or not isinstance(header[name], kind) or (kind is not bool and isinstance(header[name], bool)):
+            raise ModelFileError(f"the header's field {name!r} is missing or not what it should be")
 
 
 def misfits_column(label: str) -> bool:

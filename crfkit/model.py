@@ -46,7 +46,76 @@ _FEWER_BYTES = ("weights.half", "weights.scaled")
 _OWN = {"name", "sections", "verified", "template", "search", "index", "layout", "weights", "_header", "_attribute_names"}
 
 
-class Model(Described):
+class Stored(Described):
+    """What models have in common: each is kept in a file, and can be shown as text."""
+
+    name: str
+    sections: Mapping[str, Buffer]
+
+    if TYPE_CHECKING:
+
+        def features(self) -> Iterator[tuple[str | None, Previous, str, float]]: ...
+
+    def save(self, file: Any) -> int:
+        """Write the model to a path, or to a file that is open for bytes; returns the bytes written. What stood at the path
+        before stays whole until all is written."""
+        return modelfile.write(file, self._header, self.sections)
+
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` writes."""
+        return modelfile.dumps(self._header, self.sections)
+
+    @overload
+    def dump(self, file: None = None, *, top: int | None = None, attribute: str | None = None) -> str: ...
+    @overload
+    def dump(self, file: str | bytes | os.PathLike[Any] | IO[Any], *, top: int | None = None, attribute: str | None = None) -> None: ...
+    def dump(self, file: Any = None, *, top: int | None = None, attribute: str | None = None) -> str | None:
+        """The weights other than zero as text, as `crfkit dump` prints them: attribute, previous label, label and weight
+        between tabs. Written to a path or an open file; returned where none is given.
+
+        `top`: only so many, of greatest absolute value, greatest first. `attribute`: only those of this one, written as in
+        the text ("*": of plain label pairs).
+        """
+        lines = self.dump_lines(top, attribute)
+        if file is None:
+            return "".join(lines)
+        if not hasattr(file, "write"):
+            with replacing(file) as output:
+                output.writelines(as_bytes(line) for line in lines)
+        else:
+            try:
+                file.write("")
+            except TypeError:  # open for bytes
+                file.writelines(as_bytes(line) for line in lines)
+            else:
+                file.writelines(lines)
+        return None
+
+    def dump_lines(self, top: int | None = None, attribute: str | None = None) -> Iterator[str]:
+        """The lines of `dump`."""
+        top = plain(top)
+        if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
+            raise OptionError(f"top: expected a whole number of at least 1, found {exactly(top)}")
+        if attribute is not None and not isinstance(attribute, str):
+            raise OptionError(f"attribute: expected a text, found {shown(attribute)}")
+        features = self.features()
+        if attribute is not None:
+            features = iter([feature for feature in features if (ANY_ATTRIBUTE if feature[0] is None else escaped(feature[0])) == attribute])
+        if top is not None:
+            features = iter(heapq.nlargest(top, features, key=lambda feature: abs(feature[3])))
+        found = False
+        for name, previous, label, weight in features:
+            found = True
+            if isinstance(previous, tuple):
+                before = " ".join(map(_earlier, previous))
+            else:
+                before = NO_LABEL if previous is None else escaped(previous)
+            yield f"{ANY_ATTRIBUTE if name is None else escaped(name)}\t{before}\t{escaped(label)}\t{weight:.9g}\n"
+        if attribute is not None and not found:
+            raise OptionError(f"{self.name}: no weights for the attribute {attribute!r}")
+
+
+class Model(Stored):
     """A model, read-only. `learn` makes one, `load` opens one."""
 
     rest: array.array | None = None  # what single precision leaves over of the weights of another program's model
@@ -133,15 +202,6 @@ class Model(Described):
         """The model at work: `model.tagger().tag(rows)`."""
         return Tagger(self, constraints)
 
-    def save(self, file: Any) -> int:
-        """Write the model to a path, or to a file that is open for bytes; returns the bytes written. What stood at the path
-        before stays whole until all is written."""
-        return modelfile.write(file, self._header, self.sections)
-
-    def to_bytes(self) -> bytes:
-        """The bytes that `save` writes."""
-        return modelfile.dumps(self._header, self.sections)
-
     def __reduce__(self):
         others = {name: value for name, value in vars(self).items() if name not in _OWN}
         return _again, (type(self), self.to_bytes(), self.name), others or None
@@ -173,63 +233,10 @@ class Model(Described):
             else:
                 yield text, None if kind == "U" else names[previous], names[label], weight
 
-    @overload
-    def dump(self, file: None = None, *, top: int | None = None, attribute: str | None = None) -> str: ...
-    @overload
-    def dump(self, file: str | bytes | os.PathLike[Any] | IO[Any], *, top: int | None = None, attribute: str | None = None) -> None: ...
-    def dump(self, file: Any = None, *, top: int | None = None, attribute: str | None = None) -> str | None:
-        """The weights other than zero as text, as `crfkit dump` prints them: attribute, previous label, label and weight
-        between tabs. Written to a path or an open file; returned where none is given.
-
-        `top`: only so many, of greatest absolute value, greatest first. `attribute`: only those of this one, written as in
-        the text ("*": of plain label pairs).
-        """
-        return write_lines(self.dump_lines(top, attribute), file)
-
-    def dump_lines(self, top: int | None = None, attribute: str | None = None) -> Iterator[str]:
-        """The lines of `dump`."""
-        top = plain(top)
-        if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
-            raise OptionError(f"top: expected a whole number of at least 1, found {exactly(top)}")
-        if attribute is not None and not isinstance(attribute, str):
-            raise OptionError(f"attribute: expected a text, found {shown(attribute)}")
-        features = self.features()
-        if attribute is not None:
-            features = iter([feature for feature in features if (ANY_ATTRIBUTE if feature[0] is None else escaped(feature[0])) == attribute])
-        if top is not None:
-            features = iter(heapq.nlargest(top, features, key=lambda feature: abs(feature[3])))
-        found = False
-        for name, previous, label, weight in features:
-            found = True
-            if isinstance(previous, tuple):
-                before = " ".join(map(_earlier, previous))
-            else:
-                before = NO_LABEL if previous is None else escaped(previous)
-            yield f"{ANY_ATTRIBUTE if name is None else escaped(name)}\t{before}\t{escaped(label)}\t{weight:.9g}\n"
-        if attribute is not None and not found:
-            raise OptionError(f"{self.name}: no weights for the attribute {attribute!r}")
-
     @cached_property
     def _attribute_names(self) -> tuple[list[str], list[str]]:
         of_u, of_b = ([name.decode(errors="backslashreplace") for name in self.index.attributes(bigram)] for bigram in (False, True))
         return of_u, of_b
-
-
-def write_lines(lines: Iterator[str], file: Any = None) -> str | None:
-    """Lines in a path or an open file, or as a text where none is given."""
-    if file is None:
-        return "".join(lines)
-    if not hasattr(file, "write"):
-        with replacing(file) as output:
-            output.writelines(as_bytes(line) for line in lines)
-    else:
-        try:
-            file.write("")
-        except TypeError:  # open for bytes
-            file.writelines(as_bytes(line) for line in lines)
-        else:
-            file.writelines(lines)
-    return None
 
 
 # In a dump: what stands for no attribute, and for no previous label. An attribute or a label of that name gets a backslash.

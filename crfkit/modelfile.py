@@ -20,8 +20,7 @@ import stat
 import struct
 import sys
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from . import canonical
 from .errors import FileError, ModelFileError
@@ -225,8 +224,7 @@ def _map(path: str) -> memoryview:
     try:
         with open(path, "rb") as file:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                with suppress(OSError, ValueError):  # an empty file, or a file system without mappings
-                    return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+                return mapped(file)
             data = file.read(len(MAGIC))
             if data == MAGIC:  # else it may well be endless
                 data += file.read()
@@ -237,6 +235,14 @@ def _map(path: str) -> memoryview:
         raise FileError(f"{path}: cannot be read: {reason_of(error)}") from error
     except ValueError as error:  # a zero byte in the path
         raise FileError(f"{path!r}: not a file name") from error
+
+
+def mapped(file: BinaryIO) -> memoryview:
+    """What an open file holds, whatever becomes of its name."""
+    try:
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):  # an empty file, or a file system without mappings
+        return _aligned(file.read())
 
 
 def _aligned(buffer: Buffer) -> memoryview:

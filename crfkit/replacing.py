@@ -67,11 +67,6 @@ def _is_device(path: str) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
-def _temporary(target: str) -> str:
-    """A name nobody else has, in the folder of the target so that it can be renamed."""
-    return os.path.join(os.path.dirname(target), f".crfkit-{os.urandom(8).hex()}.tmp")
-
-
 @contextmanager
 def replacing(path: str | bytes | os.PathLike[Any]) -> Iterator[BinaryIO]:
     """A file to write that takes the place of `path` when all is written; until then, and on any failure, what was
@@ -137,11 +132,12 @@ def _keep_mode(target: str, file: BinaryIO) -> None:
 
 def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[BinaryIO]:
     _seen_to(os.path.dirname(target))
-    temporary, file = _temporary(target), None
+    temporary, file = "", None
     try:
         try:
             while file is None:
-                temporary = _temporary(target)
+                # A name nobody else has, in the folder of the target so that it can be renamed.
+                temporary = os.path.join(os.path.dirname(target), f".crfkit-{os.urandom(8).hex()}.tmp")
                 file = _created(temporary)
         except OSError as error:
             raise FileError(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from crfkit import options
 from crfkit.cli import cli
 
 plain_build = pytest.mark.skipif(
@@ -20,13 +21,20 @@ plain_build = pytest.mark.skipif(
 
 DATA = Path(__file__).parents[1] / "data"
 TEMPLATES = Path(__file__).parents[1] / "templates"
+SMALL = "U00:%x[0,0]\nU01:%x[0,1]\nB\n"
+BATCH = {name for name, cls in options.TRAINERS.items() if hasattr(cls, "max_iter")}
 
 
-def crfkit(*arguments: Any, code: int = 0, stdin: bytes = b"") -> Result:
-    """The result of a command that must end with this code."""
-    result = CliRunner().invoke(cli, [*map(str, arguments)], input=stdin)
+def invoked(command: Any, *arguments: Any, code: int = 0, stdin: bytes | str | None = None) -> Result:
+    """The result of a program that must end with this code."""
+    result = CliRunner().invoke(command, [*map(str, arguments)], input=stdin)
     assert result.exit_code == code, f"{result.exit_code}: {result.output}"
     return result
+
+
+def crfkit(*arguments: Any, code: int = 0, stdin: bytes | str | None = None) -> Result:
+    """The same of a command of crfkit."""
+    return invoked(cli, *arguments, code=code, stdin=stdin)
 
 
 def learn(*arguments: Any, **how: Any) -> Result:
@@ -40,7 +48,7 @@ def trained(folder: Path, *arguments: Any, files: Sequence[str] = ("train",), ta
     return (folder / target).read_bytes()
 
 
-def error(*arguments: Any, code: int = 1, stdin: bytes = b"") -> str:
+def error(*arguments: Any, code: int = 1, stdin: bytes | str | None = None) -> str:
     """The one line that a command fails with."""
     result = crfkit(*arguments, code=code, stdin=stdin)
     assert result.stdout == ""
@@ -56,6 +64,16 @@ def start(*arguments: Any, **options: Any) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "crfkit", *map(str, arguments)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, **{"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True, **options})
+
+
+def text_of(sentences: Iterable[Iterable[Iterable[str]]], separator: str = " ") -> str:
+    """Sentences of rows as the text of a file."""
+    return "".join("".join(separator.join(row) + "\n" for row in rows) + "\n" for rows in sentences)
+
+
+def limit(algorithm: str, n: int) -> dict[str, int]:
+    """So many passes, or iterations."""
+    return {"max_iter" if algorithm in BATCH else "passes": n}
 
 
 def write_part(path: Path, name: str, sentences: int, skip: int = 0, part: str = "train") -> Path:

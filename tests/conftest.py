@@ -46,6 +46,15 @@ def _own_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.fixture
+def train(tmp_path):
+    """Data to learn from, with a template beside them."""
+    from commands import SMALL, write_part
+
+    (tmp_path / "template").write_text(SMALL)
+    return write_part(tmp_path / "train", "chunking", 60)
+
+
 def pytest_addoption(parser):
     parser.addoption("--runs", type=int, default=1, help="run every test with the mark `steady` so many times (make steady)")
 

@@ -17,7 +17,7 @@ TEMPLATES = {"letters": "letter-to-sound"}
 @cache
 def model(corpus: str, algorithm: str = "lbfgs", template: str | None = None):
     """A model after a few passes: good enough to differ from chance, and quick."""
-    passes = {"lbfgs": {"max_iter": 12}, "perceptron": {"passes": 3}}[algorithm]
+    passes = {"lbfgs": {"max_iter": 12}, "perceptron": {"passes": 3}, "lookahead": {"passes": 1}}[algorithm]
     if corpus == "reals":
         return crfkit.learn(ROOT / "data/reals.train.txt", format="crfsuite", algorithm=algorithm, **passes)
     path = ROOT / "templates" / f"{template or TEMPLATES.get(corpus, corpus)}.txt"

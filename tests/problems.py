@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from reference import Problem
@@ -9,6 +10,7 @@ from reference import Problem
 from crfkit.testing import OpenLattice
 
 MOST_PATHS = 1100
+CLOSE = 1e-9
 thorough = settings(max_examples=3 * settings().max_examples)  # for what everything else stands on
 
 # Whole numbers give ties and exact sums; the wide ranges leave the linear domain.
@@ -50,3 +52,20 @@ def loaded(problem: Problem, lattice: OpenLattice | None = None) -> OpenLattice:
     if problem.transitions:
         lattice.forbid(problem.transitions)
     return lattice
+
+
+def close(value):
+    """Equal up to rounding: relative for large numbers, absolute for probabilities."""
+    return pytest.approx(value, rel=CLOSE, abs=CLOSE)
+
+
+def check_expectations(lattice: OpenLattice, problem: Problem) -> None:
+    """log Z and all marginals."""
+    assert lattice.expect() == close(problem.log_z)
+    for row, wanted in zip(lattice.nodes(), problem.node_marginals(), strict=True):
+        assert row == close(wanted)
+    for t in range(1, problem.length):
+        for row, wanted in zip(lattice.pair(t), problem.pair_marginals(t), strict=True):
+            assert row == close(wanted)
+    for row, wanted in zip(lattice.pair_sums(), problem.pair_sums(), strict=True):
+        assert row == close(wanted)

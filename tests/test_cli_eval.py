@@ -7,9 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
-
-from crfkit.cli import cli
+from commands import crfkit as command
 
 EXAMPLE = """\
 Rockwell NNP B-NP B-NP
@@ -47,14 +45,11 @@ Overall &   57.14\\% &  57.14\\% &  57.14 \\\\\\hline
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run():
     """Run the command in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
 
     def run(*args, stdin=b"", code=0):
-        result = CliRunner().invoke(cli, ["eval", *args], input=stdin)
-        assert result.exit_code == code, result.output
-        return result
+        return command("eval", *args, stdin=stdin, code=code)
 
     return run
 
@@ -296,8 +291,7 @@ def test_usage_errors_exit_2(run, args, message):
 
 def test_debug_shows_the_traceback(run):
     for args in (["--debug", "eval", "nowhere"], ["eval", "--debug", "nowhere"]):
-        result = CliRunner().invoke(cli, args)
-        assert result.exit_code == 1
+        result = command(*args, code=1)
         assert "Traceback" in result.stderr
         assert result.stderr.endswith("crfkit: error: nowhere: cannot be read: No such file or directory\n")
 
@@ -324,12 +318,11 @@ def test_other_ends(run, monkeypatch, error, code, message):
 
 
 def test_help_and_version():
-    result = CliRunner().invoke(cli, ["--help"])
-    assert result.exit_code == 0
-    assert all(f"  {name} " in result.stdout for name in ("learn", "tag", "eval", "dump"))
-    assert CliRunner().invoke(cli, ["--version"]).stdout.startswith("crfkit ")
-    assert CliRunner().invoke(cli, ["evil"]).exit_code == 2
-    assert "conlleval" in CliRunner().invoke(cli, ["eval", "-h"]).stdout
+    shown = command("--help").stdout
+    assert all(f"  {name} " in shown for name in ("learn", "tag", "eval", "dump"))
+    assert command("--version").stdout.startswith("crfkit ")
+    command("evil", code=2)
+    assert "conlleval" in command("eval", "-h").stdout
 
 
 def crfkit(*args, **options):

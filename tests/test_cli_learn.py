@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from commands import TEMPLATES, crfkit, error, learn, trained, write_part
+from commands import BATCH, SMALL, TEMPLATES, crfkit, error, learn, trained, write_part
 
 from crfkit import options
 from crfkit.model import load
@@ -16,14 +16,6 @@ from crfkit.trainers import trainer_class
 from crfkit.values import flag
 
 TEMPLATE = TEMPLATES / "chunking.txt"
-BATCH = {name for name, cls in options.TRAINERS.items() if hasattr(cls, "max_iter")}
-SMALL = "U00:%x[0,0]\nU01:%x[0,1]\nB\n"
-
-
-@pytest.fixture
-def train(tmp_path):
-    (tmp_path / "template").write_text(SMALL)
-    return write_part(tmp_path / "train", "chunking", 60)
 
 
 # --- what it says and writes --------------------------------------------------------------------------------------

@@ -10,14 +10,6 @@ from crfkit import options
 from crfkit.model import load
 
 TEMPLATE = TEMPLATES / "chunking.txt"
-BATCH = {name for name, cls in options.TRAINERS.items() if hasattr(cls, "max_iter")}
-SMALL = "U00:%x[0,0]\nU01:%x[0,1]\nB\n"
-
-
-@pytest.fixture
-def train(tmp_path):
-    (tmp_path / "template").write_text(SMALL)
-    return write_part(tmp_path / "train", "chunking", 60)
 
 
 # --- forms of data and templates ----------------------------------------------------------------------------------

@@ -8,11 +8,11 @@ import sys
 from itertools import pairwise
 
 import pytest
-from click.testing import CliRunner
+from commands import crfkit as command
+from commands import error, text_of
 from models import ROOT, model, sentences
 
 import crfkit
-from crfkit.cli import cli
 from crfkit.tagging import Tagger
 
 WORDS = 'the DT\nold JJ\ndog NN\n\nher PRP$\nwork VB\n\n'
@@ -26,8 +26,7 @@ def run(tmp_path):
         trained.save(tmp_path / name)
 
     def run(*args, stdin=b"", code=0):
-        result = CliRunner().invoke(cli, ["tag", *map(str, args)], input=stdin.encode() if isinstance(stdin, str) else stdin)
-        assert result.exit_code == code, result.output
+        result = command("tag", *args, code=code, stdin=stdin)
         return result if code else result.stdout_bytes.decode()
 
     return run
@@ -172,7 +171,7 @@ def test_fewer_analyses_than_asked_for(run):
 def test_probabilities_are_rounded_as_printf_does(run):
     tagger = Tagger(model("chunking"))
     rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")]
-    text = "".join("".join(" ".join(row) + "\n" for row in sentence) + "\n" for sentence in rows)
+    text = text_of(rows)
     found = [line.split("\t")[3:] for line in run("-v2", "m", stdin=text).splitlines() if "\t" in line]
     assert found == [
         [f"{name}/{six(p)}" for name, p in zip(tagger.labels, node, strict=True)]
@@ -199,7 +198,7 @@ def test_probability_columns(run):
 
 def test_posterior(run):
     rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")]
-    text = "".join("".join(" ".join(row) + "\n" for row in sentence) + "\n" for sentence in rows)
+    text = text_of(rows)
     labels = labels_of(rows, posterior=True)
     assert run("--posterior", "m", stdin=text) == with_labels(text, labels)
     first = run("--posterior", "-v1", "m", stdin=WORDS).splitlines()
@@ -259,24 +258,23 @@ def test_columns_are_found_by_name(tmp_path):
     (tmp_path / "train").write_text("# columns = word pos chunk\n" + text[:20000].rpartition("\n\n")[0] + "\n")
     (tmp_path / "template").write_text(template)
     crfkit.learn("train", template="template", max_iter=5).save("m")
-    plain = CliRunner().invoke(cli, ["tag", "m"], input="the DT\nold JJ\n").stdout.split()[2::3]
-    named = CliRunner().invoke(cli, ["tag", "m"], input="# columns = pos extra word\nDT x the\nJJ x old\n").stdout
+    plain = command("tag", "m", stdin="the DT\nold JJ\n").stdout.split()[2::3]
+    named = command("tag", "m", stdin="# columns = pos extra word\nDT x the\nJJ x old\n").stdout
     assert named == f"# columns = pos extra word\nDT x the {plain[0]}\nJJ x old {plain[1]}\n\n"
-    result = CliRunner().invoke(cli, ["tag", "-v1", "m"], input="# columns = pos word\nDT the\n")
+    result = command("tag", "-v1", "m", stdin="# columns = pos word\nDT the\n")
     assert result.stdout.splitlines()[1].startswith(f"DT\tthe\t{plain[0]}/")
-    result = CliRunner().invoke(cli, ["tag", "m"], input="# columns = pos token\nDT the\n")
-    assert result.exit_code == 1
-    assert "<stdin>:1: the model's template uses column 'word'; the columns are pos token" in result.stderr
+    said = error("tag", "m", stdin="# columns = pos token\nDT the\n")
+    assert said == "<stdin>:1: the model's template uses column 'word'; the columns are pos token"
 
 
 def test_attribute_lines(tmp_path):
     model("reals").save("r")
     text = "".join(f"{line}\n\n" for line in (ROOT / "data/reals.test.txt").read_text().strip().split("\n\n"))
-    out = CliRunner().invoke(cli, ["tag", "r"], input=text).stdout
+    out = command("tag", "r", stdin=text).stdout
     _, predicted = Tagger(model("reals")).tag_with_gold(ROOT / "data/reals.test.txt")
     assert out == with_labels(text, [label for labels in predicted for label in labels], "\t")
     line = "?\twidth:2\n\nearly|late\twidth:2\n\n"
-    out = CliRunner().invoke(cli, ["tag", "--partial", "-v2", "r"], input=line).stdout
+    out = command("tag", "--partial", "-v2", "r", stdin=line).stdout
     assert out.splitlines()[4].startswith("early|late\twidth:2\t") and out.splitlines()[4].endswith("\tmiddle/0.000000")
     assert not out.splitlines()[1].endswith("\tmiddle/0.000000")
 
@@ -305,7 +303,7 @@ def test_conllu(tmp_path):
     text = CONLLU.format("_", "_")
 
     def tag(*options, text=text):
-        return CliRunner().invoke(cli, ["tag", *options, "c"], input=text).stdout
+        return command("tag", *options, "c", stdin=text).stdout
 
     lines = text.split("\n")
     lines[1] += "\tDET"

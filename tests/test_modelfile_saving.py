@@ -238,8 +238,7 @@ def test_leftovers_of_killed_processes_are_removed(model):
 
 
 @pytest.mark.parametrize("how", ["learn", "tag", "convert"])
-def test_every_command_removes_leftovers(tmp_path, monkeypatch, how):
-    monkeypatch.chdir(tmp_path)
+def test_every_command_removes_leftovers(tmp_path, how):
     Path("train").write_text("a X\nb Y\n\n")
     Path("template").write_text("U:%x[0,0]\n")
     run("learn", "-q", "template", "train", "model")

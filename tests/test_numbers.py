@@ -7,7 +7,7 @@ import random
 from functools import cache
 
 import pytest
-from commands import crfkit, error, write_part
+from commands import crfkit, error, limit, write_part
 
 from crfkit import options
 from crfkit.errors import DataError, TrainingError
@@ -22,11 +22,6 @@ from crfkit.trainers.base import all_finite
 pytestmark = pytest.mark.filterwarnings("ignore::crfkit.errors.CrfkitWarning")  # large values are the subject
 
 every_trainer = pytest.mark.parametrize("algorithm", options.TRAINERS)
-
-
-def limit(algorithm, n):
-    """So many passes, or iterations."""
-    return {"passes" if hasattr(options.TRAINERS[algorithm], "passes") else "max_iter": n}
 
 
 def values(scale, sequences=60):

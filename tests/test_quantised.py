@@ -54,8 +54,7 @@ def test_every_half():
 
 
 @pytest.fixture
-def work(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def work(tmp_path):
     (tmp_path / "template").write_text("U00:%x[-1,0]\nU01:%x[0,0]\nU02:%x[0,1]\nU03:%x[0,0]/%x[1,1]\nB\n")
     write_part(tmp_path / "train", "chunking", 80)
     write_part(tmp_path / "dev", "chunking", 30, skip=80)
@@ -157,9 +156,8 @@ def test_random_damage(work):
 
 
 @pytest.mark.parametrize("algorithm", ["perceptron", "owlqn"])
-def test_converted_to_others_each_attribute_keeps_its_weights(tmp_path, monkeypatch, algorithm):
+def test_converted_to_others_each_attribute_keeps_its_weights(algorithm):
     """Those that are zero now leave rows that are no longer dense, so that attributes come in another order."""
-    monkeypatch.chdir(tmp_path)
     limit = ("--max-iter", 5, "--warm-up", 5) if algorithm == "owlqn" else ("--passes", 2)
     crfkit("learn", "-q", "-a", algorithm, *limit, "--weights", "int8", ROOT / "templates/chunking.txt", ROOT / "data/chunking.train.txt", "model")
     labelled = crfkit("tag", "-q", "model", ROOT / "data/chunking.test.txt").stdout

@@ -367,10 +367,12 @@ def test_attribute_lines():
 # Models
 
 
-def test_models_without_probabilities():
-    trained = model("chunking", "perceptron")
+@pytest.mark.parametrize("algorithm", ["perceptron", "lookahead"])
+def test_models_without_probabilities(algorithm):
+    trained = model("chunking", algorithm)
     tagger, rows = Tagger(trained), short("chunking", 0)
-    assert tagger.tag(rows) == names(trained, problem(trained, rows).best()[1])
+    if algorithm == "perceptron":
+        assert tagger.tag(rows) == names(trained, problem(trained, rows).best()[1])
     assert not tagger.has_probabilities
     for ask in (
         lambda: tagger.marginals(rows),
@@ -379,7 +381,7 @@ def test_models_without_probabilities():
         lambda: tagger.probability(rows, tagger.tag(rows)),
         lambda: tagger.tag(rows, posterior=True),
     ):
-        with pytest.raises(UnsupportedError, match="trained by perceptron does not have"):
+        with pytest.raises(UnsupportedError, match=f"trained by {algorithm} does not have"):
             ask()
 
 

@@ -56,17 +56,18 @@ def test_the_harness_sees_a_model_that_is_not_whole(tmp_path, monkeypatch):
 # --- full disks ---------------------------------------------------------------------------------------------------
 
 
-def limited(size):
-    """For a process: no file larger than this."""
-    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
+def limited(size, *arguments, code=1):
+    """What a command says that can make no file larger than this."""
+    with start(*arguments, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))) as process:
+        _, said = process.communicate()
+    assert process.returncode == code, said
+    return said
 
 
 def test_a_full_disk_leaves_the_old_model(train):
     crfkit("learn", "-q", "--l2", 3, "template", "train", "model")
     old = Path("model").read_bytes()
-    with start("learn", "-q", "template", "train", "model", **limited(1000)) as process:
-        _, said = process.communicate()
-    assert (process.returncode, said) == (1, "crfkit: error: model: cannot be written: File too large\n")
+    assert limited(1000, "learn", "-q", "template", "train", "model") == "crfkit: error: model: cannot be written: File too large\n"
     assert Path("model").read_bytes() == old
     assert sorted(os.listdir()) == ["model", "template", "train"]
 
@@ -75,9 +76,7 @@ def test_a_disk_too_full_for_checkpoints(train):
     """Training goes on; the model, which is smaller, is saved."""
     crfkit("learn", "-q", "--max-iter", 3, "--epsilon", 0, "template", "train", "whole")
     size = Path("whole").stat().st_size
-    with start("learn", "--max-iter", 3, "--epsilon", 0, "--checkpoint", "state", "template", "train", "model", **limited(size + 100)) as process:
-        _, said = process.communicate()
-    assert process.returncode == 0, said
+    said = limited(size + 100, "learn", "--max-iter", 3, "--epsilon", 0, "--checkpoint", "state", "template", "train", "model", code=0)
     assert said.count("crfkit: warning: state: cannot be written: File too large; training goes on") == 3
     assert Path("model").read_bytes() == Path("whole").read_bytes()
     assert sorted(os.listdir()) == ["model", "template", "train", "whole"]
@@ -107,8 +106,7 @@ def test_a_log_on_a_full_disk(train):
 
 
 def test_a_log_that_outgrows_the_disk_keeps_whole_lines_before_it(train):
-    with start("learn", "-a", "adf", "--passes", 200, "--log", "log", "template", "train", "model", **limited(12000)) as process:
-        _, said = process.communicate()
+    said = limited(12000, "learn", "-a", "adf", "--passes", 200, "--log", "log", "template", "train", "model")
     assert said.count("the log cannot be written") == 1
     lines = Path("log").read_text().splitlines()
     assert [json.loads(line)["pass"] for line in lines[:-1]] == list(range(1, len(lines)))
@@ -128,9 +126,7 @@ def test_results_on_a_full_disk(train, command):
 def test_an_output_on_a_full_disk_keeps_the_old_one(train):
     crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
     Path("tagged").write_text("old")
-    with start("tag", "-o", "tagged", "model", "train", **limited(100)) as process:
-        _, said = process.communicate()
-    assert (process.returncode, said) == (1, "crfkit: error: tagged: cannot be written: File too large\n")
+    assert limited(100, "tag", "-o", "tagged", "model", "train") == "crfkit: error: tagged: cannot be written: File too large\n"
     assert Path("tagged").read_text() == "old"
     assert sorted(os.listdir()) == ["model", "tagged", "template", "train"]
 

@@ -2,6 +2,7 @@
 
 import random
 from collections import deque
+from functools import partial
 from pathlib import Path
 
 import crfkit
@@ -108,12 +109,12 @@ def bytes_of(model):
     return Path("model").read_bytes()
 
 
-def far(monkeypatch, train, template, algorithm, n=2, fate=None, **options):
-    """A model of n workers in this process, and the workers."""
+def far(monkeypatch, train, template, algorithm, n=2, fate=None, kind=None, **options):
+    """A model of n workers, in this process unless they are of another kind, and the workers."""
     made = []
 
     def transport(self):
-        made.append(Here(self.run.workers, place.SERVICE, fate))
+        made.append((kind or partial(Here, fate=fate))(self.run.workers, place.SERVICE))
         return made[0]
 
     monkeypatch.setattr(place.Far, "_transport", transport)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -220,28 +221,37 @@ def _metric(task: Any) -> str:
 
 
 def plot(outcomes: dict[str, Any], kind: str, path: Path) -> bool:
-    """A picture; False where nothing is to be drawn, and, with a message, where matplotlib is not installed."""
+    """A picture; False where nothing is drawn."""
     drawn = {name: outcome for name, outcome in outcomes.items() if (outcome.row.like is None if kind in ("score", "seconds") else outcome.curve is not None)}
     if not drawn:
         return False
+    with picture(path) as axes:
+        if axes is None:
+            return False
+        _lines(axes, drawn, kind)
+        axes.set_ylabel(_SERIES[kind].format(metric=_metric(next(iter(outcomes.values())).task)))
+        return True
+
+
+@contextmanager
+def picture(path: Path) -> Iterator[Any]:
+    """What to draw on, for a picture that is then saved; None, with a message, where matplotlib is not installed."""
     try:
         import matplotlib
     except ImportError:
         print(f"{path.name}: not drawn, matplotlib is not installed: pip install 'crfkit[plots]'", file=sys.stderr)
-        return False
+        yield None
+        return
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    task = next(iter(outcomes.values())).task
     figure, axes = pyplot.subplots(figsize=(6.4, 4.2), dpi=80)
-    _lines(axes, drawn, kind)
-    axes.set_ylabel(_SERIES[kind].format(metric=_metric(task)))
+    yield axes
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(path, metadata={"Software": None})
     pyplot.close(figure)
-    return True
 
 
 def _lines(axes: Any, outcomes: dict[str, Any], kind: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from judging import Verdict, chance, holds
 from protocol import CONTRADICTED, REPRODUCED, SIGNIFICANT, TIE
-from report import markdown
+from report import markdown, picture
 
 Run = dict[str, Any]
 Found = dict[str, Run]
@@ -279,27 +278,16 @@ development part. Thresholds of 1.2 and 2 were added when the others had been te
 
 
 def _plot(path: Path, series: dict[str, list[tuple[int, float]]], title: str) -> bool:
-    """A line for each; False, with a message, where matplotlib is not installed."""
-    try:
-        import matplotlib
-    except ImportError:
-        print(f"{path.name}: not drawn, matplotlib is not installed: pip install 'crfkit[plots]'", file=sys.stderr)
-        return path.exists()
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(6.4, 4.2), dpi=80)
-    for name, points in series.items():
-        axes.plot(*zip(*sorted(points), strict=True), label=name, marker="o", markersize=4, linewidth=1)
-    axes.set_xscale("log")
-    axes.set_xlabel("weights that are not zero")
-    axes.set_ylabel(title)
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Software": None})
-    pyplot.close(figure)
-    return True
+    """A line for each; False where there is no picture."""
+    with picture(path) as axes:
+        if axes is None:
+            return path.exists()
+        for name, points in series.items():
+            axes.plot(*zip(*sorted(points), strict=True), label=name, marker="o", markersize=4, linewidth=1)
+        axes.set_xscale("log")
+        axes.set_xlabel("weights that are not zero")
+        axes.set_ylabel(title)
+        return True
 
 
 PARTS: dict[str, Callable[[Found], Section]] = {

@@ -13,7 +13,7 @@ import click
 
 from crfkit.version import __version__
 
-from .common import HELP_FLAGS, debug_option, errors_as_lines
+from .common import HELP_FLAGS, ErrorsAsLines, debug_option
 
 __all__ = ["cli", "main"]
 
@@ -27,7 +27,7 @@ COMMANDS = {
 }
 
 
-class LazyGroup(click.Group):
+class LazyGroup(ErrorsAsLines, click.Group):
     """A group whose commands are `crfkit.cli.NAME:NAME_command`, imported on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -41,14 +41,6 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        with errors_as_lines(ctx):  # --help and --version write
-            return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: click.Context):
-        with errors_as_lines(ctx):
-            return super().invoke(ctx)
 
 
 @click.group(cls=LazyGroup, context_settings=HELP_FLAGS)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import sys
-import threading
 import traceback
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, BinaryIO, TextIO
 
 import click
 
 from crfkit.errors import CrfkitError, FileError, OptionError
+from crfkit.replacing import replacing
+from crfkit.signals import taken
 
 DEBUG = "crfkit.debug"
 
@@ -49,6 +51,20 @@ class Text(click.ParamType):
         return value
 
 
+@contextmanager
+def usage_errors(ctx: click.Context) -> Iterator[None]:
+    """What is wrong with options inside is wrong usage of the command."""
+    try:
+        yield
+    except OptionError as error:
+        raise click.UsageError(error.message, ctx) from None
+
+
+def is_given(ctx: click.Context, name: str) -> bool:
+    """Whether an option was written on the command line."""
+    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
 def note(message: str) -> None:
     """Tell the user something on standard error. If nobody can hear it, the work goes on."""
     with suppress(OSError):
@@ -72,7 +88,7 @@ def refuse_dash(what: str, output: str | None) -> None:
 
 def refuse_overwriting(what: str, output: str | None, others: Iterable[str | None]) -> None:
     """OptionError if a file that is to be written, there already or not, is one of the others of this command."""
-    if output is None or (os.path.exists(output) and not os.path.isfile(output)):  # a device loses nothing
+    if output in (None, "-") or (os.path.exists(output) and not os.path.isfile(output)):  # a device loses nothing
         return
     for other in others:
         if other not in (None, "-") and _same_file(other, output):
@@ -105,6 +121,19 @@ def standard_output() -> Iterator[BinaryIO]:
         raise FileError(f"standard output: cannot be written: {error.strerror or error}") from error
 
 
+def opened(output: str | None) -> AbstractContextManager[BinaryIO]:
+    """What to write to: the file of this name, which appears when all is written, or standard output for None and -."""
+    return standard_output() if output in (None, "-") else replacing(output)
+
+
+def is_live(source: str) -> bool:
+    """Whether somebody may wait for what is made of a sentence before the next one is sent."""
+    try:
+        return source == "-" and sys.stdin is not None and not stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
+    except (OSError, ValueError):  # closed, or none of the system's
+        return False
+
+
 def write_all(stream: BinaryIO, data: bytes) -> None:
     """Write all bytes: with PYTHONUNBUFFERED standard output is a file that may take a part of them only."""
     rest = memoryview(data)
@@ -120,8 +149,13 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
     errors are left to click, which ends with 2.
     """
     heard: list[int] = []
+
+    def end(number: int, _frame: Any) -> None:
+        heard.append(number)
+        raise KeyboardInterrupt
+
     try:
-        with _ending_signals(heard):
+        with taken(lambda handler: handler is signal.SIG_DFL, end):  # as Ctrl-C does, so that no half-written files are left behind
             yield
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -144,25 +178,16 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
         _abandon(sys.stderr)
 
 
-@contextmanager
-def _ending_signals(heard: list[int]) -> Iterator[None]:
-    """SIGTERM and the end of the terminal interrupt a command as Ctrl-C does, so that it leaves no half-written files behind."""
+class ErrorsAsLines:
+    """For classes of click's commands: what goes wrong in one of them is said in one line."""
 
-    def end(number: int, _frame: Any) -> None:
-        heard.append(number)
-        raise KeyboardInterrupt
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with errors_as_lines(ctx):  # --help and --version write
+            return super().parse_args(ctx, args)  # type: ignore[misc]
 
-    taken = []
-    if threading.current_thread() is threading.main_thread():
-        numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-        taken = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
-    for number in taken:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
+    def invoke(self, ctx: click.Context) -> Any:
+        with errors_as_lines(ctx):
+            return super().invoke(ctx)  # type: ignore[misc]
 
 
 def _describe(error: Exception) -> str:

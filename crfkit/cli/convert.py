@@ -6,9 +6,8 @@ import click
 
 from crfkit import foreign
 from crfkit.constants import WEIGHTS
-from crfkit.errors import OptionError
 
-from .common import HELP_FLAGS, debug_option, refuse_dash, refuse_overwriting
+from .common import HELP_FLAGS, debug_option, refuse_dash, refuse_overwriting, usage_errors
 
 
 @click.command("convert", short_help="Make one kind of model of another.", context_settings=HELP_FLAGS)
@@ -47,9 +46,7 @@ def convert_command(
     of SOURCE on every input. What the other format has no room for is an error: CRFsuite, for instance, has no
     templates.
     """
-    try:
+    with usage_errors(ctx):
         refuse_dash("TARGET", target)
         refuse_overwriting("TARGET", target, (source, template))
-    except OptionError as error:
-        raise click.UsageError(error.message, ctx) from None
     foreign.convert(source, target, to, template, weights)

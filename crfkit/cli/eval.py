@@ -8,14 +8,13 @@ from typing import Any
 import click
 
 from crfkit.constants import FORMATS
-from crfkit.errors import OptionError
 from crfkit.evaluation import reports
 from crfkit.evaluation.attachment import evaluate_heads
 from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs, read_lexicon
 from crfkit.evaluation.schemes import marks_chunks
 from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
 
-from .common import HELP_FLAGS, Text, debug_option, note, write_output
+from .common import HELP_FLAGS, Text, debug_option, is_given, note, usage_errors, write_output
 
 
 @click.command("eval", short_help="Score predicted labels against gold labels.", context_settings=HELP_FLAGS)
@@ -102,7 +101,7 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
         )
     _check_options(ctx, inputs, options)
     lexicon = read_lexicon(options["lexicon"]) if options["lexicon"] is not None else None
-    try:
+    with usage_errors(ctx):
         outputs = Outputs(
             inputs,
             "none" if options["raw"] else options["scheme"],
@@ -116,8 +115,6 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
             keep=options["compare"],
             comments=options["comments"],
         )
-    except OptionError as error:
-        raise click.UsageError(error.message, ctx) from None
     comparisons = [
         outputs.compare(0, other, shuffles=options["shuffles"], seed=options["seed"])
         for other in range(1, len(inputs) * options["compare"])
@@ -140,10 +137,7 @@ def _check_heads(ctx: click.Context, inputs: list[str], options: dict[str, Any])
     if (*inputs, options["gold"]).count("-") > 1:
         raise click.UsageError("standard input can be read only once", ctx)
     for name in options:
-        if (
-            name not in ("heads", "gold", "format", "as_json")
-            and ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
-        ):
+        if name not in ("heads", "gold", "format", "as_json") and is_given(ctx, name):
             raise click.UsageError(f"--{name} is of no use with --heads: trees have no labels to count", ctx)
 
 
@@ -163,22 +157,19 @@ def _heads(inputs: list[str], options: dict[str, Any]) -> None:
 def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:
     """Refuse what would be ignored."""
 
-    def given(name: str) -> bool:
-        return ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
-
     def refuse(message: str) -> None:
         raise click.UsageError(message, ctx)
 
     if inputs.count("-") > 1:
         refuse("standard input can be read only once")
-    if options["raw"] and given("scheme") and options["scheme"] != "none":
+    if options["raw"] and is_given(ctx, "scheme") and options["scheme"] != "none":
         refuse(f"--raw contradicts --scheme {options['scheme']}")
     if options["lexicon"] is not None and not options["segments"]:
         refuse("--lexicon is of use with --segments only")
     if options["compare"] and len(inputs) < 2:
         refuse("--compare needs two files or more")
     for name in ("seed", "shuffles"):
-        if given(name) and not options["compare"]:
+        if is_given(ctx, name) and not options["compare"]:
             refuse(f"--{name} is of use with --compare only")
     if options["latex"] and (options["as_json"] or options["tokens"] or options["segments"]):
         refuse("--latex is for the report on chunks alone")

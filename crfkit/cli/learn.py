@@ -20,7 +20,7 @@ from crfkit.options import Declared
 from crfkit.replacing import check_writable
 from crfkit.values import flag
 
-from .common import HELP_FLAGS, debug_option, refuse_dash, refuse_overwriting, write_output
+from .common import HELP_FLAGS, debug_option, refuse_dash, refuse_overwriting, usage_errors, write_output
 from .config import read_config
 
 
@@ -105,7 +105,7 @@ def learn_command(
     from the last --checkpoint.
     """
     chosen = {name: value for name, value in given.items() if value is not None}
-    try:
+    with usage_errors(ctx):
         if config is not None:
             chosen = {**read_config(config, chosen.get("algorithm")), **chosen}
         speech = {name: chosen.pop(name) for name in declarations.SPEECH if name in chosen}
@@ -123,8 +123,6 @@ def learn_command(
             refuse_overwriting("MODEL", name, inputs)
             refuse_overwriting("--log", run.log, (*inputs, run.init, name))
             refuse_overwriting("--checkpoint", run.checkpoint, (*inputs, run.init, name, run.log))
-    except OptionError as error:
-        raise click.UsageError(error.message, ctx) from None
 
     for name in targets:
         check_writable(name)

@@ -5,20 +5,26 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from crfkit import load
 from crfkit.constants import MOST_THREADS
-from crfkit.errors import OptionError
 from crfkit.parallel import available_cpus
-from crfkit.replacing import replacing
 from crfkit.text.reading import Block, Source
 
-from .common import HELP_FLAGS, Text, debug_option, note, refuse_overwriting, standard_output
+from .common import (
+    HELP_FLAGS,
+    Text,
+    debug_option,
+    is_given,
+    note,
+    opened,
+    refuse_overwriting,
+    usage_errors,
+)
 from .tagging import SERVICE, check_use, label, tag_files, targets_of
 
 if TYPE_CHECKING:
@@ -122,12 +128,10 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     if options["output_dir"] is not None:
         _tag_into(ctx, options.pop("output_dir"), model, inputs, options)
         return
-    with _opened(output) as stream:
+    with opened(output) as stream:
         tagger = load(model, constraints=options["constraints"])
-        try:
+        with usage_errors(ctx):
             check_use(tagger, options)
-        except OptionError as error:
-            raise click.UsageError(error.message, ctx) from None
         shown = output is not None and not options["quiet"]
         warning = label(tagger, inputs, stream, options, partial(_with_progress, inputs=inputs) if shown else iter)
         if warning is not None and not options["quiet"]:
@@ -137,12 +141,10 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
 def _tag_into(ctx: click.Context, folder: str, model: str, inputs: list[str], options: dict[str, Any]) -> None:
     """Label each file for itself, and write what comes out to a folder."""
     workers, cluster = options.pop("workers"), options.pop("cluster")
-    try:
+    with usage_errors(ctx):
         targets = targets_of(inputs, folder)
         for target in targets:
             refuse_overwriting("--output-dir", target, (model, *inputs, options["constraints"]))
-    except OptionError as error:
-        raise click.UsageError(error.message, ctx) from None
     transport: Transport | None = None
     if workers is not None:
         from crfkit.cluster.processes import Processes
@@ -154,10 +156,8 @@ def _tag_into(ctx: click.Context, folder: str, model: str, inputs: list[str], op
 
         options["threads"] = options["threads"] or 1
         transport = Scheduler(cluster, SERVICE)
-    try:
+    with usage_errors(ctx):
         tag_files(model, inputs, targets, options, transport, note)
-    except OptionError as error:
-        raise click.UsageError(error.message, ctx) from None
 
 
 def _check_options(ctx: click.Context, model: str, inputs: list[str], output: str | None, options: dict[str, Any]) -> None:
@@ -171,8 +171,7 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
         ),
         (bool(options["workers"] and options["cluster"]), "--workers and --cluster exclude each other"),
         (
-            ctx.get_parameter_source("worker_timeout") == click.core.ParameterSource.COMMANDLINE
-            and not (options["workers"] or options["cluster"]),
+            is_given(ctx, "worker_timeout") and not (options["workers"] or options["cluster"]),
             "--worker-timeout needs --workers or --cluster: there is no other process to wait for",
         ),
         (
@@ -201,15 +200,8 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
     ):
         if refused:
             raise click.UsageError(message, ctx)
-    try:
+    with usage_errors(ctx):
         refuse_overwriting("--output", output, (model, *inputs, options["constraints"]))
-    except OptionError as error:
-        raise click.UsageError(error.message, ctx) from None
-
-
-def _opened(output: str | None) -> AbstractContextManager[BinaryIO]:
-    """The file to write to."""
-    return standard_output() if output is None else replacing(output)
 
 
 def _with_progress(source: Source, inputs: list[str]) -> Iterator[Block]:

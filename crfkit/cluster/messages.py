@@ -93,6 +93,14 @@ def decode(head: bytes, body: bytearray | bytes | memoryview) -> Any:
         raise MessageError(f"a message that cannot be read: {error}") from None
 
 
+def send(write: Callable[[memoryview], int], values: Any) -> None:
+    """Write a message to a stream: all of it, where write(piece) may take a part only and says how much."""
+    for piece in encode(values):
+        rest = memoryview(piece)
+        while rest:
+            rest = rest[write(rest) :]
+
+
 def receive(read: Callable[[memoryview], int]) -> Any:
     """The next message of a stream; None at its end. read(room) fills a part of the room and says how much, 0 at
     the end.

@@ -10,8 +10,9 @@ import queue
 import signal
 import sys
 import threading
+from functools import partial
 
-from .messages import MessageError, encode, receive
+from .messages import MessageError, receive, send
 from .serving import answer, service
 
 
@@ -38,13 +39,11 @@ def main(name: str) -> None:
         print(f"crfkit: a worker cannot start: {type(error).__name__}: {error}", file=sys.stderr)
         os._exit(1)
     while True:
-        for piece in encode(answer(own, requests.get())):
-            rest = memoryview(piece)
-            while rest:
-                try:
-                    rest = rest[os.write(target, rest) :]
-                except OSError:
-                    os._exit(0)
+        found = answer(own, requests.get())
+        try:
+            send(partial(os.write, target), found)
+        except OSError:
+            os._exit(0)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 
 from crfkit.errors import FileError
 
-from .messages import MessageError, encode, receive
+from .messages import MessageError, receive, send
 
 _START = "import sys; sys.path.insert(0, sys.argv[2]); from crfkit.cluster.process import main; main(sys.argv[1])"
 
@@ -41,10 +41,7 @@ class _Worker:
         assert self.process.stdin is not None
         with suppress(OSError, ValueError):  # who reads notices that it is gone
             while (request := self.requests.get()) is not None:
-                for piece in encode(request):
-                    rest = memoryview(piece)
-                    while rest:
-                        rest = rest[self.process.stdin.write(rest) :]
+                send(self.process.stdin.write, request)
 
     def _read(self) -> None:
         assert self.process.stdout is not None

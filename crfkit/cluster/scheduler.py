@@ -76,7 +76,7 @@ class Scheduler:
 
     def send(self, worker: str, request: Any) -> None:
         """Ask a worker for something."""
-        payload: Any = b"".join(bytes(piece) if not isinstance(piece, bytes) else piece for piece in encode(request))
+        payload: Any = b"".join(encode(request))
         own = {"workers": [worker], "allow_other_workers": False}
         try:
             if len(payload) > LARGE:
@@ -159,7 +159,7 @@ def serve(run: str, name: str, version: str, request: bytes) -> bytes:
         _services[run] = own, lock, time.monotonic()
     with lock:
         found = answer(own, decode(request[: HEAD.size], memoryview(request)[HEAD.size :]))
-        return b"".join(bytes(piece) if not isinstance(piece, bytes) else piece for piece in encode(found))
+        return b"".join(encode(found))
 
 
 def forget(run: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from crfkit.cli.common import HELP_FLAGS as HELP
-from crfkit.cli.common import errors_as_lines, refuse_overwriting
+from crfkit.cli.common import ErrorsAsLines, refuse_overwriting
 from crfkit.decode.scratch import gold_labels
 from crfkit.errors import FileError, OptionError, UnsupportedError
 from crfkit.replacing import check_writable
@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     from .pycrfsuite import Tagger
 
 
-class Group(click.Group):
+class Group(ErrorsAsLines, click.Group):
     """Commands whose errors are one line, and whose output has labels as they came, in any encoding."""
 
     def invoke(self, ctx: click.Context) -> Any:
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
-        with errors_as_lines(ctx):
-            return super().invoke(ctx)
+        return super().invoke(ctx)
 
 
 @click.group(cls=Group, context_settings=HELP)
@@ -153,16 +152,9 @@ def _parsed(name: str) -> Iterator[Rows]:
 @click.argument("data", default="-")
 def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bool, marginal_all: bool, quiet: bool, data: str) -> None:
     """Label DATA (standard input by default)."""
-    from .pycrfsuite import Tagger
     from .pycrfsuite.training import performance
 
-    tagger = Tagger()
-    try:
-        tagger.open(model)
-    except OSError as error:
-        raise FileError(f"{model}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise FileError(str(error)) from None
+    tagger = _opened(model)
     if tagger.by_template:
         raise UnsupportedError(f"{model}: has a template: label columns with `crfkit tag`")
     names, begun, pairs = tagger.labels(), time.perf_counter(), []
@@ -190,6 +182,19 @@ def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bo
         print(f"Elapsed time: {seconds:f} [sec] ({len(pairs) / seconds:.1f} [instance/sec])")
 
 
+def _opened(model: str) -> Tagger:
+    from .pycrfsuite import Tagger
+
+    tagger = Tagger()
+    try:
+        tagger.open(model)
+    except OSError as error:
+        raise FileError(f"{model}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise FileError(str(error)) from None
+    return tagger
+
+
 def _tagged(tagger: Tagger, data: str) -> Iterator[tuple[list[str], list[str]]]:
     """The labels of each sequence in the data, and the model's; the tagger answers further questions on it meanwhile."""
     for rows in _parsed(data):
@@ -202,14 +207,7 @@ def _tagged(tagger: Tagger, data: str) -> Iterator[tuple[list[str], list[str]]]:
 @click.argument("model")
 def dump(model: str) -> None:
     """Print MODEL as text."""
-    from .pycrfsuite import Tagger
-
-    tagger = Tagger()
-    try:
-        tagger.open(model)
-    except (OSError, ValueError) as error:
-        raise FileError(f"{model}: {error.strerror if isinstance(error, OSError) else error}") from None
-    tagger.dump()
+    _opened(model).dump()
 
 
 if __name__ == "__main__":

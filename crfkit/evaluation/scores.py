@@ -31,14 +31,7 @@ class Count:
 
     def as_dict(self) -> dict[str, float]:
         """Everything, for JSON."""
-        return {
-            "gold": self.gold,
-            "found": self.found,
-            "correct": self.correct,
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-        }
+        return {**vars(self), "precision": self.precision, "recall": self.recall, "f1": self.f1}
 
 
 @dataclass(frozen=True)

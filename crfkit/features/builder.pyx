@@ -205,10 +205,6 @@ cdef class IndexBuilder(Features):
         self.complete(data, [as_text(names[old]) for old in order])
         return data
 
-    def all_slots(self):
-        """All slots of the plan, and what stands for lines without macros."""
-        return [*(slot for node in self.plan.nodes for slot in node.slots), *self.plan.constants]
-
     cdef spread(self, bint bigram, int64_t of_items, of_slot):
         """For each attribute the largest of the numbers that `of_slot` gives the slots which make it, and
         `of_items` where the data themselves name attributes. An array of int64."""
@@ -237,7 +233,7 @@ cdef class IndexBuilder(Features):
         `min_freq` times, or than its lines say. The most generous line counts. `counts`: how often each occurs, where that is not
         in the data set. A bytearray."""
         cdef int64_t i
-        slots = self.all_slots()
+        slots = self.plan.slots
         found = bytearray([usual]) * self.space[bigram].n
         cdef uint8_t[::1] rule = found
         cdef const int64_t[::1] least, count
@@ -264,7 +260,7 @@ cdef class IndexBuilder(Features):
     def reaches(self):
         """Of each bigram attribute, which labels before its own it looks at (reach.pxd); None where all are B
         lines. Bytes."""
-        if not any(slot.reach for slot in self.all_slots()):
+        if not any(slot.reach for slot in self.plan.slots):
             return None
         return bytes([max(reach, 0) for reach in self.spread(True, REACH_EDGE, lambda slot: slot.reach)])
 
@@ -272,11 +268,8 @@ cdef class IndexBuilder(Features):
         """Which unigram attributes bring others along: for each of them the number of the slot that made it (an array of
         int64, negative: another one), and for each slot the number of the one whose attributes always have one of its
         own beside them, or -1."""
-        within = self.plan.containers()
-        numbers = {place: number for number, place in enumerate({*within, *within.values()})}
-        number_of = {id(self.plan.nodes[node].slots[slot]): number for (node, slot), number in numbers.items()}
-        made_by = self.spread(False, -1, lambda slot: number_of.get(id(slot), -1))
-        return made_by, [numbers.get(within.get(place), -1) for place in numbers]
+        numbers, containers = self.plan.nesting()
+        return self.spread(False, -1, lambda slot: numbers.get(id(slot), -1)), containers
 
     def renumber(self, const int32_t[::1] u_new not None, const int32_t[::1] b_new not None):
         """Give each attribute its final id, or -1 to drop it, in the data and in the tables."""

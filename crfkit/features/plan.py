@@ -179,6 +179,18 @@ class Plan:
         node.slots.append(Slot(line.literals, bigram, {line.rule}, {line.min_freq}, line.reach))
         return len(node.slots) - 1
 
+    @property
+    def slots(self) -> list[Slot]:
+        """Of all nodes, and what stands for lines without macros."""
+        return [*(slot for node in self.nodes for slot in node.slots), *self.constants]
+
+    def nesting(self) -> tuple[dict[int, int], list[int]]:
+        """Numbers of the slots that contain others or are contained, by the id of each; and of each the number of its container, or -1."""
+        within = self.containers()
+        numbers = {place: number for number, place in enumerate({*within, *within.values()})}
+        of_slots = {id(self.nodes[node].slots[slot]): number for (node, slot), number in numbers.items()}
+        return of_slots, [numbers[within[place]] if place in within else -1 for place in numbers]
+
     def containers(self) -> dict[tuple[int, int], tuple[int, int]]:
         """Slots of unigram lines -> the slot of a line whose cells decide theirs: where the attribute of the second
         one occurs, the same attribute of the first one does. Of several, the one with the fewest cells."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import stat
 from collections.abc import Iterator
@@ -89,7 +88,8 @@ def _opened(path_or_bytes: Any) -> tuple[str, memoryview, Format] | None:
             form = recognised(file.read(_LONGEST_START))
             if form is None:
                 return None
-            return name, memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), form
+            file.seek(0)
+            return name, modelfile.mapped(file), form
     except OSError as error:
         raise FileError(f"{name}: cannot be read: {error.strerror or error}") from error
     except ValueError:  # a zero byte in the path
@@ -100,13 +100,19 @@ def read(path_or_bytes: Any) -> Parts:
     """Any model taken apart; the weights are those of its file, to the last bit."""
     from .parts import parts_of
 
-    path_or_bytes = _held(path_or_bytes)
-    opened = _opened(path_or_bytes)
+    source = _held(path_or_bytes)
+    found = _taken_apart(source)
+    return parts_of(model.load(source)) if found is None else found[1]
+
+
+def _taken_apart(source: Any) -> tuple[str, Parts] | None:
+    """Name and parts of a foreign model; None if it is none."""
+    opened = _opened(source)
     if opened is None:
-        return parts_of(model.load(path_or_bytes))
+        return None
     name, data, form = opened
     with _named(name):
-        return form.read(data)
+        return name, form.read(data)
 
 
 @contextmanager
@@ -123,14 +129,9 @@ def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, ex
     models of others: scores are then those of their weights in double precision."""
     from .parts import model_of
 
-    path_or_bytes = _held(path_or_bytes)
-    opened = _opened(path_or_bytes)
-    if opened is None:
-        return model.load(path_or_bytes, verify)
-    name, data, form = opened
-    with _named(name):
-        found = form.read(data)
-    return model_of(found, name, exact)
+    source = _held(path_or_bytes)
+    found = _taken_apart(source)
+    return model.load(source, verify) if found is None else model_of(found[1], found[0], exact)
 
 
 def load_any(path_or_bytes: Any, verify: bool = True) -> Model | ParserModel:
@@ -188,18 +189,10 @@ def convert(
     except UnsupportedError as error:
         raise UnsupportedError(f"{os.fspath(source)}: {error}") from None
     if weights is not None:
-        data = _model_in(data, os.fspath(source)).quantised(weights).to_bytes()
+        data = load(data).quantised(weights).to_bytes()
     with replacing(target) as file:
         file.write(data)
     return len(data)
-
-
-def _model_in(data: bytes, name: str) -> model.Model:
-    """The labelling model of these bytes."""
-    found = load(data)
-    if not isinstance(found, model.Model):
-        raise UnsupportedError(f"{name}: the weights of a parser are float32")
-    return found
 
 
 def _own(source: Any, to: str) -> bytes | None:

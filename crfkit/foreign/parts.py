@@ -7,7 +7,7 @@ weights are in single precision.
 from __future__ import annotations
 
 import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import isfinite
@@ -39,6 +39,17 @@ class Rows:
         from crfkit.features.strings import StringTable
 
         return cls(StringTable(), array.array("q", [0]), array.array("H"), array.array("d"))
+
+    def append(self, name: bytes, features: Iterable[tuple[int, int, float]], bigram: bool) -> bool:
+        """Add an attribute with its features (label before, label, weight); False: it was there already."""
+        new = self.names.intern_bytes(name) == len(self.ptr) - 1
+        for previous, label, weight in features:
+            self.label.append(label)
+            self.weight.append(weight)
+            if bigram:
+                self.previous.append(previous)
+        self.ptr.append(len(self.label))
+        return new
 
 
 @dataclass

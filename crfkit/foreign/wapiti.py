@@ -167,15 +167,8 @@ def _share_out(parts: Parts, names: list[bytes], weights: list[tuple[int, float]
                     parts.pairs[place - at] = weight
             else:
                 row = parts.bigrams if bigram else parts.unigrams
-                if row.names.intern_bytes(name) != len(row.ptr) - 1:
+                if not row.append(name, ((*divmod(place - at, n), weight) for place, weight in mine), bigram):
                     raise ModelFileError(f"damaged: a second observation {name!r}")
-                for place, weight in mine:
-                    previous, label = divmod(place - at, n)
-                    row.label.append(label)
-                    row.weight.append(weight)
-                    if bigram:
-                        row.previous.append(previous)
-                row.ptr.append(len(row.label))
             at += size
     if next_weight < len(weights):
         raise ModelFileError(f"damaged: weight {weights[next_weight][0]} of {at}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +24,9 @@ INDEX = 32  # bytes for each attribute when the model is made, about: its tables
 
 def in_use() -> tuple[int, int]:
     """Bytes that this process has in memory now, and had at its peak; zeros where the system does not tell."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-        found = {line.split(":")[0]: int(line.split()[1]) << 10 for line in lines if line.startswith(("VmRSS", "VmHWM"))}
-        return found["VmRSS"], found["VmHWM"]
-    except (OSError, KeyError):
-        pass
+    now, peak = _status("VmRSS"), _status("VmHWM")
+    if now and peak:
+        return now, peak
     try:
         import resource
     except ImportError:
@@ -38,16 +36,13 @@ def in_use() -> tuple[int, int]:
     return peak, peak
 
 
-def anonymous() -> int:
-    """Bytes of this process in memory that stand in no file; 0 where the system does not tell."""
-    try:
-        return next(
-            int(line.split()[1]) << 10
-            for line in Path("/proc/self/status").read_text().splitlines()
-            if line.startswith("RssAnon")
-        )
-    except (OSError, StopIteration):
-        return 0
+def _status(name: str) -> int:
+    """Bytes that Linux reports of this process under a name; 0 where it does not."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith(f"{name}:"):
+                return int(line.split()[1]) << 10
+    return 0
 
 
 def check_data_dir(path: str | None) -> None:
@@ -79,7 +74,7 @@ def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, 
     from crfkit.data.ordered import WINDOW_BYTES
 
     in_files = corpus.dataset.folder is not None
-    now, peak = (anonymous(), 0) if in_files else in_use()
+    now, peak = (_status("RssAnon"), 0) if in_files else in_use()  # without what stands in files
     if not now:
         return 0
     batch = hasattr(options, "max_iter")

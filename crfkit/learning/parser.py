@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError, OptionError, TemplateError
 from crfkit.foreign import load_any
-from crfkit.parser.model import ParserModel, build, check_search
+from crfkit.parser.model import ParserModel, actions, build, check_search
 from crfkit.parser.places import features_of
 from crfkit.text.reading import CONLLU
 from crfkit.text.sources import listed, parsed_blocks
@@ -61,25 +61,13 @@ def check_options(template: Template, algorithm: str, options: Any, run: Run) ->
             )
 
 
-class _Sizes:
-    """What the loop over passes asks of a layout."""
-
-    def __init__(self, trainer: Any):
-        self.trainer = trainer
-
-    @property
-    def n_features(self) -> int:
-        """Weights so far."""
-        return max(self.trainer.n_features, 1)
-
-
 class Trees:
     """Trees as numbers, with what made them numbers: values of cells and relations."""
 
     def __init__(self, train: Any, template: Template, run: Run, with_relations: bool, progress: Progress):
         from crfkit.features.builder import IndexBuilder
         from crfkit.features.strings import StringTable
-        from crfkit.parser.trees import Compared, Treebank
+        from crfkit.parser.trees import Columns, Compared, Treebank
 
         started = time.perf_counter()
         self.run, self.n_columns, self.names = run, 0, list(CONLLU)
@@ -93,7 +81,7 @@ class Trees:
                 self.builder = IndexBuilder(self.features.symbols)
                 self.compared = Compared(self.features.compared)
                 self.bank = Treebank(self.features.views + len(self.features.compared))
-            self.bank.add(rows, columns_of(names, path), self.builder, self.compared, self.table)
+            self.bank.add(rows, Columns(names, path), self.builder, self.compared, self.table)
             progress.reading(rows.n_tokens, len(rows))
         if self.bank is None:
             raise DataError("no tokens to learn from")
@@ -120,13 +108,6 @@ def blocks(data: Any, comments: bool) -> Iterator[tuple[Any, tuple[str, ...], st
             yield rows, layout.names or CONLLU[: rows.n_columns], layout.path
 
 
-def columns_of(names: tuple[str, ...], path: str | None) -> Any:
-    """Where ID, HEAD and DEPREL stand."""
-    from crfkit.parser.trees import Columns
-
-    return Columns(names, path)
-
-
 def fitted(template: Template, names: list[str]) -> Template:
     """The template with the numbers of its columns."""
     template = template.resolve({name: number for number, name in enumerate(names)})
@@ -147,7 +128,7 @@ class Development:
     """Trees to score weights on after each pass."""
 
     def __init__(self, data: Any, trees: Trees, trainer: Any):
-        from crfkit.parser.trees import Treebank
+        from crfkit.parser.trees import Columns, Treebank
 
         self.trainer, self.with_relations = trainer, trees.table is not None
         self.bank = Treebank(trees.features.views + len(trees.features.compared))
@@ -158,7 +139,7 @@ class Development:
                     path,
                     1,
                 )
-            self.bank.add(rows, columns_of(names, path), trees.builder, trees.compared, trees.table, False, False)
+            self.bank.add(rows, Columns(names, path), trees.builder, trees.compared, trees.table, False, False)
         if not self.bank.n_tokens:
             raise DataError("no tokens in the development data")
 
@@ -238,24 +219,19 @@ class ParserTraining:
 
 
 class _AsCorpus:
-    """Trees as the loop over passes, and a checkpoint, see a corpus."""
+    """Trees as the loop over passes, and a checkpoint, see a corpus, its data set and its layout."""
 
     def __init__(self, trees: Trees, trainer: Any):
-        self.dataset = _AsDataset(trees)
-        self.layout = _Sizes(trainer)
+        self.dataset = self.layout = self
+        self.trees, self.trainer, self.n_tokens, self.labels = trees, trainer, trees.bank.n_tokens, actions([])
+
+    @property
+    def n_features(self) -> int:
+        """Weights so far."""
+        return max(self.trainer.n_features, 1)
 
     def digest(self) -> str:
-        """Tells the data and the template from others."""
-        return self.dataset.checksum()
-
-
-class _AsDataset:
-    def __init__(self, trees: Trees):
-        self.trees, self.n_tokens = trees, trees.bank.n_tokens
-        self.labels = ["shift", "left", "right"]
-
-    def checksum(self) -> str:
-        """Of trees, template and relations."""
+        """Tells trees, template and relations from others."""
         from xxhash import xxh3_128
 
         text = repr((self.trees.template.text, self.trees.names, self.trees.relations))
@@ -278,7 +254,7 @@ def _taken_over(model: ParserModel, trees: Trees, progress: Progress) -> Iterato
     from crfkit.parser.scratch import find_value
 
     lines = {line.text: number for number, line in enumerate(trees.template.lines)}
-    own = Actions(trees.relations)
+    own = {name: number for number, name in enumerate(actions(trees.relations))}
     taken = 0
     names = model.labels
     for number, row, values, _ in model.attributes():
@@ -297,22 +273,9 @@ def _taken_over(model: ParserModel, trees: Trees, progress: Progress) -> Iterato
                 key.append(1 + int(value) if isinstance(value, int) else 1 + (value == "true"))
         else:
             for place, action in model.tables.cells(row):
-                if (place_of := own.number(names[action])) is not None:
+                if (place_of := own.get(names[action])) is not None:
                     taken += 1
                     yield line, key, place_of, model.weights[place]
     progress.note(f"{taken:,} of the {model.header['features']:,} weights of {model.name} are taken over")
     if not taken:
         progress.warn(f"no feature of {model.name} exists here: training starts from zero")
-
-
-class Actions:
-    """Numbers of actions by their names."""
-
-    def __init__(self, relations: list[str]):
-        sides = ("left", "right")
-        names = ["shift", *(f"{side}:{name}" for side in sides for name in relations)] if relations else ["shift", *sides]
-        self.numbers = {name: number for number, name in enumerate(names)}
-
-    def number(self, name: str) -> int | None:
-        """None if there is no such action."""
-        return self.numbers.get(name)

@@ -8,18 +8,16 @@ from __future__ import annotations
 import math
 import signal
 import sys
-import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
 from crfkit.errors import CrfkitWarning, OptionError, in_python
 from crfkit.options import PROGRESS_MODES
+from crfkit.signals import taken
 from crfkit.values import shown
-
-_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class StopRequest:
@@ -54,28 +52,13 @@ class StopRequest:
         """Signals interrupt at once again."""
         self._armed = False
 
-    def on_signals(self) -> AbstractContextManager[StopRequest]:
+    def on_signals(self) -> AbstractContextManager[None]:
         """Take the signals that end programs."""
-        return self._taking(lambda number, handler: handler not in (signal.SIG_IGN, None))
+        return taken(lambda handler: handler not in (signal.SIG_IGN, None), self._handle)
 
-    def on_ctrl_c(self) -> AbstractContextManager[StopRequest]:
+    def on_ctrl_c(self) -> AbstractContextManager[None]:
         """Take Ctrl-C from Python, unless the program has a handler of its own."""
-        return self._taking(lambda number, handler: handler is signal.default_int_handler)
-
-    @contextmanager
-    def _taking(self, wanted: Callable[[int, Any], bool]) -> Iterator[StopRequest]:
-        if threading.current_thread() is not threading.main_thread():
-            yield self
-            return
-        before = {number: signal.getsignal(number) for number in _ENDING}
-        taken = {number: handler for number, handler in before.items() if wanted(number, handler)}
-        for number in taken:
-            signal.signal(number, self._handle)
-        try:
-            yield self
-        finally:
-            for number, handler in taken.items():
-                signal.signal(number, handler)
+        return taken(lambda handler: handler is signal.default_int_handler, self._handle)
 
     def _handle(self, number: int, _frame: Any) -> None:
         again = self.signal is not None

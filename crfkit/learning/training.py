@@ -19,7 +19,7 @@ from crfkit.errors import OptionError
 from crfkit.foreign import load
 from crfkit.model import Model, build
 from crfkit.options import TRAINERS, Run
-from crfkit.parallel import available_cpus
+from crfkit.parallel import threads_of
 from crfkit.replacing import check_writable
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
@@ -206,7 +206,7 @@ class Here:
 
     def expected_memory(self, corpus: Corpus) -> int:
         """What training will take; 0 if that is not known."""
-        taggers = 0 if self.run.dev is None else threads(self.run)
+        taggers = 0 if self.run.dev is None else threads_of(self.run.threads)
         return expected_memory(corpus, self.algorithm, self.options, at_work(self.algorithm, self.run), taggers)
 
     def trainer(self, corpus: Corpus, initial: array.array | None) -> Any:
@@ -214,13 +214,8 @@ class Here:
         return make_trainer(self.algorithm, corpus, self.options, self.run, initial)
 
 
-def threads(run: Run) -> int:
-    """How many threads to use: those asked for, or one for each processor."""
-    return run.threads or available_cpus()
-
-
 def at_work(algorithm: str, run: Run) -> int:
-    """How many of them a trainer may use. Without locks the weights depend on their number, so nobody gets more
+    """How many threads a trainer may use. Without locks the weights depend on their number, so nobody gets more
     than one of those unasked.
     """
     from crfkit.trainers import trainer_class
@@ -228,7 +223,7 @@ def at_work(algorithm: str, run: Run) -> int:
     cls = trainer_class(algorithm)
     if cls.lock_free:
         return max(run.threads, 1)
-    return threads(run) if cls.threaded else 1
+    return threads_of(run.threads) if cls.threaded else 1
 
 
 def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial: array.array | None = None) -> Any:

@@ -8,19 +8,19 @@ docs/model-format.md describes them.
 from __future__ import annotations
 
 import array
-import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crfkit import modelfile
 from crfkit.errors import DataError, ModelFileError, OptionError, TemplateError, UnsupportedError
 from crfkit.evaluation.attachment import GOLD
-from crfkit.header import template_of
+from crfkit.header import check_fields, misfits_column, template_of
+from crfkit.model import Stored
 from crfkit.options import make
 from crfkit.parallel import in_order, threads_of
 from crfkit.text.reading import BYTE_ORDER_MARK, CONLLU
 from crfkit.text.rows import Rows
-from crfkit.values import copied, shown
+from crfkit.values import copied
 from crfkit.version import __version__
 
 from .places import DISTANCE, EQUAL, Features, features_of
@@ -47,19 +47,23 @@ Heads = list[int] | list[tuple[int, str]]
 
 def checked(header: dict[str, Any]) -> dict[str, Any]:
     """The header itself; ModelFileError if a field is missing or not what it should be."""
-    for name, kind in _FIELDS.items():
-        if name not in header or not isinstance(header[name], kind) or isinstance(header[name], bool):
-            raise ModelFileError(f"the header's field {name!r} is missing or not what it should be")
+    check_fields(header, _FIELDS)
     names, relations = header["column_names"], header["relations"]
     if not all(isinstance(name, str) for name in (*names, *relations)) or len(set(names)) < len(names):
         raise ModelFileError("the header's names are none")
-    if len(set(relations)) < len(relations) or any(not name or set(name) & set("\t\r\n\0") for name in relations):
+    if len(set(relations)) < len(relations) or any(map(misfits_column, relations)):
         raise ModelFileError("the header's relations are not different names")
     if not 0 <= header["root_relation"] < max(len(relations), 1) or len(relations) > 30000:
         raise ModelFileError("the header's relations are too many, or have none of a root")
     if header["format"] != "conllu" or not {"id", "head", "deprel"} <= set(names):
         raise ModelFileError("the header is that of no parser of CoNLL-U")
     return header
+
+
+def actions(relations: Sequence[str]) -> list[str]:
+    """The names of a parser's actions, in the order of their numbers; `relations` are those that it gives."""
+    sides = ("left", "right")
+    return ["shift", *(f"{side}:{name}" for side in sides for name in relations)] if relations else ["shift", *sides]
 
 
 def check_search(depth: int, relations: int) -> None:
@@ -72,10 +76,8 @@ def check_search(depth: int, relations: int) -> None:
         raise OptionError(f"--depth {depth} with {relations} relations takes too much memory: lower --depth")
 
 
-class ParserModel:
+class ParserModel(Stored):
     """A parser, read-only. `learn` makes one of a template with P lines, `load` opens one."""
-
-    has_probabilities = False
 
     def __init__(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str = "model", verify: bool = True):
         from crfkit.features.index import Index
@@ -88,31 +90,23 @@ class ParserModel:
             if template is None or not template.parses:
                 raise ModelFileError("its template has no P lines")
             self.template = template
-            names = {name: getattr(make("lookahead", {name: header["options"].get(name)}), name) for name in ("depth",)}
-            self.depth: int = names["depth"]
+            self.depth: int = make("lookahead", {"depth": header["options"].get("depth")}).depth
             check_search(self.depth, len(header["relations"]))
             self.parts: Features = features_of(template)
             self.index = Index(self.parts.symbols, sections, verify=verify)
             self.sizes = sizes_of(self.index)
             relations = max(len(header["relations"]), 1)
-            tables = {
-                name: modelfile.numbers(self.sections, name, "int32")
-                for name in sections
-                if name == "rows" or name.startswith("line.")
-            }
+            tables = {name: modelfile.numbers(sections, name, "int32") for name in sections if name.startswith("line.")}
+            tables.update(rows=modelfile.numbers(sections, "rows", "int32"), actions=modelfile.numbers(sections, "actions", "uint16"))
             self.weights = modelfile.numbers(self.sections, "weights", "float32")
             self.tables = StateTables(
                 self.parts,
                 relations,
-                {
-                    "rows": modelfile.numbers(self.sections, "rows", "int32"),
-                    "actions": modelfile.numbers(self.sections, "actions", "uint16"),
-                    **tables,
-                },
+                tables,
                 verify,
                 self.sizes,
             )
-            if len(self.weights) != len(modelfile.numbers(self.sections, "actions", "uint16")):
+            if len(self.weights) != len(tables["actions"]):
                 raise ModelFileError("its weights are not as many as their actions")
             if verify and not all_finite(self.weights):
                 raise ModelFileError("a weight is not a finite number")
@@ -120,31 +114,15 @@ class ParserModel:
             raise ModelFileError(f"{name}: {error}") from None
 
     @property
-    def header(self) -> dict[str, Any]:
-        """What the file says of itself: options, relations, template, counts; a copy."""
-        return copied(self._header)
-
-    @property
     def labels(self) -> list[str]:
         """The actions, in the order of their numbers: shift, left, right; with relations `left:nsubj` and so on."""
-        relations = self._header["relations"]
-        if not relations:
-            return ["shift", "left", "right"]
-        return ["shift", *(f"{side}:{name}" for side in ("left", "right") for name in relations)]
+        return actions(self._header["relations"])
 
     def tagger(self, constraints: Any = None) -> Parser:
         """The model at work: `model.tagger().tag(rows)`."""
         if constraints is not None:
             raise UnsupportedError("a parser takes no constraints: they are for labels")
         return Parser(self)
-
-    def save(self, file: Any) -> int:
-        """Write the model to a path, or to a file that is open for bytes; returns the bytes written."""
-        return modelfile.write(file, self._header, self.sections)
-
-    def to_bytes(self) -> bytes:
-        """The bytes that `save` writes."""
-        return modelfile.dumps(self._header, self.sections)
 
     def __reduce__(self):
         return load, (self.to_bytes(),)
@@ -183,30 +161,6 @@ class ParserModel:
         for _, row, _, text in self.attributes():
             for place, action in self.tables.cells(row):
                 yield text, None, names[action] if action < len(names) else str(action), self.weights[place]
-
-    def dump(self, file: Any = None, *, top: int | None = None, attribute: str | None = None) -> str | None:
-        """The weights as text, as `crfkit dump` prints them: see `crfkit.model.Model.dump`."""
-        from crfkit.model import write_lines
-
-        return write_lines(self.dump_lines(top, attribute), file)
-
-    def dump_lines(self, top: int | None = None, attribute: str | None = None) -> Iterator[str]:
-        """The lines of `dump`."""
-        from crfkit.model import NO_LABEL, escaped
-
-        if attribute is not None and not isinstance(attribute, str):
-            raise OptionError(f"attribute: expected a text, found {shown(attribute)}")
-        features = self.features()
-        if attribute is not None:
-            features = iter([feature for feature in features if escaped(feature[0]) == attribute])
-        if top is not None:
-            features = iter(heapq.nlargest(top, features, key=lambda feature: abs(feature[3])))
-        found = False
-        for name, _, action, weight in features:
-            found = True
-            yield f"{escaped(name)}\t{NO_LABEL}\t{action}\t{weight:.9g}\n"
-        if attribute is not None and not found:
-            raise OptionError(f"{self.name}: no weights for the attribute {attribute!r}")
 
 
 def build(tables: StateTables, weights: Any, index: Any, header: dict[str, Any]) -> ParserModel:

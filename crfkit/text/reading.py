@@ -136,7 +136,7 @@ class Source:
         layout = self.layout
         for number, entry in enumerate(self.inputs):
             inside = isinstance(entry, Stretch) and entry.start > 0
-            with _opened(entry) as (file, path):
+            with input_file(entry) as (file, path):
                 for block in self._blocks(file, path, layout, number == 0, inside):
                     layout = block.layout
                     yield block
@@ -202,7 +202,7 @@ def conllu_names(data: bytes) -> tuple[str, ...]:
 
 
 @contextmanager
-def _opened(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
+def input_file(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
     """The file to read and the name it has in messages. Only what is opened here is closed here."""
     if isinstance(entry, Stretch):
         with open_file(entry.path) as file:

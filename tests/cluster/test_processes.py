@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 from commands import start
-from workers import TEMPLATE, alone, bytes_of, corpus
+from workers import TEMPLATE, alone, bytes_of, corpus, far
 
 import crfkit
 from crfkit.cluster.processes import Processes
-from crfkit.learning.shards import place
 
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
@@ -36,24 +35,12 @@ class Killed(Processes):
             os.kill(self.all[worker].process.pid, self.number)
 
 
-def far(monkeypatch, kind, train, algorithm="lbfgs", n=2, **options):
-    """A model of such workers, and these."""
-    made = []
-
-    def transport(self):
-        made.append(kind(self.run.workers, place.SERVICE))
-        return made[0]
-
-    monkeypatch.setattr(place.Far, "_transport", transport)
-    return bytes_of(crfkit.learn(train, TEMPLATE, algorithm, workers=n, **options)), made[0]
-
-
 @pytest.mark.steady
 def test_killed_while_they_work(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 500)
     one = alone(train, TEMPLATE, "lbfgs", max_iter=4)
     kind = type("Some", (Killed,), {"moments": frozenset({3, 9, 20})})
-    many, workers = far(monkeypatch, kind, train, max_iter=4)
+    many, workers = far(monkeypatch, train, TEMPLATE, "lbfgs", kind=kind, max_iter=4)
     assert many == one
     assert workers.started == 5
     assert not workers.all
@@ -65,7 +52,7 @@ def test_stalled(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 300)
     one = alone(train, TEMPLATE, "owlqn", max_iter=2)
     kind = type("Some", (Killed,), {"moments": frozenset({14}), "number": signal.SIGSTOP})
-    assert far(monkeypatch, kind, train, "owlqn", max_iter=2, worker_timeout=2)[0] == one
+    assert far(monkeypatch, train, TEMPLATE, "owlqn", kind=kind, max_iter=2, worker_timeout=2)[0] == one
 
 
 class Babbling(Processes):
@@ -84,7 +71,7 @@ class Babbling(Processes):
 def test_one_that_cannot_start(tmp_path, monkeypatch, capfd):
     train = corpus(tmp_path / "train.txt", 300)
     one = alone(train, TEMPLATE, "owlqn", max_iter=2)
-    assert far(monkeypatch, Babbling, train, "owlqn", max_iter=2)[0] == one
+    assert far(monkeypatch, train, TEMPLATE, "owlqn", kind=Babbling, max_iter=2)[0] == one
     capfd.readouterr()
 
 
@@ -154,12 +141,11 @@ def test_killed_at_random_moments(tmp_path, monkeypatch, algorithm):
     for kills in (4, 3):
         moments = frozenset(rng.sample(range(1, 40), kills))
         kind = type("Some", (Killed,), {"moments": moments, "delay": staticmethod(lambda: rng.random() * 0.05)})
-        assert far(monkeypatch, kind, train, algorithm, **limit)[0] == one
+        assert far(monkeypatch, train, TEMPLATE, algorithm, kind=kind, **limit)[0] == one
 
 
 
 @pytest.mark.parametrize("shards", [16, 17, 18, 64, 500])
-def test_more_shards_than_bytes(tmp_path, monkeypatch, shards):
-    monkeypatch.chdir(tmp_path)
+def test_more_shards_than_bytes(shards):
     Path("train").write_text("a X\nb Y\n\nc X\nd Y\n")
     assert bytes_of(crfkit.learn("train", "U:%x[0,0]\nB\n", "lbfgs", workers=1, shards=shards)) == alone("train", "U:%x[0,0]\nB\n", "lbfgs")

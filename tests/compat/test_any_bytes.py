@@ -4,6 +4,7 @@ import random
 
 import pytest
 from click.testing import CliRunner
+from commands import invoked
 
 import crfkit
 from crfkit import foreign
@@ -31,18 +32,15 @@ def text(seed, n=60):
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch, encoding):
+def files(tmp_path, encoding):
     """The same files in UTF-8, whose names begin with u, and in the other encoding, x."""
     for name, content in (("train", text(1)), ("test", text(2, 20)), ("template", PATTERNS)):
         (tmp_path / f"u.{name}").write_bytes(content.encode())
         (tmp_path / f"x.{name}").write_bytes(content.encode(encoding))
-    monkeypatch.chdir(tmp_path)
 
 
 def run(command, *arguments):
-    result = CliRunner().invoke(command, [*map(str, arguments)])
-    assert result.exit_code == 0, result.output
-    return result.stdout_bytes
+    return invoked(command, *arguments).stdout_bytes
 
 
 @ENCODINGS
@@ -194,8 +192,7 @@ def test_labels_from_python_may_be_anything(library, tmp_path):
 MIXED = "the DT\tB\n dog  \t NN I\n\nruns VB O\t\n\nthe\tDT B\n"
 
 
-def test_tabs_and_blanks_separate_alike(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_tabs_and_blanks_separate_alike(tmp_path):
     (tmp_path / "template").write_text("U1:%x[0,0]\n \t\nU2:%x[-1,1]/%x[0,1]\nB\n")
     (tmp_path / "mixed").write_text(MIXED)
     (tmp_path / "plain").write_text("".join("\t".join(line.split()) + "\n" for line in MIXED.splitlines()))

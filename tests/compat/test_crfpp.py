@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from commands import invoked as run
 from slow_mira import mira
 
 import crfkit
@@ -49,12 +49,6 @@ def files(tmp_path):
     for name, sentences in (("train", SENTENCES), ("test", SENTENCES[:9]), ("noisy", NOISY)):
         (tmp_path / name).write_text("\n".join("".join(" ".join(row) + "\n" for row in rows) for rows in sentences))
     (tmp_path / "template").write_text(TEMPLATE)
-
-
-def run(command, *arguments, code=0, stdin=None):
-    result = CliRunner().invoke(command, [*map(str, arguments)], input=stdin)
-    assert result.exit_code == code, result.output
-    return result
 
 
 def learn(*arguments):
@@ -335,7 +329,7 @@ def test_who_stops_reading_gets_the_model_all_the_same():
 
 
 def test_aliases():
-    printed = CliRunner().invoke(crfkit.cli.cli, ["compat"]).stdout
+    printed = run(crfkit.cli.cli, "compat").stdout
     assert printed == "".join(f"alias {name}={door}\n" for name, door in DOORS.items())
     shell = subprocess.run(["sh", "-c", f'eval "{printed}"; alias crf_learn'], capture_output=True, text=True)
     assert shell.stdout.replace("'", "").replace("alias ", "") == "crf_learn=crfkit-crf-learn\n"

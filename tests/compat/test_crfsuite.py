@@ -1,11 +1,11 @@
 """crfkit-crfsuite: CRFsuite's options, log and output."""
 
+from functools import partial
 from pathlib import Path
 
 import commands
 import pycrfsuite
 import pytest
-from click.testing import CliRunner
 from pycrfsuite._logparser import TrainLogParser
 
 from crfkit.compat.crfsuite import cli
@@ -21,10 +21,7 @@ def data(tmp_path):
         (tmp_path / name).write_text(lines + "\n\n" if shift else lines)
 
 
-def run(*arguments, code=0, stdin=None):
-    result = CliRunner().invoke(cli, arguments, input=stdin)
-    assert result.exit_code == code, result.output
-    return result
+run = partial(commands.invoked, cli)
 
 
 def test_learn_tag_and_dump(tmp_path):
@@ -83,7 +80,8 @@ def test_cross_validation_and_log_file(tmp_path):
         (("learn", "absent"), "absent: cannot be read: No such file"),
         (("tag", "-m", "absent"), "absent: cannot be read: No such file"),
         (("tag", "-m", "train"), "Invalid model file 'train'"),
-        (("dump", "train"), "train: Invalid model file"),
+        (("dump", "train"), "Invalid model file 'train'"),
+        (("dump", "absent"), "absent: cannot be read: No such file"),
         (("learn", "bad"), "bad:2: 'x' is not a finite number: expected attribute:value"),
         (("learn", "zero"), "zero:2: byte 3 of the line is 0"),
     ],
@@ -109,17 +107,15 @@ def test_labels_of_any_bytes_in_a_log_file(tmp_path):
     assert b"\xe4" in (tmp_path / "log.crfsuite_lbfgs").read_bytes()
 
 
-def test_a_model_with_a_template_is_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_model_with_a_template_is_refused():
     Path("columns").write_text("a X\nb Y\n\n")
     Path("template").write_text("U:%x[0,0]\n")
     commands.crfkit("learn", "-q", "template", "columns", "model")
     assert "model: has a template: label columns with `crfkit tag`" in run("tag", "-m", "model", "train", code=1).stderr
 
 
-def test_columns_are_no_attributes(tmp_path, monkeypatch):
+def test_columns_are_no_attributes():
     """A model of attributes takes a line without a tab for a label alone."""
-    monkeypatch.chdir(tmp_path)
     Path("train").write_text("A\ta\nB\tb\n\n" * 3)
     commands.crfkit("learn", "-q", "--format", "crfsuite", "train", "model")
     warning = "warning: no line has an attribute: expected a label, a tab, and attributes with tabs between"

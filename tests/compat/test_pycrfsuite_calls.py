@@ -108,8 +108,7 @@ def learned(library, path, words, labels):
 
 
 @BOTH
-def test_an_open_model_is_not_what_gets_its_name_later(library, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_an_open_model_is_not_what_gets_its_name_later(library):
     learned(library, "m", "ab", "AB")
     tagger = library.Tagger()
     tagger.open("m")

@@ -5,10 +5,11 @@ import random
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from commands import invoked, text_of
 from compat.wapiti_peer import wapiti
 
 import crfkit
@@ -28,10 +29,7 @@ TWICE = ["b", 'b%m[0,0,"^a"]', "u:%x[0,0]", "bb", "u%x[-1,0]", "u%x[0,0]"]  # a 
 TIMES = re.compile(r"time=\S+")
 
 
-def run(*words, code=0, stdin=None):
-    done = CliRunner().invoke(cli, words, input=stdin)
-    assert done.exit_code == code, done.output
-    return done
+run = partial(invoked, cli)
 
 
 def sentences(seed, n, columns=3):
@@ -43,17 +41,12 @@ def sentences(seed, n, columns=3):
     return made
 
 
-def text(data):
-    return "".join("".join(" ".join(row) + "\n" for row in sentence) + "\n" for sentence in data)
-
-
 @pytest.fixture(autouse=True)
-def files(tmp_path, monkeypatch):
+def files():
     """Patterns, and data to learn from and to label."""
-    monkeypatch.chdir(tmp_path)
     Path("patterns").write_text("# patterns\n" + "   # a comment\n\n".join(PATTERNS) + "\n", encoding="utf-8")
     for name, seed, columns in (("train", 1, 3), ("dev", 2, 3), ("test", 3, 3), ("plain", 4, 2)):
-        Path(name).write_text(text(sentences(seed, 60, columns)), encoding="utf-8")
+        Path(name).write_text(text_of(sentences(seed, 60, columns)), encoding="utf-8")
 
 
 def trained(*options, name="model"):
@@ -117,7 +110,7 @@ def test_labels_that_the_model_does_not_have_are_not_counted():
     """Their tokens are, among all."""
     trained("-i", "8", "-1", "0.01")
     strange = [[[*row[:2], "strange" if (s + t) % 3 == 0 else row[2]] for t, row in enumerate(rows)] for s, rows in enumerate(sentences(3, 60))]
-    Path("strange").write_text(text(strange), encoding="utf-8")
+    Path("strange").write_text(text_of(strange), encoding="utf-8")
     done = run("label", "-c", "-m", "model", "strange")
     found = [[line.split("\t")[-1] for line in block.split("\n")] for block in done.stdout.strip().split("\n\n")]
     pairs = [[(row[2], label) for row, label in zip(rows, labels, strict=True)] for rows, labels in zip(strange, found, strict=True)]
@@ -132,7 +125,7 @@ def test_labels_that_the_model_does_not_have_are_not_counted():
 
 def test_unknown_labels_in_wapiti():
     wapiti("train", "-i", "8", "-1", "0.01", "-p", "patterns", "train", "model")
-    Path("strange").write_text(text([[[*row[:2], "strange" if t % 3 == 0 else row[2]] for t, row in enumerate(rows)] for rows in sentences(3, 60)]), encoding="utf-8")
+    Path("strange").write_text(text_of([[[*row[:2], "strange" if t % 3 == 0 else row[2]] for t, row in enumerate(rows)] for rows in sentences(3, 60)]), encoding="utf-8")
     done, expected = run("label", "-c", "-m", "model", "strange"), wapiti("label", "-c", "-m", "model", "strange")
     assert (done.stdout, done.stderr) == expected
 
@@ -287,7 +280,7 @@ def test_an_answer_to_each_sentence_at_once():
     with subprocess.Popen([sys.executable, "-c", program, "label", "-m", "model"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         expected = run("label", "-m", "model", "plain").stdout.encode().split(b"\n\n")
         for rows, answer in zip(sentences(4, 20, 2), expected, strict=False):
-            process.stdin.write(text([rows]).encode())
+            process.stdin.write(text_of([rows]).encode())
             process.stdin.flush()
             got = b""
             while not got.endswith(b"\n\n"):

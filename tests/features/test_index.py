@@ -345,7 +345,7 @@ def test_data_without_the_column_of_labels():
 
 def test_labels_before_the_token_are_text_of_the_attribute():
     builder = IndexBuilder(Template.parse("U:%x[0,0]/%y[-1]\nT:%x[0,0]\nT"))
-    assert [(slot.literals, slot.reach) for slot in builder.all_slots()] == [((b"U:", b"/%y[-1]"), 1), ((b"T:", b""), 3), ((b"T",), 3)]
+    assert [(slot.literals, slot.reach) for slot in builder.plan.slots] == [((b"U:", b"/%y[-1]"), 1), ((b"T:", b""), 3), ((b"T",), 3)]
 
 
 def test_a_builder_ends():

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from foreign.hostile import use
+from foreign.hostile import sound
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,8 +67,6 @@ def test_what_cells_make_is_what_strings_make(data):
 def tagged(path, test, **how):
     """What crfkit tag prints."""
     return b"".join(crfkit.load(path).text(Source([str(test)], "columns"), Printer(**how)))
-
-
 
 
 @peers
@@ -178,47 +176,6 @@ def test_a_model_without_template_needs_one():
 # Files that are not sound
 
 
-@pytest.fixture(scope="module")
-def files():
-    parts = foreign.read(crfkit.learn(sentences(3), template=Template.parse("U:%x[0,0]\nB\nB1:%x[0,1]\n")).to_bytes())
-    return crfpp.write(parts), crfpp_text.write(parts)
-
-
-@pytest.mark.parametrize("kind", [0, 1])
-def test_truncated_at_every_byte(files, kind):
-    for end in range(12, len(files[kind])):
-        assert not use(files[kind][:end])
-    assert use(files[kind])
-
-
-@pytest.mark.parametrize("kind", [0, 1])
-@given(data=st.data())
-def test_changed_bytes(files, kind, data):
-    changed = bytearray(files[kind])
-    for _ in range(data.draw(st.integers(1, 4))):
-        changed[data.draw(st.integers(12, len(changed) - 1))] = data.draw(st.integers(0, 255))
-    use(bytes(changed))
-
-
-@given(data=st.data())
-def test_changed_numbers(files, data):
-    changed = bytearray(files[0])
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(4, len(changed) // 4 - 1)) * 4
-        number = data.draw(st.one_of(st.integers(0, 2**32 - 1), st.integers(0, 2 * len(changed))))
-        changed[at : at + 4] = struct.pack("<I", number)
-    use(bytes(changed))
-
-
-@given(data=st.data())
-def test_changed_lines(files, data):
-    lines = files[1].split(b"\n")
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(lines) - 1))
-        lines[at : at + data.draw(st.integers(0, 2))] = data.draw(st.lists(st.sampled_from([*lines, b"1e999", b"nan", b"-1 U:x", b"999999 B"]), max_size=2))
-    use(b"version: 100" + b"\n".join(lines)[12:])
-
-
 def test_features_that_share_their_weights():
     """Each has its own: else a small file would ask for much memory."""
     head = "version: 100\ncost-factor: 1\nmaxid: 9\nxsize: 1\n\nA\nB\nC\n\nU:%x[0,0]\n\n"
@@ -227,8 +184,8 @@ def test_features_that_share_their_weights():
         foreign.load(text.encode())
 
 
-def test_messages(files):
-    text = files[1]
+def test_messages():
+    data, text = sound("crfpp"), sound("crfpp-text")
     for old, new, message in (
         (b"cost-factor: 1", b"cost-factor: x", "2: damaged: expected 'cost-factor' and its value, found 'cost-factor: x'"),
         (b"cost-factor: 1", b"cost-factor: 9e999", "2: damaged: '9e999' is no cost factor"),
@@ -242,7 +199,7 @@ def test_messages(files):
             foreign.load(text.replace(old, new))
     for value in (math.inf, math.nan):
         with pytest.raises(ModelFileError, match=f"^model in memory: damaged: {value} as cost factor$"):
-            foreign.load(files[0][:8] + struct.pack("<d", value) + files[0][16:])
+            foreign.load(data[:8] + struct.pack("<d", value) + data[16:])
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")

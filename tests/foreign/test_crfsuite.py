@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from trainers.samples import sentences, template
 
 import crfkit
@@ -189,46 +187,6 @@ def crfkit_template(text):
 def small(tmp_path_factory):
     folder = tmp_path_factory.mktemp("crfsuite")
     return trained(folder / "model", corpus(15, 3, 6))[0]
-
-
-def use(data):
-    """Open and use a model whose bytes may be anything: it is refused, or works."""
-    try:
-        model = foreign.load(data)
-    except ModelFileError as error:
-        assert "\n" not in str(error).replace("\\n", "")
-        return False
-    tagger = crfkit.Tagger(model)
-    for tokens, _ in corpus(16, n_sentences=3):
-        assert len(tagger.tag(rows(tokens))) == len(tokens)
-    assert "".join(foreign.dump(data))
-    return True
-
-
-def test_truncated_at_every_byte(small):
-    for end in range(4, len(small)):
-        assert not use(small[:end])
-    assert use(small)
-
-
-@given(st.data())
-def test_changed_bytes(small, data):
-    changed = bytearray(small)
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(4, len(small) - 1))
-        changed[at] = data.draw(st.integers(0, 255))
-    use(bytes(changed))
-
-
-@given(st.data())
-def test_changed_numbers(small, data):
-    """Counts, offsets and ids have 32 bits."""
-    changed = bytearray(small)
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(1, len(small) // 4 - 1)) * 4
-        number = data.draw(st.one_of(st.integers(0, 2**32 - 1), st.integers(0, 2 * len(small)), st.sampled_from((2**31, 2**32 - 1, 2**32 - 4))))
-        changed[at : at + 4] = struct.pack("<I", number)
-    use(bytes(changed))
 
 
 @pytest.mark.parametrize(

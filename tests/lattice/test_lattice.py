@@ -9,30 +9,11 @@ from math import exp, fsum, inf, log
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import loaded, problems, thorough
+from problems import CLOSE, check_expectations, close, loaded, problems, thorough
 from reference import Problem
 
 from crfkit.errors import TrainingError
 from crfkit.testing import OpenLattice
-
-CLOSE = 1e-9
-
-
-def close(value):
-    """Equal up to rounding: relative for large numbers, absolute for probabilities."""
-    return pytest.approx(value, rel=CLOSE, abs=CLOSE)
-
-
-def check_expectations(lattice: OpenLattice, problem: Problem) -> None:
-    """log Z and all marginals."""
-    assert lattice.expect() == close(problem.log_z)
-    for row, wanted in zip(lattice.nodes(), problem.node_marginals(), strict=True):
-        assert row == close(wanted)
-    for t in range(1, problem.length):
-        for row, wanted in zip(lattice.pair(t), problem.pair_marginals(t), strict=True):
-            assert row == close(wanted)
-    for row, wanted in zip(lattice.pair_sums(), problem.pair_sums(), strict=True):
-        assert row == close(wanted)
 
 
 def relative_errors(lattice: OpenLattice, problem: Problem) -> float:

@@ -23,7 +23,6 @@ TRAINERS = [name for name in options.TRAINERS if name != "sbcd"]
 @pytest.fixture
 def work(tmp_path, monkeypatch):
     """Online trainers see but a few sequences at a time."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(ordered, "WINDOW_BYTES", 5000)
     (tmp_path / "template").write_text(TEMPLATE)
     write_part(tmp_path / "train", "chunking", 60)

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from commands import crfkit, error, plain_build, write_part
+from commands import BATCH, crfkit, error, limit, plain_build, write_part
 
 from crfkit import options
 from crfkit.learning.memory import in_use
@@ -48,9 +48,8 @@ def near(expected, peak):
 @pytest.mark.parametrize("features", ["observed", "all"])
 @pytest.mark.parametrize("algorithm", options.TRAINERS)
 def test_the_estimate_is_near_the_peak(algorithm, features):
-    limit = {"passes": 1} if hasattr(options.TRAINERS[algorithm], "passes") else {"max_iter": 7}
     files = (ROOT / "data/letters.train.txt", ROOT / "templates/letter-to-sound.txt")
-    expected, peak = estimate_and_peak(*files, algorithm, features=features, threads=2, **limit)
+    expected, peak = estimate_and_peak(*files, algorithm, features=features, threads=2, **limit(algorithm, 7 if algorithm in BATCH else 1))
     assert near(expected, peak)
 
 

@@ -103,7 +103,8 @@ def test_a_signal_interrupts_before():
 def test_a_signal_that_is_ignored_stays_so(number):
     before = signal.signal(number, signal.SIG_IGN)
     try:
-        with StopRequest().on_signals() as stop:
+        stop = StopRequest()
+        with stop.on_signals():
             assert signal.getsignal(number) == signal.SIG_IGN
             signal.raise_signal(number)
         assert not stop.requested()
@@ -115,7 +116,8 @@ def test_a_signal_that_is_ignored_stays_so(number):
 @pytest.mark.steady
 def test_other_threads_leave_signals_alone():
     def run():
-        with StopRequest().on_signals() as stop:
+        stop = StopRequest()
+        with stop.on_signals():
             found.append((stop.requested(), signal.getsignal(signal.SIGINT)))
 
     found = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from click.testing import CliRunner
+from commands import invoked, text_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parser.twin import State, Twin, correct_action
@@ -194,16 +194,14 @@ def test_everything_but_the_heads_comes_out_byte_for_byte(tmp_path):
 
 def run_tag(folder, *arguments):
     """What `crfkit tag` writes."""
-    done = CliRunner().invoke(cli, ["tag", *(str(folder / name) if not name.startswith("-") else name for name in arguments)])
-    assert done.exit_code == 0, done.output
-    return done.stdout_bytes
+    return invoked(cli, "tag", *(folder / name if not name.startswith("-") else name for name in arguments)).stdout_bytes
 
 
 def test_gold_trees_go_along_to_eval(tmp_path):
     data = corpus(3, 8)
     model = crfkit.learn(data[:4], TEMPLATE, "lookahead", format="conllu", passes=1, labels=True)
     model.save(tmp_path / "m")
-    (tmp_path / "in").write_text("".join("".join("\t".join(row) + "\n" for row in rows) + "\n" for rows in data))
+    (tmp_path / "in").write_text(text_of(data, "\t"))
     written = run_tag(tmp_path, "m", "in")
     bare = run_tag(tmp_path, "--no-gold", "m", "in")
     assert written.startswith(bare) and written.count(b"# gold ") == len(data) and b"# gold" not in bare

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import pickle
 import random
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
+from commands import text_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parser.test_parser import TEMPLATE, corpus
@@ -24,8 +26,7 @@ def learned(**options):
     return crfkit.learn(corpus(5, 8), TEMPLATE, "lookahead", **options)
 
 
-def text_of(data):
-    return "".join("".join("\t".join(row) + "\n" for row in rows) + "\n" for rows in data)
+by_tabs = partial(text_of, separator="\t")
 
 
 def run(*arguments, data=None):
@@ -186,7 +187,7 @@ MODEL = learned(labels=True)
 @pytest.mark.parametrize("average", [False, True])
 def test_a_run_that_was_interrupted_gives_the_same_model(tmp_path, average):
     """Also with development data, and features that came after the best weights."""
-    data, dev = text_of(corpus(5, 12)), text_of(corpus(6, 6))
+    data, dev = by_tabs(corpus(5, 12)), by_tabs(corpus(6, 6))
     for name, text in (("t", TEMPLATE), ("train", data), ("dev", dev)):
         (tmp_path / name).write_text(text)
     options = ["-a", "lookahead", "--format", "conllu", "--average" if average else "--no-average", "--dev", tmp_path / "dev", "-q"]
@@ -230,10 +231,10 @@ def test_weights_to_start_from(tmp_path):
 
 def test_eval_refuses_what_does_not_belong_together(tmp_path):
     data = corpus(3, 3)
-    (tmp_path / "a").write_text(text_of(data))
-    (tmp_path / "b").write_text(text_of(data[:2]))
-    (tmp_path / "c").write_text(text_of([*data[:2], data[2] + [[str(len(data[2]) + 1), *data[2][-1][1:6], "1", *data[2][-1][7:]]]]))
-    (tmp_path / "d").write_text(text_of(data).replace("\t0\troot", "\tx\troot", 1))
+    (tmp_path / "a").write_text(by_tabs(data))
+    (tmp_path / "b").write_text(by_tabs(data[:2]))
+    (tmp_path / "c").write_text(by_tabs([*data[:2], data[2] + [[str(len(data[2]) + 1), *data[2][-1][1:6], "1", *data[2][-1][7:]]]]))
+    (tmp_path / "d").write_text(by_tabs(data).replace("\t0\troot", "\tx\troot", 1))
     for file, message in (("b", "found 2 sentences, expected 3"), ("c", "words, expected"), ("d", "HEAD is 'x'")):
         done = run("eval", "--format", "conllu", "--heads", "--gold", tmp_path / "a", tmp_path / file)
         assert done.exit_code == 1 and message in done.stderr and done.stderr.count("\n") == 1
@@ -262,7 +263,7 @@ def test_punctuation():
 def test_several_files_stay_apart(tmp_path):
     model = learned()
     model.save(tmp_path / "m")
-    text = text_of(corpus(8, 2))
+    text = by_tabs(corpus(8, 2))
     (tmp_path / "a").write_text(text.rstrip("\n"))
     (tmp_path / "b").write_text(text)
     done = run("tag", "--no-gold", tmp_path / "m", tmp_path / "a", tmp_path / "b")

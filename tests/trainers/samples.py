@@ -5,11 +5,12 @@ from __future__ import annotations
 import array
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from trainers.twins import Sample, problem, viterbi
+import pytest
+from trainers.twins import Sample, Weights, objective, problem, viterbi
 
 import crfkit.learning.corpus
 import crfkit.learning.learn
@@ -19,6 +20,7 @@ from crfkit.model import Model
 from crfkit.tagging import Tagger
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
+from crfkit.trainers import trainer_class
 from crfkit.trainers.batch.objective import Objective
 
 ROOT = Path(__file__).parents[2]
@@ -65,12 +67,44 @@ class Numbers:
 
     def optimum(self, l2: float) -> float:
         """The least value of the objective."""
-        from crfkit.trainers.batch.lbfgs import Lbfgs
+        return end(trainer_of("lbfgs", self, l2=l2, delta=1e-9))[-1]
 
-        trainer = Lbfgs(self.dataset, self.layout, options.Lbfgs(l2=l2, delta=1e-9))
-        while not trainer.converged:
-            found = trainer.run_pass()["objective"]
-        return found
+    def left(self, weights: array.array, l2: float = 1.0) -> float:
+        """What weights leave of the way from zero to the optimum."""
+        start, reached = (self.objective(l2).at(point)[0] for point in (self.zeros(), self.doubles(weights)))
+        return (reached - self.optimum(l2)) / (start - self.optimum(l2))
+
+
+def trainer_of(algorithm: str, corpus: Any, initial: array.array | None = None, seed: int = 0, threads: int = 1, **chosen: Any) -> Any:
+    """A trainer by its name, for a corpus that was read or one of the twins."""
+    return trainer_class(algorithm)(
+        corpus.dataset, corpus.layout, options.TRAINERS[algorithm](**chosen), initial=initial, seed=seed, threads=threads
+    )
+
+
+def end(trainer: Any, most: int = 3000) -> list[float]:
+    """The objective after each pass until training has converged; it never rises."""
+    values: list[float] = []
+    while not trainer.converged:
+        values.append(trainer.run_pass()["objective"])
+        assert len(values) < most
+    slack = 1e-9 if type(trainer).__name__ == "Sbcd" else 0.0  # its objective is a sum of changes
+    assert all(after <= before + slack * abs(before) for before, after in pairwise(values))
+    return values
+
+
+def misfit(weights: Weights, gradient: Weights, l1: float) -> float:
+    """How far weights are from satisfying the conditions of the minimum: |g| <= l1 at zero, g = -l1 sign(w) elsewhere."""
+    return max((max(abs(gradient[k]) - l1, 0.0) if w == 0 else abs(gradient[k] + l1 * (1 if w > 0 else -1)) for k, w in weights.items()), default=0.0)
+
+
+def ends_at_the_minimum(trainer: Any, built: Any, l1: float, l2: float, precision: float) -> None:
+    """Where no weight can move and lower the objective, which is that of the twins."""
+    values = end(trainer)
+    weights = built.to_weights(trainer.weights())
+    f, gradient = objective(weights, built.corpus, l2)
+    assert f + l1 * sum(map(abs, weights.values())) == pytest.approx(values[-1], rel=1e-6, abs=1e-6)
+    assert misfit(weights, gradient, l1) < precision  # what single precision allows
 
 
 @cache

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trainers.samples import ROOT, accuracy, read
+from trainers.samples import ROOT, read
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 from trainers.twins_online import Adf, shares
 
@@ -130,14 +130,6 @@ def test_to_look_at_the_weights_changes_nothing():
 # --- end to end ---------------------------------------------------------------------------------------------------
 
 
-def test_new_text_is_tagged_well():
-    assert accuracy("adf", passes=5) > 0.93
-
-
-def test_one_pass_is_of_use():
-    assert accuracy("adf", passes=1) > 0.85
-
-
 def test_rates_that_never_fall_are_those_of_sgd():
     """alpha = beta = 1: a constant rate for all."""
     corpus = read("chunking", sentences=60)
@@ -151,13 +143,10 @@ def test_rates_that_never_fall_are_those_of_sgd():
 def test_near_the_optimum():
     """Falls with a wrong sign, schedule or penalty."""
     corpus = read("chunking", sentences=150)
-    optimum = corpus.optimum(l2=1.0)
-    start = corpus.objective(1.0).at(corpus.zeros())[0]
     trainer = Trainer(corpus.dataset, corpus.layout, options.Adf(l2=1.0))
     for _ in range(20):
         trainer.run_pass()
-    reached = corpus.objective(1.0).at(corpus.doubles(trainer.weights()))[0]
-    assert reached < optimum + 0.05 * (start - optimum)
+    assert corpus.left(trainer.weights()) < 0.05
 
 
 def test_single_items_with_real_values():

@@ -71,12 +71,10 @@ def test_it_is_not_too_careful(name, batch):
     """Attributes that occur everywhere make for much noise at first. It goes away as the rate falls, so it is no reason for a rate
     that does not get anywhere in thirty passes."""
     corpus = read("segmentation", sentences=200)
-    optimum = corpus.optimum(l2=1.0)
-    start = corpus.objective(1.0).at(corpus.zeros())[0]
     trainer = TRAINERS[name][0](corpus.dataset, corpus.layout, {"l2": 1.0, "batch_size": batch})
     for _ in range(30):
         trainer.run_pass()
-    assert corpus.objective(1.0).at(corpus.doubles(trainer.weights()))[0] < optimum + {"sgd": 0.02, "adf": 0.12}[name] * (start - optimum)
+    assert corpus.left(trainer.weights()) < {"sgd": 0.02, "adf": 0.12}[name]
 
 
 @pytest.mark.parametrize(("algorithm", "documents"), [(name, n) for name in ("sgd", "adf", "sapo") for n in (40, 60, 80, 120, 200)])

@@ -6,7 +6,6 @@ from statistics import NormalDist
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from trainers.samples import accuracy, read
 from trainers.twins import Built, Corpus, Sample, corpora
 from trainers.twins_margin import Arow, Cw
 
@@ -88,40 +87,6 @@ def test_a_sequence_of_weight_zero_teaches_nothing(algorithm, chosen):
 
 
 # --- end to end ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("algorithm", ["arow", "cw"])
-def test_the_average_tags_new_text_well_and_the_last_weights_less_so(algorithm):
-    own = {"arow": {"regularization": 30.0}, "cw": {"confidence": 0.55}}[algorithm]
-    averaged, last = (accuracy(algorithm, passes=3, average=average, **own) for average in (True, False))
-    assert averaged > 0.92
-    assert last < averaged
-
-
-@pytest.mark.parametrize(("cls", "own"), [(ArowTrainer, options.Arow(regularization=30.0)), (CwTrainer, options.Cw())])
-def test_mistakes_become_few_and_variances_fall(cls, own):
-    corpus = read("chunking", sentences=150)
-    trainer = cls(corpus.dataset, corpus.layout, own)
-    losses = [trainer.run_pass()["loss"] for _ in range(10)]
-    assert losses[-1] < losses[0] / 2
-    variances = trainer.variances()
-    assert 0 < min(variances) < 0.7
-    assert max(variances) == 1
-
-
-def test_more_regularisation_or_less_confidence_makes_smaller_weights():
-    corpus = read("chunking", sentences=100)
-
-    def size(cls, own):
-        trainer = cls(corpus.dataset, corpus.layout, own)
-        trainer.run_pass()
-        return sum(map(abs, trainer.weights()))
-
-    by_r = [size(ArowTrainer, options.Arow(regularization=r, average=False)) for r in (10.0, 100.0, 1000.0)]
-    by_confidence = [size(CwTrainer, options.Cw(confidence=c, average=False)) for c in (0.7, 0.52, 0.501)]
-    for sizes in (by_r, by_confidence):
-        assert sizes == sorted(sizes, reverse=True)
-        assert sizes[-1] < sizes[0] / 2
 
 
 # --- r where none is given ----------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from functools import cache
 from io import BytesIO
 
 import pytest
+from commands import BATCH, limit
 from trainers.samples import ROOT, read, sentences, tag, template
 
 import crfkit
@@ -26,12 +27,6 @@ from crfkit.tagging import Tagger
 from crfkit.trainers import trainer_class
 
 pytestmark = pytest.mark.parametrize("algorithm", options.TRAINERS)
-BATCH = {name for name, cls in options.TRAINERS.items() if any(item.name == "max_iter" for item in fields(cls))}
-
-
-def limit(algorithm, n):
-    """So many passes, or iterations."""
-    return {"max_iter" if algorithm in BATCH else "passes": n}
 
 
 @cache

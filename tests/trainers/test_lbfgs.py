@@ -1,28 +1,17 @@
 """L-BFGS: it ends where the gradient is zero, from wherever it starts."""
 
 import array
-from math import log
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trainers.samples import accuracy, named_weights, read, sentences, template
-from trainers.twins import Built, Corpus, Sample, corpora, objective
+from trainers.samples import end, ends_at_the_minimum, named_weights, read, sentences, template
+from trainers.twins import Built, corpora
 
 from crfkit import options
-from crfkit.errors import TrainingError
 from crfkit.learning.learn import learn
 from crfkit.trainers.batch.lbfgs import Lbfgs
-
-
-def run(trainer):
-    """Until it converges: the objective after each iteration."""
-    values = []
-    while not trainer.converged:
-        values.append(trainer.run_pass()["objective"])
-        assert len(values) < 500
-    return values
 
 
 @settings(max_examples=50)
@@ -30,11 +19,7 @@ def run(trainer):
 def test_the_result_is_a_zero_of_the_twins_gradient(corpus, l2):
     built = Built(corpus)
     trainer = Lbfgs(built.dataset, built.layout, options.Lbfgs(l2=l2, epsilon=1e-9, delta=0.0))
-    values = run(trainer)
-    assert values == sorted(values, reverse=True)
-    f, gradient = objective(built.to_weights(trainer.weights()), corpus, l2)
-    assert f == pytest.approx(values[-1], rel=1e-6, abs=1e-6)
-    assert all(abs(g) < 1e-3 for g in gradient.values())  # what single precision allows
+    ends_at_the_minimum(trainer, built, 0.0, l2, 1e-3)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +34,7 @@ def test_the_optimum_does_not_depend_on_the_start(corpus):
         for feature_cell in existing_cells(corpus):
             start[feature_cell] = random.gauss(0, spread)
         trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0, epsilon=1e-8, delta=1e-9), initial=start)
-        ends.append((run(trainer)[-1], trainer.weights()))
+        ends.append((end(trainer)[-1], trainer.weights()))
     best, weights = ends[0]
     for value, others in ends[1:]:
         assert value == pytest.approx(best, rel=1e-6)
@@ -69,7 +54,7 @@ def existing_cells(corpus):
 @pytest.mark.parametrize("memory", [1, 3, 64])
 def test_any_memory_finds_it(corpus, memory):
     trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs(l2=5.0, memory=memory))
-    assert run(trainer)[-1] == pytest.approx(corpus.optimum(5.0), rel=1e-5)
+    assert end(trainer)[-1] == pytest.approx(corpus.optimum(5.0), rel=1e-5)
 
 
 def test_what_is_logged_is_the_objective_of_the_weights_that_are_kept(corpus):
@@ -79,40 +64,7 @@ def test_what_is_logged_is_the_objective_of_the_weights_that_are_kept(corpus):
         assert corpus.objective(1.0).at(corpus.doubles(trainer.weights()))[0] == pytest.approx(logged, rel=1e-6)
 
 
-def test_each_reason_to_stop(corpus):
-    def reason(**chosen):
-        trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0, **chosen))
-        run(trainer)
-        return trainer.converged
-
-    assert "--epsilon" in reason(epsilon=0.1, delta=0.0)
-    assert "--delta" in reason(epsilon=0.0, delta=1e-3)
-    assert "no step" in reason(epsilon=0.0, delta=0.0, period=100)
-
-
-def test_without_penalty_separable_data_come_to_an_end():
-    corpus = Corpus([Sample([j], [[(j, 1.0)]], [[]]) for j in range(2)], 2, 2, u_all={0, 1})
-    built = Built(corpus)
-    assert run(Lbfgs(built.dataset, built.layout, options.Lbfgs(l2=0.0)))[-1] < 1e-3
-
-
-@pytest.mark.parametrize("size", [1e-30, 1e15, 1e38])
-def test_values_out_of_all_proportion(size):
-    corpus = Corpus([Sample([j], [[(0, v * size)]], [[]]) for j, v in ((0, 1.0), (1, -0.5))], 2, 1, u_all={0})
-    built = Built(corpus)
-    try:
-        values = run(Lbfgs(built.dataset, built.layout, options.Lbfgs()))
-    except TrainingError as error:
-        assert "scale down the values" in str(error)
-    else:
-        assert values[-1] <= values[0] <= 2 * log(2)
-
-
 # --- end to end ---------------------------------------------------------------------------------------------------
-
-
-def test_new_text_is_tagged_well():
-    assert accuracy("lbfgs") > 0.9
 
 
 def test_a_penalty_shrinks_the_weights():

@@ -6,13 +6,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from problems import thorough
-from trainers.samples import read, sentences, template
+from trainers.samples import accuracy
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 from trainers.twins_lookahead import Lookahead
 
-import crfkit
 from crfkit import options
-from crfkit.tagging import Tagger
 from crfkit.trainers.online.lookahead import Lookahead as Trainer
 
 FEW_LABELS = st.integers(1, 4)
@@ -74,17 +72,6 @@ def test_more_labels_than_a_vector_holds(corpus, depth, seed):
         assert built.to_weights(trainer.weights()) == twin.weights
 
 
-def test_stopped_early_the_average_is_over_the_decisions_taken():
-    corpus = Corpus([Sample([s % 2, s % 3 == 0], [[(s % 5, 1.0)], [(s % 7, 1.0)]], [[], []]) for s in range(200)], 2, 7)
-    built = Built(corpus)
-    trainer = Trainer(built.dataset, built.layout, options.Lookahead(margin=1.0))
-    trainer.run_pass(lambda: True)
-    assert 0 < trainer.decisions == 2 * trainer.steps < 400
-    twin = Lookahead(corpus, dict.fromkeys(corpus.features(), 0.0), 1, 1.0)
-    twin.run_pass(trainer.sequence_order()[: trainer.steps])
-    assert built.to_weights(trainer.weights()) == pytest.approx(twin.average, rel=1e-5, abs=1e-6)
-
-
 @pytest.mark.parametrize("margin", [0.0, 5.0])
 def test_once_all_is_right_by_the_margin_nothing_changes(margin):
     corpus = Corpus([Sample([j, 2 - j], [[(j, 1.0)], [(2 - j, 1.0)]], [[], []]) for j in range(3)], 3, 3, u_all={0, 1, 2})
@@ -99,29 +86,7 @@ def test_once_all_is_right_by_the_margin_nothing_changes(margin):
     assert most <= 2 if margin == 0 else most >= 2
 
 
-def tagged_right(**chosen):
-    """The part of the tokens of test sentences that get the right label."""
-    model = crfkit.learn(sentences("chunking", limit=300), template("chunking"), "lookahead", **chosen)
-    test = sentences("chunking", "test", 60)
-    found = Tagger(model).tag_many([[row[:-1] for row in rows] for rows in test])
-    right = [row[-1] == label for rows, labels in zip(test, found, strict=True) for row, label in zip(rows, labels, strict=True)]
-    return sum(right) / len(right)
-
-
-def test_the_average_tags_new_text_well_and_the_last_weights_less_so():
-    averaged, last = (tagged_right(passes=1, margin=0.0, seed=1, average=average) for average in (True, False))
-    assert averaged > 0.92
-    assert last < averaged - 0.005
-
-
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 @pytest.mark.parametrize("depth", [0, 1, 3])
 def test_the_defaults_serve(depth, direction):
-    assert tagged_right(depth=depth, direction=direction) > 0.94
-
-
-def test_mistakes_become_few():
-    corpus = read("chunking", sentences=150)
-    trainer = Trainer(corpus.dataset, corpus.layout, options.Lookahead(margin=1.0))
-    losses = [trainer.run_pass()["loss"] for _ in range(10)]
-    assert losses[-1] < losses[0] / 10
+    assert accuracy("lookahead", depth=depth, direction=direction) > 0.94

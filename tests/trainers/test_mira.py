@@ -5,7 +5,7 @@ import random
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from trainers.samples import accuracy, read, sentences
+from trainers.samples import sentences
 from trainers.twins import Built, Corpus, Sample, corpora, paths_by_score, problem
 from trainers.twins_margin import Mira, difference, dot, wrong
 
@@ -134,20 +134,6 @@ def test_a_sequence_of_weight_zero_teaches_nothing():
 # --- end to end ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [1, 5])
-def test_the_average_tags_new_text_well_and_the_last_weights_less_so(n):
-    averaged, last = (accuracy("mira", passes=2, nbest=n, average=average) for average in (True, False))
-    assert averaged > 0.92
-    assert last < averaged
-
-
-def test_mistakes_become_few():
-    corpus = read("chunking", sentences=150)
-    trainer = Trainer(corpus.dataset, corpus.layout, options.Mira())
-    losses = [trainer.run_pass()["loss"] for _ in range(10)]
-    assert losses[-1] < losses[0] / 10
-
-
 @pytest.mark.parametrize(
     ("cls", "own"),
     [(Trainer, options.Mira(average=False)), (Trainer, options.Mira(nbest=5, average=False)), (Perceptron, options.Perceptron(average=False))],
@@ -163,16 +149,3 @@ def test_weights_that_no_penalty_holds_grow_with_every_pass(cls, own):
         assert trainer.run_pass()["loss"] > 100
         sizes.append(sum(map(abs, trainer.weights())))
     assert sizes[9] < sizes[19] / 1.15 < sizes[39] / 1.15**2
-
-
-def test_less_aggressiveness_makes_smaller_weights():
-    corpus = read("chunking", sentences=100)
-
-    def size(most):
-        trainer = Trainer(corpus.dataset, corpus.layout, options.Mira(aggressiveness=most, average=False))
-        trainer.run_pass()
-        return sum(map(abs, trainer.weights()))
-
-    sizes = [size(most) for most in (1.0, 0.01, 0.001)]
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[-1] < sizes[0] / 3

@@ -1,39 +1,30 @@
 """OWL-QN: step by step against a slow twin; where it ends no weight can move and lower the objective."""
 
 import array
-from math import log
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trainers.samples import accuracy, named_weights, read, sentences, template
-from trainers.test_peer import TRAINING, attributes
-from trainers.twins import Built, Corpus, Sample, corpora, objective
+from trainers.samples import (
+    accuracy,
+    end,
+    ends_at_the_minimum,
+    misfit,
+    named_weights,
+    read,
+    sentences,
+    template,
+    trainer_of,
+)
+from trainers.test_peer import TRAINING, trained_peer
+from trainers.twins import Built, Corpus, Sample, corpora
 from trainers.twins_owlqn import Owlqn as Twin
 from trainers.twins_owlqn import pseudo_gradient
 
-from crfkit import options
-from crfkit.errors import TrainingError
 from crfkit.learning.learn import learn
-from crfkit.trainers.batch.owlqn import Owlqn
 
 EXACT = {"epsilon": 1e-7, "delta": 0.0, "max_iter": 3000}
-
-
-def trainer_of(corpus, initial=None, threads=1, **chosen):
-    """For a corpus of the twins or one that was read."""
-    return Owlqn(corpus.dataset, corpus.layout, options.Owlqn(**chosen), initial=initial, threads=threads)
-
-
-def run(trainer):
-    """Until it converges: the objective after each iteration, which never rises."""
-    values = []
-    while not trainer.converged:
-        values.append(trainer.run_pass()["objective"])
-        assert len(values) < 3000
-    assert values == sorted(values, reverse=True)
-    return values
 
 
 def random_corpus(random, values=True, n_labels=3, n_u=6, n_b=2):
@@ -59,7 +50,7 @@ def test_every_iteration_is_that_of_the_twin(seed, l1, l2):
     corpus = random_corpus(random)
     built = Built(corpus)
     start = {feature: random.choice([0.0, 0.0, 0.5, -0.25]) for feature in sorted(corpus.features(), key=str)}
-    trainer = trainer_of(built, built.to_cells(start), l1=l1, l2=l2, memory=3)
+    trainer = trainer_of("owlqn", built, built.to_cells(start), l1=l1, l2=l2, memory=3)
     twin = Twin(corpus, start, l1, l2, memory=3)
     for _ in range(8):
         objective_of_twin = twin.iterate()
@@ -89,28 +80,13 @@ def test_the_twins_pseudo_gradient_is_a_one_sided_difference(l1):
 # --- the optimum --------------------------------------------------------------------------------------------------
 
 
-def assert_optimal(weights, gradient, l1, precision):
-    """The conditions of Karush, Kuhn and Tucker; the gradient is that of the smooth part."""
-    for k, w in weights.items():
-        if w > 0:
-            assert gradient[k] == pytest.approx(-l1, abs=precision)
-        elif w < 0:
-            assert gradient[k] == pytest.approx(l1, abs=precision)
-        else:
-            assert abs(gradient[k]) <= l1 + precision
-
-
 @settings(max_examples=50)
 @given(corpora(), st.sampled_from([0.1, 0.5, 2.0]), st.sampled_from([0.0, 0.3]))
 def test_at_the_end_no_weight_can_move(corpus, l1, l2):
     built = Built(corpus)
     # where a valley is nearly flat points in single precision go on along it for ever, ten digits behind the comma
-    trainer = trainer_of(built, l1=l1, l2=l2, epsilon=1e-9, delta=1e-9)
-    values = run(trainer)
-    weights = built.to_weights(trainer.weights())
-    f, gradient = objective(weights, corpus, l2)
-    assert f + l1 * sum(map(abs, weights.values())) == pytest.approx(values[-1], rel=1e-6, abs=1e-6)
-    assert_optimal(weights, gradient, l1, 2e-3)  # what single precision allows
+    trainer = trainer_of("owlqn", built, l1=l1, l2=l2, epsilon=1e-9, delta=1e-9)
+    ends_at_the_minimum(trainer, built, l1, l2, 2e-3)
 
 
 @pytest.fixture(scope="module")
@@ -119,11 +95,11 @@ def corpus():
 
 
 def test_the_conditions_hold_on_text(corpus):
-    trainer = trainer_of(corpus, l1=0.5, l2=0.1, **EXACT)
-    run(trainer)
+    trainer = trainer_of("owlqn", corpus, l1=0.5, l2=0.1, **EXACT)
+    end(trainer)
     weights = trainer.weights()
     gradient = corpus.objective(0.1).at(corpus.doubles(weights))[1]
-    assert_optimal(dict(enumerate(weights)), gradient, 0.5, 1e-3)
+    assert misfit(dict(enumerate(weights)), gradient, 0.5) < 1e-3
     assert 0 < sum(map(bool, weights)) < corpus.layout.n_features / 4
 
 
@@ -134,73 +110,38 @@ def test_the_optimum_does_not_depend_on_the_start(corpus):
         start = array.array("f", bytes(4 * corpus.layout.n_cells))
         for k in existing:
             start[k] = random.gauss(0, spread)
-        ends.append(run(trainer_of(corpus, start, l1=0.5, l2=0.1, delta=1e-8, max_iter=3000))[-1])
+        ends.append(end(trainer_of("owlqn", corpus, start, l1=0.5, l2=0.1, delta=1e-8, max_iter=3000))[-1])
     assert ends[0] == pytest.approx(ends[1], rel=1e-5)
 
 
 def trainer_started(corpus):
     """Weights that differ from zero wherever there is a feature: one step without a penalty."""
-    trainer = trainer_of(corpus, l1=0.0)
+    trainer = trainer_of("owlqn", corpus, l1=0.0)
     trainer.run_pass()
     return trainer.weights()
 
 
 def test_without_its_penalty_it_ends_where_lbfgs_does(corpus):
-    assert run(trainer_of(corpus, l1=0.0, l2=1.0))[-1] == pytest.approx(corpus.optimum(1.0), rel=1e-5)
-
-
-def test_more_penalty_leaves_fewer_weights(corpus):
-    def active(l1):
-        trainer = trainer_of(corpus, l1=l1)
-        run(trainer)
-        return sum(map(bool, trainer.weights()))
-
-    counts = [active(l1) for l1 in (0.1, 0.5, 2.0, 10.0, 1e6)]
-    assert counts == sorted(counts, reverse=True)
-    assert counts[0] > 3 * counts[3] > 0 == counts[4]
+    assert end(trainer_of("owlqn", corpus, l1=0.0, l2=1.0))[-1] == pytest.approx(corpus.optimum(1.0), rel=1e-5)
 
 
 def test_the_same_bits_with_any_number_of_threads():
     corpus = read("chunking")
     ends = []
     for threads in (1, 2, 3):
-        trainer = trainer_of(corpus, threads=threads)
+        trainer = trainer_of("owlqn", corpus, threads=threads)
         ends.append(([trainer.run_pass() for _ in range(20)], trainer.weights()))
     assert ends[0] == ends[1] == ends[2]
 
 
-def test_each_reason_to_stop(corpus):
-    def reason(**chosen):
-        trainer = trainer_of(corpus, **chosen)
-        run(trainer)
-        return trainer.converged
-
-    assert "--epsilon" in reason(epsilon=0.1, delta=0.0)
-    assert "--epsilon" in reason(l2=1.0, epsilon=1e-4, delta=0.0)
-    assert "--delta" in reason(epsilon=0.0, delta=1e-3)
-    assert "no step" in reason(l1=1.0, epsilon=0.0, delta=0.0, period=3000)
-    assert "is zero" in reason(l1=1e6)
-
-
-@pytest.mark.parametrize("size", [1e-30, 1e15, 1e38])
-def test_values_out_of_all_proportion(size):
-    corpus = Corpus([Sample([j], [[(0, v * size)]], [[]]) for j, v in ((0, 1.0), (1, -0.5))], 2, 1, u_all={0})
-    try:
-        values = run(trainer_of(Built(corpus)))
-    except TrainingError as error:
-        assert "scale down the values" in str(error)
-    else:
-        assert values[-1] <= values[0] <= 2 * log(2)
-
-
 def test_going_on_with_another_penalty(corpus):
     """As a trainer does that starts from these weights."""
-    first = trainer_of(corpus, l1=3.0)
-    run(first)
-    second = trainer_of(corpus, first.weights(), l1=1.0)
+    first = trainer_of("owlqn", corpus, l1=3.0)
+    end(first)
+    second = trainer_of("owlqn", corpus, first.weights(), l1=1.0)
     first.set_l1(1.0)
     assert first.converged is None
-    values, others = run(first), run(second)
+    values, others = end(first), end(second)
     assert values[:3] == pytest.approx(others[:3], rel=1e-5)
     assert values[-1] == pytest.approx(others[-1], rel=1e-4)
 
@@ -212,18 +153,10 @@ def test_going_on_with_another_penalty(corpus):
 @pytest.mark.parametrize(("c1", "c2"), [(1.0, 0.0), (0.3, 0.1)])
 def test_the_same_optimum_as_crfsuite(c1, c2, tmp_path):
     """CRFsuite adds c1 |w|_1 + c2 |w|^2, crfkit l1 |w|_1 + l2/2 |w|^2."""
-    pycrfsuite = pytest.importorskip("pycrfsuite")
-    peer = pycrfsuite.Trainer(verbose=False)
-    for tokens, labels in attributes("train", TRAINING):
-        peer.append(tokens, labels)
-    peer.set_params({"c1": c1, "c2": c2, "epsilon": 1e-7, "delta": 1e-9, "max_iterations": 3000})
-    peer.train(str(tmp_path / "peer"))
-
-    trainer = trainer_of(read("chunking", TRAINING), l1=c1, l2=2 * c2, epsilon=1e-7, delta=1e-9, max_iter=3000)
-    assert run(trainer)[-1] == pytest.approx(peer.logparser.last_iteration["loss"], rel=1e-4)
+    log, tagger = trained_peer(tmp_path / "peer", c1=c1, c2=c2, epsilon=1e-7, delta=1e-9, max_iterations=3000)
+    trainer = trainer_of("owlqn", read("chunking", TRAINING), l1=c1, l2=2 * c2, epsilon=1e-7, delta=1e-9, max_iter=3000)
+    assert end(trainer)[-1] == pytest.approx(log.last_iteration["loss"], rel=1e-4)
     if c2:  # without curvature, weights that do the same can share as they like
-        tagger = pycrfsuite.Tagger()
-        tagger.open(str(tmp_path / "peer"))
         theirs = {(name, None, label): w for (name, label), w in tagger.info().state_features.items()}
         theirs |= {(None, previous, label): w for (previous, label), w in tagger.info().transitions.items()}
         model = learn(sentences("chunking", limit=TRAINING), template("chunking"), "owlqn", l1=c1, l2=2 * c2, epsilon=1e-7, delta=1e-9, max_iter=3000)

@@ -28,19 +28,22 @@ def attributes(part, limit):
     ]
 
 
-@pytest.fixture(scope="module")
-def peer(tmp_path_factory):
+def trained_peer(path, **params):
     """(log of training, tagger) of CRFsuite."""
     pycrfsuite = pytest.importorskip("pycrfsuite")
     trainer = pycrfsuite.Trainer(verbose=False)
     for tokens, labels in attributes("train", TRAINING):
         trainer.append(tokens, labels)
-    trainer.set_params({"c2": C2, "epsilon": 1e-7, "delta": 1e-9, "max_iterations": 1000})
-    path = str(tmp_path_factory.mktemp("peer") / "model")
-    trainer.train(path)
+    trainer.set_params(params)
+    trainer.train(str(path))
     tagger = pycrfsuite.Tagger()
-    tagger.open(path)
+    tagger.open(str(path))
     return trainer.logparser, tagger
+
+
+@pytest.fixture(scope="module")
+def peer(tmp_path_factory):
+    return trained_peer(tmp_path_factory.mktemp("peer") / "model", c2=C2, epsilon=1e-7, delta=1e-9, max_iterations=1000)
 
 
 @pytest.fixture(scope="module")

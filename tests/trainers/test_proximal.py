@@ -5,8 +5,9 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trainers.samples import end, trainer_of
 from trainers.test_gap import lowest
-from trainers.test_owlqn import random_corpus, run, trainer_of
+from trainers.test_owlqn import random_corpus
 from trainers.twins import Built, Corpus, Sample, corpora, objective
 
 from crfkit import options
@@ -85,17 +86,17 @@ def many():
 
 @pytest.fixture(scope="module")
 def optimum(many):
-    return run(trainer_of(many, warm_up=0, l1=1.0, epsilon=0.0, delta=1e-8))[-1]
+    return end(trainer_of("owlqn", many, warm_up=0, l1=1.0, epsilon=0.0, delta=1e-8))[-1]
 
 
 def test_the_optimum_is_that_of_owlqn_alone(many, optimum):
-    trainer = trainer_of(many, l1=1.0)
-    assert run(trainer)[-1] == pytest.approx(optimum, rel=1e-4)
+    trainer = trainer_of("owlqn", many, l1=1.0)
+    assert end(trainer)[-1] == pytest.approx(optimum, rel=1e-4)
     assert "--epsilon" in trainer.converged
 
 
 def test_the_gap_is_true_all_the_way(many, optimum):
-    trainer = trainer_of(many, l1=1.0, epsilon=1e-5)
+    trainer = trainer_of("owlqn", many, l1=1.0, epsilon=1e-5)
     gaps = []
     while not trainer.converged:
         record = trainer.run_pass()
@@ -106,21 +107,21 @@ def test_the_gap_is_true_all_the_way(many, optimum):
 
 
 def test_owlqn_takes_over_after_the_passes_of_the_warm_up(many, optimum):
-    trainer = trainer_of(many, l1=1.0, warm_up=7, epsilon=0.0)
-    values = run(trainer)
+    trainer = trainer_of("owlqn", many, l1=1.0, warm_up=7, epsilon=0.0)
+    values = end(trainer)
     assert trainer.trials or "no step" in trainer.converged  # of its line search
     assert values[-1] == pytest.approx(optimum, rel=1e-3)
 
 
 def test_threads_change_nothing(many):
-    ends = [([trainer.run_pass() for _ in range(4)], trainer.weights()) for trainer in (trainer_of(many, threads=n) for n in (1, 2))]
+    ends = [([trainer.run_pass() for _ in range(4)], trainer.weights()) for trainer in (trainer_of("owlqn", many, threads=n) for n in (1, 2))]
     assert ends[0] == ends[1]
 
 
 @pytest.mark.parametrize("passes", [1, 3, 6])
 def test_a_resumed_run_goes_on_to_the_same_bits(many, passes):
     """Before the ascent ends, and after; with another penalty too."""
-    one, other = (trainer_of(many, l1=1.0, warm_up=20, epsilon=0.0) for _ in range(2))
+    one, other = (trainer_of("owlqn", many, l1=1.0, warm_up=20, epsilon=0.0) for _ in range(2))
     for _ in range(passes):
         one.run_pass()
     other.restore(one.state())
@@ -134,14 +135,14 @@ def test_a_resumed_run_goes_on_to_the_same_bits(many, passes):
 
 
 def test_one_that_is_stopped_says_so(many):
-    trainer = trainer_of(many, l1=1.0)
+    trainer = trainer_of("owlqn", many, l1=1.0)
     trainer.run_pass(lambda: True)
     assert trainer.interrupted
 
 
 def test_a_path_ends_where_its_last_point_alone_does(many):
-    trainer = trainer_of(many, l1=3.0)
+    trainer = trainer_of("owlqn", many, l1=3.0)
     for l1 in (3.0, 1.0, 0.5):
         trainer.set_l1(l1)
-        values = run(trainer)
-    assert values[-1] == pytest.approx(run(trainer_of(many, l1=0.5))[-1], rel=2e-4)
+        values = end(trainer)
+    assert values[-1] == pytest.approx(end(trainer_of("owlqn", many, l1=0.5))[-1], rel=2e-4)

@@ -126,17 +126,3 @@ def test_to_report_the_loss_changes_nothing():
     train = sentences("chunking", limit=60)
     models = [crfkit.learn(train, template("chunking"), "sapo", passes=3, crf_loss=asked) for asked in (False, True)]
     assert models[0].weights == models[1].weights
-
-
-def test_a_penalty_shrinks_the_weights():
-    corpus = read("chunking", sentences=100)
-
-    def size(l2):
-        trainer = Trainer(corpus.dataset, corpus.layout, options.Sapo(l2=l2, rate=0.1))
-        for _ in range(5):
-            trainer.run_pass()
-        return sum(map(abs, trainer.weights()))
-
-    sizes = [size(l2) for l2 in (0.0, 10.0, 100.0)]
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[-1] < sizes[0] / 3

@@ -4,13 +4,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trainers.samples import accuracy, read
+from trainers.samples import end, read, trainer_of
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 from trainers.twins_online import Sgd, shares
 
 from crfkit import options
 from crfkit.errors import TrainingError
-from crfkit.trainers.batch.owlqn import Owlqn
 from crfkit.trainers.online.sgd import Sgd as Trainer
 
 PRECISION = {"rel": 1e-5, "abs": 3e-6}  # weights are stored in single precision
@@ -116,9 +115,7 @@ def test_no_penalty_changes_no_bit():
 def test_it_comes_near_the_optimum_of_owlqn(l2):
     corpus = read("chunking", sentences=150)
     start = corpus.objective(l2).at(corpus.zeros())[0]
-    exact = Owlqn(corpus.dataset, corpus.layout, options.Owlqn(l1=1.0, l2=l2, max_iter=3000))
-    while not exact.converged:
-        optimum = exact.run_pass()["objective"]
+    optimum = end(trainer_of("owlqn", corpus, l1=1.0, l2=l2, max_iter=3000))[-1]
     trainer = Trainer(corpus.dataset, corpus.layout, options.Sgd(l1=1.0, l2=l2, decay=0.9))
     for _ in range(40):
         trainer.run_pass()
@@ -145,29 +142,8 @@ def test_a_rate_that_overflows_is_said_to():
 def test_thirty_passes_come_near_the_optimum():
     """Falls with a wrong sign, schedule or penalty: the optimum is that of the objective with this very l2."""
     corpus = read("chunking", sentences=150)
-    optimum = corpus.optimum(l2=1.0)
-    start = corpus.objective(1.0).at(corpus.zeros())[0]
     for decay in (0.0, 0.85):
         trainer = Trainer(corpus.dataset, corpus.layout, options.Sgd(l2=1.0, decay=decay))
         losses = [trainer.run_pass()["loss"] for _ in range(30)]
-        reached = corpus.objective(1.0).at(corpus.doubles(trainer.weights()))[0]
-        assert reached < optimum + 0.01 * (start - optimum)
+        assert corpus.left(trainer.weights()) < 0.01
         assert losses[-1] < losses[0] / 4
-
-
-def test_new_text_is_tagged_well():
-    assert accuracy("sgd", passes=8) > 0.9
-
-
-def test_a_penalty_shrinks_the_weights():
-    corpus = read("chunking", sentences=100)
-
-    def size(l2):
-        trainer = Trainer(corpus.dataset, corpus.layout, options.Sgd(l2=l2, rate=0.1))
-        for _ in range(5):
-            trainer.run_pass()
-        return sum(map(abs, trainer.weights()))
-
-    sizes = [size(l2) for l2 in (0.0, 1.0, 10.0, 100.0)]
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[-1] < sizes[0] / 3

@@ -4,7 +4,7 @@ These hold in every run. How good the models are differs from run to run: benchm
 """
 
 import pytest
-from trainers.samples import ROOT, read
+from trainers.samples import ROOT, read, trainer_of
 from trainers.twins import Built, Corpus, Sample
 
 import crfkit
@@ -16,11 +16,6 @@ pytestmark = pytest.mark.steady
 LOCK_FREE = ["sgd", "adf", "sapo"]
 
 
-def trainer_of(name, corpus, threads, **chosen):
-    """A trainer on so many threads."""
-    return trainer_class(name)(corpus.dataset, corpus.layout, options.make(name, chosen), threads=threads)
-
-
 def test_these_trainers_work_without_locks():
     assert [name for name in options.TRAINERS if trainer_class(name).lock_free] == LOCK_FREE
 
@@ -29,7 +24,7 @@ def test_these_trainers_work_without_locks():
 @pytest.mark.parametrize("threads", [2, 3])
 def test_numbers_are_finite_and_all_steps_are_made(name, threads):
     corpus = read("chunking", sentences=300)
-    trainer = trainer_of(name, corpus, threads, l2=1.0, rate=0.1)
+    trainer = trainer_of(name, corpus, threads=threads, l2=1.0, rate=0.1)
     assert trainer.threads == threads
     for k in range(10):
         trainer.run_pass()
@@ -45,7 +40,7 @@ def test_each_sequence_once_and_each_step_once(name):
     built = Built(Corpus(samples, 2, 1000))
 
     def weights(threads, seed):
-        trainer = trainer_class(name)(built.dataset, built.layout, options.make(name, {"l2": 1.0, "rate": 0.5}), seed=seed, threads=threads)
+        trainer = trainer_of(name, built, seed=seed, threads=threads, l2=1.0, rate=0.5)
         trainer.run_pass()
         found = built.to_weights(trainer.weights())
         return sorted(found["U", a, a % 2] for a in range(1000))
@@ -65,8 +60,7 @@ def test_schedules_are_exact(name, l2):
     found = []
     start = built.to_cells(dict.fromkeys(built.cells, 1.0))
     for threads in (1, 3):
-        own = options.make(name, {"l2": l2, "rate": 0.02})
-        trainer = trainer_class(name)(built.dataset, built.layout, own, initial=start, seed=1, threads=threads)
+        trainer = trainer_of(name, built, start, seed=1, threads=threads, l2=l2, rate=0.02)
         for _ in range(3):
             trainer.run_pass()
         found.append(built.to_weights(trainer.weights()))
@@ -92,7 +86,7 @@ def test_batches_are_for_one_thread():
 
 def test_a_loss_that_grows_without_bounds_ends_all_threads():
     corpus = read("chunking", sentences=200)
-    trainer = trainer_of("sgd", corpus, 2, rate=1e38, l2=0.0)
+    trainer = trainer_of("sgd", corpus, threads=2, rate=1e38, l2=0.0)
     with pytest.raises(crfkit.CrfkitError, match=r"no longer finite|is not finite"):
         for _ in range(20):
             trainer.run_pass()

@@ -19,6 +19,7 @@ from trainers.twins import (
     problem,
     viterbi,
 )
+from trainers.twins_margin import Averaged, wrong
 
 Shares = dict[tuple[str, int], float]
 
@@ -158,31 +159,14 @@ class Sapo:
 
 
 @dataclass
-class Perceptron:
-    """w += features of the true path - features of the best one; the average is over the weights after each step."""
+class Perceptron(Averaged):
+    """w += features of the true path - features of the best one."""
 
-    corpus: Corpus
-    weights: Weights
-    steps: int = 0
-    total: Weights = field(default_factory=lambda: defaultdict(float))
-
-    def run_pass(self, order: Sequence[int]) -> int:
-        """The samples in this order; how many labels were wrong on the way."""
-        wrong = 0
-        for s in order:
-            sample = self.corpus.samples[s]
-            best = viterbi(problem(self.weights, sample, self.corpus.n_labels))
-            for labels, by in ((sample.labels, sample.weight), (best, -sample.weight)):
-                for feature, v in path_features(sample, labels):
-                    if feature in self.weights:
-                        self.weights[feature] += by * v
-            wrong += sum(a != b for a, b in zip(best, sample.labels, strict=True))
-            for feature, w in self.weights.items():
-                self.total[feature] += w
-            self.steps += 1
-        return wrong
-
-    @property
-    def average(self) -> Weights:
-        """Mean of the weights after every step so far."""
-        return {feature: self.total[feature] / self.steps for feature in self.weights}
+    def step(self, sample: Sample) -> float:
+        """How many labels are wrong."""
+        best = viterbi(problem(self.weights, sample, self.corpus.n_labels))
+        for labels, by in ((sample.labels, sample.weight), (best, -sample.weight)):
+            for feature, v in path_features(sample, labels):
+                if feature in self.weights:
+                    self.weights[feature] += by * v
+        return wrong(sample, best)

@@ -17,7 +17,7 @@ from models import ROOT, sentences
 
 import crfkit
 from crfkit import modelfile
-from crfkit.errors import DataError, ModelFileError, TemplateError, UnsupportedError
+from crfkit.errors import DataError, ModelFileError, TemplateError
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.model import Model, load
@@ -311,19 +311,6 @@ def test_other_trainers_cannot_use_history(algorithm, line, what, tmp_path):
     (tmp_path / "train").write_text("a X\nb Y\n\n")
     said = error("learn", "-a", algorithm, "template", "train", "model")
     assert said == f"template:2: {what} labels given before, which only the trainer lookahead can use"
-
-
-def test_there_are_no_probabilities():
-    tagger, rows = Tagger(trained("trigrams")), short(0)
-    for ask in (
-        lambda: tagger.marginals(rows),
-        lambda: tagger.edge_marginals(rows),
-        lambda: tagger.nbest(rows, 2),
-        lambda: tagger.probability(rows, tagger.tag(rows)),
-        lambda: tagger.tag(rows, posterior=True),
-    ):
-        with pytest.raises(UnsupportedError, match="trained by lookahead does not have"):
-            ask()
 
 
 def damaged(model, header=None, **changed):

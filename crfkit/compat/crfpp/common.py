@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from crfkit.cli.common import errors_as_lines, write_output
+from crfkit.cli.common import ErrorsAsLines
 from crfkit.version import __version__
 
 BANNER = "CRF++: Yet Another CRF Tool Kit\nCopyright (C) 2005-2013 Taku Kudo, All rights reserved.\n\n"
 """What CRF++ prints first. Scripts that read its output skip three lines."""
 
 
-class Command(click.Command):
+class Command(ErrorsAsLines, click.Command):
     """A command whose help is laid out as CRF++'s, and whose errors are one line."""
 
     def get_help(self, ctx: click.Context) -> str:
@@ -24,14 +24,6 @@ class Command(click.Command):
                 name = f" -{short[0][1]}, {written}" if short else f"     {written}"
                 lines.append(f"{name}{f'={option.metavar}' if option.metavar else ''}".ljust(29) + (option.help or ""))
         return "\n".join(lines) + "\n"
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        with errors_as_lines(ctx):  # --help and --version write
-            return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        with errors_as_lines(ctx):
-            return super().invoke(ctx)
 
 
 class Positive(click.types.FloatParamType):
@@ -46,10 +38,4 @@ class Positive(click.types.FloatParamType):
 
 def version_option(*flags: str) -> Any:
     """The option that prints a version."""
-
-    def show(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-        if value:
-            write_output(f"CRF++ of 0.59, by crfkit {__version__}\n")
-            ctx.exit()
-
-    return click.option(*flags, is_flag=True, is_eager=True, expose_value=False, callback=show, help="show the version and exit")
+    return click.version_option(__version__, *flags, message="CRF++ of 0.59, by crfkit %(version)s", help="show the version and exit")

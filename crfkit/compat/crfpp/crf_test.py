@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import stat
-import sys
-from contextlib import AbstractContextManager
-from typing import BinaryIO
-
 import click
 
 from crfkit import foreign
-from crfkit.cli.common import HELP_FLAGS, refuse_overwriting, standard_output, write_all
+from crfkit.cli.common import HELP_FLAGS, is_live, opened, refuse_overwriting, write_all
 from crfkit.cli.tagging import BLOCK_SIZE
 from crfkit.decode.printing import Printer
 from crfkit.errors import OptionError, UnsupportedError
-from crfkit.replacing import replacing
 from crfkit.tagging import Tagger
 from crfkit.text.reading import Source
 
@@ -35,7 +28,7 @@ MOST_PATHS = 2**31 - 1
 def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: str, files: tuple[str, ...]) -> None:
     """Label FILES (standard input without one) in CRF++'s layout."""
     inputs = files or ("-",)
-    refuse_overwriting("--output", None if output == "-" else output, (model, *inputs))
+    refuse_overwriting("--output", output, (model, *inputs))
     tagger = foreign.load(model).tagger()
     if tagger.header["format"] == "crfsuite":
         raise UnsupportedError(f"{model}: has no template: the data name their attributes; label such data with `crfkit tag`")
@@ -44,9 +37,9 @@ def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: s
             tagger.need_probabilities(name)
     tagger = _scaled(tagger, cost_factor)
     printer = Printer(verbose=min(verbose, 2), nbest=nbest, cells=True)
-    with _opened(output) as stream:
+    with opened(output) as stream:
         for name in inputs:
-            answers = name == "-" and not _is_file(sys.stdin)
+            answers = is_live(name)
             blocks = Source([name], tagger.header["format"], allow_empty=True, loose=tagger.loose, block_size=BLOCK_SIZE)
             for text in tagger.text(blocks, printer, threads=int(answers)):
                 write_all(stream, text)
@@ -57,18 +50,6 @@ def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: s
 def main() -> None:
     """The program crfkit-crf-test."""
     crf_test(prog_name="crfkit-crf-test")
-
-
-def _opened(output: str) -> AbstractContextManager[BinaryIO]:
-    return standard_output() if output == "-" else replacing(output)
-
-
-def _is_file(stream: object) -> bool:
-    """Whether all that can be read is there already."""
-    try:
-        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)  # type: ignore[attr-defined]
-    except (AttributeError, OSError):  # closed, or none of the system's
-        return True
 
 
 def _scaled(tagger: Tagger, factor: float) -> Tagger:

@@ -7,9 +7,10 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import CrfkitError
+from crfkit.modelfile import mapped
 from crfkit.values import as_bytes
 
 from .items import ItemSequence
@@ -58,7 +59,7 @@ class Tagger:
         name = os.fsdecode(name)
         with open(name, "rb") as file:  # FileNotFoundError and its kin, as they come
             opened = self._open(name, f"Invalid model file {name!r}")
-            self._content = _mapped(file)  # the name may soon be that of another model, or of none
+            self._content = mapped(file)  # the name may soon be that of another model, or of none
         return opened
 
     def open_inmemory(self, value: bytes) -> contextlib.closing[Tagger]:
@@ -229,16 +230,6 @@ class Tagger:
         if self._tagger is None:
             raise RuntimeError("Tagger is closed")
         return foreign.dump(self._content) or foreign.dump(foreign.model_bytes(foreign.read(self._content), "crfsuite"))  # type: ignore[return-value]
-
-
-def _mapped(file: BinaryIO) -> bytes | memoryview:
-    """What a file holds, whatever becomes of its name."""
-    import mmap
-
-    try:
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except (OSError, ValueError):  # a file system without mappings
-        return file.read()
 
 
 def _tag_through_set(self: Tagger, xseq: Iterable[Any] | ItemSequence | None = None) -> list[str]:

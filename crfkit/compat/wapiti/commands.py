@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import click
 
 from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS as HELP
-from crfkit.cli.common import errors_as_lines, note, refuse_overwriting, standard_output, write_all
+from crfkit.cli.common import ErrorsAsLines, is_given, is_live, note, opened, refuse_overwriting, write_all
 from crfkit.constants import MOST_THREADS
-from crfkit.errors import FileError, OptionError
-from crfkit.replacing import check_writable, replacing
+from crfkit.errors import OptionError
+from crfkit.replacing import check_writable
+from crfkit.text.reading import input_file
 from crfkit.values import as_bytes
 from crfkit.version import __version__
 
@@ -23,16 +22,12 @@ from .algorithms import ALGORITHMS, TYPES, note_of
 MODES = ("train", "label", "dump", "update")
 
 
-class Group(click.Group):
+class Group(ErrorsAsLines, click.Group):
     """Commands that may be shortened, and whose errors are one line."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         found = [mode for mode in MODES if cmd_name and mode.startswith(cmd_name)]
         return super().get_command(ctx, found[0] if len(found) == 1 else cmd_name)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        with errors_as_lines(ctx):
-            return super().invoke(ctx)
 
 
 @click.group(cls=Group, context_settings=HELP)
@@ -58,25 +53,13 @@ def _list(_ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 
 def _written(output: str, data: bytes) -> None:
-    if output == "-":
-        with standard_output() as stream:
-            write_all(stream, data)
-    else:
-        with replacing(output) as file:
-            file.write(data)
+    with opened(output) as stream:
+        write_all(stream, data)
 
 
 def _read(path: str) -> bytes:
-    try:
-        if path != "-":
-            return Path(path).read_bytes()
-        if sys.stdin is None:
-            raise FileError("standard input is closed")
-        return sys.stdin.buffer.read()
-    except FileError:
-        raise
-    except (OSError, ValueError) as error:
-        raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    with input_file(path) as (file, _):
+        return file.read()
 
 
 COUNT, POSITIVE = click.IntRange(min=0), click.IntRange(min=1)
@@ -152,8 +135,7 @@ def train(ctx: click.Context, source: str, output: str, **given: Any) -> None:
         refuse_overwriting("OUTPUT", output, (source, given["pattern"], given["devel"], *states))
         check_writable(output)
     refuse_overwriting("--sstate", given["sstate"], (source, given["pattern"], given["devel"], given["model"]))
-    chosen = {name for name in given if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE}
-    words = note_of(given, chosen)
+    words = note_of(given, {name for name in given if is_given(ctx, name)})
     if words:
         note(f"note: {words}")
     data = trained(given, source)
@@ -168,31 +150,23 @@ def train(ctx: click.Context, source: str, output: str, **given: Any) -> None:
 @click.argument("output", metavar="[OUTPUT]", default="-")
 def label(source: str, output: str, **given: Any) -> None:
     """Label the sentences INPUT. From a pipe each sentence is answered at once."""
-    from .labelling import is_live, opened
     from .labelling import label as labelled
+    from .labelling import tagger_of
 
     if given["model"] is None:
         raise OptionError("--model: label needs a model")
     if given["check"] and given["force"]:
         raise OptionError("--check and --force exclude each other")
     say("* Load model")
-    tagger = opened(given["model"], given["score"] or given["post"] or given["nbest"] > 1)
+    tagger = tagger_of(given["model"], given["score"] or given["post"] or given["nbest"] > 1)
     say("* Label sequences")
-
-    def work(stream: BinaryIO) -> None:
+    refuse_overwriting("OUTPUT", output, (source, given["model"]))
+    with opened(output) as stream:
         live = is_live(source) or stream.isatty()
         for text in labelled(tagger, source, given, say):
             write_all(stream, text)
             if live:
                 stream.flush()
-
-    if output == "-":
-        with standard_output() as stream:
-            work(stream)
-    else:
-        refuse_overwriting("OUTPUT", output, (source, given["model"]))
-        with replacing(output) as file:
-            work(file)
     say("* Done")
 
 

@@ -74,7 +74,7 @@ def edited(parts: Parts, changes: Changes, compact: bool = False) -> tuple[Parts
                 for previous, label, weight in features:
                     pairs[previous * n + label] = weight
             elif features:
-                _append(bigrams if bigram else unigrams, name, features, bigram)
+                (bigrams if bigram else unigrams).append(name, features, bigram)
     if plain not in places:
         pairs = None
     return replace(parts, unigrams=unigrams, bigrams=bigrams, pairs=pairs, places=places), observations_removed, features_removed
@@ -87,13 +87,3 @@ def _changed(features: Features, changes: dict[tuple[int, int], float] | None) -
     weights = {(previous, label): weight for previous, label, weight in features}
     weights.update(changes)
     return [(*place, weight) for place, weight in sorted(weights.items()) if weight]
-
-
-def _append(rows: Rows, name: bytes, features: Features, bigram: bool) -> None:
-    rows.names.intern_bytes(name)
-    for previous, label, weight in features:
-        rows.label.append(label)
-        rows.weight.append(weight)
-        if bigram:
-            rows.previous.append(previous)
-    rows.ptr.append(len(rows.label))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
-import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from crfkit.cli.common import is_live
+from crfkit.cli.tagging import BLOCK_SIZE
 from crfkit.errors import UnsupportedError
 from crfkit.foreign import load, wapiti
 from crfkit.foreign.parts import model_of
@@ -21,11 +21,10 @@ from .layout import Layout
 if TYPE_CHECKING:
     from .layout import Found
 
-BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
 Say = Callable[[str], None]
 
 
-def opened(path: str, exact: bool) -> Tagger:
+def tagger_of(path: str, exact: bool) -> Tagger:
     """The tagger of a model whose data are columns; `exact`: scores to the last digit, for those who print them."""
     start = b""
     if os.path.isfile(path):
@@ -62,14 +61,6 @@ def _columns(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tup
         tagger.need_probabilities("--post")
     blocks = Source(source, "columns", allow_empty=True, loose=tagger.loose, block_size=BLOCK_SIZE)
     return tagger.text(blocks, layout, partial=given["check"] or given["force"], threads=1 if is_live(source) else 0)
-
-
-def is_live(source: str) -> bool:
-    """Whether somebody may wait for the labels of a sentence before the next one is sent."""
-    try:
-        return source == "-" and sys.stdin is not None and not stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
-    except (OSError, ValueError):
-        return False
 
 
 class Report:

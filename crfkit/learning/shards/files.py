@@ -11,6 +11,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -128,22 +129,16 @@ def count(stretch: Stretch, form: str, label: str | None, comments: bool, layout
     }
 
 
-class lines_counted:
+@contextmanager
+def lines_counted(stretch: Stretch) -> Iterator[None]:
     """Errors inside speak of lines of the file, not of the stretch."""
-
-    def __init__(self, stretch: Stretch):
-        self.stretch = stretch
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: Any, error: Any, _trace: Any) -> None:
-        if isinstance(error, DataError) and error.line is not None and self.stretch.start and error.path == self.stretch.path:
-            before = sum(
-                block.data.count(b"\n")
-                for block in Source([Stretch(error.path, 0, self.stretch.start)], allow_empty=True)
-            )
-            raise type(error)(error.reason, error.path, error.line + before) from None
+    try:
+        yield
+    except DataError as error:
+        if error.line is None or not stretch.start or error.path != stretch.path:
+            raise
+        before = sum(block.data.count(b"\n") for block in Source([Stretch(stretch.path, 0, stretch.start)], allow_empty=True))
+        raise type(error)(error.reason, error.path, error.line + before) from None
 
 
 def shards_of(pieces: Sequence[Piece], chunk: int) -> list[Shard]:

@@ -1,0 +1,29 @@
+"""Signals that end a program, taken for a while: by commands, and by training runs."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+@contextmanager
+def taken(wanted: Callable[[Any], bool], handle: Callable[[int, Any], Any]) -> Iterator[None]:
+    """Ctrl-C, SIGTERM and the end of the terminal call `handle`, as far as their handlers are `wanted` to give way. Only the
+    main thread hears them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    own = {number: handler for number, handler in before.items() if wanted(handler)}
+    for number in own:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, handler in own.items():
+            signal.signal(number, handler)

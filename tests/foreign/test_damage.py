@@ -1,0 +1,52 @@
+"""Models of other programs that are not sound: they are refused, or work, but nothing else happens."""
+
+import struct
+
+import pytest
+from foreign.hostile import sound, use
+from hypothesis import given
+from hypothesis import strategies as st
+
+# Of each format, how many bytes tell it.
+STARTS = {"crfpp": 12, "crfpp-text": 12, "crfsuite": 4, "wapiti": 5}
+LINES = {"crfpp-text": [b"1e999", b"nan", b"-1 U:x", b"999999 B"], "wapiti": [b"99999999=nan", b"1=inf", b"3=0x1p+99999"]}
+
+
+@pytest.mark.parametrize("form", STARTS)
+def test_truncated_at_every_byte(form):
+    data = sound(form)
+    for end in range(STARTS[form], len(data)):
+        assert not use(data[:end])
+    assert use(data)
+
+
+@pytest.mark.parametrize("form", STARTS)
+@given(data=st.data())
+def test_changed_bytes(form, data):
+    changed = bytearray(sound(form))
+    byte = st.integers(0, 255) | (st.sampled_from(b"0123456789:,#\n%[]\"*?ub") if form in LINES else st.nothing())
+    for _ in range(data.draw(st.integers(1, 4))):
+        changed[data.draw(st.integers(STARTS[form], len(changed) - 1))] = data.draw(byte)
+    use(bytes(changed))
+
+
+@pytest.mark.parametrize("form", ["crfpp", "crfsuite"])
+@given(data=st.data())
+def test_changed_numbers(form, data):
+    """Counts, offsets and ids have 32 bits."""
+    changed = bytearray(sound(form))
+    number = st.integers(0, 2**32 - 1) | st.integers(0, 2 * len(changed)) | st.sampled_from((2**31, 2**32 - 1, 2**32 - 4))
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(1, len(changed) // 4 - 1)) * 4
+        changed[at : at + 4] = struct.pack("<I", data.draw(number))
+    use(bytes(changed))
+
+
+@pytest.mark.parametrize("form", LINES)
+@given(data=st.data())
+def test_changed_lines(form, data):
+    lines = sound(form).split(b"\n")
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(1, len(lines) - 1))
+        lines[at : at + data.draw(st.integers(0, 2))] = data.draw(st.lists(st.sampled_from([*lines, *LINES[form]]), max_size=2))
+    use(b"\n".join(lines))
