@@ -1,5 +1,5 @@
 # The daily work. `pip install '.[test,dev]'` gives PYTHON what the targets need.
-PYTHON ?= python
+PYTHON ?= $(if $(shell command -v python),python,python3)
 TESTS  ?= tests
 SECONDS ?= 60
 TARGETS ?=
@@ -98,7 +98,7 @@ pythons: ## a wheel and its tests on each of PYTHONS that is here
 	$(python) -m build --sdist
 	$(unpack)
 	for python in $(PYTHONS); do \
-	    command -v $$python > /dev/null || { echo "$$python: not here, skipped"; continue; }; \
+	    $$python -c '' 2> /dev/null || { echo "$$python: not here, skipped"; continue; }; \
 	    venv=build/$@/venv-$$(basename $$python) && $$python --version && $$python -m venv $$venv && \
 	    $$venv/bin/python -m pip install -q "$$(echo dist/*.tar.gz)[test]" && \
 	    (cd build/$@ && $(CURDIR)/$$venv/bin/python -m pytest $(TESTS)) || exit 1; \

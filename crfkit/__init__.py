@@ -22,8 +22,10 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from crfkit.evaluation.evaluate import evaluate
+    from crfkit.evaluation.scores import Scores
     from crfkit.learning.learn import learn, learn_path
 
+    from . import errors
     from .decode.constraints import Source
     from .errors import CrfkitError, CrfkitWarning, Interrupted
     from .estimator import CRF
@@ -37,9 +39,11 @@ __all__ = [
     "CrfkitWarning",
     "Interrupted",
     "Model",
+    "Scores",
     "Tagger",
     "Template",
     "__version__",
+    "errors",
     "evaluate",
     "learn",
     "learn_path",
@@ -53,6 +57,7 @@ _PLACES = {
     "CrfkitWarning": "errors",
     "Interrupted": "errors",
     "Model": "model",
+    "Scores": "evaluation.scores",
     "Tagger": "tagging",
     "evaluate": "evaluation.evaluate",
     "learn": "learning.learn",
@@ -79,10 +84,12 @@ def load(path_or_bytes: Any, *, constraints: Source | None = None, verify: bool 
 if not TYPE_CHECKING:  # type checkers know all names, and find those that are none
 
     def __getattr__(name):
-        if name not in _PLACES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
+        if name == "errors":
+            return import_module(f"{__name__}.errors")
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = globals()[name] = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
         return value
 

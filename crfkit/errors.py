@@ -6,6 +6,7 @@ Messages are written for the command line, where options are `--min-freq N`. Who
 from __future__ import annotations
 
 import re
+from typing import Any
 
 # What is quoted stays as it is, and so do options of Wapiti.
 _OPTION = (
@@ -51,7 +52,7 @@ class CrfkitWarning(UserWarning):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C while `learn` was training. `model` has the weights as they stood."""
 
-    def __init__(self, model: object):
+    def __init__(self, model: Any):
         self.model = model
         super().__init__("training was interrupted; the model so far is in the attribute `model`")
 

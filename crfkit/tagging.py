@@ -21,6 +21,7 @@ from .decoders import Decoders
 from .errors import DataError, OptionError, UnsupportedError
 from .header import Described, Search, check_columns
 from .parallel import in_order, threads_of
+from .text.faults import plural
 from .values import copied, lists, plain, shown
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Tagger(Described):
     def __init__(self, model: Trained | Tagger, constraints: Source | None = None):
         trained = model.model if isinstance(model, Tagger) else model
         if not isinstance(trained, Trained):
-            raise OptionError(f"model: found {shown(model)}, expected a Model; crfkit.load opens a file and gives a Tagger")
+            raise OptionError(f"model: found {shown(model)}, expected a Model; crfkit.load opens a file and gives a Tagger, of parsers a Parser")
         self.model: Any = trained
         rest = getattr(trained, "rest", None)
         self._set_up(trained.header, trained.index, trained.layout, trained.weights, trained.verified, constraints, rest)
@@ -234,7 +235,7 @@ class Tagger(Described):
             by_place = label is None and (last is None or layout.names is None)
             if by_place and form == "columns" and layout.n_cols not in (0, self._header["columns"]):
                 expected = f"expected {self._header['columns']} as in the training data, the label last"
-                raise DataError(f"found {layout.n_cols} columns, {expected}", layout.path, layout.line)
+                raise DataError(f"found {plural(layout.n_cols, 'column')}, {expected}", layout.path, layout.line)
             gold += gold_labels(rows)
             predicted += self._labels_of(rows, self.decoders.key(layout.n_cols, layout), threads)
         return gold, predicted

@@ -222,6 +222,13 @@ def test_labels_that_mark_no_chunks_are_judged_by_accuracy(train):
     assert best["dev_f1"] == best["dev_accuracy"]
 
 
+def test_development_data_are_looked_at_before_training(train):
+    (train.parent / "dev").write_text("one\n\n")
+    said = learn("--dev", "dev", code=1).stderr
+    assert said.endswith("crfkit: error: dev:1: found 1 column, expected 3 as in the training data, the label last\n")
+    assert "warm-up" not in said and "pass" not in said
+
+
 def test_patience(train):
     write_part(train.parent / "dev", "chunking", 30, part="dev")
     said = learn("-a", "perceptron", "--no-average", "--passes", 100, "--dev", "dev", "--patience", 2, "--log", "log").stderr

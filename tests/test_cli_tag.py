@@ -229,6 +229,16 @@ def test_constraints(run, tmp_path):
     assert "pairs:2: the model has no label 'X'" in run("--constraints", "pairs", "words", code=1).stderr
 
 
+
+@pytest.mark.parametrize(("scheme", "quiet", "said"), [("iobes", False, 1), ("iobes", True, 0), ("bio", False, 0), ("auto", False, 0)])
+def test_constraints_of_another_scheme(run, tmp_path, scheme, quiet, said):
+    """No chunk of labels of bio ends as iobes wants it: only O is left, and that is said."""
+    result = command("tag", *["-q"] * quiet, "--constraints", scheme, tmp_path / "m", stdin=WORDS)
+    words = r"crfkit: warning: constraints iobes: 'B-ADJP' and \d+ other labels can stand in no sentence"
+    assert len(re.findall(words, result.stderr)) == said
+    assert ({line.split()[-1] for line in result.stdout.split("\n") if line} == {"O"}) == (scheme == "iobes")
+
+
 def test_partial(run):
     text = "the DT ?\nold JJ B-NP\ndog NN B-VP|I-VP|O\n\nher PRP$ ?\nwork VB ?\n\n"
     labels = labels_of(TOKENS[:1], allowed=[None, "B-NP", ["B-VP", "I-VP", "O"]]) + labels_of(TOKENS[1:])

@@ -449,5 +449,6 @@ def test_nothing_heavy_is_imported():
     code = "import sys, crfkit; print([m for m in ('numpy', 'click', 'crfkit.model', 'crfkit.learning.learn') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
     assert {"load", "learn", "evaluate", "Tagger", "CrfkitError"} <= set(dir(crfkit))
+    assert all(hasattr(crfkit, name) for name in dir(crfkit))
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         crfkit.nothing  # noqa: B018

@@ -227,7 +227,7 @@ def plot(outcomes: dict[str, Any], kind: str, path: Path) -> bool:
         return False
     with picture(path) as axes:
         if axes is None:
-            return False
+            return path.exists()
         _lines(axes, drawn, kind)
         axes.set_ylabel(_SERIES[kind].format(metric=_metric(next(iter(outcomes.values())).task)))
         return True

@@ -7,13 +7,14 @@ import signal
 import stat
 import sys
 import traceback
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, BinaryIO, TextIO
 
 import click
 
-from crfkit.errors import CrfkitError, FileError, OptionError
+from crfkit.errors import CrfkitError, CrfkitWarning, FileError, OptionError
 from crfkit.replacing import replacing
 from crfkit.signals import taken
 
@@ -78,6 +79,17 @@ def write_output(text: str) -> None:
     """
     with standard_output() as stream:
         write_all(stream, text.encode(errors="backslashreplace"))
+
+
+@contextmanager
+def warnings_as_notes(quiet: bool) -> Iterator[None]:
+    """What crfkit warns of inside is said in lines of its own, unless quiet."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", CrfkitWarning)
+        yield
+    for warning in heard:
+        if not quiet:
+            note(f"warning: {warning.message}")
 
 
 def refuse_dash(what: str, output: str | None) -> None:

@@ -24,6 +24,7 @@ from .common import (
     opened,
     refuse_overwriting,
     usage_errors,
+    warnings_as_notes,
 )
 from .tagging import SERVICE, check_use, label, tag_files, targets_of
 
@@ -129,7 +130,8 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
         _tag_into(ctx, options.pop("output_dir"), model, inputs, options)
         return
     with opened(output) as stream:
-        tagger = load(model, constraints=options["constraints"])
+        with warnings_as_notes(options["quiet"]):
+            tagger = load(model, constraints=options["constraints"])
         with usage_errors(ctx):
             check_use(tagger, options)
         shown = output is not None and not options["quiet"]

@@ -12,7 +12,7 @@ from crfkit.errors import FileError, OptionError
 from crfkit.replacing import remove_leftovers, replacing
 from crfkit.text.reading import Source
 
-from .common import write_all
+from .common import warnings_as_notes, write_all
 
 if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport
@@ -117,7 +117,8 @@ class Service:
         of.
         """
         if self.opened != (model, options):
-            self.tagger, self.opened = load(model, constraints=options["constraints"]), (model, options)
+            with warnings_as_notes(options["quiet"]):
+                self.tagger, self.opened = load(model, constraints=options["constraints"]), (model, options)
             check_use(self.tagger, options)
         with replacing(target) as stream:
             return label(self.tagger, [name], stream, options)

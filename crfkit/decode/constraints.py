@@ -14,12 +14,14 @@ What is read is kept as a table: a file may change or go afterwards.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crfkit.errors import DataError, FileError
+from crfkit.errors import CrfkitWarning, DataError, FileError
 from crfkit.evaluation.schemes import END, INSIDE, N_PREFIXES, PREFIXES, SCHEMES, START, detect
+from crfkit.text.faults import plural
 from crfkit.values import lists, shown
 
 START_MARK, END_MARK = "<start>", "<end>"
@@ -45,6 +47,26 @@ class Constraints:
     ends: bytes
     """[L]"""
 
+    def lost(self) -> list[str]:
+        """The labels that stand in no sequence which is allowed as a whole."""
+        n = len(self.labels)
+        after = [[k for k in range(n) if self.transitions[j * n + k]] for j in range(n)]
+        before = [[j for j in range(n) if self.transitions[j * n + k]] for k in range(n)]
+        possible = _reached(self.starts, after) & _reached(self.ends, before)
+        return [label for number, label in enumerate(self.labels) if number not in possible]
+
+
+
+def _reached(first: bytes, following: list[list[int]]) -> set[int]:
+    """The labels that some steps lead to."""
+    found = {number for number, flag in enumerate(first) if flag}
+    waiting = list(found)
+    while waiting:
+        new = set(following[waiting.pop()]) - found
+        found |= new
+        waiting += new
+    return found
+
 
 Source = str | os.PathLike[str] | Pairs | Constraints
 
@@ -60,7 +82,15 @@ def constraints_of(source: Source, labels: Sequence[str]) -> Constraints:
         if source == "auto":
             return from_scheme(_scheme_of(labels), labels)
         if source in SCHEME_NAMES:
-            return from_scheme(source, labels)
+            found = from_scheme(source, labels)
+            if lost := found.lost():
+                others = f" and {plural(len(lost) - 1, 'other label')}" if lost[1:] else ""
+                warnings.warn(
+                    f"constraints {source}: {lost[0]!r}{others} can stand in no sentence, since the model "
+                    f"lacks the labels that {source} wants beside; 'auto' takes the scheme of the labels",
+                    CrfkitWarning, stacklevel=2,
+                )  # fmt: skip
+            return found
         if "\n" in source:
             return _from_pairs("pairs", _pairs_of_text(source, "constraints"), labels)
     if isinstance(source, (str, os.PathLike)):

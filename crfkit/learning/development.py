@@ -52,6 +52,10 @@ class DevSet:
         self.corpus, self.header, self.threads, self.comments = corpus, header, threads, comments
         self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
 
+    def check(self) -> None:
+        """An error now, and not after the first pass, if these are no such data."""
+        self.scores(array.array("f", [0.0]) * self.corpus.layout.n_cells)
+
     def contents(self) -> Iterator[bytes]:
         """All of it as bytes."""
         for entry in self.data:

@@ -167,7 +167,7 @@ class Progress:
         if self.bar is not None:
             self.bar.set_postfix_str(line, refresh=False)
             self._advance(1)
-        else:
+        if self.bar is None or "dev_accuracy" in record:  # which pass was the best shows in all of them
             self.note(f"pass {record['pass']:>4}  {line}")
 
     def end(self, reason: str | None, stopped: bool, last: dict[str, Any]) -> None:

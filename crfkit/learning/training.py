@@ -98,6 +98,8 @@ class Training:
         check_memory(expected, options, run)
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
         dev = None if run.dev is None else DevSet(run.dev, corpus, self._header(corpus, None), run.threads, run.comments)
+        if dev is not None:
+            dev.check()
         if self.checkpoint is not None:
             self.checkpoint.identify(corpus, initial, None if dev is None else dev.contents())
         passes = Passes(place.trainer(corpus, initial), corpus, run, dev, self.checkpoint, progress, self.stop)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from crfkit import modelfile
 from crfkit.errors import DataError, ModelFileError, OptionError, TemplateError, UnsupportedError
@@ -230,7 +230,15 @@ class Parser:
         """A parser has none."""
         return False
 
-    def need_probabilities(self, wanted: str) -> None:
+    def nbest(self, rows: Sequence[Sequence[str]], n: int) -> NoReturn:
+        """UnsupportedError: a parser has its best tree only."""
+        self.need_probabilities("nbest")
+
+    def marginals(self, rows: Sequence[Sequence[str]]) -> NoReturn:
+        """UnsupportedError: a parser has no probabilities."""
+        self.need_probabilities("marginals")
+
+    def need_probabilities(self, wanted: str) -> NoReturn:
         """UnsupportedError: there are none."""
         raise UnsupportedError(
             f"{wanted} asks for probabilities, which a parser does not have: its scores only say which action is best"

@@ -40,7 +40,9 @@ def test_lines():
 
 
 def test_scores_on_development_data():
-    assert "  dev accuracy 98.77%  F1 87.65  " in said(dev_accuracy=0.98765, dev_f1=0.87654)
+    scores = {"dev_accuracy": 0.98765, "dev_f1": 0.87654}
+    assert "  dev accuracy 98.77%  F1 87.65  " in said(**scores)
+    assert "pass    7  objective 12.35  dev accuracy 98.77%  F1 87.65  0.50 s\n" in said(stream=Terminal(), **scores)  # beside the bar
 
 
 def test_no_estimate_where_the_system_gives_none():

@@ -141,6 +141,9 @@ def test_what_a_parser_has_not():
         learned().tagger("bio")
     with pytest.raises(UnsupportedError, match="probabilities"):
         parser.need_probabilities("--nbest")
+    for ask in (lambda: parser.nbest([["a"]], 2), lambda: parser.marginals([["a"]])):
+        with pytest.raises(UnsupportedError, match="which a parser does not have"):
+            ask()
     with pytest.raises(DataError, match="the model's template uses column 'upos'"):
         parser.tag([["1", "a", "_"]])
     with pytest.raises(ModelFileError, match="is a parser"):
