@@ -2,7 +2,7 @@
 
 The header of the file says what the model is (`describe`); its sections are those of the index
 (features/packing.pyx), the arrays of the layout (weights/layout.pyx), each with the prefix "layout.", and "weights", or
-what stands for it in fewer bytes (weights/quantised.pyx).
+what stands for it in fewer bytes (weights/precision.pyx).
 docs/model-format.md describes them all.
 """
 
@@ -162,11 +162,11 @@ class Model(Stored):
         if len(found) > 1:
             raise ModelFileError(f"sections {' and '.join(found)}: expected one of them")
         if "weights.half" in found:
-            from crfkit.weights.quantised import from_halves
+            from crfkit.weights.precision import from_halves
 
             return memoryview(from_halves(modelfile.numbers(self.sections, "weights.half", "uint16"))).toreadonly()
         if "weights.scaled" in found:
-            from crfkit.weights.quantised import from_scaled, n_scales
+            from crfkit.weights.precision import from_scaled, n_scales
 
             numbers, scales = modelfile.numbers(self.sections, "weights.scaled", "int8"), modelfile.numbers(self.sections, "weights.scales", "float32")
             if len(scales) != n_scales(len(numbers)):
@@ -176,7 +176,7 @@ class Model(Stored):
 
     def quantised(self, form: str) -> Model:
         """The same model with its weights kept as "float16" or "int8", or as "float32" again. What it was rounded to stays."""
-        from crfkit.weights.quantised import halves, scaled
+        from crfkit.weights.precision import halves, scaled
 
         if not isinstance(form, str) or form not in WEIGHTS:
             raise OptionError(f"weights: expected one of {', '.join(WEIGHTS)}, found {exactly(form)}")

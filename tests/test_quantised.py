@@ -14,7 +14,7 @@ from trainers.samples import ROOT
 import crfkit as library
 from crfkit import modelfile
 from crfkit.errors import CrfkitError, ModelFileError
-from crfkit.weights import quantised
+from crfkit.weights import precision
 
 weights = st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), max_size=300).map(lambda values: array.array("f", values))
 
@@ -34,7 +34,7 @@ def by_numpy(values, form):
 
 
 def there_and_back(values, form):
-    return quantised.from_halves(quantised.halves(values)) if form == "float16" else quantised.from_scaled(*quantised.scaled(values))
+    return precision.from_halves(precision.halves(values)) if form == "float16" else precision.from_scaled(*precision.scaled(values))
 
 
 @given(weights)
@@ -47,10 +47,10 @@ def test_as_numpy_does_it(values):
 
 def test_every_half():
     bits = array.array("H", range(1 << 16))
-    found, expected = numpy.asarray(quantised.from_halves(bits)), numpy.arange(1 << 16, dtype=numpy.uint16).view(numpy.float16).astype(numpy.float32)
+    found, expected = numpy.asarray(precision.from_halves(bits)), numpy.arange(1 << 16, dtype=numpy.uint16).view(numpy.float16).astype(numpy.float32)
     assert numpy.array_equal(found, expected, equal_nan=True)
     finite = [k for k in bits if numpy.isfinite(expected[k])]
-    assert list(quantised.halves(array.array("f", expected[finite]))) == finite
+    assert list(precision.halves(array.array("f", expected[finite]))) == finite
 
 
 @pytest.fixture
@@ -127,8 +127,8 @@ def test_hostile_models(work):
                 library.load(modelfile.dumps(model.header, {**others, **{name.replace("_", "."): values for name, values in sections.items()}}), verify=verify)
 
     n = len(model.weights)
-    numbers, scales = quantised.scaled(model.weights)
-    halves = quantised.halves(model.weights)
+    numbers, scales = precision.scaled(model.weights)
+    halves = precision.halves(model.weights)
     refused("section 'weights' is missing")
     refused("expected one of them", weights=model.weights, weights_half=halves)
     refused("expected one of them", weights_half=halves, weights_scaled=numbers, weights_scales=scales)

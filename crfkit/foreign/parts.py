@@ -74,9 +74,8 @@ def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
     from crfkit.features.packing import pack
     from crfkit.trainers.base import all_finite
     from crfkit.weights.layout import Layout
+    from crfkit.weights.precision import cells
     from crfkit.weights.pruning import pruned
-
-    from .cells import cells
 
     u, b = parts.unigrams, parts.bigrams
     layout = Layout(len(parts.labels), parts.pairs is not None, 0, u.ptr, u.label, b.ptr, b.previous, b.label)
@@ -126,8 +125,7 @@ def _only_cells(template: Template | None) -> bool:
 def _literals(place: str, names: StringTable, new: array.array[int]) -> Mapping[str, Any]:
     """The sections of attributes that are known by their strings; `new` has their numbers, -1 for those left out."""
     from crfkit.features.packing import string_sections
-
-    from .cells import kept
+    from crfkit.weights.pruning import kept
 
     if names:
         chosen, new = kept(new)
@@ -139,12 +137,11 @@ def _literals(place: str, names: StringTable, new: array.array[int]) -> Mapping[
 def parts_of(model: Model) -> Parts:
     """A crfkit model taken apart; the weights are those of the model, exactly."""
     from crfkit.features.strings import StringTable
+    from crfkit.weights.precision import doubles
     from crfkit.weights.pruning import pruned
 
     if model.search is not None:
         raise UnsupportedError(f"{model.name}: trained by {model.header['algorithm']}, whose search for labels no other program has")
-    from .cells import doubles
-
     layout, weights, *new = pruned(model.layout, model.weights)
     of_u, pairs, of_b = doubles(layout, weights)
     arrays = {name: array.array(values.format, values) for name, values in layout.arrays().items()}

@@ -20,9 +20,15 @@ from libc.float cimport FLT_MAX
 from libc.math cimport fabs, fabsf
 from libc.stdint cimport int64_t
 
+from crfkit.lattice.lattice cimport Lattice, lattice_load_weights, recursions_of
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport DatasetC, LatticeC
+from crfkit.loops.structs cimport DatasetC, LatticeC, dataset_sentence
 from crfkit.memory cimport arena_reserve, memcpy, memset, take, vector
+
+from crfkit.parallel import in_order
+
+cdef enum:
+    AT_ONCE = 256  # sequences
 
 
 cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) noexcept nogil:
@@ -155,3 +161,48 @@ def prune(float[::1] cells, double threshold) -> None:
         for k in range(cells.shape[0]):
             if fabs(cells[k]) < threshold:
                 cells[k] = 0
+
+
+cdef class _Counter(Arena):
+    """The scratch of one thread."""
+
+    cdef Lattice lattice
+    cdef BufferC labels
+
+    cdef int count(self, Dataset data, Layout layout, const weight_t* w, int64_t first, int64_t last, int64_t* found) except -1 nogil:
+        """Add the wrong labels and the sequences with one to the two counts."""
+        cdef SentenceC sent
+        cdef int64_t s, wrong
+        for s in range(first, last):
+            sent = dataset_sentence(&data.c, s)
+            if sent.T == 0:
+                continue
+            arena_reserve(self, &self.labels, sent.T, sizeof(uint16_t))
+            self.lattice.reserve(&layout.c, &sent)
+            K.score(&layout.c, w, 1.0, &sent, &self.lattice.c)
+            wrong = wrong_labels(&self.lattice.c, &sent, <uint16_t*>self.labels.data)
+            found[0] += wrong
+            found[1] += wrong > 0
+        return 0
+
+
+def mistakes(Dataset data not None, Layout layout not None, const float[::1] weights not None, int threads=1) -> tuple[int, int]:
+    """Of how many tokens and of how many sequences the weights get labels wrong."""
+    if weights.shape[0] != layout.c.n_cells or not layout.c.n_cells:
+        raise ValueError("weights of another layout")
+    found = list(in_order(lambda first: _some_mistakes(data, layout, weights, first), range(0, data.c.n_seq, AT_ONCE), threads))
+    return sum(tokens for tokens, _ in found), sum(sequences for _, sequences in found)
+
+
+cdef _some_mistakes(Dataset data, Layout layout, const float[::1] weights, int64_t first):
+    """Those of some sequences."""
+    cdef const weight_t* w = &weights[0]
+    cdef int64_t[2] found
+    cdef _Counter counter = _Counter()
+    found[0] = found[1] = 0
+    counter.lattice = Lattice(layout.c.L)
+    lattice_load_weights(&counter.lattice.c, &layout.c, w, 1.0)
+    counter.lattice.list_pairs(recursions_of("auto"))
+    with nogil:
+        counter.count(data, layout, w, first, min(first + AT_ONCE, data.c.n_seq), found)
+    return found[0], found[1]

@@ -90,9 +90,9 @@ def parts_of(features: Features, weights: array.array) -> Parts:
     """The model of these weights, in CRFsuite's order: that of the first appearance of labels and of attributes."""
     import numpy
 
-    from crfkit.foreign.cells import doubles
     from crfkit.foreign.parts import Parts
     from crfkit.foreign.parts import Rows as FeatureRows
+    from crfkit.weights.precision import doubles
 
     layout = features.corpus.layout
     of_attributes, pairs, _ = doubles(layout, weights)

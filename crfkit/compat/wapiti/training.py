@@ -134,7 +134,7 @@ def _errors(corpus: Corpus, trainer: Any, dev: DevSet | None, run: Run) -> Any:
     """A function for the error rates of the weights as they stand, on the development data or the training data."""
 
     def on_training_data() -> tuple[float, float]:
-        from crfkit.decode.mistakes import mistakes
+        from crfkit.trainers.base import mistakes
 
         data = corpus.dataset
         tokens, sequences = mistakes(data, corpus.layout, trainer.weights(), max(run.threads, 1))
