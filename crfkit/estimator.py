@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .errors import CrfkitWarning, DataError, ModelFileError, NotFittedError, OptionError
 from .options import TRAINERS, arguments, unknown
+from .text.faults import plural
 from .values import lists, shown
 
 if TYPE_CHECKING:
@@ -295,7 +296,7 @@ def _tokens(sentence: Any, labels: Any, number: int, pairs: bool) -> Iterator[An
             raise DataError(f"sentence {number}: found {shown(found)}, expected a list with an entry for each token")
     tokens, names = list(sentence), list(labels)
     if len(tokens) != len(names):
-        raise DataError(f"sentence {number}: found {len(names)} labels, expected {len(tokens)}: one for each token")
+        raise DataError(f"sentence {number}: found {plural(len(names), 'label')}, expected {len(tokens)}: one for each token")
     for place, (token, label) in enumerate(zip(tokens, names, strict=True), 1):
         if pairs:
             yield token, label

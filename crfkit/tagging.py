@@ -335,7 +335,7 @@ class Tagger(Described):
     def _ids(self, scratch: OneSentence, labels: Labels) -> list[int]:
         found = _listed(labels, "labels")
         if len(found) != scratch.length:
-            raise DataError(f"found {len(found)} labels, expected {scratch.length}: one for each row")
+            raise DataError(f"found {plural(len(found), 'label')}, expected {scratch.length}: one for each row")
         return self.decoders.first.label_ids(found)
 
     def _mask(self, allowed: Allowed, n: int) -> bytes:

@@ -1,7 +1,9 @@
 """`crfkit learn` and what it is given: forms of data, faults in them, models to start from, development data."""
 
+import bz2
 import gzip
 import json
+import lzma
 
 import pytest
 from commands import TEMPLATES, crfkit, error, learn, write_part
@@ -79,6 +81,9 @@ BAD_DATA = [
     (b"a\tb\tO\nc\td\t\n", "train:2: column 3 is empty: expected a label"),
     (b"word\nword\n", "train:1: found 1 column, expected at least two"),
     (b"\xff\xfea\0", "train:1: the text is in UTF-16"),
+    ("a X\n".encode("utf-32"), "train:1: the text is in UTF-32"),
+    (bz2.compress(b"a X\n"), "train:1: the data are compressed by bzip2: expected UTF-8, plain or compressed by gzip"),
+    (lzma.compress(b"a X\n"), "train:1: the data are compressed by xz"),
     (gzip.compress(b"a b O\n" * 99, mtime=0)[:-12], "train: "),
 ]
 

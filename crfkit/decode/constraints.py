@@ -149,7 +149,7 @@ def _pairs_of_text(text: str, path: str) -> _Placed:
     for number, line in enumerate(text.split("\n"), 1):
         pair = line.removesuffix("\r").split("\t") if "\t" in line else line.split()
         if len(pair) not in (0, 2):
-            raise DataError(f"found {len(pair)} labels, expected two: the second may follow the first", path, number)
+            raise DataError(f"found {plural(len(pair), 'label')}, expected two: the second may follow the first", path, number)
         if pair:
             yield pair, "", path, number
 

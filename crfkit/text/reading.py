@@ -271,6 +271,17 @@ def open_file(path: str) -> BinaryIO:
         raise FileError(f"{path!r}: not a file name") from error
 
 
+# What files of other forms begin with.
+_OTHER_FORMS = {
+    rb"BZh[1-9]1AY&SY": "the data are compressed by bzip2",
+    rb"\xfd7zXZ\x00": "the data are compressed by xz",
+    rb"\x28\xb5\x2f\xfd": "the data are compressed by zstd",
+    rb"PK\x03\x04": "the data are a zip archive",
+    rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff": "the text is in UTF-32",
+    rb"\xff\xfe(?!\x00\x00)|\xfe\xff": "the text is in UTF-16",
+}
+
+
 def _texts(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
     """The text of a file in pieces as they come, decompressed."""
     pieces = _with_head(_pieces(file, path, size))
@@ -278,8 +289,9 @@ def _texts(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
     if head.startswith(b"\x1f\x8b"):
         pieces = _with_head(_inflated(head, pieces, path, size))
         head = next(pieces, b"")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError("the text is in UTF-16: expected UTF-8", path, 1)
+    for start, what in _OTHER_FORMS.items():
+        if re.match(start, head):
+            raise DataError(f"{what}: expected UTF-8{', plain or compressed by gzip' if 'data' in what else ''}", path, 1)
     yield head
     yield from pieces
 
