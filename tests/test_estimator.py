@@ -145,7 +145,7 @@ def test_parameters_are_kept_as_they_are_and_judged_in_fit():
     ("arguments", "error", "message"),
     [
         ((ITEMS, LABELS[:-1]), DataError, "found 60 sentences in X, but the labels of 59 in y"),
-        (([[["a"], ["b"]]], [["A"]]), DataError, "sentence 1: found 1 labels, expected 2"),
+        (([[["a"], ["b"]]], [["A"]]), DataError, "sentence 1: found 1 label, expected 2"),
         (([[["a"]], 7], [["A"], ["B"]]), DataError, "sentence 2: found 7, expected a list with an entry"),
         (([[["a"]]], ["A"]), DataError, "sentence 1: found 'A', expected a list"),
         (("text", LABELS), DataError, "X: found 'text', expected a list of sentences"),

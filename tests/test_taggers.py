@@ -170,7 +170,7 @@ def test_constraints_are_kept_and_not_read_again(tmp_path):
         (["BE"], "constraints: pair 1: found 'BE', expected two labels"),
         ([("B", 1)], "constraints: pair 1: found ('B', 1), expected two labels"),
         ([("<end>", "B")], "constraints: pair 1: expected LABEL LABEL"),
-        ("B E\nB\n", "constraints:2: found 1 labels, expected two"),
+        ("B E\nB\n", "constraints:2: found 1 label, expected two"),
         ("IOBES", "IOBES: cannot be read: No such file or directory; expected a scheme (bio, iob1, "),
     ],
 )

@@ -115,7 +115,7 @@ class TestConstraintFiles:
         ("text", "message"),
         [
             ("A A\nA X\n", ":2: the model has no label 'X'"),
-            ("A\n", ":1: found 1 labels, expected two"),
+            ("A\n", ":1: found 1 label, expected two"),
             ("A B A\n", ":1: found 3 labels, expected two"),
             ("A <start>\n", ":1: expected LABEL LABEL, <start> LABEL or LABEL <end>"),
             ("<start> <end>\n", ":1: expected LABEL LABEL"),
@@ -310,7 +310,7 @@ def test_labels_that_do_not_fit():
     tagger = Tagger(model("chunking"))
     rows = [["the", "DT"], ["dog", "NN"]]
     for ask in (tagger.probability, tagger.score):
-        with pytest.raises(DataError, match="found 1 labels, expected 2"):
+        with pytest.raises(DataError, match="found 1 label, expected 2"):
             ask(rows, ["B-NP"])
         with pytest.raises(DataError, match=r"found array\(3\), expected "):
             ask(rows, numpy.array(3))
