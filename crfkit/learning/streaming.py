@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from .progress import StopRequest
 
-WINDOW = 1000
+WINDOW = 200
 
 
 def is_stream(train: Any) -> bool:
@@ -61,7 +61,7 @@ class Stream:
     """The state of training between two windows."""
 
     def __init__(self, options: Any, reader: Reader):
-        self.options, self.reader = options, reader
+        self.options, self.reader = replace(options, window=options.window or WINDOW), reader
         self.found = options.rate is None
         self.growing: Any = None
         self.labels: list[str] = []
@@ -71,7 +71,7 @@ class Stream:
         """The data of one window after the other. Nobody knows when a stream has more to give: a signal ends the wait for
         that, and the sequences that are there are the last window.
         """
-        size, held = self.options.window or WINDOW, 0
+        size, held = self.options.window, 0
         try:
             for rows in self.reader.blocks():
                 stop.arm()

@@ -154,7 +154,7 @@ class Adf:
     alpha: float = option(0.995, "Factor on the rate of a feature after a window without it.", above=0.0, high=1.0)
     beta: float = option(0.6, "Factor on the rate of a feature after a window with it in every sequence.", above=0.0, high=1.0)
     window: int | None = option(
-        None, "Sequences after which rates fall. Without it: a tenth of the data, and without --rate at least 100; 1000 on a stream.",
+        None, "Sequences after which rates fall. Without it: a tenth of the data, and without --rate at least 100; 200 on a stream.",
         low=1, kind=int,
     )  # fmt: skip
     batch_size: int = _batch_size()
