@@ -5,7 +5,10 @@ Messages are written for the command line, where options are `--min-freq N`. Who
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+import warnings
 from typing import Any
 
 # What is quoted stays as it is, and so do options of Wapiti.
@@ -46,7 +49,15 @@ class CrfkitError(Exception):
 
 
 class CrfkitWarning(UserWarning):
-    """What training from Python warns of: weights that are all zero, values too large, nothing taken over."""
+    """What crfkit warns of from Python: weights that are all zero, values too large, constraints of another scheme."""
+
+
+def warn_caller(warning: CrfkitWarning) -> None:
+    """By the means of Python, at the line outside crfkit that asked for something."""
+    level, frame, own = 1, sys._getframe(), os.path.dirname(__file__)
+    while frame is not None and frame.f_code.co_filename.startswith(own):
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(warning, stacklevel=level)
 
 
 class Interrupted(KeyboardInterrupt):

@@ -229,7 +229,6 @@ def test_constraints(run, tmp_path):
     assert "pairs:2: the model has no label 'X'" in run("--constraints", "pairs", "words", code=1).stderr
 
 
-
 @pytest.mark.parametrize(("scheme", "quiet", "said"), [("iobes", False, 1), ("iobes", True, 0), ("bio", False, 0), ("auto", False, 0)])
 def test_constraints_of_another_scheme(run, tmp_path, scheme, quiet, said):
     """No chunk of labels of bio ends as iobes wants it: only O is left, and that is said."""

@@ -221,7 +221,7 @@ def _metric(task: Any) -> str:
 
 
 def plot(outcomes: dict[str, Any], kind: str, path: Path) -> bool:
-    """A picture; False where nothing is drawn."""
+    """A picture; False where there is none."""
     drawn = {name: outcome for name, outcome in outcomes.items() if (outcome.row.like is None if kind in ("score", "seconds") else outcome.curve is not None)}
     if not drawn:
         return False

@@ -88,7 +88,7 @@ def warnings_as_notes(quiet: bool) -> Iterator[None]:
         warnings.simplefilter("always", CrfkitWarning)
         yield
     for warning in heard:
-        if not quiet:
+        if not quiet and issubclass(warning.category, CrfkitWarning):
             note(f"warning: {warning.message}")
 
 

@@ -14,12 +14,11 @@ What is read is kept as a table: a file may change or go afterwards.
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crfkit.errors import CrfkitWarning, DataError, FileError
+from crfkit.errors import CrfkitWarning, DataError, FileError, warn_caller
 from crfkit.evaluation.schemes import END, INSIDE, N_PREFIXES, PREFIXES, SCHEMES, START, detect
 from crfkit.text.faults import plural
 from crfkit.values import lists, shown
@@ -50,22 +49,34 @@ class Constraints:
     def lost(self) -> list[str]:
         """The labels that stand in no sequence which is allowed as a whole."""
         n = len(self.labels)
-        after = [[k for k in range(n) if self.transitions[j * n + k]] for j in range(n)]
-        before = [[j for j in range(n) if self.transitions[j * n + k]] for k in range(n)]
-        possible = _reached(self.starts, after) & _reached(self.ends, before)
+        possible = _reached(self.starts, lambda j: self.transitions[j * n : (j + 1) * n]) & _reached(self.ends, lambda k: self.transitions[k::n])
         return [label for number, label in enumerate(self.labels) if number not in possible]
 
 
-
-def _reached(first: bytes, following: list[list[int]]) -> set[int]:
+def _reached(first: bytes, neighbours: Callable[[int], bytes]) -> set[int]:
     """The labels that some steps lead to."""
     found = {number for number, flag in enumerate(first) if flag}
     waiting = list(found)
     while waiting:
-        new = set(following[waiting.pop()]) - found
+        new = {number for number, flag in enumerate(neighbours(waiting.pop())) if flag} - found
         found |= new
         waiting += new
     return found
+
+
+def _warn_of_lost(found: Constraints) -> None:
+    """Where a scheme leaves labels that can stand nowhere, which happens with labels of another one."""
+    lost = found.lost()
+    if not lost:
+        return
+    try:
+        own = _scheme_of(found.labels)
+    except DataError:
+        own = found.name
+    others = f" and {plural(len(lost) - 1, 'other label')}" if lost[1:] else ""
+    hint = f"; these labels are {own}" if own != found.name else ""
+    text = f"constraints {found.name}: {lost[0]!r}{others} can stand in no sentence, since the model lacks the labels that {found.name} wants beside{hint}"
+    warn_caller(CrfkitWarning(text))
 
 
 Source = str | os.PathLike[str] | Pairs | Constraints
@@ -79,17 +90,10 @@ def constraints_of(source: Source, labels: Sequence[str]) -> Constraints:
             raise DataError("the constraints are on other labels than those of the model")
         return source
     if isinstance(source, str):
-        if source == "auto":
-            return from_scheme(_scheme_of(labels), labels)
-        if source in SCHEME_NAMES:
-            found = from_scheme(source, labels)
-            if lost := found.lost():
-                others = f" and {plural(len(lost) - 1, 'other label')}" if lost[1:] else ""
-                warnings.warn(
-                    f"constraints {source}: {lost[0]!r}{others} can stand in no sentence, since the model "
-                    f"lacks the labels that {source} wants beside; 'auto' takes the scheme of the labels",
-                    CrfkitWarning, stacklevel=2,
-                )  # fmt: skip
+        if source == "auto" or source in SCHEME_NAMES:
+            name = _scheme_of(labels) if source == "auto" else source
+            found = from_scheme(name, labels)
+            _warn_of_lost(found)
             return found
         if "\n" in source:
             return _from_pairs("pairs", _pairs_of_text(source, "constraints"), labels)

@@ -53,7 +53,7 @@ class DevSet:
         self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
 
     def check(self) -> None:
-        """An error now, and not after the first pass, if these are no such data."""
+        """An error now, and not after the first pass, if these are no such data: they are labelled once, with weights of zero."""
         self.scores(array.array("f", [0.0]) * self.corpus.layout.n_cells)
 
     def contents(self) -> Iterator[bytes]:

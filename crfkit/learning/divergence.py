@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import TrainingError
+from crfkit.values import flag
 
 if TYPE_CHECKING:
     from .progress import Progress
@@ -58,9 +59,9 @@ class Divergence:
 
 def value_warning(largest: float, algorithm: str, options: Any) -> str | None:
     """What to say of data whose values reach `largest`, if anything."""
-    one_rate = hasattr(options, "rate") and (options.rate is not None or getattr(options, "l1", 0) > 0)
-    if LARGEST_FOR_RATES < largest <= LARGEST_VALUE and one_rate:
-        return f"values of the features reach {largest:.3g}; beyond {LARGEST_FOR_RATES:g} {algorithm} may learn next to nothing with one rate for all: scale them down, leave out --rate and --l1, or use lbfgs"
+    given = [flag(name) for name in ("rate", "l1") if getattr(options, name, None)] if hasattr(options, "rate") else []
+    if LARGEST_FOR_RATES < largest <= LARGEST_VALUE and given:
+        return f"values of the features reach {largest:.3g}; beyond {LARGEST_FOR_RATES:g} {algorithm} may learn next to nothing with one rate for all: scale them down, leave out {' and '.join(given)}, or use lbfgs"
     if largest <= LARGEST_VALUE:
         return None
     return f"values of the features reach {largest:.3g}; beyond {LARGEST_VALUE:g} trainers may learn badly or not at all: scale them down"

@@ -222,8 +222,14 @@ class _AsCorpus:
     """Trees as the loop over passes, and a checkpoint, see a corpus, its data set and its layout."""
 
     def __init__(self, trees: Trees, trainer: Any):
-        self.dataset = self.layout = self
         self.trees, self.trainer, self.n_tokens, self.labels = trees, trainer, trees.bank.n_tokens, actions([])
+
+    @property
+    def dataset(self) -> _AsCorpus:
+        """Itself; an attribute would be a cycle, which keeps trees longer than a run."""
+        return self
+
+    layout = dataset
 
     @property
     def n_features(self) -> int:

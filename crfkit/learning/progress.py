@@ -8,13 +8,11 @@ from __future__ import annotations
 import math
 import signal
 import sys
-import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from pathlib import Path
 from typing import Any, TextIO
 
-from crfkit.errors import CrfkitWarning, OptionError, in_python
+from crfkit.errors import CrfkitWarning, OptionError, in_python, warn_caller
 from crfkit.options import PROGRESS_MODES
 from crfkit.signals import taken
 from crfkit.values import shown
@@ -193,13 +191,9 @@ class Heard(Progress):
         self.call = call
 
     def warn(self, text: str | None) -> None:
-        """By the means of Python, at the line outside crfkit that asked for training."""
-        if text is None:
-            return
-        level, frame, own = 1, sys._getframe(), str(Path(__file__).parents[1])
-        while frame is not None and frame.f_code.co_filename.startswith(own):
-            level, frame = level + 1, frame.f_back  # type: ignore[assignment]
-        warnings.warn(in_python(text), CrfkitWarning, stacklevel=level)
+        """By the means of Python."""
+        if text is not None:
+            warn_caller(CrfkitWarning(in_python(text)))
 
     def report(self, record: dict[str, Any]) -> None:
         super().report(record)

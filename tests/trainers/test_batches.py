@@ -23,7 +23,7 @@ def trainer_of(name, built, start, seed, found=None, **chosen):
     return trainer_class(name)(built.dataset, built.layout, own, initial=built.to_cells(start), seed=seed, found=found)
 
 
-@given(corpora(labels=st.integers(1, 3), most_samples=6), sizes, st.sampled_from(["sgd", "sapo"]), st.sampled_from([0.0, 2.0]),
+@given(corpora(labels=st.integers(1, 3), most_samples=6), st.just(1) | sizes, st.sampled_from(["sgd", "sapo"]), st.sampled_from([0.0, 2.0]),
        st.sampled_from([0.0, 0.5]), st.booleans(), seeds, st.data())  # fmt: skip
 def test_gradients(corpus, size, name, l2, decay, found, seed, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())

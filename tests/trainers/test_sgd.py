@@ -31,8 +31,9 @@ def trained(corpus, passes, l2, rate, decay=0.85, seed=0, start=None, l1=0.0, fo
         yield built.to_weights(trainer.weights()), loss, twin.weights, twin.run_pass(order)
 
 
-@given(corpora(), st.integers(1, 3), st.sampled_from([0.0, 0.5, 2.0]), st.sampled_from([0.1, 0.45]), schedules, st.booleans(), st.data())
+@given(corpora(), st.integers(1, 3), st.sampled_from([0.0, 0.5, 2.0]), st.sampled_from([0.1, 0.5]), schedules, st.booleans(), st.data())
 def test_every_pass_is_that_of_the_twin(corpus, passes, l2, rate, decay, found, data):
+    rate = 0.45 if found and rate == 0.5 else rate  # those that are found leave something of a weight in each step
     start = weighted(data.draw, corpus.features())
     seed = data.draw(st.integers(0, 9))
     for weights, loss, expected, expected_loss in trained(corpus, passes, l2, rate, decay, seed, start, found=found):

@@ -14,6 +14,7 @@ import numpy as np
 
 from crfkit.errors import TrainingError
 
+_AT_ONCE = 1 << 18  # numbers, that little memory is needed beside them
 _GROWTH = 1 << 16  # how much the largest weight may grow in a pass, beyond one
 
 
@@ -32,22 +33,24 @@ def add_rounded(total: Any, more: Any, limit: float, quantum: float) -> None:
     """Add some numbers, rounded. TrainingError if one is beyond the limit."""
     if len(more) != len(total):
         raise ValueError("numbers of another layout")
-    numbers = np.asarray(more).astype(np.float64)
-    if not (np.abs(numbers) < limit).all():
+    sums, numbers = np.asarray(total), np.asarray(more)
+    if not max(numbers.max(initial=0), -numbers.min(initial=0)) < limit:  # nor is what is no number
         raise TrainingError(
             f"training diverged: a weight grew beyond {limit:g} within a pass over a shard; scale down the values of the features"
         )
     magic = quantum * 6755399441055744.0  # 1.5 * 2^52 quanta
-    numbers += magic
-    numbers -= magic
-    np.asarray(total)[:] += numbers
+    for first in range(0, len(numbers), _AT_ONCE):
+        piece = numbers[first : first + _AT_ONCE].astype(np.float64)
+        sums[first : first + _AT_ONCE] += (piece + magic) - magic
 
 
 def add_scaled(to: Any, more: Any, factor: float) -> None:
     """to += factor * more."""
     if len(more) != len(to):
         raise ValueError("numbers of another layout")
-    np.asarray(to)[:] += factor * np.asarray(more)
+    sums, numbers = np.asarray(to), np.asarray(more)
+    for first in range(0, len(numbers), _AT_ONCE):
+        sums[first : first + _AT_ONCE] += factor * numbers[first : first + _AT_ONCE]
 
 
 def mean(total: Any, shards: int) -> array.array:
