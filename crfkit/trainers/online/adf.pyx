@@ -92,6 +92,7 @@ cdef class Adf(CalibratedTrainer):
         self.penalty = options.l2 / self.updates_a_pass()
         self.alpha, self.beta = options.alpha, options.beta
         self.part = 1
+        self.shares_for_all = bool(found)
         found = options.rate is None if found is None else found
         self.given_window = options.window or 0
         if found and not options.window and data.c.n_seq < WINDOWS_A_PASS * LEAST_WINDOW:

@@ -10,6 +10,7 @@ from crfkit.trainers.stepwise cimport OnlineTrainer
 cdef class CalibratedTrainer(OnlineTrainer):
     cdef readonly double rate0  # the first rate: given, or chosen
     cdef double* shares         # of the first rate, by row; NULL where all are 1
+    cdef bint shares_for_all    # others, which only hear of the rate, will have them
     cdef const char* known_rows # where a subclass keeps what it knows of rows, and
     cdef int row_size           # how much of each
     cdef BufferC share_buffer, u_values, b_values
@@ -23,7 +24,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil
     cdef int values(self, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val, int64_t first_row, bint gains, const float** out) except -1 nogil
     cdef int find_rate(self, options, leader) except -1
-    cdef double search(self, start, double highest, bint foreseen) except -1
+    cdef double best_way(self, start, double highest) except -1
+    cdef double search(self, start, double highest, bint foreseen, double* least) except -1
     cdef int try_from(self, start, double rate, int64_t n) except -1
     cdef double sample_loss(self, start, double rate, bint foreseen) except? -1
     cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1

@@ -121,6 +121,11 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
     # ------------------------------------------------------------------------------------------ trials
 
+    @property
+    def has_shares(self):
+        """Whether attributes with values above 1 have but a share of the rate."""
+        return self.shares != NULL
+
     def chosen(self):
         return {} if self.options.rate else {"rate": self.rate0}
 
@@ -138,21 +143,36 @@ cdef class CalibratedTrainer(OnlineTrainer):
         that it was not tried on: on those it was tried on, a rate that learns them by heart has the lowest. Still, that decides
         where nothing can be foreseen: a single sequence, labels without a pattern, or sequences that the weights to start from
         know already."""
-        cdef double rate, highest       # at which the penalty halves a weight in one step
+        cdef double rate = 0, highest       # at which the penalty halves a weight in one step
         if leader is not None or options.rate:
             self.rate0 = leader.rate0 if leader is not None else options.rate
             return 0
         start = OnlineTrainer.weights(self)
         highest = 64 if options.l2 == 0 else min(64, self.updates_a_pass() / (2 * options.l2))
-        rate = self.search(start, highest, True) if self.data.c.n_seq > 1 else 0
-        rate = rate or self.search(start, highest, False) or min(1e-3, highest)
+        if self.data.c.n_seq > 1:
+            rate = self.best_way(start, highest)
+        rate = rate or self.search(start, highest, False, NULL) or min(1e-3, highest)
         self.try_from(start, rate, self.updates_a_pass())
         self.rate0 = rate
         return 0
 
-    cdef double search(self, start, double highest, bint foreseen) except -1:
+    cdef double best_way(self, start, double highest) except -1:
+        """With shares, or with one rate for all where that foresees more: of values far from zero, shares slow what tells of labels
+        as much as what all of them have in common."""
+        cdef:
+            double loss, loss_of_one, rate = self.search(start, highest, True, &loss), one_rate
+            double* shares = self.shares
+        if shares != NULL and not self.shares_for_all:
+            self.shares = NULL
+            one_rate = self.search(start, highest, True, &loss_of_one)
+            if loss_of_one < loss:
+                return one_rate
+            self.shares = shares
+        return rate
+
+    cdef double search(self, start, double highest, bint foreseen, double* least) except -1:
         """A new start is made for each candidate. As in Bottou's sgd, the search goes up from 1/8 while it helps, then
-        down. 0: nothing helps."""
+        down. 0: nothing helps. `least`: where to write the loss at the best one."""
         cdef:
             double best = 0, best_loss = self.sample_loss(start, 0, foreseen), first = 0.125, rate, loss
             bint up = True
@@ -171,6 +191,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
             elif best > 0:
                 break
             rate = rate * 2 if up else rate / 2
+        if least != NULL:
+            least[0] = best_loss
         return best
 
     cdef int try_from(self, start, double rate, int64_t n) except -1:

@@ -34,6 +34,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
     def __init__(self, Dataset data, Layout layout, options, leader=None, found=None, **unused):
         """`found`: whether the first rate was found, where it is among the options."""
         self.scale, self.age = 1, 0
+        self.shares_for_all = bool(found)
         if leader is not None:
             self.shares = (<ScaledTrainer>leader).shares
         elif (not options.rate if found is None else found) and not getattr(options, "l1", 0):     # which all weights share
