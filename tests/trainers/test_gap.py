@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 from trainers.test_owlqn import random_corpus
-from trainers.twins import Built, Corpus, Sample, objective, path_features, problem
+from trainers.twins import Built, Corpus, Sample, objective, path_features, problem, value
 from trainers.twins_owlqn import sign
 
 from crfkit import options
@@ -33,11 +33,11 @@ class Distributions:
             for _, path in p.paths:
                 share = part * p.probability(path) + (1 - part) * (path == sample.labels)
                 self.entropy -= sample.weight * share * log(share) if share else 0.0
-                for feature, value in path_features(sample, path):
+                for feature, v in path_features(sample, path):
                     if feature in self.surplus:
-                        self.surplus[feature] += sample.weight * share * value
-            for feature, value in path_features(sample, sample.labels):
-                self.surplus[feature] -= sample.weight * value
+                        self.surplus[feature] += sample.weight * share * v
+            for feature, v in path_features(sample, sample.labels):
+                self.surplus[feature] -= sample.weight * v
 
     def objective(self, l1, l2):
         """The dual objective: the entropy, minus the convex conjugate of the penalty at the surplus of expected values."""
@@ -60,12 +60,12 @@ def test_the_gap_is_that_of_a_dual_point(algorithm, l1, l2, seed):
     for passed in range(4):
         record = trainer.run_pass() if passed else {}
         dual = Distributions(corpus, built.to_weights(trainer.weights()))
-        value = dual.objective(l1, l2)
+        known = dual.objective(l1, l2)
         if l1 and (most := max(map(abs, dual.surplus.values()))) > l1:
             shrunk = l1 / most * dual.entropy
             assert shrunk <= Distributions(corpus, built.to_weights(trainer.weights()), l1 / most).objective(l1, l2)
-            value = max(value, shrunk)
-        best = max(best, value)
+            known = max(known, shrunk)
+        best = max(best, known)
     if best:
         assert record["objective"] - record["gap"] == pytest.approx(best, rel=1e-5)
     else:
@@ -82,13 +82,13 @@ def lowest(corpus, l1, l2, steps=400):
             new = {k: ahead[k] - g[k] / curvature for k in x}
             new = {k: sign(v) * max(abs(v) - l1 / curvature, 0.0) for k, v in new.items()}
             way = {k: new[k] - ahead[k] for k in x}
-            if objective(new, corpus, l2)[0] <= f + sum(g[k] * d + curvature / 2 * d * d for k, d in way.items()) + 1e-12:
+            if value(new, corpus, l2) <= f + sum(g[k] * d + curvature / 2 * d * d for k, d in way.items()) + 1e-12:
                 break
             curvature *= 2
         faster = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
         ahead = {k: new[k] + (momentum - 1) / faster * (new[k] - x[k]) for k in x}
         x, momentum = new, faster
-    return objective(x, corpus, l2)[0] + l1 * sum(map(abs, x.values()))
+    return value(x, corpus, l2, l1)
 
 
 @pytest.mark.long
@@ -167,11 +167,11 @@ def test_the_optimum_is_found_however_large_values_are(size):
     features = sorted(corpus.features())
     unit = [max(size, 1.0) if kind == "U" and a else 1.0 for kind, a, _ in features]
 
-    def value(z):
+    def scaled(z):
         f, g = objective({k: x / u for k, x, u in zip(features, z, unit, strict=True)}, corpus, 1.0)
         return f, [g[k] / u for k, u in zip(features, unit, strict=True)]
 
-    optimum = optimize.minimize(value, [0.0] * len(features), jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-12, "gtol": 1e-8}).fun
+    optimum = optimize.minimize(scaled, [0.0] * len(features), jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-12, "gtol": 1e-8}).fun
     built = Built(corpus)
     for algorithm, chosen in (("lbfgs", {}), ("lbfgs", {"warm_up": 200}), ("owlqn", {})):
         trainer = trainer_of(built, algorithm, 0.0, 1.0, **chosen)

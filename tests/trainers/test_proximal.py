@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from trainers.samples import end, trainer_of
 from trainers.test_gap import lowest
 from trainers.test_owlqn import random_corpus
-from trainers.twins import Built, Corpus, Sample, corpora, objective
+from trainers.twins import Built, Corpus, Sample, corpora, value
 
 from crfkit import options
 from crfkit.trainers.batch.feasible import Feasible
@@ -17,10 +17,6 @@ from crfkit.trainers.batch.proximal import Proximal
 
 def ascent_of(built, l1, l2, **more):
     return Proximal(built.dataset, built.layout, options.Owlqn(l1=l1, l2=l2), seed=1, **more)
-
-
-def value(corpus, weights, l1, l2):
-    return objective(weights, corpus, l2)[0] + l1 * sum(map(abs, weights.values()))
 
 
 # --- small data -----------------------------------------------------------------------------------------------------
@@ -39,7 +35,7 @@ def test_objective_and_bound_meet_at_the_optimum(l1, l2, recursions):
         bound = feasible.bound(l1, l2)
         assert bound <= optimum * (1 + 1e-6)
     assert bound >= optimum * (1 - 2e-3)
-    assert value(corpus, built.to_weights(ascent.weights()), l1, l2) == pytest.approx(optimum, rel=1e-4)
+    assert value(built.to_weights(ascent.weights()), corpus, l2, l1) == pytest.approx(optimum, rel=1e-4)
 
 
 @settings(max_examples=30)

@@ -191,10 +191,10 @@ def problem(weights: Weights, sample: Sample, n_labels: int) -> Problem:
     """The scores of a sample under weights; features that do not exist weigh nothing."""
     labels = range(n_labels)
     get = weights.get
-    nodes = [[sum(v * get(("U", a, j), 0.0) for a, v in items) for j in labels] for items in sample.unigrams]
+    nodes = [[sum([v * get(("U", a, j), 0.0) for a, v in items]) for j in labels] for items in sample.unigrams]
     tau = [[get(("T", i, j), 0.0) for j in labels] for i in labels]
     edges = {
-        t: [[tau[i][j] + sum(v * get(("B", b, i, j), 0.0) for b, v in items) for j in labels] for i in labels]
+        t: [[tau[i][j] + sum([v * get(("B", b, i, j), 0.0) for b, v in items]) for j in labels] for i in labels]
         for t, items in enumerate(sample.bigrams)
         if t and items
     }
@@ -212,28 +212,32 @@ def path_features(sample: Sample, labels: Sequence[int]) -> Iterator[tuple[Featu
                 yield ("B", b, labels[t - 1], j), v
 
 
-def log_sum(terms: Iterable[float]) -> float:
+def log_sum(terms: Sequence[float]) -> float:
     """log of the sum of exp."""
-    terms = list(terms)
     highest = max(terms)
-    return highest + log(sum(exp(term - highest) for term in terms))
+    return highest + log(sum([exp(term - highest) for term in terms]))
+
+
+def forward(p: Problem) -> list[list[float]]:
+    """[t][j] log of the sum over the ways to label j at t."""
+    alpha = [list(p.nodes[0])]
+    for t in range(1, p.length):
+        columns = zip(p.nodes[t], zip(*p.edges.get(t, p.tau), strict=True), strict=True)
+        alpha.append([node + log_sum([a + e for a, e in zip(alpha[-1], column, strict=True)]) for node, column in columns])
+    return alpha
 
 
 def expectations(p: Problem) -> tuple[float, list[list[float]], dict[int, list[list[float]]]]:
     """log Z, node marginals [t][j], pair marginals {t: [i][j]}, by forward and backward in the log domain."""
-    labels, last = range(p.labels), p.length - 1
-    alpha = [[p.node(0, j) for j in labels]]
-    for t in range(1, p.length):
-        alpha.append([p.node(t, j) + log_sum(alpha[-1][i] + p.edge(t, i, j) for i in labels) for j in labels])
-    beta = [[0.0] * p.labels]
-    for t in range(last, 0, -1):
-        beta.insert(0, [log_sum(p.edge(t, i, j) + p.node(t, j) + beta[0][j] for j in labels) for i in labels])
-    log_z = log_sum(alpha[last])
-    nodes = [[exp(alpha[t][j] + beta[t][j] - log_z) for j in labels] for t in range(p.length)]
-    pairs = {
-        t: [[exp(alpha[t - 1][i] + p.edge(t, i, j) + p.node(t, j) + beta[t][j] - log_z) for j in labels] for i in labels]
-        for t in range(1, p.length)
-    }
+    alpha, beta, pairs = forward(p), [0.0] * p.labels, {}
+    log_z = log_sum(alpha[-1])
+    nodes = [[exp(a - log_z) for a in alpha[-1]]]
+    for t in range(p.length - 1, 0, -1):
+        ahead = [node + b for node, b in zip(p.nodes[t], beta, strict=True)]
+        ways = [[e + b for e, b in zip(row, ahead, strict=True)] for row in p.edges.get(t, p.tau)]
+        pairs[t] = [[exp(a + way - log_z) for way in row] for a, row in zip(alpha[t - 1], ways, strict=True)]
+        beta = [log_sum(row) for row in ways]
+        nodes.insert(0, [exp(a + b - log_z) for a, b in zip(alpha[t - 1], beta, strict=True)])
     return log_z, nodes, pairs
 
 
@@ -256,14 +260,15 @@ def likelihood(weights: Weights, sample: Sample, n_labels: int) -> tuple[float, 
     p = problem(weights, sample, n_labels)
     log_z, nodes, pairs = expectations(p)
     gradient: Weights = defaultdict(float)
-    for t in range(p.length):
-        for j in range(n_labels):
-            for a, v in sample.unigrams[t]:
-                gradient["U", a, j] += v * nodes[t][j]
-            for i in range(n_labels) if t else ():
-                gradient["T", i, j] += pairs[t][i][j]
+    for t, row in enumerate(nodes):
+        for a, v in sample.unigrams[t]:
+            for j, share in enumerate(row):
+                gradient["U", a, j] += v * share
+        for i, shares in enumerate(pairs.get(t, ())):
+            for j, share in enumerate(shares):
+                gradient["T", i, j] += share
                 for b, v in sample.bigrams[t]:
-                    gradient["B", b, i, j] += v * pairs[t][i][j]
+                    gradient["B", b, i, j] += v * share
     for feature, v in path_features(sample, sample.labels):
         gradient[feature] -= v
     return log_z - p.score(sample.labels), gradient
@@ -272,15 +277,25 @@ def likelihood(weights: Weights, sample: Sample, n_labels: int) -> tuple[float, 
 # --- the trainers ------------------------------------------------------------------------------------------------
 
 
+def value(weights: Weights, corpus: Corpus, l2: float, l1: float = 0.0) -> float:
+    """sum of weight (log Z - score) + l2/2 |w|^2 + l1 |w|"""
+    total = l2 / 2 * sum(w * w for w in weights.values()) + l1 * sum(map(abs, weights.values()))
+    for sample in corpus.samples:
+        p = problem(weights, sample, corpus.n_labels)
+        total += sample.weight * (log_sum(forward(p)[-1]) - p.score(sample.labels))
+    return total
+
+
 def objective(weights: Weights, corpus: Corpus, l2: float) -> tuple[float, Weights]:
-    """sum of weight (log Z - score) + l2/2 |w|^2, and its gradient."""
+    """The value without l1, and its gradient."""
     f = l2 / 2 * sum(w * w for w in weights.values())
     gradient = {feature: l2 * w for feature, w in weights.items()}
     for sample in corpus.samples:
         nll, own = likelihood(weights, sample, corpus.n_labels)
         f += sample.weight * nll
-        for feature in gradient:
-            gradient[feature] += sample.weight * own.get(feature, 0.0)
+        for feature, g in own.items():
+            if feature in gradient:
+                gradient[feature] += sample.weight * g
     return f, gradient
 
 

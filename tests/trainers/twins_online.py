@@ -144,7 +144,7 @@ class Sapo:
             p = problem(self.weights, sample, self.corpus.n_labels)
             found = paths_by_score(p)[: self.n]
             found = [(score, path) for score, path in found if exp(score - found[0][0]) >= self.ratio]
-            total = log_sum(score for score, _ in found)
+            total = log_sum([score for score, _ in found])
             loss += sample.weight * (total - p.score(sample.labels))
             updates += any(path != sample.labels for _, path in found)
             change: Weights = defaultdict(float)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import sqrt
 
-from trainers.twins import Corpus, Weights, objective
+from trainers.twins import Corpus, Weights, objective, value
 
 
 def dot(x: Weights, y: Weights) -> float:
@@ -64,7 +64,7 @@ class Owlqn:
 
     def total(self, x: Weights) -> float:
         """What is minimised."""
-        return self.smooth(x)[0] + self.l1 * sum(map(abs, x.values()))
+        return value(x, self.corpus, self.l2, self.l1)
 
     def newton(self, steep: Weights) -> Weights:
         """-H steep, by the two loops."""

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from trainers.twins import Built, Corpus, Feature, Weights, expectations, objective, problem
+from trainers.twins import Built, Corpus, Feature, Weights, expectations, objective, problem, value
 
 RADIUS, LEAST_KAPPA, TRIALS, VISITS_OF_PAIRS = 4.0, 0.1, 40, 4
 
@@ -49,12 +49,11 @@ class Sbcd:
 
     def value(self) -> float:
         """What is minimised."""
-        return objective(self.weights, self.corpus, self.l2)[0] + self.l1 * sum(map(abs, self.weights.values()))
+        return value(self.weights, self.corpus, self.l2, self.l1)
 
-    def positions(self, feature: Feature) -> Iterator[tuple[float, float, float, bool]]:
+    def positions(self, feature: Feature, expected: list) -> Iterator[tuple[float, float, float, bool]]:
         """(weight of the sample, value, probability, whether observed) wherever the feature's attribute is."""
-        for sample in self.corpus.samples:
-            _, nodes, pairs = expectations(problem(self.weights, sample, self.corpus.n_labels))
+        for sample, (_, nodes, pairs) in zip(self.corpus.samples, expected, strict=True):
             for t, label in enumerate(sample.labels):
                 if feature[0] == "U":
                     items, p, seen = sample.unigrams[t], nodes[t][feature[2]], label == feature[2]
@@ -72,12 +71,13 @@ class Sbcd:
     def visit(self, number: int, awake: set[Feature]) -> None:
         """One block: the step that its own second derivatives ask for, unless that raises the objective."""
         block, kappa = [k for k in self.blocks[number] if k in awake], self.kappa.get(number, self.first_kappa)
-        found = {feature: list(self.positions(feature)) for feature in block}
+        expected = [expectations(problem(self.weights, sample, self.corpus.n_labels)) for sample in self.corpus.samples]
+        found = {feature: list(self.positions(feature, expected)) for feature in block}
         g = {k: sum(weight * v * (p - seen) for weight, v, p, seen in found[k]) for k in block}
         h = {k: sum(weight * v * v * p * (1 - p) for weight, v, p, _ in found[k]) for k in block}
         largest = max((abs(v) for k in block for _, v, _, _ in found[k]), default=0.0)
         radius = RADIUS / max(largest, 1e-30)
-        old, before, start = {k: self.weights[k] for k in block}, self.value(), objective(self.weights, self.corpus, 0.0)[0]
+        old, before, start = {k: self.weights[k] for k in block}, self.value(), value(self.weights, self.corpus, 0.0)
         for trial in range(TRIALS):
             for k in block:
                 curvature = max(kappa * h[k], 1e-12)
@@ -88,7 +88,7 @@ class Sbcd:
                 return
             slope, bend = sum(g[k] * d[k] for k in block), sum(h[k] * d[k] ** 2 for k in block)
             self.certain &= bend == 0 or bend > 1e-7
-            met = 2 * (objective(self.weights, self.corpus, 0.0)[0] - start - slope) / bend if bend > 0 else kappa
+            met = 2 * (value(self.weights, self.corpus, 0.0) - start - slope) / bend if bend > 0 else kappa
             if self.no_more(self.value(), before):
                 self.kappa[number] = max(LEAST_KAPPA, met, kappa / 2)
                 return
