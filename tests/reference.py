@@ -59,16 +59,16 @@ class Problem:
         """Score of one path."""
         return list(self.ways(labels))[-1][1]
 
-    def _rank(self, labels: Sequence[int]) -> list[float]:
-        ways = [way for way, _ in self.ways(labels)]
-        backwards = zip(reversed(labels), reversed(ways), strict=True)
-        return [-self.score(labels), *(key for j, way in backwards for key in (j, -way))]
-
     @cached_property
     def paths(self) -> list[Path]:
         """All paths that exist, best first."""
-        everything = sorted(product(range(self.labels), repeat=self.length), key=self._rank)
-        return [(score, list(path)) for path in everything if (score := self.score(path)) > -inf]
+        ranked = []
+        for labels in product(range(self.labels), repeat=self.length):
+            ways = list(self.ways(labels))
+            if (score := ways[-1][1]) > -inf:
+                rank = [key for j, (way, _) in zip(reversed(labels), reversed(ways), strict=True) for key in (j, -way)]
+                ranked.append((-score, rank, list(labels)))
+        return [(-negative, labels) for negative, _, labels in sorted(ranked)]
 
     @property
     def possible(self) -> bool:
@@ -89,6 +89,11 @@ class Problem:
         highest = self.paths[0][0]
         return highest + log(fsum(exp(score - highest) for score, _ in self.paths))
 
+    @cached_property
+    def _shares(self) -> list[tuple[float, list[int]]]:
+        """The probability of each path, best first."""
+        return [(exp(score - self.log_z), labels) for score, labels in self.paths]
+
     def probability(self, labels: Sequence[int]) -> float:
         """Of one path."""
         return exp(self.score(labels) - self.log_z)
@@ -96,16 +101,16 @@ class Problem:
     def node_marginals(self) -> list[list[float]]:
         """P(label j at position t) as [t][j]."""
         terms = [[[] for _ in range(self.labels)] for _ in range(self.length)]
-        for score, path in self.paths:
+        for share, path in self._shares:
             for t, j in enumerate(path):
-                terms[t][j].append(exp(score - self.log_z))
+                terms[t][j].append(share)
         return [[fsum(cell) for cell in row] for row in terms]
 
     def pair_marginals(self, t: int) -> list[list[float]]:
         """P(label i at position t-1 and label j at position t) as [i][j]."""
         terms = [[[] for _ in range(self.labels)] for _ in range(self.labels)]
-        for score, path in self.paths:
-            terms[path[t - 1]][path[t]].append(exp(score - self.log_z))
+        for share, path in self._shares:
+            terms[path[t - 1]][path[t]].append(share)
         return [[fsum(cell) for cell in row] for row in terms]
 
     def pair_sums(self) -> list[list[float]]:
