@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 jax = pytest.importorskip("jax")
+jax.config.update("jax_disable_most_optimizations", True)  # compiling is what takes the time
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "papers"
 LENGTH, LABELS = 4, 3
 

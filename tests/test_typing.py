@@ -102,13 +102,13 @@ def lower() -> list[str]:
 '''
 
 
-@pytest.mark.parametrize("program", [PROGRAM, ESTIMATORS], ids=["library", "estimators"])
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed")
-def test_a_program_type_checks(program, tmp_path):
-    (tmp_path / "program.py").write_text(program)
+def test_programs_type_check(tmp_path):
+    (tmp_path / "library.py").write_text(PROGRAM)
+    (tmp_path / "estimators.py").write_text(ESTIMATORS)
     home = Path(crfkit.__file__).parents[1]
     options = ["--strict", "--follow-imports=silent", "--config-file=", f"--cache-dir={tmp_path / 'cache'}", f"--python-executable={sys.executable}"]
     installed = {} if home.name == "site-packages" else {"MYPYPATH": str(home)}  # mypy knows the former, and must not be told
-    command = [sys.executable, "-m", "mypy", *options, "program.py"]
+    command = [sys.executable, "-m", "mypy", *options, "library.py", "estimators.py"]
     checked = subprocess.run(command, cwd=tmp_path, env={**os.environ, **installed}, capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout + checked.stderr
