@@ -6,20 +6,25 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-jax = pytest.importorskip("jax")
-jax.config.update("jax_disable_most_optimizations", True)  # compiling is what takes the time
+pytestmark = pytest.mark.skipif(find_spec("jax") is None, reason="needs jax")
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "papers"
 LENGTH, LABELS = 4, 3
 
 
-@pytest.fixture(autouse=True)
-def papers(monkeypatch):
+@pytest.fixture
+def neural(monkeypatch):
+    """Compiling is what takes the time: one function at a time, without optimisations."""
     monkeypatch.syspath_prepend(str(FOLDER))
+    import neural_model
+
+    neural_model.jax.config.update("jax_disable_most_optimizations", True)
+    return neural_model
 
 
 @pytest.fixture(params=[LENGTH, 2])
@@ -34,27 +39,21 @@ def sentence(request):
 
 
 @pytest.mark.parametrize("n", [1, 4, 20])
-def test_the_best_are_those_of_enumeration(sentence, n):
-    import neural_model
-
+def test_the_best_are_those_of_enumeration(neural, sentence, n):
     nodes, pairs, mask, scores = sentence
-    found, values = map(np.asarray, neural_model.best(nodes, pairs, mask, n))
+    found, values = map(np.asarray, neural.jax.jit(neural.best, static_argnums=3)(nodes, pairs, mask, n))
     right = sorted(scores, key=scores.get, reverse=True)[:n]
     here = int(mask.sum())
     assert [tuple(labels[:here]) for labels in found[: len(right)].tolist()] == right
     assert np.allclose(values[: len(right)], [scores[labels] for labels in right], atol=1e-5) and not np.isfinite(values[len(right) :]).any()
 
 
-def test_the_sum_is_that_of_enumeration(sentence):
-    import neural_model
-
+def test_the_sum_is_that_of_enumeration(neural, sentence):
     nodes, pairs, mask, scores = sentence
-    assert float(neural_model.log_sum(nodes, pairs, mask)) == pytest.approx(np.log(np.exp(list(scores.values())).sum()), abs=1e-5)
+    assert float(neural.jax.jit(neural.log_sum)(nodes, pairs, mask)) == pytest.approx(np.log(np.exp(list(scores.values())).sum()), abs=1e-5)
 
 
-def test_the_gradient_of_sapo_is_the_papers_update(sentence):
-    import neural_model
-
+def test_the_gradient_of_sapo_is_the_papers_update(neural, sentence):
     nodes, pairs, mask, scores = sentence
     gold = np.zeros(LENGTH, int)
     here, best = int(mask.sum()), sorted(scores, key=scores.get, reverse=True)[:3]
@@ -63,30 +62,27 @@ def test_the_gradient_of_sapo_is_the_papers_update(sentence):
     for weight, labels in [*zip(p, best, strict=True), (-1, gold[:here].tolist())]:
         for a, b in itertools.pairwise(labels):
             right[a, b] += weight
-    found = jax.grad(lambda pairs: neural_model.loss("lstm-sapo", nodes, pairs, mask, gold, 3))(jax.numpy.asarray(pairs))
+    found = neural.jax.jit(neural.jax.grad(lambda pairs: neural.loss("lstm-sapo", nodes, pairs, mask, gold, 3)))(pairs)
     assert np.allclose(found, right, atol=1e-5)
 
 
 @pytest.mark.parametrize("top", ["lstm", "lstm-crf", "lstm-sapo"])
-def test_sentences_that_fill_up_a_batch_change_nothing(top):
-    import neural_model
-
-    net = neural_model.Network(top, [7], LABELS, 0, neural_model.Sizes(hidden=4, dropout=0.0))
+def test_sentences_that_fill_up_a_batch_change_nothing(neural, top):
+    net = neural.Network(top, [7], LABELS, 0, neural.Sizes(hidden=4, dropout=0.0))
     ids, gold, mask = np.ones((2, 3, 1), np.int32), np.zeros((2, 3), np.int32), np.zeros((2, 3), bool)
-    before = jax.tree.map(np.asarray, net.params)
+    before = neural.jax.tree.map(np.asarray, net.params)
     assert net.learn(ids, mask, gold) == 0
-    assert all(jax.tree.leaves(jax.tree.map(np.array_equal, before, jax.tree.map(np.asarray, net.params))))
+    assert all(neural.jax.tree.leaves(neural.jax.tree.map(np.array_equal, before, neural.jax.tree.map(np.asarray, net.params))))
 
 
-def test_what_stands_behind_a_sentence_changes_nothing():
-    import neural_model
-
-    net = neural_model.Network("lstm-crf", [7, 5], LABELS, 0, neural_model.Sizes(hidden=4))
+def test_what_stands_behind_a_sentence_changes_nothing(neural):
+    net = neural.Network("lstm-crf", [7, 5], LABELS, 0, neural.Sizes(hidden=4))
     ids = np.ones((1, 6, 2), np.int32)
     mask = np.arange(6)[None] < 3
     other = np.where(mask[:, :, None], ids, 3)
-    potentials = [neural_model.potentials(net.params, one, mask, net.sizes, None)[0, :3] for one in (ids, other)]
-    shorter = neural_model.potentials(net.params, ids[:, :3], mask[:, :3], net.sizes, None)[0]
+    potentials_of = neural.jax.jit(lambda ids, mask: neural.potentials(net.params, ids, mask, net.sizes, None)[0, :3])
+    potentials = [potentials_of(one, mask) for one in (ids, other)]
+    shorter = potentials_of(ids[:, :3], mask[:, :3])
     assert np.allclose(*potentials) and np.allclose(potentials[0], shorter, atol=1e-6)
 
 
