@@ -12,6 +12,7 @@ import importlib.util
 import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,12 @@ settings.register_profile("crfkit", deadline=None, derandomize=True, max_example
 settings.register_profile("random", deadline=None, print_blob=True, max_examples=200)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)
 settings.load_profile("crfkit")
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory):
+    """pytest's own looks through the folders of all tests before, for a number that is free."""
+    return Path(tempfile.mkdtemp(dir=tmp_path_factory.getbasetemp()))
 
 
 @pytest.fixture(autouse=True)
