@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import array
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -140,18 +140,25 @@ def tag(model: Model, rows: Rows) -> list[str]:
     return [model.labels[j] for j in path]
 
 
+@lru_cache(1)
 def named_weights(model: Model) -> dict[tuple[str | None, str | None, str], float]:
     """(attribute, previous label, label) -> weight"""
     return {(attribute, previous, label): weight for attribute, previous, label, weight in model.features()}
 
 
 @cache
+def learned(algorithm: str, rules: str = "chunking", **chosen: Any) -> Model:
+    """A model of the first training sentences."""
+    return crfkit.learning.learn.learn(sentences("chunking", limit=300), template(rules), algorithm, **chosen)
+
+
+@cache
 def accuracy(algorithm: str, rules: str = "chunking", **chosen: Any) -> float:
-    """Of a model of the first training sentences on test sentences, per token."""
-    model = crfkit.learning.learn.learn(sentences("chunking", limit=300), template(rules), algorithm, **chosen)
+    """Of such a model on test sentences, per token."""
+    tagger = Tagger(learned(algorithm, rules, **chosen))
     right = total = 0
     for rows in sentences("chunking", "test", 60):
-        predicted = Tagger(model).tag([row[:-1] for row in rows])
+        predicted = tagger.tag([row[:-1] for row in rows])
         right += sum(row[-1] == label for row, label in zip(rows, predicted, strict=True))
         total += len(rows)
     return right / total

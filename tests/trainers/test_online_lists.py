@@ -26,9 +26,8 @@ SUMS = {
 }
 
 
-def trained(name, chosen, corpus, start, recursions, passes=3):
+def trained(name, chosen, built, start, recursions, passes=3):
     """What the passes say, and the weights."""
-    built = Built(corpus)
     initial = built.to_cells(start) if start is not None else None
     trainer = trainer_class(name)(
         built.dataset, built.layout, options.make(name, chosen), initial=initial, seed=1, recursions=recursions
@@ -39,18 +38,18 @@ def trained(name, chosen, corpus, start, recursions, passes=3):
 @pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in PATHS.items() for chosen in all_of_them])
 @given(corpora(), st.data())
 def test_trainers_that_look_for_paths_keep_every_bit(name, chosen, corpus, data):
-    start = weighted(data.draw, corpus.features())
-    assert trained(name, chosen, corpus, start, "sparse") == trained(name, chosen, corpus, start, "dense")
+    built, start = Built(corpus), weighted(data.draw, corpus.features())
+    assert trained(name, chosen, built, start, "sparse") == trained(name, chosen, built, start, "dense")
 
 
 @pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in SUMS.items() for chosen in all_of_them])
 @given(corpora(), st.data())
 def test_trainers_that_need_sums_come_to_the_same_weights(name, chosen, corpus, data):
     """One pass: what rounding does to a weight in single precision may grow from pass to pass."""
-    start = weighted(data.draw, corpus.features())
-    dense, expected = trained(name, chosen, corpus, start, "dense", 1)
+    built, start = Built(corpus), weighted(data.draw, corpus.features())
+    dense, expected = trained(name, chosen, built, start, "dense", 1)
     for which in ("sparse", "auto"):
-        said, weights = trained(name, chosen, corpus, start, which, 1)
+        said, weights = trained(name, chosen, built, start, which, 1)
         assert said[0]["loss"] == pytest.approx(dense[0]["loss"], rel=1e-6, abs=1e-6)
         assert weights == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
@@ -72,10 +71,10 @@ def many_labels(labels=60, sequences=40, after_each=2):
 @pytest.mark.parametrize(("name", "chosen"), [(name, all_of_them[0]) for name, all_of_them in {**PATHS, **SUMS}.items()])
 def test_lists_are_chosen_where_labels_are_many(name, chosen):
     """And the choice changes nothing but time."""
-    corpus = many_labels()
-    said, weights = trained(name, chosen, corpus, None, "auto", 2)
-    lists, by_lists = trained(name, chosen, corpus, None, "sparse", 2)
-    matrices, by_matrices = trained(name, chosen, corpus, None, "dense", 2)
+    built = Built(many_labels())
+    said, weights = trained(name, chosen, built, None, "auto", 2)
+    lists, by_lists = trained(name, chosen, built, None, "sparse", 2)
+    matrices, by_matrices = trained(name, chosen, built, None, "dense", 2)
     assert (said, weights) == (lists, by_lists)
     assert weights == pytest.approx(by_matrices, rel=1e-4, abs=1e-5)
     assert said[-1]["loss"] == pytest.approx(matrices[-1]["loss"], rel=1e-5)
@@ -84,18 +83,18 @@ def test_lists_are_chosen_where_labels_are_many(name, chosen):
 @pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in PATHS.items() for chosen in all_of_them])
 def test_rows_of_matrices_are_chosen_by_scores_as_they_are(name, chosen):
     """They change with every step; lists know nothing of rows."""
-    corpus = many_labels(61, 60, 12)
-    assert trained(name, chosen, corpus, None, "auto") == trained(name, chosen, corpus, None, "sparse")
+    built = Built(many_labels(61, 60, 12))
+    assert trained(name, chosen, built, None, "auto") == trained(name, chosen, built, None, "sparse")
 
 
 @pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in SUMS.items() for chosen in all_of_them])
 @pytest.mark.parametrize("labels", [40, 61])
 def test_places_of_matrices_are_all_that_changes(name, chosen, labels):
     """Of weights that begin far apart, so that the largest passes whole numbers on its way."""
-    corpus = many_labels(labels, 60, labels // 5)
+    built = Built(many_labels(labels, 60, labels // 5))
     rng = random.Random(1)
-    start = {feature: rng.uniform(-3, 3) for feature in sorted(corpus.features(), key=str)}
-    said, weights = trained(name, chosen, corpus, start, "auto", 2)
-    matrices, by_matrices = trained(name, chosen, corpus, start, "dense", 2)
+    start = {feature: rng.uniform(-3, 3) for feature in sorted(built.cells, key=str)}
+    said, weights = trained(name, chosen, built, start, "auto", 2)
+    matrices, by_matrices = trained(name, chosen, built, start, "dense", 2)
     assert weights == pytest.approx(by_matrices, rel=1e-4, abs=1e-5)
     assert said[-1]["loss"] == pytest.approx(matrices[-1]["loss"], rel=1e-5)

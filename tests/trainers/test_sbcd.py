@@ -12,6 +12,7 @@ from trainers.samples import (
     accuracy,
     end,
     ends_at_the_minimum,
+    learned,
     misfit,
     named_weights,
     read,
@@ -287,10 +288,8 @@ def test_from_weights_that_lie_far_apart(size):
 
 def test_new_text_is_tagged_well_by_few_weights():
     assert accuracy("sbcd") > 0.9
-    model = learn(sentences("chunking", limit=300), template("chunking"), "sbcd")
-    weights = named_weights(model)
-    every = learn(sentences("chunking", limit=300), template("chunking"), "lbfgs", max_iter=5)
-    assert 0 < len(weights) < len(named_weights(every)) / 10
+    weights = named_weights(learned("sbcd"))
+    assert 0 < len(weights) < len(named_weights(learned("lbfgs", max_iter=5))) / 10
     assert 0.0 not in weights.values()
 
 
