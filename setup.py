@@ -1,4 +1,4 @@
-"""Only what pyproject.toml cannot say: the compiled modules and how they are compiled.
+"""Only what pyproject.toml cannot say: the compiled modules and how they are compiled, and the templates.
 
 CRFKIT_DEBUG=1 checks every index and turns assertions on; CRFKIT_SANITIZE=1 adds AddressSanitizer
 and UndefinedBehaviorSanitizer. Neither changes what is computed. CC=clang asks for another compiler.
@@ -14,6 +14,7 @@ from Cython.Build import cythonize
 from Cython.Compiler import Options
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 DEBUG = bool(os.environ.get("CRFKIT_DEBUG"))
 SANITIZE = bool(os.environ.get("CRFKIT_SANITIZE"))
@@ -110,9 +111,22 @@ class Build(build_ext):
         super().run()
 
 
+class Modules(build_py):
+    """Gives an installed package the templates, which in the sources stand beside the package."""
+
+    def run(self):
+        super().run()
+        if self.editable_mode:  # the sources are there
+            return
+        folder = os.path.join(self.build_lib, "crfkit", "templates")
+        self.mkpath(folder)
+        for name in glob("templates/*.txt"):
+            self.copy_file(name, folder)
+
+
 setup(
     options={"build_ext": {"parallel": CORES}},
-    cmdclass={"build_ext": Build},
+    cmdclass={"build_ext": Build, "build_py": Modules},
     ext_modules=[
         extension(SHARED, ["crfkit/_cyutility.c"]),
         *map(cython_module, sorted(glob("crfkit/**/*.pyx", recursive=True))),

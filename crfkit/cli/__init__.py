@@ -1,4 +1,4 @@
-"""The command line: `crfkit learn | tag | eval | dump | convert | compat`.
+"""The command line: `crfkit learn | tag | eval | dump | convert | templates | compat`.
 
 A command lives in its own module and is imported only when it is called, so that `crfkit eval` does not
 wait for the trainers. The one-line helps stand here for the same reason.
@@ -23,6 +23,7 @@ COMMANDS = {
     "eval": "Score predicted labels against gold labels.",
     "dump": "Show a model as text.",
     "convert": "Make one kind of model of another.",
+    "templates": "Print templates to start from.",
     "compat": "Print aliases: the commands of CRF++, CRFsuite and Wapiti.",
 }
 

@@ -1,0 +1,33 @@
+"""`crfkit templates`: templates to start from, wherever crfkit is installed."""
+
+from __future__ import annotations
+
+import click
+
+from crfkit.template.shipped import purpose, shipped, text_of
+
+from .common import HELP_FLAGS, debug_option, standard_output, usage_errors, write_all, write_output
+
+
+@click.command("templates", short_help="Print templates to start from.", context_settings=HELP_FLAGS)
+@click.argument("name", required=False)
+@debug_option
+@click.pass_context
+def templates_command(ctx: click.Context, name: str | None) -> None:
+    """Print the template NAME, or without it what templates there are.
+
+    \b
+    crfkit templates
+    crfkit templates chunking > my.template
+
+    They are those of the folder templates/ of the sources.
+    """
+    if name is None:
+        found = shipped()
+        width = max(map(len, found))
+        write_output("".join(f"{key:{width}}  {purpose(path)}\n" for key, path in found.items()))
+        return
+    with usage_errors(ctx):
+        text = text_of(name)
+    with standard_output() as stream:
+        write_all(stream, text)

@@ -1,0 +1,35 @@
+"""The templates that come with crfkit: in an installed package beside its modules, in a clone in its folder templates/."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from crfkit.errors import FileError, OptionError
+from crfkit.values import shown
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+def shipped() -> dict[str, Path]:
+    """Names -> files."""
+    for folder in (_PACKAGE / "templates", _PACKAGE.parent / "templates"):
+        if folder.is_dir():
+            return {path.stem: path for path in sorted(folder.glob("*.txt"), key=lambda path: path.stem)}
+    raise FileError(f"{_PACKAGE / 'templates'}: not there: this installation lacks the templates")
+
+
+def purpose(path: Path) -> str:
+    """What a template is for, as its first line says."""
+    with path.open(encoding="utf-8") as file:
+        return file.readline().strip("# \n")
+
+
+def text_of(name: str) -> bytes:
+    """A template, byte for byte."""
+    found = shipped()
+    if name not in found:
+        near = difflib.get_close_matches(name, found, 1)
+        hint = f"did you mean {near[0]}? There are" if near else "there are"
+        raise OptionError(f"no template {shown(name)}; {hint} {', '.join(found)}")
+    return found[name].read_bytes()
