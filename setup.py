@@ -116,12 +116,18 @@ class Modules(build_py):
 
     def run(self):
         super().run()
-        if self.editable_mode:  # the sources are there
-            return
+        if not self.editable_mode:  # then nothing is copied
+            for target, source in self.templates().items():
+                self.mkpath(os.path.dirname(target))
+                self.copy_file(source, target)
+
+    def get_output_mapping(self):
+        return {**super().get_output_mapping(), **self.templates()}
+
+    def templates(self):
+        """Where they go -> where they are."""
         folder = os.path.join(self.build_lib, "crfkit", "templates")
-        self.mkpath(folder)
-        for name in glob("templates/*.txt"):
-            self.copy_file(name, folder)
+        return {os.path.join(folder, os.path.basename(name)): name for name in glob("templates/*.txt")}
 
 
 setup(
