@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from .errors import CrfkitWarning, DataError, ModelFileError, NotFittedError, OptionError
@@ -18,9 +18,12 @@ from .text.faults import plural
 from .values import lists, shown
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
+    from .decode.constraints import Source
+    from .learning.progress import Progress
     from .model import Model
+    from .options.given import OfEstimator
     from .tagging import Tagger
     from .template.parsing import Template
 
@@ -127,8 +130,17 @@ class CRF(Estimator):
 
         def __getattr__(self, name: str) -> Any: ...  # the parameters
 
-    def __init__(self, algorithm: str = "lbfgs", template: str | os.PathLike[str] | Template | None = None, **given: Any):
-        parameters = {**self._defaults(), "algorithm": algorithm, "template": template}
+    def __init__(
+        self,
+        algorithm: str = "lbfgs",
+        template: str | os.PathLike[str] | Template | None = None,
+        *,
+        progress: bool | str | Callable[[dict[str, Any]], Any] | Progress | None = None,
+        constraints: Source | None = None,
+        **given: Unpack[OfEstimator],
+    ):
+        own = {"algorithm": algorithm, "template": template, "progress": progress, "constraints": constraints}
+        parameters = {**self._defaults(), **own}
         for name in given:
             if name not in parameters:
                 raise self._unknown(name)
@@ -266,8 +278,7 @@ def _parameters() -> inspect.Signature:
         for parameter in inspect.signature(CRF.__init__).parameters.values()
         if parameter.kind is not parameter.VAR_KEYWORD
     ]
-    quiet = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ("progress", "constraints")]
-    return inspect.Signature([*own, *arguments(*_OF_FILES, "progress"), *quiet])
+    return inspect.Signature([*own, *arguments(*_OF_FILES, "progress")])
 
 
 CRF.__init__.__signature__ = _parameters()  # type: ignore[attr-defined]

@@ -1,4 +1,5 @@
-"""Writes docs/cli.md from what the commands say of themselves, and docs/python.md from the docstrings.
+"""Writes docs/cli.md from what the commands say of themselves, docs/python.md from the docstrings, and
+crfkit/options/given.pyi from the options.
 
 --check says whether they are up to date.
 """
@@ -17,8 +18,9 @@ import click
 import crfkit
 from crfkit import errors
 from crfkit.cli import cli
+from crfkit.options import declared
 
-FOLDER = Path(__file__).parent
+ROOT = Path(__file__).resolve().parents[1]
 WIDTH = 100
 
 # --- The command line -------------------------------------------------------------------------------------------------
@@ -179,14 +181,35 @@ def python() -> str:
     return text
 
 
-# --- Both -------------------------------------------------------------------------------------------------------------
+# --- Types ------------------------------------------------------------------------------------------------------------
 
-PAGES = {"cli.md": command_line, "python.md": python}
+TYPES = '''"""Options as arguments of Python functions, for type checkers and editors. `make docs` writes this from the options."""
+
+import os
+from collections.abc import Iterable
+from typing import IO, Any, Literal, TypedDict
+'''
+
+
+def types() -> str:
+    """All of crfkit/options/given.pyi."""
+    texts, before, text = declared(), set(), TYPES
+    for name, base, function in (("OfEstimator", "TypedDict", crfkit.CRF), ("OfLearn", "OfEstimator", crfkit.learn)):
+        own = [parameter for key, parameter in inspect.signature(function).parameters.items() if key in texts and key not in {*before, "progress"}]
+        before.update(parameter.name for parameter in own)
+        text += f"\nclass {name}({base}, total=False):\n"
+        text += "\n".join(f"    {p.name}: {p.annotation}\n    {errors.in_python(texts[p.name].help)!r}\n" for p in own)
+    return text
+
+
+# --- All --------------------------------------------------------------------------------------------------------------
+
+PAGES = {"docs/cli.md": command_line, "docs/python.md": python, "crfkit/options/given.pyi": types}
 
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
-        path = FOLDER / name
+        path = ROOT / name
         if "--check" not in sys.argv[1:]:
             path.write_text(page(), encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != page():

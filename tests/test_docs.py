@@ -165,7 +165,8 @@ def test_generated_pages_are_up_to_date():
     generate = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(generate)
     for name, page in generate.PAGES.items():
-        assert text_of(f"docs/{name}") == page(), f"docs/{name}: run `make docs`"
+        folder = PACKAGE.parent if name.startswith("crfkit/") else ROOT
+        assert (folder / name).read_text(encoding="utf-8") == page(), f"{name}: run `make docs`"
 
 
 # --- Files ----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ PROGRAM = '''
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy
 
@@ -24,6 +25,9 @@ from crfkit.evaluation.evaluate import Outputs
 rows = [["the", "DT", "O"], ["cat", "NN", "B"]]
 model: Model = crfkit.learn([rows], template="U:%x[0,0]", algorithm="sgd", passes=2, comments=True)
 crfkit.learn(Path("train"), Path("template"), log=io.StringIO(), progress=True, stop=lambda: False, init=model)
+crfkit.learn([rows], "B", features="all", l2=1, path=numpy.array([3, 1]), rate=None, average=False, log=Path("log"), checkpoint="c")
+anything: dict[str, Any] = {"l2": 0.5}
+crfkit.learn([rows], **anything)
 crfkit.learn([[({"w": 1.0}, "A"), (["x", ("y", 2.0)], "B")]], format="crfsuite")
 models: Iterator[Model] = crfkit.learn_path(["a", "b"], Template.parse("B"), path=[3, 1])
 tagger: Tagger = crfkit.load("m", constraints="bio")
@@ -57,6 +61,10 @@ tagger.tag_many(3)  # type: ignore[arg-type]
 tagger.nbest(rows, "3")  # type: ignore[arg-type]
 crfkit.learn([rows], 3)  # type: ignore[arg-type]
 crfkit.learn([rows], "B", progress=3)  # type: ignore[arg-type]
+crfkit.learn([rows], "B", pases=3)  # type: ignore[call-arg]
+crfkit.learn([rows], "B", passes="3")  # type: ignore[arg-type]
+crfkit.learn([rows], "B", features="some")  # type: ignore[arg-type]
+crfkit.learn_path([rows], "B", path=[None])  # type: ignore[list-item]
 nothing: str = model.dump("file")  # type: ignore[assignment]
 crfkit.evaluate([labels], [labels], 3)  # type: ignore[arg-type]
 crfkit.lern  # type: ignore[attr-defined]
@@ -77,6 +85,9 @@ def own() -> list[list[str]]:
     chance: float = crf.predict_marginals_single(X[0])[0]["A"]
     print(chance, crf.score(X, y, "f1"), crf.classes_[0].lower(), crf.tagger_.nbest(X[0], 2), crf.model_.labels, crf.l2)
     again: crfkit.CRF = crfkit.CRF.load("m").set_params(l2=1).partial_fit(X, y)
+    crfkit.CRF(pases=3)  # type: ignore[call-arg]
+    crfkit.CRF(dev="dev.txt")  # type: ignore[call-arg]
+    crfkit.CRF(l2="1", constraints="bio", progress=True)  # type: ignore[arg-type]
     return again.predict(X)
 
 

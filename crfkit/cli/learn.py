@@ -27,7 +27,7 @@ from .config import read_config
 def option_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """A flag for every option; who uses it, and the defaults, stand in the help."""
     for option in reversed(declarations.declared().values()):
-        command = click.option(*_names(option), default=None, help=option.help + _users(option), **_form(option))(command)
+        command = click.option(*_names(option), default=None, help=option.help + declarations.users(option), **_form(option))(command)
     return command
 
 
@@ -52,20 +52,6 @@ def _form(option: Declared) -> dict[str, Any]:
         else types.get(expected.kind, click.STRING),
         "metavar": option.metavar,
     }
-
-
-def _users(option: Declared) -> str:
-    """Who uses an option, and its default, or that of each trainer where they differ."""
-    of = option.defaults
-    found = {user: value if isinstance(value, str) else f"{value:g}" for user, value in of.items() if value is not None}
-    if option.expected.kind is bool or not found:
-        default = ""
-    elif len(set(of.values())) == 1:
-        default = f"default {next(iter(found.values()))}"
-    else:
-        default = "default " + ", ".join(f"{value} for {user}" for user, value in found.items())
-    words = "; ".join(filter(None, [", ".join(filter(None, of)), default]))
-    return f"  [{words}]" if words else ""
 
 
 @click.command("learn", short_help="Train a model from labelled data and a template.", context_settings=HELP_FLAGS)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from crfkit.errors import OptionError
-from crfkit.options import RUN_FIELDS, Run, make, named, taken
+from crfkit.options import RUN_FIELDS, Run, declared, make, named, taken
 
 # Trainers that can work on data which several workers hold.
 FAR = ("lbfgs", "owlqn", "sgd", "adf", "sapo", "perceptron", "mira", "lookahead")
@@ -14,9 +14,10 @@ FAR = ("lbfgs", "owlqn", "sgd", "adf", "sapo", "perceptron", "mira", "lookahead"
 
 def judge(algorithm: Any, given: Mapping[str, Any]) -> tuple[str, Any, Run]:
     """The trainer's name, its options, and those of the run. OptionError for what is unknown, out of range, of no
-    use to the trainer, or makes no sense together.
+    use to the trainer, or makes no sense together. None stands for a default.
     """
     algorithm = named(algorithm)
+    given = {name: value for name, value in given.items() if value is not None or name not in declared()}
     run = taken(Run, {name: value for name, value in given.items() if name in RUN_FIELDS})
     own = {name: value for name, value in given.items() if name not in RUN_FIELDS}
     if run.far and algorithm == "lbfgs":

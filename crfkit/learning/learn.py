@@ -5,16 +5,21 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import Interrupted, OptionError
 from crfkit.model import Model
-from crfkit.options import arguments
+from crfkit.options import arguments, explained
 from crfkit.template.parsing import Template
 
 from .judging import judge
 from .progress import Progress, StopRequest, heard
 from .training import Training
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from crfkit.options.given import OfLearn
 
 
 def learn(
@@ -24,15 +29,15 @@ def learn(
     *,
     progress: bool | str | Callable[[dict[str, Any]], Any] | Progress | None = None,
     stop: Callable[[], Any] | StopRequest | None = None,
-    **given: Any,
+    **given: Unpack[OfLearn],
 ) -> Model:
     """Train a model.
 
     `train` is a path, a list of paths, or sentences: lists of rows of columns, the label last. `template` is a path, a
     Template, or the text of a template. A str is taken for a path if there is such a file. It is taken for a text
     if there is none and it has a line end or a macro, as "U:%x[0,0]" has. With format="crfsuite" there is no
-    template, and rows are pairs (attributes, label): see crfkit.text.items. All other options are those of `crfkit
-    learn`, with underscores. `log` may be an open file, `init` a Model or a Tagger.
+    template, and rows are pairs (attributes, label): see crfkit.text.items. `log` may be an
+    open file, `init` a Model or a Tagger. None as an option stands for its default.
 
     With adf and passes=1, standard input, pipes and open files are trained on as they come, and not held in memory.
 
@@ -57,7 +62,7 @@ def learn_path(
     *,
     progress: bool | str | Callable[[dict[str, Any]], Any] | Progress | None = None,
     stop: Callable[[], Any] | StopRequest | None = None,
-    **given: Any,
+    **given: Unpack[OfLearn],
 ) -> Iterator[Model]:
     """Train a model for each value of the option `path`, a list of falling values of l1.
 
@@ -82,12 +87,16 @@ def _until_ctrl_c(models: Iterator[Model], stop: StopRequest) -> Iterator[Model]
         yield model
 
 
-def _show_options(function: Callable[..., Any]) -> None:
-    """All options in the signature, for `help` and for editors."""
+def _show_options(function: Callable[..., Any]) -> list[str]:
+    """All options in the signature, for `help`; their names. Type checkers read crfkit.options.given."""
     own = inspect.signature(function)
     named = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
-    function.__signature__ = own.replace(parameters=[*named, *arguments(*own.parameters)])  # type: ignore[attr-defined]
+    options = arguments(*own.parameters)
+    function.__signature__ = own.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
+    return [option.name for option in options]
 
 
-_show_options(learn)
 _show_options(learn_path)
+_names = _show_options(learn)
+if learn.__doc__:  # python -OO has none
+    learn.__doc__ = f"{inspect.cleandoc(learn.__doc__)}\n\nOptions, with the trainers that use them:\n\n{explained(*_names)}"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import os
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from crfkit.errors import OptionError
+from crfkit.errors import OptionError, in_python
 from crfkit.values import Expected, flag, shown
 
 from .run import Run, Speech
@@ -19,6 +20,7 @@ class Declared(NamedTuple):
     """An option, as the command line has it."""
 
     name: str
+    type: str
     help: str
     short: str | None
     metavar: str | None
@@ -34,7 +36,7 @@ def declared(first: Any = None) -> dict[str, Declared]:
     of_first = {name: cls for name, cls in TRAINERS.items() if name == ALIASES.get(str(first), first)}
     for user, cls in {"": Run, **of_first, **TRAINERS, " ": Speech}.items():
         for item in fields(cls):
-            found.setdefault(item.name, Declared(item.name, **item.metadata, defaults={})).defaults[user.strip()] = item.default
+            found.setdefault(item.name, Declared(item.name, str(item.type), **item.metadata, defaults={})).defaults[user.strip()] = item.default
     return found
 
 
@@ -43,10 +45,41 @@ def arguments(*without: str) -> list[inspect.Parameter]:
     own.
     """
     return [
-        inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.defaults.get(""))
+        inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.defaults.get(""), annotation=_typed(option))
         for option in declared().values()
         if option.name not in ("quiet", *without)
     ]
+
+
+def _typed(option: Declared) -> str:
+    """The type of an argument, for readers and type checkers."""
+    kinds = {os.PathLike: "str | bytes | os.PathLike[Any]", tuple: "str | float | Iterable[float]"}
+    found = kinds.get(option.expected.kind, option.type.removesuffix(" | None"))
+    if option.expected.choices:
+        found = f"Literal[{', '.join(map(repr, option.expected.choices))}]"
+    if option.expected.files:
+        found += " | IO[str]"
+    return found if found == "Any" or option.defaults.get("") is not None else f"{found} | None"
+
+
+def users(option: Declared) -> str:
+    """Who uses an option, and its default, or that of each trainer where they differ."""
+    of = option.defaults
+    found = {user: value if isinstance(value, str) else f"{value:g}" for user, value in of.items() if value is not None}
+    if option.expected.kind is bool or not found:
+        default = ""
+    elif len(set(of.values())) == 1:
+        default = f"default {next(iter(found.values()))}"
+    else:
+        default = "default " + ", ".join(f"{value} for {user}" for user, value in found.items())
+    words = "; ".join(filter(None, [", ".join(filter(None, of)), default]))
+    return f"  [{words}]" if words else ""
+
+
+def explained(*names: str) -> str:
+    """What these options mean, a line each, to one who gives them from Python."""
+    found = declared()
+    return "\n".join(f"* `{name}`: {in_python(found[name].help)}{users(found[name])}" for name in names)
 
 
 # What others call it -> what to say to those who do.

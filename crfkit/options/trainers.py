@@ -56,7 +56,7 @@ def _decay() -> Any:
 
 
 def _average(default: bool) -> Any:
-    return option(default, "Average the weights over all steps; --no-average keeps the last ones.")
+    return option(default, "Average the weights over all steps, or keep the last ones.")
 
 
 def _epsilon(default: float) -> Any:

@@ -10,7 +10,7 @@ import signal
 import pytest
 
 from crfkit import learn, learn_path, load, options
-from crfkit.errors import CrfkitWarning, FileError, Interrupted, OptionError
+from crfkit.errors import CrfkitWarning, FileError, Interrupted, OptionError, in_python
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 
@@ -111,6 +111,18 @@ def test_what_is_refused(given, message):
 def test_every_option_is_in_the_signature():
     for function in (learn, learn_path):
         assert {*options.declared()} - {"quiet"} <= {*inspect.signature(function).parameters}
+
+
+def test_help_says_what_each_option_means():
+    for name, option in options.declared().items():
+        if name not in ("quiet", "progress"):
+            assert f"\n* `{name}`: {in_python(option.help)}" in learn.__doc__
+
+
+def test_none_stands_for_the_default():
+    assert short(passes=1, l2=None, memory=None, features=None).to_bytes() == short(passes=1).to_bytes()
+    with pytest.raises(OptionError, match="unknown option pases"):
+        short(pases=None)
 
 
 # --- when it ends -------------------------------------------------------------------------------------------------
