@@ -177,23 +177,26 @@ def test_config_files(train):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("unheard: 1\n", "config: unknown option unheard"),
+        ("unheard: 1\n", "config:1: unknown option unheard"),
+        ("seed: 1\n<<: {l2: -1}\n", "config: l2: expected a number of at least 0, found -1"),
+        ("seed: '3x'\n", "config:1: seed: expected a whole number of 64 bits, found '3x'"),
+        ("seed: 1:30\n", "config:1: seed: expected a whole number of 64 bits, found '1:30'"),
         ("- a\n- b\n", "config: expected options as `name: value`"),
         ("a: [\n", "config:2: not YAML"),
-        ("progress: maybe\n", "config: progress: expected auto or always or never, found 'maybe'"),
-        ("dev: 5\n", "config: dev: expected a text, found 5"),
-        ('dev: "a\\0b"\n', "config: dev: expected a text"),
-        ("log: true\n", "config: log: expected a text, found True"),
-        ("init: [a]\n", "config: init: expected a text"),
-        ("algorithm: {}\n", "config: algorithm: expected a text, found {}"),
-        ("label: {a: 1}\n", "config: label: expected a text"),
-        ("l2: -1\n", "config: l2: expected a number of at least 0, found -1"),
-        ("algorithm: mira\nnbest: 5000\n", "config: nbest: expected a whole number from 1 to 1000, found 5000"),
+        ("progress: maybe\n", "config:1: progress: expected auto or always or never, found 'maybe'"),
+        ("dev: 5\n", "config:1: dev: expected a text, found 5"),
+        ('dev: "a\\0b"\n', "config:1: dev: expected a text"),
+        ("log: true\n", "config:1: log: expected a text, found True"),
+        ("init: [a]\n", "config:1: init: expected a text"),
+        ("algorithm: {}\n", "config:1: algorithm: expected a text, found {}"),
+        ("label: {a: 1}\n", "config:1: label: expected a text"),
+        ("l2: -1\n", "config:1: l2: expected a number of at least 0, found -1"),
+        ("algorithm: mira\nnbest: 5000\n", "config:2: nbest: expected a whole number from 1 to 1000, found 5000"),
         ("l2: 1\nseed: 3\nl2: 2\n", "config:3: l2: given twice, first in line 1"),
         ("min-freq: 1\nmin_freq: 2\n", "config:2: min_freq: given twice, first in line 1"),
-        ("select: 5\n", "config: select: expected mi:N, to keep the N attributes that tell most of the label, found 5"),
-        ("quiet: 'no'\n", "config: quiet: expected true or false"),
-        ("progress: [auto]\n", "config: progress: expected a text"),
+        ("select: 5\n", "config:1: select: expected mi:N, to keep the N attributes that tell most of the label, found 5"),
+        ("quiet: 'no'\n", "config:1: quiet: expected true or false"),
+        ("progress: [auto]\n", "config:1: progress: expected a text"),
         ("l2: " + "[" * 5000, "config: not options: lists in lists without end"),
         ("l2: &a 1\nl1: *a\n", "config:2: *a: expected a value, not the name of another one"),
         ("l2: &a {x: 1}\n" + "".join(f"{k}: &{k} {{<<: [{','.join([f'*{k - 1}' if k else '*a'] * 10)}]}}\n" for k in range(30)), "config:2: *a: expected a value"),
@@ -206,6 +209,32 @@ def test_config_files(train):
 def test_faults_in_config_files(train, text, message):
     (train.parent / "config").write_text(text)
     assert message in error("learn", "--config", "config", "template", "train", "model")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("algorithm: sgd\nmemory: 3\n", (), "config:2: --memory is not used by sgd (it belongs to lbfgs, owlqn)"),
+        ("algorithm: sgd\n", ("--memory", 3), "config:1: --memory is not used by sgd (it belongs to lbfgs, owlqn)"),
+        ("memory: 3\n", ("-a", "sgd"), "config:1: --memory is not used by sgd (it belongs to lbfgs, owlqn)"),
+        ("memory: 3\n", ("-a", "sgd", "--memory", 5), "--memory is not used by sgd (it belongs to lbfgs, owlqn)"),
+        ("seed: 3\n\npatience: 3\n", (), "config:3: --patience needs --dev: it counts passes without a better score there"),
+        ("seed: 3\n", ("--patience", 3), "--patience needs --dev: it counts passes without a better score there"),
+        ("seed: 3\nalgorithm: lbfg\n", (), "config:2: unknown algorithm 'lbfg'"),
+        ("seed: 3\nlog: train\n", (), "config:2: --log: train has another use in this command and would be overwritten"),
+    ],
+)
+def test_conflicts_name_the_config_file(train, text, options, message):
+    (train.parent / "config").write_text(text)
+    assert error("learn", "--config", "config", *options, "template", "train", "model", code=2).startswith(message)
+
+
+@pytest.mark.parametrize("number", ["10", '"10"', "010", '"010"', "+10", "1_0"])
+def test_numbers_in_config_files_are_decimal(train, number):
+    """010 is eight for YAML 1.1, ten for YAML 1.2 and for people."""
+    (train.parent / "config").write_text(f"algorithm: sgd\nmin-freq: {number}\npasses: 08\nl2: {number}\n")
+    in_force = yaml.safe_load(crfkit("learn", "--config", "config", "--print-config").stdout)
+    assert (in_force["min_freq"], in_force["passes"], in_force["l2"]) == (10, 8, 10.0)
 
 
 def test_config_files_that_cannot_be_read(train):

@@ -3,15 +3,43 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
-from typing import Any
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
 
 from crfkit import options as declarations
 from crfkit.errors import CrfkitError, OptionError
 from crfkit.values import Expected, shown
 
 
-def read_config(path: str, algorithm: str | None) -> dict[str, Any]:
+class Config(NamedTuple):
+    """Options that stand in a file."""
+
+    path: str
+    options: dict[str, Any]
+    lines: dict[str, int]
+
+    def where(self, name: str) -> str:
+        """File and line of an option."""
+        return f"{self.path}:{self.lines[name]}" if name in self.lines else self.path
+
+    @contextmanager
+    def named_in_faults(self, elsewhere: Collection[str]) -> Iterator[None]:
+        """An OptionError that speaks of an option of this file, and not given elsewhere, says where it stands."""
+        try:
+            yield
+        except OptionError as error:
+            spoken = [name.replace("-", "_") for name in re.findall(r"--([a-z][\w-]*)", error.message)]
+            if str(self.options.get("algorithm")) in error.message:
+                spoken.append("algorithm")
+            for name in spoken:
+                if name in self.options and name not in elsewhere:
+                    raise OptionError(f"{self.where(name)}: {error.message}") from None
+            raise
+
+
+def read_config(path: str, algorithm: str | None) -> Config:
     """Options from a YAML file, by their names on the command line or with underscores; for this algorithm, or its own.
     Each is judged for itself."""
     import yaml
@@ -27,12 +55,19 @@ def read_config(path: str, algorithm: str | None) -> dict[str, Any]:
                 )
             return super().compose_node(parent, index)
 
+        def whole(self, node: Any) -> Any:
+            """A decimal number, 010 too, as in YAML 1.2 and for people; what is none stays a text."""
+            with suppress(ValueError):
+                return int(node.value)
+            return node.value
+
+    Loader.add_constructor("tag:yaml.org,2002:int", Loader.whole)
     try:
         with open(path, encoding="utf-8") as file:
             loader = Loader(file)
             try:
                 node = loader.get_single_node()
-                _refuse_duplicates(path, node)
+                lines = _lines(path, node)
                 found = None if node is None else loader.construct_document(node)
             finally:
                 loader.dispose()
@@ -50,15 +85,18 @@ def read_config(path: str, algorithm: str | None) -> dict[str, Any]:
         problem = getattr(error, "problem", None) or " ".join(str(error).split())
         raise CrfkitError(f"{path}{where}: not YAML: {problem}") from None
     if found is None:
-        return {}
+        return Config(path, {}, {})
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise CrfkitError(f"{path}: expected options as `name: value`, one a line")
     options = {name.replace("-", "_"): value for name, value in found.items() if value is not None}
-    try:
-        known = declarations.declared(algorithm or options.get("algorithm"))
-        return {name: _judged(name, value, known.get(name)) for name, value in options.items()}
-    except OptionError as error:
-        raise CrfkitError(f"{path}: {error}") from None
+    config = Config(path, options, lines)
+    known = declarations.declared(algorithm or options.get("algorithm"))
+    for name, value in options.items():
+        try:
+            options[name] = _judged(name, value, known.get(name))
+        except OptionError as error:
+            raise CrfkitError(f"{config.where(name)}: {error}") from None
+    return config
 
 
 def _judged(name: str, value: Any, option: declarations.Declared | None) -> Any:
@@ -66,19 +104,21 @@ def _judged(name: str, value: Any, option: declarations.Declared | None) -> Any:
     if option is None and name != "algorithm":
         raise declarations.unknown(name)
     expected = Expected(str) if option is None else option.expected
-    if expected.kind is float and isinstance(value, str):
-        with suppress(ValueError):  # for YAML 1e-3 is a text, for people a number
-            value = float(value)
+    if expected.kind in (int, float) and isinstance(value, str):
+        with suppress(ValueError):  # for YAML 1e-3 and 08 are texts, as "3" is, for people numbers
+            value = expected.kind(value)
     if expected.kind in (object, str, os.PathLike) and (not isinstance(value, str) or "\0" in value) and expected.parse is None:
         raise OptionError(f"{name}: expected a text, found {shown(value)}")
     return expected.take(name, value)
 
 
-def _refuse_duplicates(path: str, node: Any) -> None:
-    """An error for an option that is given twice, in either spelling: YAML would take the last value."""
+def _lines(path: str, node: Any) -> dict[str, int]:
+    """Where each option stands; an error for one that is given twice, in either spelling: YAML would take the last
+    value."""
     lines: dict[str, int] = {}
     for key, _ in node.value if getattr(node, "id", None) == "mapping" else ():
         name, line = str(key.value).replace("-", "_"), key.start_mark.line + 1
         if name in lines:
             raise CrfkitError(f"{path}:{line}: {key.value}: given twice, first in line {lines[name]}")
         lines[name] = line
+    return lines

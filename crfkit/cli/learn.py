@@ -21,7 +21,7 @@ from crfkit.replacing import check_writable
 from crfkit.values import flag
 
 from .common import HELP_FLAGS, debug_option, refuse_dash, refuse_overwriting, usage_errors, write_output
-from .config import read_config
+from .config import Config, read_config
 
 
 def option_flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,10 +92,11 @@ def learn_command(
     """
     chosen = {name: value for name, value in given.items() if value is not None}
     with usage_errors(ctx):
-        if config is not None:
-            chosen = {**read_config(config, chosen.get("algorithm")), **chosen}
-        speech = {name: chosen.pop(name) for name in declarations.SPEECH if name in chosen}
-        algorithm, options, run = judge(chosen.pop("algorithm", "lbfgs"), chosen)
+        read = Config("", {}, {}) if config is None else read_config(config, chosen.get("algorithm"))
+    with usage_errors(ctx), read.named_in_faults(chosen):
+        in_force = {**read.options, **chosen}
+        speech = {name: in_force.pop(name) for name in declarations.SPEECH if name in in_force}
+        algorithm, options, run = judge(in_force.pop("algorithm", "lbfgs"), in_force)
         if print_config:
             _print_config({"algorithm": algorithm, **asdict(run), **asdict(options), **asdict(declarations.Speech(**speech))})
             return

@@ -219,8 +219,9 @@ def pairs(data: bytes) -> None:
 def config(data: bytes) -> None:
     """A file of options."""
     found = read_config(scratch("config", data), None)
-    algorithm = found.pop("algorithm", "lbfgs")
-    judge(algorithm, {name: value for name, value in found.items() if name not in options.SPEECH})
+    algorithm = found.options.get("algorithm", "lbfgs")
+    with found.named_in_faults(()):
+        judge(algorithm, {name: value for name, value in found.options.items() if name not in (*options.SPEECH, "algorithm")})
 
 
 _folder = tempfile.TemporaryDirectory(prefix="crfkit-fuzz-")

@@ -349,7 +349,7 @@ def test_faults_of_options(train):
     (train.parent / "config").write_text("checkpoint: 5\n")
     assert "checkpoint: expected a text" in error("learn", "--config", "config", *files)
     (train.parent / "config").write_text("checkpoint: state\nresume: maybe\n")
-    assert error("learn", "--config", "config", *files) == "config: resume: expected true or false, found 'maybe'"
+    assert error("learn", "--config", "config", *files) == "config:2: resume: expected true or false, found 'maybe'"
     (train.parent / "config").write_text("checkpoint: state\ncheckpoint-every: 2\nresume: true\n")
     crfkit("learn", "-a", "perceptron", "--passes", 2, "--config", "config", *files)
     assert modelfile.read("state").header["finished"]
