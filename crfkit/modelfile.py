@@ -221,6 +221,8 @@ def _encode(header: dict[str, Any], sections: Mapping[str, Buffer]) -> list[byte
 
 def _map(path: str) -> memoryview:
     """The bytes of a file."""
+    if not path:
+        raise FileError("the path to read from is empty; give the name of a file")
     try:
         with open(path, "rb") as file:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):

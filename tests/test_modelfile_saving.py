@@ -270,6 +270,12 @@ def test_a_new_file_that_was_taken_for_a_leftover(model, monkeypatch):
     assert_only(model, "new")
 
 
+def test_paths_that_are_empty(tmp_path):
+    for task in (lambda: crfkit.load(""), lambda: crfkit.load("", verify=False), lambda: crfkit.learn("", "U:%x[0,0]")):
+        with pytest.raises(FileError, match=r"^the path to read from is empty; give the name of a file$"):
+            task()
+
+
 # Files that are open
 
 

@@ -107,7 +107,7 @@ def test_what_is_done_with_models(work):
 
 def test_who_cannot_have_it(work):
     trained(work, "--max-iter", 3)
-    assert "for models of crfkit, not of crfpp" in error("convert", "--to", "crfpp", "--weights", "int8", "model", "small")
+    assert "for models of crfkit, not of crfpp" in error("convert", "--to", "crfpp", "--weights", "int8", "model", "small", code=2)
     assert "TARGET: expected the name of a file, found -" in error("convert", "model", "-", code=2)
     assert "'half' is not one of" in error("convert", "--weights", "half", "model", "small", code=2)
     with pytest.raises(CrfkitError, match="expected one of float32, float16, int8, found 'half'"):

@@ -123,6 +123,15 @@ def test_results_on_a_full_disk(train, command):
     assert (process.returncode, said) == (1, "crfkit: error: standard output: cannot be written: No space left on device\n")
 
 
+@pytest.mark.parametrize("arguments", [("learn", "--help"), ("--version",), ("--help",), ("templates", "ner")])
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
+def test_help_on_a_full_disk(arguments):
+    with open("/dev/full", "wb") as full, start(*arguments, stdout=full) as process:
+        _, said = process.communicate()
+    assert process.returncode == 1
+    assert said.startswith("crfkit: error: ") and said.endswith("No space left on device\n") and said.count("\n") == 1
+
+
 def test_an_output_on_a_full_disk_keeps_the_old_one(train):
     crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
     Path("tagged").write_text("old")

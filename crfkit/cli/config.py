@@ -72,7 +72,7 @@ def read_config(path: str, algorithm: str | None) -> Config:
             finally:
                 loader.dispose()
     except OSError as error:
-        raise CrfkitError(f"{path}: cannot be read: {error.strerror}") from None
+        raise CrfkitError(f"{path or repr(path)}: cannot be read: {error.strerror}") from None
     except CrfkitError:
         raise
     except UnicodeDecodeError:

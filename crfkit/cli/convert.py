@@ -49,4 +49,5 @@ def convert_command(
     with usage_errors(ctx):
         refuse_dash("TARGET", target)
         refuse_overwriting("TARGET", target, (source, template))
+        foreign.check_weights(weights, to)
     foreign.convert(source, target, to, template, weights)

@@ -8,6 +8,6 @@
 `load` opens any model, `convert` makes one kind of another.
 """
 
-from .opening import CRFKIT, FORMATS, convert, dump, load, load_any, model_bytes, read
+from .opening import CRFKIT, FORMATS, check_weights, convert, dump, load, load_any, model_bytes, read
 
-__all__ = ["CRFKIT", "FORMATS", "convert", "dump", "load", "load_any", "model_bytes", "read"]
+__all__ = ["CRFKIT", "FORMATS", "check_weights", "convert", "dump", "load", "load_any", "model_bytes", "read"]

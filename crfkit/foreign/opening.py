@@ -171,6 +171,12 @@ def model_bytes(of: Parts, to: str) -> bytes:
     return model_of(of).to_bytes() if to == CRFKIT else _format(to).write(of)
 
 
+def check_weights(weights: str | None, to: str) -> None:
+    """OptionError for numbers that models of another program cannot have."""
+    if weights is not None and to != CRFKIT:
+        raise OptionError(f"weights as {weights} are for models of crfkit, not of {to}")
+
+
 def convert(
     source: str | os.PathLike[str], target: str | os.PathLike[str], to: str = CRFKIT, template: str | os.PathLike[str] | Template | None = None,
     weights: str | None = None,
@@ -180,8 +186,7 @@ def convert(
     `template` goes with a model that has none, such as CRFsuite's: attributes are then made of columns. `weights`: how
     a model of crfkit keeps them, one of crfkit.constants.WEIGHTS; None: as in a `source` that is one.
     """
-    if weights is not None and to != CRFKIT:
-        raise OptionError(f"weights as {weights} are for models of crfkit, not of {to}")
+    check_weights(weights, to)
     held = _held(source)
     try:
         data = _own(held, to) if template is None else None

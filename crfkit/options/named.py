@@ -116,7 +116,9 @@ def named(algorithm: Any) -> str:
     """The name of a trainer, of one of its names."""
     found = ALIASES.get(algorithm, algorithm) if isinstance(algorithm, str) else None
     if found not in TRAINERS:
-        raise OptionError(f"unknown algorithm {shown(algorithm)}; expected one of {', '.join(TRAINERS)}")
+        near = difflib.get_close_matches(str(algorithm).lower(), [*TRAINERS, *ALIASES], 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise OptionError(f"unknown algorithm {shown(algorithm)}; expected one of {', '.join(TRAINERS)}{hint}")
     return found
 
 

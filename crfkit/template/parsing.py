@@ -79,6 +79,8 @@ def read_text(path: str, loose: bool = False) -> str:
         raise FileError(f"{path}: cannot read the template: {error.strerror}") from None
     except ValueError:  # a zero byte
         raise FileError(f"{path!r}: not a file name") from None
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise TemplateError("the text is in UTF-16: convert the template to UTF-8", path, 1)
     try:
         return as_text(data) if loose else data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -338,6 +340,8 @@ class _LineParser:
                     raise self.error(f"'{text}' has a negative column; columns count from 0")
             elif code in "cC" and re.fullmatch(_NAME, argument):
                 values[name + "_name"] = argument
+            elif re.fullmatch("[+-]?[0-9]+", argument):
+                raise self.error(f"{shown(argument)} in {shown(text)} is out of range: expected at most six digits")
             else:
                 what = "a column number or name" if code in "cC" else "a number"
                 raise self.error(f"'{argument}' in '{text}' is not {what}")

@@ -263,6 +263,8 @@ def _sentence_start(file: BinaryIO, path: str, at: int) -> int:
 
 def open_file(path: str) -> BinaryIO:
     """A file to read bytes from; FileError if there is none."""
+    if not path:
+        raise FileError("the path to read from is empty; give the name of a file")
     try:
         return open(path, "rb", buffering=0)
     except OSError as error:

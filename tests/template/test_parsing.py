@@ -151,6 +151,8 @@ def test_history():
         ("U:%=[0,0]", "expected %=[row,column,row2,column2]"),
         ("U:%x[,0]", "t:1: '' in '%x[,0]' is not a number"),
         ("U:%x[0,]", "t:1: '' in '%x[0,]' is not a column number or name"),
+        ("B\nU:%x[999999999999,0]", "t:2: '999999999999' in '%x[999999999999,0]' is out of range: expected at most six digits"),
+        ("U:%x[0,-1000000]", "t:1: '-1000000' in '%x[0,-1000000]' is out of range: expected at most six digits"),
         ("U:%x[a,0]", "'a' in '%x[a,0]' is not a number"),
         ("U:%x[0.5,0]", "'0.5' in"),
         ("U:%x[- 1,0]", "'- 1' in"),
@@ -277,6 +279,10 @@ def test_load_what_is_not_utf8(tmp_path):
     file.write_bytes(b"U:%x[0,0]\nU:\xe9%x[0,0]\n")
     with pytest.raises(CrfkitError, match=r"t\.txt:2: byte 0xe9 is not valid UTF-8"):
         Template.load(str(file))
+    for name in ("utf-16", "utf-16-be"):
+        file.write_text("\ufeff" * (name != "utf-16") + "U:%x[0,0]\n", encoding=name)
+        with pytest.raises(TemplateError, match=r"t\.txt:1: the text is in UTF-16: convert the template to UTF-8$"):
+            Template.load(str(file))
 
 
 # What lines say.
