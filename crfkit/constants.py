@@ -2,6 +2,7 @@
 
 MOST_THREADS = 1024  # each has scratch of its own
 FORMATS = ("columns", "conllu", "crfsuite")
+COMMENTS_OF_CONLLU = "--comments is of no use with CoNLL-U, where lines that begin with # are comments anyway"
 WEIGHTS = ("float32", "float16", "int8")
 
 # Trainers whose scores are not log-linear likelihoods: probabilities would mean nothing.

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from crfkit.constants import FORMATS
+from crfkit.constants import COMMENTS_OF_CONLLU, FORMATS
 from crfkit.evaluation import reports
 from crfkit.evaluation.attachment import evaluate_heads
 from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs, read_lexicon
@@ -181,6 +181,8 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
         refuse("--delimiter and --lexicon are for --format columns")
     if options["label"] is not None and options["format"] != "conllu":
         refuse("--label is of use with --format conllu only")
+    if options["comments"] and options["format"] == "conllu":
+        refuse(COMMENTS_OF_CONLLU)
     if not options["outside"]:
         refuse("--outside needs a label")
 

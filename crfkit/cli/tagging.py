@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from crfkit import load, modelfile
+from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.decode.printing import Printer
 from crfkit.errors import FileError, OptionError
 from crfkit.replacing import remove_leftovers, replacing
@@ -30,6 +31,8 @@ def check_use(tagger: Any, options: Mapping[str, Any]) -> None:
     for name in ("nbest", "verbose", "probability", "posterior"):
         if options[name]:
             tagger.need_probabilities(f"--{name}")
+    if options["comments"] and tagger.header["format"] == "conllu":
+        raise OptionError(COMMENTS_OF_CONLLU)
     for name in ("partial", "separator") if parses else ():
         if options[name]:
             raise OptionError(f"--{name} is of no use with a parser, which fills in the columns head and deprel")
@@ -85,16 +88,16 @@ def _printer(options: Mapping[str, Any]) -> Printer:
 
 def _parsed(parser: Parser, blocks: Any, threads: int, gold_wanted: bool) -> Iterator[bytes]:
     """The text with its heads filled in; everything else as it came."""
-    from crfkit.parser.model import gold_comments
+    from crfkit.evaluation.attachment import GoldTrees
 
-    trees: list[bytes] = []
+    trees = GoldTrees()
     held = b""  # the line ends that the last text lacks; what follows it needs them
     for text, added, gold in parser.text(blocks, threads=threads):
         yield held + text[: len(text) - added]
         held = text[len(text) - added :] + _blank_line(text)
         if gold_wanted:
-            trees.append(gold)
-    if comments := gold_comments(trees):
+            trees.add(text, gold)
+    if comments := trees.comments():
         yield held + comments
 
 

@@ -170,6 +170,32 @@ def _trees(data: Any) -> tuple[list[Tree], list[bytes] | None]:
     return trees, carried or None
 
 
+class GoldTrees:
+    """The trees that texts had before they were parsed, a line a sentence. Trees that stand behind the last sentence
+    of a text already are its gold ones: those in its columns are then a parser's.
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+        self._carried: list[bytes] = []
+
+    def add(self, text: bytes, trees: bytes) -> None:
+        """The next piece of text, and the trees in its columns."""
+        if trees:
+            self._carried = []
+            self._lines += trees.split(b"\n")[:-1]
+        if self._lines and (found := _tail(text)):
+            self._carried += found
+            self._lines[-len(self._carried) :] = self._carried[-len(self._lines) :]
+
+    def comments(self) -> bytes:
+        """What to write behind all texts for `crfkit eval --heads`; nothing where it stands there, or where no sentence
+        has a tree.
+        """
+        missing = len(self._carried) < len(self._lines) and any(self._lines)
+        return b"".join(GOLD + line + b"\n" for line in self._lines) if missing else b""
+
+
 def _tail(data: bytes) -> list[bytes]:
     """Gold trees in the comments behind the last sentence."""
     found: list[bytes] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.errors import OptionError
 from crfkit.options import RUN_FIELDS, Run, declared, make, named, taken
 
@@ -34,6 +35,8 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
         raise OptionError("--patience needs --dev: it counts passes without a better score there")
     if run.label is not None and run.format == "crfsuite":
         raise OptionError("--label is of no use with --format crfsuite, where each line begins with its label")
+    if run.comments and run.format == "conllu":
+        raise OptionError(COMMENTS_OF_CONLLU)
     if run.checkpoint is None and (run.resume or run.checkpoint_every is not None):
         raise OptionError(f"{'--resume' if run.resume else '--checkpoint-every'} needs --checkpoint: the name of the file")
     if run.checkpoint is not None and getattr(options, "path", None) is not None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from crfkit import modelfile
 from crfkit.errors import DataError, ModelFileError, OptionError, TemplateError, UnsupportedError
-from crfkit.evaluation.attachment import GOLD
 from crfkit.header import check_fields, misfits_column, template_of
 from crfkit.model import Stored
 from crfkit.options import make
@@ -26,7 +25,7 @@ from crfkit.version import __version__
 from .places import DISTANCE, EQUAL, Features, features_of
 from .scratch import Scratch, packed_values, sizes_of, value_of
 from .statetables import StateTables
-from .trees import Columns
+from .trees import Columns, check_ids
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -258,6 +257,8 @@ class Parser:
             return [[] for _ in range(len(parsed))]
         names = self._header["column_names"][: parsed.n_columns]
         places = self._places(names)
+        if "id" in names:
+            check_ids(parsed, names.index("id"))
         at_once = 64
 
         def work(first: int) -> list[Heads]:
@@ -268,7 +269,7 @@ class Parser:
 
     def text(self, blocks: Iterable[Block], threads: int = 0) -> Iterator[tuple[bytes, int, bytes]]:
         """Blocks of CoNLL-U: each with HEAD filled in, and DEPREL if the parser gives relations; how many bytes at
-        its end the input did not have; and the trees that it had, for `gold_comments`.
+        its end the input did not have; and the trees that it had, for `GoldTrees`.
         """
         free: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Scratch]] = {}
 
@@ -311,9 +312,3 @@ class Parser:
             self._header["relations"],
             self._header["root_relation"],
         )
-
-
-def gold_comments(trees: Sequence[bytes]) -> bytes:
-    """Comments that carry trees to `crfkit eval --heads`; nothing where no sentence has one."""
-    lines = b"".join(trees).split(b"\n")[:-1]
-    return b"".join(GOLD + line + b"\n" for line in lines) if any(lines) else b""

@@ -76,7 +76,7 @@ cdef class Scratch(Arena):
             bytes name
             OutC* out = &self.out.c
             const char* cell
-        check_ids(rows, columns)
+        check_ids(rows, columns.id)
         self.out.reset()
         self.gold.reset()
         column[0], column[1] = columns.head, columns.relation

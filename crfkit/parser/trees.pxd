@@ -35,7 +35,7 @@ cdef class Columns:
     cdef readonly int32_t id, head, relation
 
 
-cpdef check_ids(Rows rows, Columns columns)
+cpdef check_ids(Rows rows, int32_t column)
 
 # A number in digits alone; -1 for anything else, and for what no token can have.
 cdef int64_t number_in(const char* s, int64_t n) noexcept nogil

@@ -88,16 +88,16 @@ cdef class Columns:
         self.id, self.head, self.relation = (names.index(name) for name in ("id", "head", "deprel"))
 
 
-cpdef check_ids(Rows rows, Columns columns):
+cpdef check_ids(Rows rows, int32_t column):
     """DataError unless the words of each sentence are numbered 1, 2, 3 ...: heads are such numbers."""
     cdef int64_t s, t
     cdef int32_t n
     cdef const char* text
     for s in range(rows.c.n_seq):
         for t in range(rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1]):
-            text = rows_cell(&rows.c, t, columns.id, &n)
+            text = rows_cell(&rows.c, t, column, &n)
             if number_in(text, n) != t - rows.c.seq_ptr[s] + 1:
-                raise fault(rows, s, t, f"ID is {shown(rows, t, columns.id)}, expected {t - rows.c.seq_ptr[s] + 1}: words are numbered one by one")
+                raise fault(rows, s, t, f"ID is {shown(rows, t, column)}, expected {t - rows.c.seq_ptr[s] + 1}: words are numbered one by one")
 
 
 cdef fault(Rows rows, int64_t s, int64_t t, str message):
@@ -168,7 +168,7 @@ cdef class Treebank(Arena):
         cdef int64_t s, t, T, n
         cdef int32_t size
         cdef const char* text
-        check_ids(rows, columns)
+        check_ids(rows, columns.id)
         for s in range(rows.c.n_seq):
             T, n = rows.c.seq_ptr[s + 1] - rows.c.seq_ptr[s], self.n_tokens
             if T > 0x3FFFFFFF:

@@ -13,7 +13,7 @@ from parser.twin import State, Twin, correct_action
 import crfkit
 from crfkit.cli import cli
 from crfkit.errors import DataError
-from crfkit.evaluation.attachment import evaluate_heads
+from crfkit.evaluation.attachment import GoldTrees, evaluate_heads
 from crfkit.learning.judging import judge
 from crfkit.learning.parser import Trees, blocks
 from crfkit.learning.progress import Progress
@@ -195,6 +195,30 @@ def test_everything_but_the_heads_comes_out_byte_for_byte(tmp_path):
 def run_tag(folder, *arguments):
     """What `crfkit tag` writes."""
     return invoked(cli, "tag", *(folder / name if not name.startswith("-") else name for name in arguments)).stdout_bytes
+
+
+def test_gold_trees_stay_what_they_are_when_a_parse_is_parsed_again(tmp_path):
+    data = corpus(3, 8)
+    crfkit.learn(data[:4], TEMPLATE, "lookahead", format="conllu", passes=1, labels=True).save(tmp_path / "m")
+    (tmp_path / "in").write_text(text_of(data, "\t"))
+    (tmp_path / "once").write_bytes(run_tag(tmp_path, "m", "in"))
+    assert run_tag(tmp_path, "m", "once") == (tmp_path / "once").read_bytes()
+    (tmp_path / "both").write_bytes(run_tag(tmp_path, "m", "once", "in"))
+    assert (tmp_path / "both").read_bytes() == run_tag(tmp_path, "--no-gold", "m", "once", "in") + 2 * (tmp_path / "once").read_bytes()[len(run_tag(tmp_path, "--no-gold", "m", "in")) :]
+    assert evaluate_heads(str(tmp_path / "both")).as_dict()["unlabelled"] == evaluate_heads(str(tmp_path / "once")).as_dict()["unlabelled"]
+
+
+def test_gold_trees_that_come_in_pieces():
+    gold = GoldTrees()
+    for text, trees in ((b"1\ta\n\n", b" 0\n"), (b"1\tb\n\n# x\n# gold 0:r\n", b" 7\n"), (b"# gold 0:s\n", b"")):
+        gold.add(text, trees)
+    assert gold.comments() == b""
+    gold.add(b"1\tc\n\n", b" 0:t\n")
+    assert gold.comments() == b"# gold 0:r\n# gold 0:s\n# gold 0:t\n"
+    gold = GoldTrees()
+    gold.add(b"# gold 0\n", b"")
+    gold.add(b"1\tc\n\n", b"\n")
+    assert gold.comments() == b""
 
 
 def test_gold_trees_go_along_to_eval(tmp_path):

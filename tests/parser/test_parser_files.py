@@ -73,6 +73,26 @@ def test_sentences_of_python_are_refused_with_their_place():
         crfkit.learn([corpus(1)[0], rows], TEMPLATE, "lookahead", format="conllu")
 
 
+def test_words_in_python_are_numbered_as_in_files(tmp_path):
+    model = learned()
+    model.save(tmp_path / "m")
+    rows = [list(row) for row in corpus(1)[0]]
+    rows[1][0] = "3"
+    with pytest.raises(DataError, match=r"^sentence 2, token 2: ID is '3', expected 2: words are numbered one by one$"):
+        model.tagger().tag_many([corpus(1)[0], rows])
+    done = run("tag", tmp_path / "m", data=by_tabs([rows]))
+    assert "ID is '3', expected 2: words are numbered one by one" in done.stderr
+
+
+def test_comments_are_always_known(tmp_path):
+    learned().save(tmp_path / "m")
+    (tmp_path / "a").write_text(by_tabs(corpus(8, 2)))
+    (tmp_path / "t").write_text("U:%x[0,form]\n")
+    for words in (("tag", tmp_path / "m"), ("eval", "--format", "conllu", "--label", "xpos"), ("learn", "--format", "conllu", tmp_path / "t", tmp_path / "a", tmp_path / "n")):
+        done = run(words[0], "--comments", *words[1:], data="")
+        assert done.exit_code == 2 and "--comments is of no use with CoNLL-U" in done.stderr
+
+
 def test_fewer_columns_than_the_tree_needs():
     with pytest.raises(DataError, match="there is no column 'head'"):
         crfkit.learn([[["1", "a", "_"]]], "P:%x[s0,form]", "lookahead", format="conllu")
