@@ -61,6 +61,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from math import fsum
 from statistics import fmean, median, stdev
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -163,7 +164,7 @@ def growth(weights: Sequence[float]) -> float:
     y = weights[9:LONG]
     n = len(y)
     middle, mean = (n - 1) / 2, fmean(y)
-    slope = sum((k - middle) * (value - mean) for k, value in enumerate(y)) / sum((k - middle) ** 2 for k in range(n))
+    slope = fsum((k - middle) * (value - mean) for k, value in enumerate(y)) / fsum((k - middle) ** 2 for k in range(n))
     return slope * (n - 1) / (mean - slope * middle)
 
 
@@ -177,5 +178,5 @@ def on_growth(growing: float, steady: float) -> str:
 def on_losses(steady: tuple[Sequence[float], Sequence[float]], other: tuple[Sequence[float], Sequence[float]]) -> str:
     """The verdict on a claim that one row loses less than another: scores before and after of each."""
     gap = fmean(other[0]) - fmean(other[1]) - fmean(steady[0]) + fmean(steady[1])
-    error = sum(stdev(scores) ** 2 / len(scores) for scores in (*steady, *other)) ** 0.5
+    error = fsum(stdev(scores) ** 2 / len(scores) for scores in (*steady, *other)) ** 0.5
     return TIE if abs(gap) <= 2 * error else REPRODUCED if gap > 0 else CONTRADICTED

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from math import fsum
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -265,7 +266,7 @@ def _lines(axes: Any, outcomes: dict[str, Any], kind: str) -> None:
         x: list[float] = list(range(1, len(values) + 1))
         if kind == "seconds":
             spent = mean(outcome.trial["seconds"])
-            x = [fmean(outcome.trial.get("warm_up", [0.0])) + sum(spent[: k + 1]) for k in range(len(values))]
+            x = [fmean(outcome.trial.get("warm_up", [0.0])) + fsum(spent[: k + 1]) for k in range(len(values))]
         axes.plot(x, values, label=name, linewidth=1.2, linestyle=("-", "--", ":")[k // 10 % 3])
         shown += values[2:] or values
     if kind in ("score", "seconds") and shown:

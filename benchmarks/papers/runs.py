@@ -14,8 +14,9 @@ import platform
 import subprocess
 import sys
 import time
+from math import fsum
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from protocol import LONG, PASSES, PATIENCE
@@ -97,7 +98,7 @@ class Runs:
             name = "dev_f1" if task.metric == "F1" else "dev_accuracy"
             folds.append([round(100 * record[name], 3) for record in passes])
             seconds.append([round(record["cpu"], 3) for record in passes])
-            before.append(round(sum(record["cpu"] for record in warm), 3))
+            before.append(round(fsum(record["cpu"] for record in warm), 3))
         return self._end(asked, scores=folds, seconds=seconds, warm_up=before)
 
     def test(self, task: Task, algorithm: str, options: Record, seed: int) -> Record:
@@ -161,7 +162,7 @@ class Runs:
         for _ in range(3):
             for seconds, record in zip(found, (first, second), strict=True):
                 passes = [self._learn(task, part.train, record["algorithm"], {**record["options"], "passes": 3}, 1)[1] for part in self._data(task)]
-                seconds += [sum(one["cpu"] for one in same) for same in zip(*passes, strict=True)]
+                seconds += [fsum(one["cpu"] for one in same) for same in zip(*passes, strict=True)]
         return self._end(asked, fastest=[round(min(seconds), 5) for seconds in found])
 
     def _data(self, task: Task) -> list[Data]:
@@ -222,7 +223,7 @@ def choice(trial: Record) -> tuple[float, int, float]:
     batch = trial["algorithm"] in BATCH
     best = [len(scores) if batch else 1 + scores.index(max(scores)) for scores in trial["scores"]]
     ends = [scores[number - 1] for scores, number in zip(trial["scores"], best, strict=True)]
-    return sum(ends) / len(ends), round(median(best)), sum(scores[0] for scores in trial["scores"]) / len(best)
+    return fmean(ends), round(median(best)), fmean(scores[0] for scores in trial["scores"])
 
 
 def words(labels: list[str]) -> list[str]:
