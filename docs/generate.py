@@ -38,6 +38,14 @@ Results go to standard output, everything else to standard error.
 | 2 | wrong usage: an unknown option, a value out of range, a missing argument |
 | 129, 130, 143 | the terminal was closed, Ctrl-C, SIGTERM |
 
+Completion of commands, options and files in a shell: put the line for it into `~/.bashrc`, `~/.zshrc` or `config.fish`.
+
+```sh
+eval "$(_CRFKIT_COMPLETE=bash_source crfkit)"
+eval "$(_CRFKIT_COMPLETE=zsh_source crfkit)"
+_CRFKIT_COMPLETE=fish_source crfkit | source
+```
+
 [Messages](errors.md) explains errors, [logs, JSON and configuration](files.md) the files that commands write and read.
 """
 
