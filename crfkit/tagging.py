@@ -262,7 +262,8 @@ class Tagger(Described):
         """The n best paths."""
         n = plain(n)
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n < 2**31:
-            raise OptionError(f"n: expected a whole number of at least 1, found {shown(n) if isinstance(n, int) else repr(n)}")
+            reach = "from 1 to 2147483647" if isinstance(n, int) and n > 1 else "of at least 1"
+            raise OptionError(f"n: expected a whole number {reach}, found {shown(n) if isinstance(n, int) else repr(n)}")
         self.need_probabilities("nbest")
 
         def answer(scratch: OneSentence) -> list[tuple[float, list[str]]]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy
 import pytest
 
 import crfkit
@@ -186,6 +187,21 @@ def test_development_data_may_be_arrays():
     numpy = pytest.importorskip("numpy")
     X, y = (numpy.fromiter([part, part[:4]], object, 2) for part in (ITEMS, LABELS))
     assert CRF().fit(X, y, X, y).training_log_.last_iteration["scores"]["sunny"].ref == 8
+
+
+def test_arrays_without_dimensions_are_no_lists():
+    crf = CRF(max_iterations=1).fit([ITEMS], [LABELS])
+    none = numpy.array(3)
+    for task, message in (
+        (lambda: CRF().fit(none, [LABELS]), "X: found array(3), expected a list of sequences"),
+        (lambda: CRF().fit([ITEMS], none), "y: found array(3), expected a list of sequences of labels"),
+        (lambda: CRF().fit([ITEMS], [none]), "y, sequence 1: found array(3), expected a list of labels"),
+        (lambda: CRF().fit([ITEMS], [LABELS], [ITEMS], none), "y_dev: found array(3), expected a list of sequences of labels"),
+        (lambda: crf.predict(none), "X: found array(3), expected a list of sequences"),
+        (lambda: crf.predict_marginals(none), "X: found array(3), expected a list of sequences"),
+    ):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            task()
 
 
 def test_predictions_of_cross_validation():

@@ -426,6 +426,9 @@ def test_usage_errors():
     assert "--foo" in run("train", "--foo", code=2).stderr
     assert "No such command 'x'" in run("x", code=2).stderr
     assert "is not a valid integer" in run("train", "-i", "x", code=2).stderr
+    for option in ("-1", "-2", "-e", "--eta0", "--kappa"):
+        for value in ("nan", "inf"):
+            assert f"'{value}' is not a finite number." in run("train", option, value, code=2).stderr
 
 
 def test_other_programs_models_are_labelled_with():

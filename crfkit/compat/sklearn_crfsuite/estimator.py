@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from crfkit.compat.pycrfsuite import Tagger, Trainer
 from crfkit.compat.pycrfsuite._logparser import TrainLogParser
 from crfkit.compat.pycrfsuite.tagger import ParsedDump
+from crfkit.errors import DataError
 from crfkit.estimator import Estimator, Labellings
-from crfkit.values import as_text, lists
+from crfkit.values import as_text, lists, shown
 
 from .modelfile import ModelFile
 from .trainer import LinePerIterationTrainer
@@ -70,10 +71,10 @@ class CRF(Estimator, BaseEstimator):
         if (X_dev is None) != (y_dev is None):
             raise ValueError("Pass both X_dev and y_dev to use the holdout data")
         trainer = self._get_trainer()
-        for xseq, yseq in zip(X, y, strict=True):
+        for xseq, yseq in _labelled(X, y, "X", "y"):
             trainer.append(xseq, yseq)
         if X_dev is not None and y_dev is not None:
-            for xseq, yseq in zip(X_dev, y_dev, strict=True):
+            for xseq, yseq in _labelled(X_dev, y_dev, "X_dev", "y_dev"):
                 trainer.append(xseq, yseq, 1)
         self._take(None)
         with tempfile.TemporaryDirectory() as folder:
@@ -100,6 +101,7 @@ class CRF(Estimator, BaseEstimator):
 
     def predict(self, X: Iterable[Iterable[Any]]) -> list[list[str]]:
         """The labels of each sequence."""
+        _refuse_single(X, "X", "sequences")
         return Labellings(map(self.predict_single, X))
 
     def predict_single(self, xseq: Any) -> list[str]:
@@ -108,6 +110,7 @@ class CRF(Estimator, BaseEstimator):
 
     def predict_marginals(self, X: Iterable[Any]) -> list[list[dict[str, float]]]:
         """For each item of each sequence, how probable each label is."""
+        _refuse_single(X, "X", "sequences")
         return Labellings(map(self.predict_marginals_single, X))
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
@@ -197,3 +200,18 @@ def _scored(label: Any, whole: bool) -> Any:
     if not isinstance(text, str):
         return text
     return "=" + text if whole else text or "O"
+
+
+def _labelled(X: Any, y: Any, of_x: str, of_y: str) -> Iterator[tuple[Any, Any]]:
+    """Sequences with their labels."""
+    _refuse_single(X, of_x, "sequences")
+    _refuse_single(y, of_y, "sequences of labels")
+    for number, (xseq, yseq) in enumerate(zip(X, y, strict=True), 1):
+        _refuse_single(yseq, f"{of_y}, sequence {number}", "labels")
+        yield xseq, yseq
+
+
+def _refuse_single(value: Any, name: str, of: str) -> None:
+    """DataError for a NumPy array without dimensions, which looks like a list and is none."""
+    if getattr(value, "ndim", 1) == 0:
+        raise DataError(f"{name}: found {shown(value)}, expected a list of {of}")

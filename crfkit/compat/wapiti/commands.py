@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -62,8 +63,16 @@ def _read(path: str) -> bytes:
         return file.read()
 
 
+class Finite(click.FloatRange):
+    """A number that is one: nan and inf are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        return found if math.isfinite(found) else self.fail(f"{value!r} is not a finite number.", param, ctx)
+
+
 COUNT, POSITIVE = click.IntRange(min=0), click.IntRange(min=1)
-NUMBER, SIZE = click.FLOAT, click.FloatRange(min=0)
+NUMBER, SIZE = Finite(), Finite(min=0)
 
 # Each option of `train`: its names, its type (None: a flag), its default, its help.
 TRAIN: list[tuple[str, Any, Any, str]] = [
@@ -88,9 +97,9 @@ TRAIN: list[tuple[str, Any, Any, str]] = [
     ("--clip", None, False, "Is refused."),
     ("--histsz", POSITIVE, 5, "l-bfgs: steps that are remembered."),
     ("--maxls", POSITIVE, 40, "Has no effect: crfkit has a line search of its own."),
-    ("--eta0", click.FloatRange(min=0, min_open=True), 0.8, "sgd-l1: the first learning rate."),
-    ("--alpha", click.FloatRange(0, 1), 0.85, "sgd-l1: factor on the learning rate after each pass."),
-    ("--kappa", click.FloatRange(min=0, min_open=True), 1.5, "bcd: the larger, the more careful."),
+    ("--eta0", Finite(min=0, min_open=True), 0.8, "sgd-l1: the first learning rate."),
+    ("--alpha", Finite(0, 1), 0.85, "sgd-l1: factor on the learning rate after each pass."),
+    ("--kappa", Finite(min=0, min_open=True), 1.5, "bcd: the larger, the more careful."),
     ("--stpmin", NUMBER, 1e-8, "Has no effect: rprop is another trainer here."),
     ("--stpmax", NUMBER, 50.0, "Has no effect."),
     ("--stpinc", NUMBER, 1.2, "Has no effect."),
