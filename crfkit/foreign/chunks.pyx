@@ -9,7 +9,7 @@ Every number is little-endian and has 32 bits; offsets inside a table of strings
 
 import array
 
-from cpython cimport array as arrays
+from cpython.array cimport array as array_t, clone
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -28,7 +28,7 @@ cdef enum:
     FEATURE = 20
     AHEAD = 16                  # names whose places in the table are asked for before they are needed
 
-cdef arrays.array OFFSETS = array.array("q"), LABELS = array.array("H"), WEIGHTS = array.array("d")
+cdef array_t OFFSETS = array.array("q"), LABELS = array.array("H"), WEIGHTS = array.array("d")
 
 
 cdef inline uint32_t number(const uint8_t* at) noexcept nogil:
@@ -105,7 +105,7 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
         raise ModelFileError(f"damaged: {n_features} features do not fit into {size} bytes")
     if number(lists + 8) < n or n > (list_size - 12) // 4:
         raise ModelFileError(f"damaged: the chunk {magic.decode()} has {number(lists + 8)} lists, expected {n}")
-    starts = arrays.clone(OFFSETS, n + 1, zero=False)
+    starts = clone(OFFSETS, n + 1, zero=False)
     cdef int64_t[::1] start = starts
     start[0] = 0
     for i in range(n):
@@ -119,7 +119,7 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
         start[i + 1] = total
         if total > list_size // 4:  # lists that share their bytes could fill the memory
             raise ModelFileError(f"damaged: the lists of the chunk {magic.decode()} overlap")
-    labels, weights = arrays.clone(LABELS, total, zero=False), arrays.clone(WEIGHTS, total, zero=False)
+    labels, weights = clone(LABELS, total, zero=False), clone(WEIGHTS, total, zero=False)
     cdef uint16_t[::1] label_view = labels if total else None
     cdef double[::1] weight_view = weights if total else None
     cdef uint16_t* label_of = &label_view[0] if total else NULL
