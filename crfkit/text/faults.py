@@ -4,10 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError
 from crfkit.values import as_bytes, shown
+
+if TYPE_CHECKING:
+    from .reading import Block
+
+# What a parse may find, as rows.pyx numbers them.
+FAULTS = ("nul", "utf8", "long", "ragged", "label", "id", "name", "number", "reserved", "weight", "weights")
+
+
+def fault_of(block: Block, kind: int, at: int, found: int, expected: int) -> DataError:
+    """The error of a fault at that byte of a block. What else is known of it depends on its kind."""
+    data, fault = block.data, FAULTS[kind]
+    begin = data.rfind(b"\n", 0, at) + 1
+    excerpt = data[at : at + min(found, 40)].decode("utf-8", "replace")
+    if fault == "nul":
+        message = f"byte {at - begin + 1} of the line is 0: expected text in UTF-8"
+    elif fault == "utf8":
+        message = f"byte {at - begin + 1} of the line (0x{data[at]:02X}) is not UTF-8: expected text in UTF-8"
+    elif fault == "long":
+        message = "the line has more than 2,147,483,647 bytes"
+    elif fault == "ragged":
+        layout = block.layout
+        message = f"found {plural(found, 'column')}, expected {expected}"
+        if layout.path is not None:
+            message += f" as in {layout.path}:{layout.line}"
+        told_by = None if layout.line is None or layout.path != block.path else layout.line - block.first_line
+        if data[at : at + 1] == b"#" or (told_by is not None and begins_with_mark(data, told_by)):
+            message += " (--comments passes over lines before a sentence that begin with '#')"
+        if block.loose and b"\t" in data:
+            message += " (for CRF++ and Wapiti columns end at blanks, too)"
+    elif fault == "label":
+        message = f"column {found} is empty: expected a label"
+    elif fault == "id":
+        message = "the first column of CoNLL-U must be a number, a range like 1-2 or a decimal like 1.1"
+    elif fault == "name":
+        message = f"byte {at - begin + 1} of the line begins a value: expected the name of an attribute"
+    elif fault in ("number", "weight") and too_large(data[at : at + found]):
+        message = f"'{excerpt}' is too large: values are kept in single precision, up to 3.4e38"
+    elif fault == "number":
+        message = f"'{excerpt}' is not a finite number: expected attribute:value (write \\: for a colon in a name)"
+    elif fault == "reserved":
+        message = "a line that begins with '@' must be '@weight:NUMBER'"
+    elif fault == "weight":
+        message = f"'{excerpt}' is not a weight: expected a finite number, 0 or more"
+    else:
+        message = "expected one @weight line a sequence, and tokens after it"
+    return DataError(message, block.path, block.first_line + data.count(b"\n", 0, at))
 
 
 def columns_of(row: Any, sentence: int, token: int) -> tuple[Any, ...]:

@@ -26,4 +26,3 @@ cdef class Rows(Table):
     cdef int end_paragraph(self) except -1 nogil
     cdef int add_row(self, row, int64_t sentence, int64_t token) except -1
     cdef int fail(self, int kind, int64_t offset, int64_t found=*, int64_t expected=*) noexcept nogil
-    cdef int raise_fault(self, block) except -1

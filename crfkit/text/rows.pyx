@@ -23,13 +23,13 @@ from .scanning cimport blank_line, conllu_id, find, parse_number, utf8_fault
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
 
-from crfkit.errors import DataError
 from crfkit.values import lists, shown
 
-from .faults import begins_with_mark, bytes_behind, columns_of, misfit, no_sentence, plural, too_large
+from .faults import bytes_behind, columns_of, fault_of, misfit, no_sentence, plural
 
+# In the order of faults.FAULTS.
 cdef enum:
-    FAULT_NUL = 1
+    FAULT_NUL
     FAULT_UTF8
     FAULT_LONG
     FAULT_RAGGED
@@ -99,10 +99,9 @@ cdef class Rows(Table):
 
     cdef int parse_text(self, const char* text, int64_t n, int64_t skip, int32_t n_cols) except -1 nogil:
         """Parse a block whose rows have n_cols cells (0: as many as the first row); its first skip bytes are
-        a header. 0, or 1 if there is a fault, which raise_fault makes an exception."""
+        a header. 0, or 1 if there is a fault, which fault_of makes an exception."""
         cdef int64_t pos, next_line, stop
         self.reset()
-        self.fault.kind = 0
         self.marked[0] = self.marked[1] = False
         self.c.text, self.c.n_text = text, n
         self.c.n_cols = 1 if self.c.form == FORM_CRFSUITE else n_cols
@@ -268,7 +267,7 @@ cdef class Rows(Table):
         with nogil:
             status = self.parse_text(text, n, skip, n_cols)
         if status:
-            self.raise_fault(block)
+            raise fault_of(block, self.fault.kind, self.fault.offset, self.fault.found, self.fault.expected)
         named = self.c.form == FORM_CRFSUITE and self.c.n_tok > 0
         block.marks.add(self.marked[0], self.marked[1], named and self.c.n_attr == 0, named and self.c.n_attr > 0)
 
@@ -337,47 +336,6 @@ cdef class Rows(Table):
         self.c.arena[self.n_arena - 1] = b"\n"
         self.c.n_tok += 1
         return 0
-
-    cdef int raise_fault(self, block) except -1:
-        """The fault that parse_text found in a block, as a DataError."""
-        cdef bytes data = block.data
-        cdef int64_t at = self.fault.offset
-        begin = data.rfind(b"\n", 0, at) + 1
-        excerpt = data[at:at + min(self.fault.found, 40)].decode("utf-8", "replace")
-        found, expected = self.fault.found, self.fault.expected
-        kind = self.fault.kind
-        if kind == FAULT_NUL:
-            message = f"byte {at - begin + 1} of the line is 0: expected text in UTF-8"
-        elif kind == FAULT_UTF8:
-            message = f"byte {at - begin + 1} of the line (0x{data[at]:02X}) is not UTF-8: expected text in UTF-8"
-        elif kind == FAULT_LONG:
-            message = "the line has more than 2,147,483,647 bytes"
-        elif kind == FAULT_RAGGED:
-            layout = block.layout
-            message = f"found {plural(found, 'column')}, expected {expected}"
-            if layout.path is not None:
-                message += f" as in {layout.path}:{layout.line}"
-            if data[at] == b"#" or (layout.path == block.path and begins_with_mark(data, layout.line - block.first_line)):
-                message += " (--comments passes over lines before a sentence that begin with '#')"
-            if block.loose and b"\t" in data:
-                message += " (for CRF++ and Wapiti columns end at blanks, too)"
-        elif kind == FAULT_LABEL:
-            message = f"column {found} is empty: expected a label"
-        elif kind == FAULT_ID:
-            message = "the first column of CoNLL-U must be a number, a range like 1-2 or a decimal like 1.1"
-        elif kind == FAULT_NAME:
-            message = f"byte {at - begin + 1} of the line begins a value: expected the name of an attribute"
-        elif kind in (FAULT_NUMBER, FAULT_WEIGHT) and too_large(data[at:at + found]):
-            message = f"'{excerpt}' is too large: values are kept in single precision, up to 3.4e38"
-        elif kind == FAULT_NUMBER:
-            message = f"'{excerpt}' is not a finite number: expected attribute:value (write \\: for a colon in a name)"
-        elif kind == FAULT_RESERVED:
-            message = "a line that begins with '@' must be '@weight:NUMBER'"
-        elif kind == FAULT_WEIGHT:
-            message = f"'{excerpt}' is not a weight: expected a finite number, 0 or more"
-        else:
-            message = "expected one @weight line a sequence, and tokens after it"
-        raise DataError(message, block.path, block.first_line + data.count(b"\n", 0, at))
 
     def line_of(self, int64_t token):
         """Line of a token in its file, from 1."""
