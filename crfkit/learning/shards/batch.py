@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from crfkit.trainers.batch.nests import Survey
-from crfkit.trainers.batch.sharded import Sharded, merge, picked
+from crfkit.trainers.batch.sharded import Sharded
 
 from .driver import FarCorpus
+from .sums import merge, picked
 
 
 class FarObjective:

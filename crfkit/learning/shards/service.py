@@ -23,14 +23,14 @@ from crfkit.trainers import trainer_class
 from crfkit.trainers.batch.nests import Survey
 from crfkit.trainers.batch.objective import Whole, chunk_starts
 from crfkit.trainers.batch.quanta import largest_terms, sums_of_terms
-from crfkit.trainers.batch.sharded import Share, picked
+from crfkit.trainers.batch.sharded import Share
 from crfkit.weights.layout import Layout, pairs_in
 from crfkit.weights.observed import seen_in
 
 from ..memory import check_data_dir
 from ..reader import Reader
 from . import files
-from .sums import add_rounded
+from .sums import add_rounded, picked
 
 
 class Service:

@@ -1,4 +1,4 @@
-"""Sums of what trainers have learned from shards of the data, the same whoever adds which first.
+"""Sums of what was learned from shards of the data, the same whoever adds which first.
 
 Each number is rounded to a multiple of a quantum, small beside what single precision resolves, and large enough that double
 precision adds as many such numbers as there are shards exactly. So the mean of all shards does not depend on who adds what.
@@ -51,6 +51,24 @@ def add_scaled(to: Any, more: Any, factor: float) -> None:
     sums, numbers = np.asarray(to), np.asarray(more)
     for first in range(0, len(numbers), _AT_ONCE):
         sums[first : first + _AT_ONCE] += factor * numbers[first : first + _AT_ONCE]
+
+
+def merge(whole: Any, part: Any, largest: bool = False) -> None:
+    """Add the numbers of a part to those of the whole, or keep the larger ones."""
+    sums, numbers = np.asarray(whole), np.asarray(part)
+    if sums.dtype != numbers.dtype or sums.shape != numbers.shape:
+        raise ValueError("numbers of another layout")
+    (np.maximum if largest else np.add)(sums, numbers, out=sums)
+
+
+def picked(values: Any, cells: Any) -> Any:
+    """The values of some cells, which ascend."""
+    numbers, places = np.asarray(values), np.asarray(cells)
+    for first in range(0, len(places), _AT_ONCE):
+        piece = places[first : first + _AT_ONCE + 1]
+        if piece[0] < 0 or piece[-1] >= len(numbers) or (piece[1:] <= piece[:-1]).any():
+            raise ValueError("cells of another layout")
+    return numbers.take(places).data
 
 
 def mean(total: Any, shards: int) -> array.array:

@@ -17,33 +17,6 @@ from crfkit.weights.layout cimport Layout
 from .objective cimport Objective
 
 
-
-def merge(double[::1] whole not None, const double[::1] part not None, bint largest=False):
-    """Add the numbers of a part to those of the whole, or keep the larger ones."""
-    cdef int64_t k
-    if part.shape[0] != whole.shape[0]:
-        raise ValueError("numbers of another layout")
-    for k in range(part.shape[0]):
-        whole[k] = max(whole[k], part[k]) if largest else whole[k] + part[k]
-
-
-ctypedef fused Number:
-    float
-    double
-
-
-def picked(const Number[::1] values not None, const int64_t[::1] cells not None) -> array.array:
-    """The values of some cells."""
-    cdef int64_t k, n = cells.shape[0]
-    found = array.array("f" if Number is float else "d", [0.0]) * n
-    cdef Number[::1] out = found
-    check_cells(cells, values.shape[0])
-    with nogil:
-        for k in range(n):
-            out[k] = values[cells[k]]
-    return found
-
-
 cdef int check_cells(const int64_t[::1] cells, int64_t n) except -1:
     """ValueError unless these are cells of so many, in ascending order."""
     cdef int64_t k, last = -1
