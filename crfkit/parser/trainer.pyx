@@ -9,7 +9,7 @@ Features come into being with their first change: what never changed weighs noth
 meets may have features, and memory is taken by those alone that were learned from. A row gets twice the room where
 it is full, and moves; each weight keeps the number it got when it came, and `weights` are in that order.
 
-The average is that of the weights after each decision, as in trainers/online/averaged.pyx: late += decision * change.
+The average is that of the weights after each decision, as in trainers/online/paths.pyx: late += decision * change.
 """
 
 import array

@@ -5,8 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.memory cimport BufferC
 from crfkit.decode.nbest cimport NBest
 from crfkit.loops.structs cimport SentenceC, weight_t
-from .averaged cimport AveragedTrainer
-from .differences cimport Differences
+from .paths cimport AveragedTrainer, Differences
 
 
 cdef class ConfidenceTrainer(AveragedTrainer):

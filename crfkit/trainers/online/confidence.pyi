@@ -1,6 +1,6 @@
 from array import array
 
-from .averaged import AveragedTrainer
+from .paths import AveragedTrainer
 
 class ConfidenceTrainer(AveragedTrainer):
     def variances(self) -> array[float]: ...

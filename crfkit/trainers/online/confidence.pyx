@@ -21,8 +21,7 @@ from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_reserve, memcmp, take, vector
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC, weight_t
-from .averaged cimport AveragedTrainer
-from .differences cimport Differences, FeatureC
+from .paths cimport AveragedTrainer, Differences, FeatureC
 
 from crfkit.errors import ImpossibleError
 

@@ -4,7 +4,7 @@ from typing import Any
 from crfkit.data.dataset import Dataset
 from crfkit.weights.layout import Layout
 
-from .averaged import AveragedTrainer
+from .paths import AveragedTrainer
 from .scaled import ScaledTrainer
 
 RULES: dict[str, int]

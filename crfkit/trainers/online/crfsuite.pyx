@@ -22,8 +22,7 @@ from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve, memcpy, memset
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.stepwise cimport OnlineTrainer
-from .averaged cimport AveragedTrainer
-from .differences cimport Differences
+from .paths cimport AveragedTrainer, Differences
 from .glibc cimport GlibcC, glibc_seed, glibc_shuffle
 from .scaled cimport ScaledTrainer
 

@@ -17,8 +17,7 @@ from crfkit.weights.layout cimport Layout, layout_cell
 from crfkit.decode.lookahead cimport ChoiceC, LookaheadSearch
 from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport LayoutC, SentenceC
-from .averaged cimport AveragedTrainer
-from .paths cimport change
+from .paths cimport AveragedTrainer, change
 
 cdef double USUAL_MARGIN = 30
 

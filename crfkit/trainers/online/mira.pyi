@@ -1,3 +1,3 @@
-from .averaged import AveragedTrainer
+from .paths import AveragedTrainer
 
 class Mira(AveragedTrainer): ...

@@ -26,8 +26,7 @@ from crfkit.memory cimport BufferC, arena_reserve, data_reserve, memset, take, v
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.base cimport accuracies
-from .averaged cimport AveragedTrainer
-from .differences cimport Differences, FeatureC
+from .paths cimport AveragedTrainer, Differences, FeatureC
 
 from crfkit.errors import ImpossibleError
 

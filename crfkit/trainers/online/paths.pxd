@@ -5,6 +5,14 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 from crfkit.weights.layout cimport layout_cell, layout_rich_cell
 from crfkit.memory cimport Arena, BufferC, arena_reserve
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, crfkit_set_score, weight_t
+from crfkit.trainers.stepwise cimport OnlineTrainer
+
+
+cdef class AveragedTrainer(OnlineTrainer):
+    cdef BufferC late
+    cdef double* u          # the sum of changes times the numbers of their steps; NULL without averaging
+
+    cdef int64_t instants(self) noexcept nogil
 
 
 cdef struct ShareC:         # what is taken from a label or a pair of labels of one position
@@ -123,3 +131,25 @@ cdef inline bint follow_paths(PathsC* scratch, const LayoutC* layout, const Sent
                                by * shares[q].amount)
         before = here
     return any_change
+
+
+cdef struct FeatureC:
+    int64_t cell        # of its weight
+    int64_t slot        # where the table names it
+
+
+cdef class Differences(Arena):
+    """Scratch of one thread. After `take`, feature f < size has its weight in features[f].cell, and
+    values[f * n + k] is what the true path has more of it than path k."""
+    cdef int64_t n, size
+    cdef FeatureC* features
+    cdef double* values
+    cdef BufferC feature_buffer, value_buffer, table
+    cdef int64_t mask                   # slots of the table - 1; the table is empty between uses
+
+    cdef int take(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t n) except -1 nogil
+    cdef int add(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t t, int kind, int32_t id,
+                 double value) except -1 nogil
+    cdef double* row(self, int64_t cell) except NULL nogil
+    cdef int widen(self) except -1 nogil
+    cdef void products(self, double* out) noexcept nogil

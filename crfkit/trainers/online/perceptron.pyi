@@ -4,7 +4,7 @@ from crfkit import options as trainer_options
 from crfkit.data.dataset import Dataset
 from crfkit.weights.layout import Layout
 
-from .averaged import AveragedTrainer
+from .paths import AveragedTrainer
 
 class Perceptron(AveragedTrainer):
     def __init__(

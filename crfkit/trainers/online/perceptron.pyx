@@ -11,8 +11,7 @@ from crfkit.lattice.lattice cimport lattice_load_scores
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport LatticeC, SentenceC
-from .averaged cimport AveragedTrainer
-from .paths cimport PathsC, follow_paths, paths_reserve
+from .paths cimport AveragedTrainer, PathsC, follow_paths, paths_reserve
 
 
 cdef class Perceptron(AveragedTrainer):

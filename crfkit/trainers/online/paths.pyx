@@ -1,15 +1,25 @@
-"""How the features of paths differ from those of the true path: what large-margin trainers compute with.
+"""Changing weights along paths: what all trainers share that compare the true labels with labels they have found.
 
-Their steps need inner products of such differences, so all that falls on one weight has to be added up first: an
+    follow_paths        towards the true path, away from those that were found (paths.pxd)
+    AveragedTrainer     weights that may be averaged over all steps
+    Differences         how the features of paths differ from those of the true one, as vectors
+
+The average costs nothing at steps that do not touch a weight: with c the number of the step, u += c * change is kept
+beside w += change, and the average after n steps is w - u / n.
+
+Steps of large-margin trainers need inner products of differences, so all that falls on one weight has to be added up first: an
 attribute may occur at several positions, or twice at one. A hash table from cells to rows does that. It is as large
 as what differs in one sequence, never as the model, and stays in the cache.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
-from crfkit.weights.layout cimport layout_cell, layout_rich_cell
-from crfkit.memory cimport arena_reserve, memset
+from crfkit.data.dataset cimport Dataset
+from crfkit.lattice.lattice cimport recursions_of
 from crfkit.loops.structs cimport LayoutC, SentenceC
+from crfkit.memory cimport arena_reserve, memset, take, vector
+from crfkit.trainers.stepwise cimport OnlineTrainer
+from crfkit.weights.layout cimport Layout, layout_cell, layout_rich_cell
 
 cdef enum:
     UNIGRAM
@@ -18,6 +28,47 @@ cdef enum:
 
 cdef enum:
     FIRST_SLOTS = 1024
+
+
+cdef class AveragedTrainer(OnlineTrainer):
+    """Options: average. A subclass has a `step` that adds to `u`, if there is one, whatever it adds to `w`, times
+    what `instants` says."""
+
+    @staticmethod
+    def bytes_per_cell(options, int threads) -> int:
+        return OnlineTrainer.bytes_per_cell(options, threads) + 8 * options.average      # the average
+
+    def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
+        self.lattice.list_features(&layout.c, recursions_of(recursions))
+        if options.average:
+            arena_reserve(self, &self.late, layout.c.n_cells + 1, sizeof(double))
+            self.u = <double*>self.late.data
+            memset(self.u, 0, layout.c.n_cells * sizeof(double))
+
+    cdef int64_t instants(self) noexcept nogil:
+        """How many weights the average is of: those after each step, unless a subclass counts otherwise."""
+        return self.steps
+
+    def state(self):
+        state = OnlineTrainer.state(self)
+        if self.u != NULL:
+            state["late"] = vector(self, "d", self.u, self.layout.c.n_cells)
+        return state
+
+    def restore(self, dict state):
+        OnlineTrainer.restore(self, state)
+        if self.u != NULL:
+            take(state, "late", "d", self.u, self.layout.c.n_cells)
+
+    def weights(self):
+        """A copy of the weights as they would be stored: the average, or the last ones."""
+        cells = OnlineTrainer.weights(self)
+        cdef float[::1] view = cells if len(cells) else None
+        cdef int64_t k, n = self.instants()
+        if self.u != NULL and n:
+            for k in range(self.layout.c.n_cells):
+                view[k] = <float>(self.w[k] - self.u[k] / n)
+        return cells
 
 
 cdef inline bint agree(const uint16_t* x, const uint16_t* y, int kind) noexcept nogil:
