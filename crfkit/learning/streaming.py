@@ -62,7 +62,7 @@ class Stream:
 
     def __init__(self, options: Any, reader: Reader):
         self.options, self.reader = replace(options, window=options.window or WINDOW), reader
-        self.shares: bool | None = None  # whether attributes have some of the first rate: the first window tells
+        self.found, self.shares = options.rate is None, True  # whether attributes have some of the first rate: the first window tells
         self.growing: Any = None
         self.labels: list[str] = []
         self.tokens, self.loss, self.largest_value = 0, 0.0, 1.0
@@ -104,8 +104,8 @@ class Stream:
         layout, weights, rates = self.growing.borrow(data)
         if self.options.rate is None:  # the first window, all of whose rows are new
             rates = None
-        trainer = Adf(data, layout, self.options, initial=weights, rates=rates, sequences=self.growing.sequences, found=self.shares)
-        self.shares = trainer.has_shares if self.shares is None else self.shares
+        trainer = Adf(data, layout, self.options, initial=weights, rates=rates, sequences=self.growing.sequences, found=self.found, shares=self.shares)
+        self.shares = trainer.has_shares
         self.options = replace(self.options, rate=trainer.rate0)
         self.growing.rate = trainer.rate0
         self.loss += trainer.run_window()

@@ -41,6 +41,21 @@ def test_values_and_weights(tmp_path, monkeypatch, algorithm):
     assert len(models) == 1
 
 
+@pytest.mark.parametrize("algorithm", ["sgd", "adf"])
+def test_one_rate_for_all_where_one_machine_has_it(tmp_path, monkeypatch, algorithm):
+    """Of values far from zero, shares of the rate learn next to nothing."""
+    rng = random.Random(0)
+    draw = {"low": -1, "high": 1}
+    lines = [f"{label}\tx:{300 + 10 * draw[label] + rng.random()}\tbias:300" for label in rng.choices(list(draw), k=600)]
+    (tmp_path / "train.txt").write_text("".join(line + "\n" * rng.choice((1, 2)) for line in lines))
+    train, how = str(tmp_path / "train.txt"), {"format": "crfsuite", "passes": 20, "seed": 3}
+    alone = crfkit.learn(train, None, algorithm, **how)
+    far(monkeypatch, train, None, algorithm, 2, shards=1, **how)
+    tagger = crfkit.load("model")
+    assert tagger.model.header["chosen"] == alone.header["chosen"]
+    assert [tagger.tag([{"x": value, "bias": 300}]) for value in (290, 310)] == [["low"], ["high"]]
+
+
 @pytest.mark.parametrize("algorithm", ["perceptron", "adf", pytest.param("sapo", marks=pytest.mark.long), "owlqn"])
 def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm):
     train = corpus(tmp_path / "train.txt", 400)

@@ -37,6 +37,7 @@ class Mixing:
         self.rates: array.array | None = None
         self.rate: float | None = getattr(options, "rate", None)
         """The first rate, once it is known."""
+        self.shares = True  # whether attributes with values above 1 have a share of it, where it is found
         batch = getattr(options, "batch_size", 1)
         self.updates = [-(-sequences // batch) for sequences in far.data.sequences]
         far.common.append(("share_trainer", {"algorithm": algorithm, "options": asdict(options), "shared": shared}))
@@ -81,10 +82,11 @@ class Mixing:
         shard = max(range(self.n), key=lambda shard: (self.far.data.sequences[shard], -shard))
         request = {"shard": shard, "weights": self.current, "seed": self._seed(shard), "changed": self._changed(shard)}
 
-        def accept(_: list[int], answer: float) -> None:
-            if not 0 < float(answer) < 1e30:
+        def accept(_: list[int], answer: list[Any]) -> None:
+            rate, shares = answer
+            if not 0 < float(rate) < 1e30:
                 raise ValueError("a rate that cannot be")
-            self.rate = float(answer)
+            self.rate, self.shares = float(rate), bool(shares)
 
         self.far.crew.run([shard], lambda memory, own: [*self.far.knowing(memory, own), ["find_rate", request]], accept)
 
@@ -104,7 +106,7 @@ class Mixing:
 
         def steps(memory: set[Any], own: list[int]) -> list[Any]:
             told = {
-                "shards": own, "weights": self.current, "rates": self.rates, "seeds": [self._seed(shard) for shard in own],
+                "shards": own, "weights": self.current, "rates": self.rates, "shares": self.shares, "seeds": [self._seed(shard) for shard in own],
                 "changed": [self._changed(shard) for shard in own], "limits": limits, "rate_limits": rate_limits,
             }  # fmt: skip
             return [*self.far.knowing(memory, own), ["learn", told]]
@@ -152,7 +154,7 @@ class Mixing:
 
     def state(self) -> dict[str, Any]:
         """All that the next pass depends on."""
-        state = {"weights": self.current, "passes": self.passes, "rate": self.rate, "converged": None}
+        state = {"weights": self.current, "passes": self.passes, "rate": self.rate, "shares": self.shares, "converged": None}
         if self.average is not None:
             state["average"] = self.average
         if self.rates is not None:
@@ -162,7 +164,7 @@ class Mixing:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on where another one was when it gave this state."""
         self.passes, rate = int(state["passes"]), state["rate"]
-        self.rate = None if rate is None else float(rate)
+        self.rate, self.shares = None if rate is None else float(rate), bool(state["shares"])
         self.current = _numbers("f", state["weights"], self.layout.n_cells)
         if self.average is not None:
             self.average = _numbers("d", state["average"], self.layout.n_cells)

@@ -218,24 +218,26 @@ class Service:
         """How shards are learned from."""
         self.algorithm, self.options, self.shared = algorithm, OPTIONS[algorithm](**options), shared
 
-    def _trainer(self, shard: int, weights: Any, rates: Any, seed: int, changed: dict[str, Any]) -> Any:
+    def _trainer(self, shard: int, weights: Any, rates: Any, seed: int, changed: dict[str, Any], shares: bool) -> Any:
         options = replace(self.options, **changed)
         more = {} if rates is None else {"rates": rates}
         if hasattr(self.options, "rate"):
-            more["found"] = self.options.rate is None
+            more.update(found=self.options.rate is None, shares=shares)
         return trainer_class(self.algorithm)(
             self._held(shard), self.layout, options, initial=weights, seed=seed, threads=1, shared=self.shared, **more
         )
 
-    def find_rate(self, shard: int, weights: Any, seed: int, changed: dict[str, Any]) -> float:
-        """The first rate for all shards, tried on this one."""
-        return float(self._trainer(shard, weights, None, seed, changed).state()["rate0"])
+    def find_rate(self, shard: int, weights: Any, seed: int, changed: dict[str, Any]) -> list[Any]:
+        """The first rate for all shards, tried on this one, and whether attributes have shares of it."""
+        trainer = self._trainer(shard, weights, None, seed, changed, shares=True)
+        return [float(trainer.state()["rate0"]), trainer.has_shares]
 
     def learn(
         self,
         shards: list[int],
         weights: Any,
         rates: Any,
+        shares: bool,
         seeds: list[int],
         changed: list[dict[str, Any]],
         limits: list[float],
@@ -247,7 +249,7 @@ class Service:
             sums["average"] = array.array("d", [0.0]) * len(weights)
         records = []
         for shard, seed, options in zip(shards, seeds, changed, strict=True):
-            trainer = self._trainer(shard, weights, rates, seed, options)
+            trainer = self._trainer(shard, weights, rates, seed, options, shares)
             record = {**trainer.run_pass(), **trainer.measures()}
             found = trainer.weights()
             if "average" in sums:

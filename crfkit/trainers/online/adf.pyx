@@ -85,14 +85,14 @@ cdef class Adf(CalibratedTrainer):
     def bytes_per_cell(options, int threads) -> int:
         return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for the model
 
-    def __init__(self, Dataset data, Layout layout, options, leader=None, rates=None, sequences=None, found=None, **unused):
+    def __init__(self, Dataset data, Layout layout, options, leader=None, rates=None, sequences=None, found=None, shares=True, **unused):
         """`sequences`: of which the data are the last ones, all of them one window; `rates`: those to start with, of each
-        row, where these are not all the first rate; `found`: whether that was found, where it is among the options."""
+        row, where these are not all the first rate; `found`: whether that was found, where it is among the options;
+        `shares`: whether attributes with values above 1 may have a share of it, if it was."""
         cdef int64_t k, n = <int64_t>layout.c.A + layout.c.B + 1
         self.penalty = options.l2 / self.updates_a_pass()
         self.alpha, self.beta = options.alpha, options.beta
         self.part = 1
-        self.shares_for_all = bool(found)
         found = options.rate is None if found is None else found
         self.given_window = options.window or 0
         if found and not options.window and data.c.n_seq < WINDOWS_A_PASS * LEAST_WINDOW:
@@ -114,7 +114,7 @@ cdef class Adf(CalibratedTrainer):
         arena_reserve(self, &self.row_buffer, n, sizeof(RowC))
         self.rows = <RowC*>self.row_buffer.data
         self.known_rows, self.row_size = <char*>self.rows, sizeof(RowC)
-        if found:
+        if found and shares:
             self.measure()
         if sequences is not None:
             self.penalty = options.l2 / sequences

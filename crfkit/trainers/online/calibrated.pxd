@@ -10,7 +10,6 @@ from crfkit.trainers.stepwise cimport OnlineTrainer
 cdef class CalibratedTrainer(OnlineTrainer):
     cdef readonly double rate0  # the first rate: given, or chosen
     cdef double* shares         # of the first rate, by row; NULL where all are 1
-    cdef bint shares_for_all    # others, which only hear of the rate, will have them
     cdef const char* known_rows # where a subclass keeps what it knows of rows, and
     cdef int row_size           # how much of each
     cdef BufferC share_buffer, u_values, b_values

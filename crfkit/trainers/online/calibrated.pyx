@@ -162,7 +162,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
         cdef:
             double loss, loss_of_one, rate = self.search(start, highest, True, &loss), one_rate
             double* shares = self.shares
-        if shares != NULL and not self.shares_for_all:
+        if shares != NULL:
             self.shares = NULL
             one_rate = self.search(start, highest, True, &loss_of_one)
             if loss_of_one < loss:

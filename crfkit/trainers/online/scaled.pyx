@@ -31,13 +31,13 @@ cdef class ScaledTrainer(CalibratedTrainer):
     def bytes_per_cell(options, int threads) -> int:
         return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for the rate and the model
 
-    def __init__(self, Dataset data, Layout layout, options, leader=None, found=None, **unused):
-        """`found`: whether the first rate was found, where it is among the options."""
+    def __init__(self, Dataset data, Layout layout, options, leader=None, found=None, shares=True, **unused):
+        """`found`: whether the first rate was found, where it is among the options; `shares`: whether attributes with values
+        above 1 may have a share of it, if it was."""
         self.scale, self.age = 1, 0
-        self.shares_for_all = bool(found)
         if leader is not None:
             self.shares = (<ScaledTrainer>leader).shares
-        elif (not options.rate if found is None else found) and not getattr(options, "l1", 0):     # which all weights share
+        elif shares and (not options.rate if found is None else found) and not getattr(options, "l1", 0):     # which all weights share
             self.measure()
         self.known_rows, self.row_size = <char*>self.shares, sizeof(double)
         self.penalty = options.l2 / self.updates_a_pass()
