@@ -93,7 +93,7 @@ class Build(build_ext):
     """Makes C of Cython when modules are built, and not when somebody asks for a version or packs the sources."""
 
     def run(self):
-        gc.set_threshold(1_000_000, 20, 100)  # Cython's trees are large and live long: looking for garbage took a third of its time
+        gc.set_threshold(3_000_000, 20, 100)  # Cython's trees are large and live long: looking for garbage took half of its time
         made = cythonize(
             self.extensions,
             nthreads=CORES,
