@@ -20,7 +20,7 @@ from operator import itemgetter
 from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
 from crfkit.template import dialects
 from crfkit.template.pattern_syntax import plain_pattern
-from crfkit.text.reading import open_file
+from crfkit.text.opening import open_file
 from crfkit.values import as_bytes, as_text
 
 from .parts import Parts, Rows

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError, FileError
 from crfkit.evaluation.schemes import marks_chunks
-from crfkit.text.reading import open_file
+from crfkit.text.opening import open_file
 from crfkit.text.sources import is_rows, listed, parsed_blocks
 from crfkit.values import as_bytes, lists
 

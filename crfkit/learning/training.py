@@ -23,7 +23,7 @@ from crfkit.parallel import threads_of
 from crfkit.replacing import check_writable
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
-from crfkit.text.reading import open_file
+from crfkit.text.opening import open_file
 from crfkit.text.sources import listed
 
 from . import streaming

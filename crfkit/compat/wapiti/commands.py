@@ -14,7 +14,7 @@ from crfkit.cli.common import ErrorsAsLines, is_given, is_live, note, opened, re
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import OptionError
 from crfkit.replacing import check_writable
-from crfkit.text.reading import input_file
+from crfkit.text.opening import input_file
 from crfkit.values import as_bytes
 from crfkit.version import __version__
 

@@ -12,7 +12,8 @@ from crfkit.errors import UnsupportedError
 from crfkit.foreign import load, wapiti
 from crfkit.foreign.parts import model_of
 from crfkit.tagging import Tagger
-from crfkit.text.reading import Source, open_file
+from crfkit.text.opening import open_file
+from crfkit.text.reading import Source
 from crfkit.values import as_bytes
 
 from . import singles

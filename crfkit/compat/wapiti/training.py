@@ -25,7 +25,7 @@ from crfkit.model import build
 from crfkit.options import Run
 from crfkit.replacing import check_writable, replacing
 from crfkit.template import dialects
-from crfkit.text.reading import open_file
+from crfkit.text.opening import open_file
 from crfkit.values import as_text
 
 from .algorithms import TYPES, trainer_of

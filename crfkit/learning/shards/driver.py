@@ -22,8 +22,9 @@ from crfkit.data.dataset import Dataset
 from crfkit.errors import DataError
 from crfkit.features.builder import RULES
 from crfkit.features.merging import add_tables, followed
+from crfkit.text.opening import Stretch
 from crfkit.text.reading import Layout as Columns
-from crfkit.text.reading import Marks, Stretch
+from crfkit.text.reading import Marks
 from crfkit.weights.layout import Layout
 from crfkit.weights.observed import Evidence
 

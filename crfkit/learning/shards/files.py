@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from crfkit.errors import DataError, FileError
-from crfkit.text.reading import Layout, Source, Stretch, open_file
+from crfkit.text.opening import Stretch, open_file
+from crfkit.text.reading import Layout, Source
 from crfkit.text.rows import Rows
 from crfkit.text.sources import LAST, label_column
 

@@ -16,8 +16,9 @@ from crfkit.options import TRAINERS as OPTIONS
 from crfkit.options import Run
 from crfkit.template import dialects
 from crfkit.template.parsing import Template
+from crfkit.text.opening import Stretch
 from crfkit.text.reading import Layout as Columns
-from crfkit.text.reading import Source, Stretch
+from crfkit.text.reading import Source
 from crfkit.text.sources import parsed_blocks
 from crfkit.trainers import trainer_class
 from crfkit.trainers.batch.nests import Survey

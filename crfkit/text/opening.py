@@ -1,0 +1,203 @@
+"""What users name to be read: paths, '-', streams and parts of files, as text, decompressed.
+
+From a pipe or a terminal text comes as soon as it is there; nothing waits for a piece to be full.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import select
+import stat
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, NamedTuple
+
+from crfkit.errors import DataError, FileError
+
+from .scanning import first_cut
+
+
+class Stretch(NamedTuple):
+    """The sentences of a file that begin at these bytes or behind, and before `end`; None: up to the end of the
+    file.
+    """
+
+    path: str
+    start: int = 0
+    end: int | None = None
+
+
+@contextmanager
+def input_file(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
+    """The file to read and the name it has in messages. Only what is opened here is closed here."""
+    if isinstance(entry, Stretch):
+        with open_file(entry.path) as file:
+            yield _Part(file, entry), entry.path  # type: ignore[misc]
+    elif hasattr(entry, "read"):
+        name = getattr(entry, "name", None)
+        yield entry, name if isinstance(name, str) else "<stream>"
+    elif entry == "-":
+        if sys.stdin is None:
+            raise FileError("standard input is closed")
+        yield sys.stdin.buffer, "<stdin>"
+    else:
+        if not isinstance(entry, (str, bytes, os.PathLike)):
+            raise DataError(f"found {type(entry).__name__}, expected a path or an open file")
+        path = os.fsdecode(entry)
+        with open_file(path) as file:
+            yield file, path
+
+
+class _Part:
+    """A stretch of an open file, to be read."""
+
+    def __init__(self, file: BinaryIO, of: Stretch):
+        self.file = file
+        start = _sentence_start(file, of.path, of.start) if of.start else 0
+        self.left = None if of.end is None else max(_sentence_start(file, of.path, of.end) - start, 0)
+        if of.start or of.end is not None:
+            file.seek(start)
+
+    def read(self, n: int) -> bytes:
+        """At most n bytes."""
+        piece = self.file.read(n if self.left is None else min(n, self.left))
+        if self.left is not None and piece:
+            self.left -= len(piece)
+        return piece
+
+
+def _sentence_start(file: BinaryIO, path: str, at: int) -> int:
+    """Where the first sentence behind a blank line begins, of the whole lines behind a place; the end of the file
+    if there is none.
+    """
+    file.seek(at)
+    waiting, begins, whole = bytearray(), at, False
+    for piece in _pieces(file, path, 1 << 16):
+        waiting += piece
+        newline = waiting.rfind(b"\n", len(waiting) - len(piece)) + 1
+        if not newline:
+            continue
+        skipped = 0 if whole else waiting.index(b"\n") + 1
+        whole = True
+        cut = first_cut(waiting, skipped)
+        if cut:
+            return begins + cut
+        begins += newline
+        del waiting[:newline]
+    return begins + len(waiting)
+
+
+def open_file(path: str) -> BinaryIO:
+    """A file to read bytes from; FileError if there is none."""
+    if not path:
+        raise FileError("the path to read from is empty; give the name of a file")
+    try:
+        return open(path, "rb", buffering=0)
+    except OSError as error:
+        raise FileError(f"{path if path.isprintable() else repr(path)}: cannot be read: {error.strerror}") from error
+    except ValueError as error:  # a zero byte
+        raise FileError(f"{path!r}: not a file name") from error
+
+
+# What files of other forms begin with.
+_OTHER_FORMS = {
+    rb"BZh[1-9]1AY&SY": "the data are compressed by bzip2",
+    rb"\xfd7zXZ\x00": "the data are compressed by xz",
+    rb"\x28\xb5\x2f\xfd": "the data are compressed by zstd",
+    rb"PK\x03\x04": "the data are a zip archive",
+    rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff": "the text is in UTF-32",
+    rb"\xff\xfe(?!\x00\x00)|\xfe\xff": "the text is in UTF-16",
+}
+
+
+def texts(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
+    """The text of a file in pieces as they come, decompressed."""
+    pieces = _with_head(_pieces(file, path, size))
+    head = next(pieces, b"")
+    if head.startswith(b"\x1f\x8b"):
+        pieces = _with_head(_inflated(head, pieces, path, size))
+        head = next(pieces, b"")
+    for start, what in _OTHER_FORMS.items():
+        if re.match(start, head):
+            raise DataError(f"{what}: expected UTF-8{', plain or compressed by gzip' if 'data' in what else ''}", path, 1)
+    yield head
+    yield from pieces
+
+
+def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
+    """What the file has to give, without waiting for more than one read gives."""
+    read = getattr(file, "read1", file.read)
+    wait = _wait_for(file)
+    while True:
+        try:
+            if wait is not None:
+                wait()
+            piece = read(size)
+        except (OSError, EOFError, zlib.error) as error:
+            raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        if isinstance(piece, str):
+            raise DataError("the file is open as text: open it in binary mode", path)
+        if piece is None:
+            raise FileError(f"{path}: gives no bytes yet: open it in blocking mode")
+        if not piece:
+            return
+        yield piece
+
+
+def _wait_for(file: BinaryIO) -> Callable[[], None] | None:
+    """What waits until a pipe has something to read, for files that may be pipes and keep nothing back.
+
+    It looks for signals again and again: one that arrives just before a read is else seen only once data come.
+    """
+    if not isinstance(file, io.FileIO) or not hasattr(select, "poll") or stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return None
+    poll = select.poll()
+    poll.register(file, select.POLLIN)
+
+    def wait() -> None:
+        while not poll.poll(500):
+            pass
+
+    return wait
+
+
+def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The same pieces, the first of them long enough to tell a format by (no sentence is shorter)."""
+    head = b""
+    for piece in pieces:
+        head += piece
+        if len(head) >= 3:
+            break
+    yield head
+    yield from pieces
+
+
+def _inflated(head: bytes, pieces: Iterator[bytes], path: str, size: int) -> Iterator[bytes]:
+    """The contents of a gzip file: one member after another, zero bytes allowed at the end."""
+    member = zlib.decompressobj(wbits=31)
+    data: bytes | None = head
+    while data is not None:
+        try:
+            text = member.decompress(data, size)
+        except zlib.error as error:
+            raise DataError(f"damaged gzip file ({error})", path) from error
+        if text:
+            yield text
+        if member.eof:
+            data = member.unused_data.lstrip(b"\0")
+            while data == b"":
+                data = next(pieces, None)
+                data = data and data.lstrip(b"\0")
+            member = zlib.decompressobj(wbits=31)
+        elif member.unconsumed_tail:
+            data = member.unconsumed_tail
+        elif len(text) < size:
+            data = next(pieces, None)
+            if data is None:
+                raise DataError("the gzip file ends too early", path)
+        else:
+            data = b""
