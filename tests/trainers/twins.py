@@ -8,6 +8,7 @@ here is shared with crfkit's own loops; a corpus is given to both sides, and `Bu
 from __future__ import annotations
 
 import array
+import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -308,10 +309,14 @@ def paths_by_score(p: Problem) -> list[tuple[float, list[int]]]:
 # --- making corpora ----------------------------------------------------------------------------------------------
 
 # Sums of few of these are exact in single precision: both sides then see the very same scores.
-QUARTERS = st.integers(-8, 8).map(lambda n: n / 4)
-
-
+QUARTERS = [n / 4 for n in range(-8, 9)]
 NUMBERS_OF_LABELS = st.one_of(st.integers(1, 5), st.just(9))  # nine take two vectors, and some rows are not dense
+
+
+@st.composite
+def seeded(draw) -> random.Random:
+    """For what fills a problem whose form is drawn: one draw instead of hundreds, each of which costs more than a check."""
+    return random.Random(draw(st.integers(0, 2**32 - 1)))
 
 
 @st.composite
@@ -319,27 +324,29 @@ def corpora(draw, labels=NUMBERS_OF_LABELS, most_samples=4, rich=True, weighted=
     """A small Corpus with all that can occur in one: repeated attributes, values, weights, dropped attributes."""
     n_labels, n_u = draw(labels), draw(st.integers(1, 5))
     n_b = draw(st.integers(0, 3)) if rich else 0
-    value = QUARTERS if draw(st.booleans()) else st.just(1.0)
+    values = QUARTERS if draw(st.booleans()) else [1.0]
+    lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=most_samples))
+    has_tau, tau_all = draw(st.booleans()), draw(st.booleans())
+    rng = draw(seeded())
 
     def items(n):
-        return draw(st.lists(st.tuples(st.integers(0, n - 1), value), max_size=3)) if n else []
+        return [(rng.randrange(n), rng.choice(values)) for _ in range(rng.randrange(4))] if n else []
 
-    def sample():
-        length = draw(st.integers(1, 4))
-        own = draw(st.lists(st.integers(0, n_labels - 1), min_size=length, max_size=length))
-        weight = draw(st.sampled_from([1.0, 1.0, 2.0, 0.5])) if weighted else 1.0
-        return Sample(own, [items(n_u) for _ in own], [items(n_b) for _ in own], weight)
+    def sample(length):
+        weight = rng.choice([1.0, 1.0, 2.0, 0.5]) if weighted else 1.0
+        places = range(length)
+        return Sample([rng.randrange(n_labels) for _ in places], [items(n_u) for _ in places], [items(n_b) for _ in places], weight)
 
     def some(n):
-        return draw(st.sets(st.integers(0, n - 1))) if n else set()
+        return set(rng.sample(range(n), rng.randint(0, n)))
 
     corpus = Corpus(
-        [sample() for _ in range(draw(st.integers(1, most_samples)))],
+        [sample(length) for length in lengths],
         n_labels,
         n_u,
         n_b,
-        has_tau=draw(st.booleans()),
-        tau_all=draw(st.booleans()),
+        has_tau=has_tau,
+        tau_all=tau_all,
         u_all=some(n_u),
         b_all=some(n_b),
         u_min=dict.fromkeys(some(n_u), 2),
@@ -351,6 +358,5 @@ def corpora(draw, labels=NUMBERS_OF_LABELS, most_samples=4, rich=True, weighted=
 
 def weighted(draw, features: Iterable[Feature]) -> Weights:
     """A weight for each feature."""
-    return {feature: draw(QUARTERS) for feature in sorted(features, key=str)}
-
-
+    rng = draw(seeded())
+    return {feature: rng.choice(QUARTERS) for feature in sorted(features, key=str)}
