@@ -104,7 +104,7 @@ def test_fewer_passes_than_were_made(algorithm, option):
 @pytest.mark.parametrize("interruption", [Power, pytest.param(Hand, marks=pytest.mark.long)])
 def test_any_moment(algorithm, chosen, interruption):
     """Interrupted at several places, in the midst of passes too, with development data that decide."""
-    data, dev = sentences("chunking", limit=100), sentences("chunking", "dev", 10)
+    data, dev = sentences("chunking", limit=50), sentences("chunking", "dev", 10)
     given = {**passes(algorithm, 6, **chosen), "dev": dev, "patience": 3}
     expected = learn(data, rules(), algorithm, **given).to_bytes()
     for questions in (3, 8, 13):
@@ -152,16 +152,17 @@ def test_a_state_holds_all(algorithm, chosen):
     assert second.weights() == first.weights()
     assert second.run_pass() == first.run_pass()
     assert plain(second.state()) == plain(first.state()) != state
+    third = trainer()
     for name in state:
         with pytest.raises(KeyError):
-            trainer().restore({key: value for key, value in first.state().items() if key != name})
+            third.restore({key: value for key, value in first.state().items() if key != name})
     for name, value in first.state().items():
         if isinstance(value, memoryview):
             with pytest.raises(ValueError):
-                trainer().restore({**first.state(), name: bytes(value)[:-1]})
+                third.restore({**first.state(), name: bytes(value)[:-1]})
     if "order" in state:
         with pytest.raises(ValueError):
-            trainer().restore({**first.state(), "order": bytes(len(state["order"]))})
+            third.restore({**first.state(), "order": bytes(len(state["order"]))})
 
 
 @cache
@@ -294,16 +295,11 @@ def test_how_often(monkeypatch, every, written):
 # --- from the command line ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def train(tmp_path):
-    (tmp_path / "template").write_text("U00:%x[0,0]\nU01:%x[0,1]\nB\n")
-    return write_part(tmp_path / "train", "chunking", 300)
-
-
 @pytest.mark.steady
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_killed_and_resumed(train, number):
     """The log, too, is that of a run which was never interrupted."""
+    write_part(train, "chunking", 300)
     command = ("learn", "-a", "adf", "--passes", 15, "template", "train", "model")
     crfkit(*command[:-1], "whole", "--log", "whole.log")
     with start(*command, "--log", "log", "--checkpoint", "state") as process:

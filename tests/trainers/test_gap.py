@@ -47,7 +47,7 @@ class Distributions:
         return self.entropy if max(excess) < 1e-6 else -inf
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("algorithm", "l1", "l2"), PENALTIES)
 def test_the_gap_is_that_of_a_dual_point(algorithm, l1, l2, seed):
     """The best of the points looked at so far. With l1 alone, what is taken for its entropy is less than that."""
@@ -73,7 +73,8 @@ def test_the_gap_is_that_of_a_dual_point(algorithm, l1, l2, seed):
 
 
 def lowest(corpus, l1, l2, steps=400):
-    """The objective that accelerated proximal gradient descent comes to (Beck & Teboulle, 2009), with backtracking."""
+    """The objective that accelerated proximal gradient descent comes to (Beck & Teboulle, 2009), with backtracking, and without
+    momentum wherever that leads uphill (O'Donoghue & Candes, 2015)."""
     x = dict.fromkeys(corpus.features(), 0.0)
     ahead, momentum, curvature = x, 1.0, 1.0
     for _ in range(steps):
@@ -85,10 +86,14 @@ def lowest(corpus, l1, l2, steps=400):
             if value(new, corpus, l2) <= f + sum(g[k] * d + curvature / 2 * d * d for k, d in way.items()) + 1e-12:
                 break
             curvature *= 2
+        if not any(abs(d) > 1e-6 for d in way.values()):
+            break
+        if sum(d * (x[k] - new[k]) for k, d in way.items()) > 0:
+            momentum = 1.0
         faster = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
         ahead = {k: new[k] + (momentum - 1) / faster * (new[k] - x[k]) for k in x}
         x, momentum = new, faster
-    return value(x, corpus, l2, l1)
+    return value(new, corpus, l2, l1)
 
 
 @pytest.mark.long
