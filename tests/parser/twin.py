@@ -13,6 +13,7 @@ class State:
 
     def __init__(self, n, stack=(), start=0, arcs=()):
         self.n, self.stack, self.start, self.arcs = n, tuple(stack), start, tuple(arcs)
+        self.strings = None  # its features, once they were asked for
 
     @property
     def ended(self):
@@ -75,9 +76,11 @@ class Twin:
 
     def features(self, rows, state):
         """The strings of a state."""
-        places = state.places()
-        strings = (expand(line, rows, 0, places=places) for line in self.template.lines)
-        return [text for text in strings if text is not None]
+        if state.strings is None:
+            places = state.places()
+            strings = (expand(line, rows, 0, places=places) for line in self.template.lines)
+            state.strings = [text for text in strings if text is not None]
+        return state.strings
 
     def score(self, rows, state, action):
         return sum(self.w.get((text, action), 0.0) for text in self.features(rows, state))

@@ -31,8 +31,8 @@ pytestmark = pytest.mark.parametrize("algorithm", options.TRAINERS)
 
 @cache
 def small(algorithm):
-    """A model of 300 sentences with rich edges."""
-    return learn(sentences("chunking", limit=300), template("chunking-rich"), algorithm, **limit(algorithm, 40 if algorithm in BATCH else 6))
+    """A model of 200 sentences with rich edges."""
+    return learn(sentences("chunking", limit=200), template("chunking-rich"), algorithm, **limit(algorithm, 25 if algorithm in BATCH else 6))
 
 
 def accuracy(model, rows):
@@ -89,7 +89,7 @@ def test_a_warm_start_is_not_worse(algorithm, tmp_path):
 
 def test_the_seed_decides(algorithm):
     def model(seed):
-        return learn(sentences("chunking", limit=80), template("chunking-rich"), algorithm, seed=seed, **limit(algorithm, 2))
+        return learn(sentences("chunking", limit=50), template("chunking-rich"), algorithm, seed=seed, **limit(algorithm, 2))
 
     assert model(1).to_bytes() == model(1).to_bytes()
     if algorithm not in BATCH:
@@ -166,7 +166,7 @@ def test_how_many_threads_are_at_work(algorithm, monkeypatch):
     started = []
     start = threads.start_new_thread
     monkeypatch.setattr(threads, "start_new_thread", lambda *thread: started.append(thread) or start(*thread))
-    learn(sentences("chunking"), template("chunking"), algorithm, threads=3, **limit(algorithm, 1))
+    learn(sentences("chunking", limit=500), template("chunking"), algorithm, threads=3, **limit(algorithm, 1))
     cls = trainer_class(algorithm)
     assert len(started) == (2 if cls.threaded or cls.lock_free else 0)
 
@@ -177,7 +177,7 @@ def test_the_same_bytes_with_any_number_of_threads(algorithm):
         pytest.skip("one thread only, or threads without locks")
 
     def model(n):
-        return learn(sentences("chunking"), template("chunking-rich"), algorithm, threads=n, **limit(algorithm, 3)).to_bytes()
+        return learn(sentences("chunking", limit=500), template("chunking-rich"), algorithm, threads=n, **limit(algorithm, 3)).to_bytes()
 
     assert model(1) == model(2) == model(3)
 
