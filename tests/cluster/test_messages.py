@@ -4,7 +4,7 @@ import array
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from workers import sent
 
@@ -32,6 +32,7 @@ def same(a, b):
     return a == b and type(a) is type(b)
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(VALUES)
 def test_what_was_sent_arrives(value):
     assert same(value, sent(value))

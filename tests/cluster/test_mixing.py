@@ -36,7 +36,7 @@ def test_same_bytes_for_any_number_of_workers(tmp_path, monkeypatch, algorithm, 
 @pytest.mark.parametrize("algorithm", ["sgd", "perceptron", "adf", "mira"])
 @pytest.mark.filterwarnings("ignore:values of the features reach")
 def test_values_and_weights(tmp_path, monkeypatch, algorithm):
-    train = items(tmp_path / "train.txt", 700)
+    train = items(tmp_path / "train.txt", 350)
     models = {far(monkeypatch, train, None, algorithm, n, format="crfsuite", passes=2)[0] for n in (1, 3)}
     assert len(models) == 1
 

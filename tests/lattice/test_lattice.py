@@ -68,7 +68,7 @@ def test_a_lattice_keeps_nothing_of_the_sequence_before(data):
     check_expectations(lattice, second)
 
 
-@pytest.mark.parametrize("labels", [1, 2, 7, 8, 9, 16, 23, 24, 31, 32, 33, 40, *(pytest.param(n, marks=pytest.mark.long) for n in (64, 71))])
+@pytest.mark.parametrize("labels", [1, 2, 7, 8, 9, 16, 24, 32, 33, *(pytest.param(n, marks=pytest.mark.long) for n in (23, 31, 40, 64, 71))])
 @pytest.mark.parametrize("rich", [False, True])
 def test_any_number_of_labels(labels, rich):
     """Rows are padded to vectors of 8 and worked through in strips of 32 labels. Three positions can be enumerated
@@ -129,7 +129,7 @@ def log_z_by_blocks(nodes, tau):
 def test_steps_that_are_much_steeper_than_positions(steepest):
     """Within what one row of potentials can hold, but not the product of a row and the next step."""
     rng = random.Random(5)
-    for _ in range(100):
+    for _ in range(50):
         labels, length, depth = rng.randint(2, 4), rng.randint(3, 5), rng.choice([5.0, 50.0])
         nodes = [[rng.choice([0.0, -depth]) for _ in range(labels)] for _ in range(length)]
         tau = [[rng.choice([0.0, -steepest, -steepest, -steepest]) for _ in range(labels)] for _ in range(labels)]
@@ -144,7 +144,7 @@ def test_steps_that_are_much_steeper_than_positions(steepest):
 def test_steps_of_their_own_far_above_and_below_the_shared_one(lift, forbidding):
     """Some of their scores are the shared ones, others are lifted, in every step, so that products of sums grow fast."""
     rng = random.Random(7)
-    for _ in range(50):
+    for _ in range(20):
         labels, length = rng.randint(2, 4), rng.randint(3, 6)
         nodes = [[rng.uniform(-2, 2) for _ in range(labels)] for _ in range(length)]
         tau = [[rng.uniform(-2, 2) for _ in range(labels)] for _ in range(labels)]
