@@ -123,8 +123,8 @@ def test_log_and_model_agree(train):
 
 @pytest.mark.parametrize("algorithm", options.TRAINERS)
 def test_the_same_bytes_again_and_with_any_number_of_threads(train, algorithm):
-    write_part(train, "chunking", 400)
-    limit = ("--max-iter", 15) if algorithm in BATCH else ("--passes", 2)
+    write_part(train, "chunking", 250)
+    limit = ("--max-iter", 8) if algorithm in BATCH else ("--passes", 2)
     # without locks, models differ from run to run: tests/trainers/test_threads.py
     numbers = (1, 0) if trainer_class(algorithm).lock_free else (1, 0, 2, 3)
     first, *others = (trained(train.parent, "-a", algorithm, *limit, "--threads", n) for n in numbers)

@@ -72,7 +72,8 @@ class Numbers:
     def left(self, weights: array.array, l2: float = 1.0) -> float:
         """What weights leave of the way from zero to the optimum."""
         start, reached = (self.objective(l2).at(point)[0] for point in (self.zeros(), self.doubles(weights)))
-        return (reached - self.optimum(l2)) / (start - self.optimum(l2))
+        least = self.optimum(l2)
+        return (reached - least) / (start - least)
 
 
 def trainer_of(algorithm: str, corpus: Any, initial: array.array | None = None, seed: int = 0, threads: int = 1, **chosen: Any) -> Any:

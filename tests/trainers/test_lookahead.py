@@ -61,7 +61,7 @@ def test_every_pass_is_that_of_the_twin(corpus, depth, margin, passes, average, 
     assert trainer.decisions == twin.decisions
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(histories(labels=st.sampled_from([9, 17])), st.integers(0, 2), st.integers(0, 9))
 def test_more_labels_than_a_vector_holds(corpus, depth, seed):
     built = Built(corpus)

@@ -108,10 +108,8 @@ def test_large_values_do_not_blur_small_ones(size):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_evaluation_given_up_leaves_nothing_behind(threads):
-    built = Built(large())
-    random = Random(4)
-    point = built.to_cells({feature: random.gauss(0, 1) for feature in sorted(large().features(), key=str)}, "d")
-    for recursions in ("dense", "sparse"):
+    built, cells = points()
+    for recursions, point in cells.items():
         objective = Objective(built.dataset, built.layout, 1.0, threads, recursions)
         expected = objective.at(point)
         assert objective.at(point, expected[0]) == expected

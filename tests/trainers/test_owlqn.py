@@ -170,4 +170,4 @@ def test_the_same_optimum_as_crfsuite(c1, c2, tmp_path):
 
 def test_new_text_is_tagged_well_by_few_weights():
     assert accuracy("owlqn") > 0.9
-    assert len(named_weights(learned("owlqn"))) < len(named_weights(learned("lbfgs", max_iter=5))) / 10
+    assert sum(map(bool, learned("owlqn").weights)) < sum(map(bool, learned("lbfgs", max_iter=5).weights)) / 10

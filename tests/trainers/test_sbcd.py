@@ -288,7 +288,7 @@ def test_from_weights_that_lie_far_apart(size):
 def test_new_text_is_tagged_well_by_few_weights():
     assert accuracy("sbcd") > 0.9
     weights = named_weights(learned("sbcd"))
-    assert 0 < len(weights) < len(named_weights(learned("lbfgs", max_iter=5))) / 10
+    assert 0 < len(weights) < sum(map(bool, learned("lbfgs", max_iter=5).weights)) / 10
     assert 0.0 not in weights.values()
 
 
