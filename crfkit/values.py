@@ -41,6 +41,13 @@ def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Which of the names somebody may have meant."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(name, list(names), 1)), None)
+
+
 def lists(value: Any) -> bool:
     """Whether there is a list to be had of it. A text is none, nor is a NumPy array without dimensions, which looks like one."""
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import os
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 from crfkit.errors import OptionError, in_python
-from crfkit.values import Expected, flag, shown
+from crfkit.values import Expected, flag, nearest, shown
 
 from .run import Run, Speech
 from .trainers import ALIASES, TRAINERS
@@ -107,8 +106,8 @@ ELSEWHERE = {
 
 def unknown(name: str) -> OptionError:
     """What to raise for an option that nobody has, with a hint."""
-    near = difflib.get_close_matches(name, declared(), 1)
-    hint = ELSEWHERE.get(name) or (f"did you mean {flag(near[0])}?" if near else None)
+    near = nearest(name, declared())
+    hint = ELSEWHERE.get(name) or (f"did you mean {flag(near)}?" if near else None)
     return OptionError(f"unknown option {flag(name)}" + (f"; {hint}" if hint else ""))
 
 
@@ -116,8 +115,8 @@ def named(algorithm: Any) -> str:
     """The name of a trainer, of one of its names."""
     found = ALIASES.get(algorithm, algorithm) if isinstance(algorithm, str) else None
     if found not in TRAINERS:
-        near = difflib.get_close_matches(str(algorithm).lower(), [*TRAINERS, *ALIASES], 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        near = nearest(str(algorithm).lower(), [*TRAINERS, *ALIASES])
+        hint = f"; did you mean {near}?" if near else ""
         raise OptionError(f"unknown algorithm {shown(algorithm)}; expected one of {', '.join(TRAINERS)}{hint}")
     return found
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
 from crfkit.errors import FileError, OptionError
-from crfkit.values import shown
+from crfkit.values import nearest, shown
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -29,7 +28,7 @@ def text_of(name: str) -> bytes:
     """A template, byte for byte."""
     found = shipped()
     if name not in found:
-        near = difflib.get_close_matches(name, found, 1)
-        hint = f"did you mean {near[0]}? There are" if near else "there are"
+        near = nearest(name, found)
+        hint = f"did you mean {near}? There are" if near else "there are"
         raise OptionError(f"no template {shown(name)}; {hint} {', '.join(found)}")
     return found[name].read_bytes()

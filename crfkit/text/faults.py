@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crfkit.errors import DataError
 from crfkit.values import as_bytes, shown
@@ -12,48 +12,75 @@ from crfkit.values import as_bytes, shown
 if TYPE_CHECKING:
     from .reading import Block
 
-# What a parse may find, as rows.pyx numbers them.
-FAULTS = ("nul", "utf8", "long", "ragged", "label", "id", "name", "number", "reserved", "weight", "weights")
+
+class Found(NamedTuple):
+    """Where a parse ended: a byte of a block, and what else is known of the fault, which depends on its kind."""
+
+    block: Block
+    at: int
+    found: int
+    expected: int
+
+    @property
+    def byte(self) -> int:
+        """Of its line, counted from 1."""
+        return self.at - self.block.data.rfind(b"\n", 0, self.at)
+
+    @property
+    def field(self) -> bytes:
+        """What was found there."""
+        return self.block.data[self.at : self.at + self.found]
+
+    @property
+    def excerpt(self) -> str:
+        """Its beginning, as text."""
+        return self.field[:40].decode("utf-8", "replace")
 
 
-def fault_of(block: Block, kind: int, at: int, found: int, expected: int) -> DataError:
-    """The error of a fault at that byte of a block. What else is known of it depends on its kind."""
-    data, fault = block.data, FAULTS[kind]
-    begin = data.rfind(b"\n", 0, at) + 1
-    excerpt = data[at : at + min(found, 40)].decode("utf-8", "replace")
-    if fault == "nul":
-        message = f"byte {at - begin + 1} of the line is 0: expected text in UTF-8"
-    elif fault == "utf8":
-        message = f"byte {at - begin + 1} of the line (0x{data[at]:02X}) is not UTF-8: expected text in UTF-8"
-    elif fault == "long":
-        message = "the line has more than 2,147,483,647 bytes"
-    elif fault == "ragged":
-        layout = block.layout
-        message = f"found {plural(found, 'column')}, expected {expected}"
-        if layout.path is not None:
-            message += f" as in {layout.path}:{layout.line}"
-        told_by = None if layout.line is None or layout.path != block.path else layout.line - block.first_line
-        if data[at : at + 1] == b"#" or (told_by is not None and begins_with_mark(data, told_by)):
-            message += " (--comments passes over lines before a sentence that begin with '#')"
-        if block.loose and b"\t" in data:
-            message += " (for CRF++ and Wapiti columns end at blanks, too)"
-    elif fault == "label":
-        message = f"column {found} is empty: expected a label"
-    elif fault == "id":
-        message = "the first column of CoNLL-U must be a number, a range like 1-2 or a decimal like 1.1"
-    elif fault == "name":
-        message = f"byte {at - begin + 1} of the line begins a value: expected the name of an attribute"
-    elif fault in ("number", "weight") and too_large(data[at : at + found]):
-        message = f"'{excerpt}' is too large: values are kept in single precision, up to 3.4e38"
-    elif fault == "number":
-        message = f"'{excerpt}' is not a finite number: expected attribute:value (write \\: for a colon in a name)"
-    elif fault == "reserved":
-        message = "a line that begins with '@' must be '@weight:NUMBER'"
-    elif fault == "weight":
-        message = f"'{excerpt}' is not a weight: expected a finite number, 0 or more"
-    else:
-        message = "expected one @weight line a sequence, and tokens after it"
-    return DataError(message, block.path, block.first_line + data.count(b"\n", 0, at))
+def _ragged(fault: Found) -> str:
+    block, layout = fault.block, fault.block.layout
+    message = f"found {plural(fault.found, 'column')}, expected {fault.expected}"
+    if layout.path is not None:
+        message += f" as in {layout.path}:{layout.line}"
+    told_by = None if layout.line is None or layout.path != block.path else layout.line - block.first_line
+    if block.data[fault.at : fault.at + 1] == b"#" or (told_by is not None and begins_with_mark(block.data, told_by)):
+        message += " (--comments passes over lines before a sentence that begin with '#')"
+    if block.loose and b"\t" in block.data:
+        message += " (for CRF++ and Wapiti columns end at blanks, too)"
+    return message
+
+
+def _no_number(otherwise: str) -> Callable[[Found], str]:
+    """Of numbers: what to say but where they are too large."""
+
+    def message(fault: Found) -> str:
+        if too_large(fault.field):
+            return f"'{fault.excerpt}' is too large: values are kept in single precision, up to 3.4e38"
+        return f"'{fault.excerpt}' {otherwise}"
+
+    return message
+
+
+# The names that rows.pyx has for what it finds -> the words.
+_MESSAGES: dict[str, Callable[[Found], str]] = {
+    "nul": lambda fault: f"byte {fault.byte} of the line is 0: expected text in UTF-8",
+    "utf8": lambda fault: f"byte {fault.byte} of the line (0x{fault.block.data[fault.at]:02X}) is not UTF-8: expected text in UTF-8",
+    "long": lambda fault: "the line has more than 2,147,483,647 bytes",
+    "ragged": _ragged,
+    "label": lambda fault: f"column {fault.found} is empty: expected a label",
+    "id": lambda fault: "the first column of CoNLL-U must be a number, a range like 1-2 or a decimal like 1.1",
+    "name": lambda fault: f"byte {fault.byte} of the line begins a value: expected the name of an attribute",
+    "number": _no_number("is not a finite number: expected attribute:value (write \\: for a colon in a name)"),
+    "reserved": lambda fault: "a line that begins with '@' must be '@weight:NUMBER'",
+    "weight": _no_number("is not a weight: expected a finite number, 0 or more"),
+    "weights": lambda fault: "expected one @weight line a sequence, and tokens after it",
+}
+
+
+def fault_of(kind: str, block: Block, at: int, found: int, expected: int) -> DataError:
+    """The error of a fault of that kind at that byte of a block."""
+    line = block.first_line + block.data.count(b"\n", 0, at)
+    return DataError(_MESSAGES[kind](Found(block, at, found, expected)), block.path, line)
 
 
 def columns_of(row: Any, sentence: int, token: int) -> tuple[Any, ...]:

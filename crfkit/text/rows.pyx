@@ -27,7 +27,6 @@ from crfkit.values import lists, shown
 
 from .faults import bytes_behind, columns_of, fault_of, misfit, no_sentence, plural
 
-# In the order of faults.FAULTS.
 cdef enum:
     FAULT_NUL
     FAULT_UTF8
@@ -40,6 +39,21 @@ cdef enum:
     FAULT_RESERVED
     FAULT_WEIGHT
     FAULT_WEIGHTS
+
+# As faults.py knows them.
+_FAULTS = {
+    FAULT_NUL: "nul",
+    FAULT_UTF8: "utf8",
+    FAULT_LONG: "long",
+    FAULT_RAGGED: "ragged",
+    FAULT_LABEL: "label",
+    FAULT_ID: "id",
+    FAULT_NAME: "name",
+    FAULT_NUMBER: "number",
+    FAULT_RESERVED: "reserved",
+    FAULT_WEIGHT: "weight",
+    FAULT_WEIGHTS: "weights",
+}
 
 
 # ---------------------------------------------------------------------------------------------- lines
@@ -267,7 +281,7 @@ cdef class Rows(Table):
         with nogil:
             status = self.parse_text(text, n, skip, n_cols)
         if status:
-            raise fault_of(block, self.fault.kind, self.fault.offset, self.fault.found, self.fault.expected)
+            raise fault_of(_FAULTS[self.fault.kind], block, self.fault.offset, self.fault.found, self.fault.expected)
         named = self.c.form == FORM_CRFSUITE and self.c.n_tok > 0
         block.marks.add(self.marked[0], self.marked[1], named and self.c.n_attr == 0, named and self.c.n_attr > 0)
 
