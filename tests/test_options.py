@@ -181,6 +181,13 @@ def test_each_fault_has_one_sentence(given, message):
     assert "--" not in str(caught.value)
 
 
+def test_batches_go_with_threads_where_these_change_nothing():
+    assert judge("perceptron", {"batch_size": 2, "threads": 2})[2].threads == 2
+    for algorithm in ("sgd", "adf", "sapo"):
+        with pytest.raises(OptionError, match="batch_size needs threads=1"):
+            judge(algorithm, {"batch_size": 2, "threads": 2})
+
+
 def test_options_in_sentences_of_python():
     told = {
         "--format crfsuite takes no template": "format='crfsuite' takes no template",

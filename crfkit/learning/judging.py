@@ -46,7 +46,7 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
     _check_far(algorithm, options, run)
     if isinstance(run.dev, str) and run.dev == "-":
         raise OptionError("--dev cannot be standard input: it is read after every pass")
-    if run.threads > 1 and getattr(options, "batch_size", 1) > 1:
+    if run.threads > 1 and getattr(options, "batch_size", 1) > 1 and algorithm != "perceptron":  # which takes one thread anyway
         raise OptionError("--batch-size needs --threads 1: threads make an update from every sequence")
     if run.data_dir is not None and algorithm == "sbcd":
         raise OptionError(

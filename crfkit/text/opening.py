@@ -114,8 +114,13 @@ _OTHER_FORMS = {
 }
 
 
-def texts(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
-    """The text of a file in pieces as they come, decompressed."""
+def texts(file: BinaryIO, path: str, size: int, starts: bool = True) -> Iterator[bytes]:
+    """The text of a file in pieces as they come, decompressed. A part that does not start where the file does (`starts`)
+    is text as it is: its first bytes say nothing of the form.
+    """
+    if not starts:
+        yield from _pieces(file, path, size)
+        return
     pieces = _with_head(_pieces(file, path, size))
     head = next(pieces, b"")
     if head.startswith(b"\x1f\x8b"):

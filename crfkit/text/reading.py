@@ -127,11 +127,12 @@ class Source:
 
     def _blocks(self, file: BinaryIO, path: str, layout: Layout, first: bool, inside: bool) -> Iterator[Block]:
         line, seen = 1, False
-        for data, added in _whole_sentences(texts(file, path, self.block_size)):
-            skip, mark = 0, line == 1 and data.startswith(BYTE_ORDER_MARK)
+        for data, added in _whole_sentences(texts(file, path, self.block_size, not inside)):
+            starts = line == 1 and not inside
+            skip, mark = 0, starts and data.startswith(BYTE_ORDER_MARK)
             if mark:
                 data = data[len(BYTE_ORDER_MARK) :]
-            if line == 1 and not inside:
+            if starts:
                 layout, header = self._header(data, path, layout)
                 if first:
                     skip = header

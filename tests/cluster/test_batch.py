@@ -53,6 +53,17 @@ def test_files_patterns_and_compressed_ones(tmp_path, monkeypatch):
     assert far(monkeypatch, [str(tmp_path / "?.txt"), "c.gz"], TEMPLATE, "lbfgs", 2, shards=9, max_iter=5)[0] == one
 
 
+@pytest.mark.parametrize("start", [b"\xef\xbb\xbfa", b"BZh11AY&SY", b"PK\x03\x04", b"# columns = x y z"])
+def test_what_begins_a_file_is_text_within_it(tmp_path, monkeypatch, start):
+    """As where files with byte order marks are joined: a shard may begin there."""
+    monkeypatch.chdir(tmp_path)
+    sentence = start if start.startswith(b"#") else start + b" N O"
+    Path("train.txt").write_bytes(b"a N B\nb V O\n\n" + b"".join(sentence + b"\nb V B\n\n" for _ in range(5)))
+    template, options = "U:%x[0,0]\nU1:%x[-1,0]\nB\n", {"max_iter": 3, "comments": start.startswith(b"#")}
+    one = alone("train.txt", template, "lbfgs", **options)
+    assert far(monkeypatch, "train.txt", template, "lbfgs", shards=40, **options)[0] == one
+
+
 def test_long_and_many_short_sequences(tmp_path, monkeypatch):
     lines = ["a D O\n"] * 5000 + ["\n"] + ["b N B-x\n\n"] * 3000 + ["c V O\n"] * 3000 + ["\n"] + ["a D B-x\nb V O\n\n"] * 2000
     Path("train.txt").write_text("".join(lines))
