@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import array
 import io
-import json
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from crfkit.errors import DataError, FileError
+from crfkit.errors import DataError
 from crfkit.evaluation.schemes import marks_chunks
-from crfkit.text.opening import open_file
-from crfkit.text.sources import is_rows, listed, parsed_blocks
-from crfkit.values import as_bytes, lists
+from crfkit.text.items import fill_items
+from crfkit.text.opening import contents
+from crfkit.text.rows import Rows
+from crfkit.text.sources import LAST, is_rows, listed, parsed_blocks
+from crfkit.values import as_bytes
 
 if TYPE_CHECKING:
     from crfkit.tagging import Tagger
@@ -25,22 +25,18 @@ class _Held(io.BytesIO):
     """A file in memory: what happens to it while training goes on changes nothing."""
 
     def __init__(self, entry: Any):
-        self.name = "<stream>"
-        if hasattr(entry, "read"):
-            super().__init__(entry.read())
-            self.name = getattr(entry, "name", self.name)
-            return
-        self.name = os.fsdecode(entry)
-        with open_file(self.name) as file:
-            try:
-                super().__init__(file.read())
-            except OSError as error:
-                raise FileError(f"{self.name}: cannot be read: {error.strerror}") from None
+        data, self.name = contents(entry)
+        super().__init__(data)
 
 
-def _listed(value: Any) -> Any:
-    """What JSON does not know among rows: arrays, and numbers of other kinds."""
-    return list(value) if lists(value) else float(value)
+def _held(sentences: Any, form: str) -> Rows:
+    """Sentences from Python, read once: there may be iterators among them, and they may change."""
+    rows = Rows(form, LAST)
+    if form == "crfsuite":
+        fill_items(rows, sentences, labelled=True)
+    else:
+        rows.fill(sentences)
+    return rows
 
 
 class DevSet:
@@ -48,7 +44,8 @@ class DevSet:
 
     def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int, comments: bool = False):
         data = listed(data)
-        self.data = data if is_rows(data) else [_Held(entry) for entry in (data if isinstance(data, (list, tuple)) else [data])]
+        entries = data if isinstance(data, (list, tuple)) else [data]
+        self.data: list[Any] = [_held(data, header["format"])] if is_rows(data) else [_Held(entry) for entry in entries]
         self.corpus, self.header, self.threads, self.comments = corpus, header, threads, comments
         self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
 
@@ -59,7 +56,10 @@ class DevSet:
     def contents(self) -> Iterator[bytes]:
         """All of it as bytes."""
         for entry in self.data:
-            yield entry.getvalue() if isinstance(entry, _Held) else json.dumps(entry, default=_listed).encode()
+            if isinstance(entry, _Held):
+                yield entry.getvalue()
+            else:
+                yield repr((entry.sentences(), entry.attributes() if self.header["format"] == "crfsuite" else None)).encode()
 
     def size(self) -> int:
         """How many sequences these are."""

@@ -23,7 +23,7 @@ from crfkit.parallel import threads_of
 from crfkit.replacing import check_writable
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
-from crfkit.text.opening import open_file
+from crfkit.text.opening import check_readable
 from crfkit.text.sources import listed
 
 from . import streaming
@@ -50,7 +50,7 @@ class Training:
         if isinstance(run.log, str):
             check_writable(run.log)
         if isinstance(run.dev, (str, bytes, os.PathLike)):
-            open_file(os.fsdecode(run.dev)).close()
+            check_readable(os.fsdecode(run.dev))
         self.template = _template(template, run.format)
         self.run = run
         self.parser: ParserTraining | None = None

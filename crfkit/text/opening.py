@@ -52,6 +52,18 @@ def input_file(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
             yield file, path
 
 
+def contents(entry: Any) -> tuple[bytes, str]:
+    """All bytes of a file as they are, and the name it has in messages."""
+    with input_file(entry) as (file, path):
+        return b"".join(_pieces(file, path, 1 << 20)), path
+
+
+def check_readable(path: str) -> None:
+    """FileError if there is no such file. A pipe is not opened: it can be read only once."""
+    if not (path and os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode)):
+        open_file(path).close()
+
+
 class _Part:
     """A stretch of an open file, to be read."""
 
@@ -142,7 +154,7 @@ def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
             if wait is not None:
                 wait()
             piece = read(size)
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, EOFError, ValueError, zlib.error) as error:  # ValueError: it is closed
             raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
         if isinstance(piece, str):
             raise DataError("the file is open as text: open it in binary mode", path)

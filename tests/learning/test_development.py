@@ -1,0 +1,65 @@
+"""Development data in every form they come in: each is read once, and scored the same after every pass."""
+
+import os
+import threading
+
+import pytest
+
+from crfkit import learn
+from crfkit.errors import DataError, FileError
+
+TEMPLATE = "U:%x[0,0]\nB\n"
+ROWS = [[["the", "D"], ["cat", "N"]], [["cat", "N"], ["runs", "V"]]]
+ITEMS = [[(["the"], "D"), (["cat"], "N")], [(["cat"], "N"), (["runs"], "V")]]
+
+
+def scores(dev, rows=ROWS, template=TEMPLATE, **options):
+    records = []
+    learn(rows, template, "perceptron", passes=3, dev=dev, progress=records.append, **options)
+    return [record["dev_accuracy"] for record in records]
+
+
+def test_iterators_are_read_once():
+    expected = scores(ROWS)
+    assert len(set(expected)) == 1
+    assert scores((row for row in rows) for rows in ROWS) == expected
+    assert scores([[iter(row) for row in rows] for rows in ROWS]) == expected
+    items = scores(ITEMS, ITEMS, None, format="crfsuite")
+    assert items == expected
+    assert scores([[(iter(names), label) for names, label in rows] for rows in ITEMS], ITEMS, None, format="crfsuite") == items
+
+
+def test_a_checkpoint_takes_what_training_takes(tmp_path):
+    """Names as bytes, and sets: a run is resumed with the same data in another form, and not with others."""
+    path = str(tmp_path / "state")
+    dev = [[({b"the": 2.0}, "D"), ({"cat", "dog"}, "N")]]
+    given = {"template": None, "format": "crfsuite", "checkpoint": path}
+    scores(dev, ITEMS, **given)
+    scores([[([("the", 2)], "D"), (["cat", "dog"], "N")]], ITEMS, resume=True, **given)
+    for other in ([[([("the", 3)], "D"), (["cat", "dog"], "N")]], [[([("the", 2)], "N"), (["cat", "dog"], "N")]]):
+        with pytest.raises(ValueError, match="another dev data"):
+            scores(other, ITEMS, resume=True, **given)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_named_pipe(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=fifo.write_text, args=("the D\ncat N\n\ncat N\nruns V\n\n",), daemon=True)
+    writer.start()
+    assert scores(str(fifo)) == scores(ROWS)
+    writer.join()
+
+
+def test_what_is_no_such_data(tmp_path):
+    path = tmp_path / "dev"
+    path.write_text("the D\n\n")
+    with open(path) as text, pytest.raises(DataError, match="open it in binary mode"):
+        scores(text)
+    for closed in ("train", "dev"):
+        with open(path, "rb") as file:
+            pass
+        with pytest.raises(FileError, match=r"dev: cannot be read: .*closed"):
+            scores(file if closed == "dev" else ROWS, file if closed == "train" else ROWS)
+    with pytest.raises(DataError, match="^found int, expected a path or an open file$"):
+        scores([str(path), 3])
