@@ -246,6 +246,7 @@ class CRF(Estimator):
         model = load(file)
         header = model.header
         options = {"algorithm": header["algorithm"], **header["options"]} if header["algorithm"] in TRAINERS else {}
+        options.pop("path", None)  # of which the model is one step: its l1 says which
         kept = {name: value for name, value in options.items() if name in cls._defaults() and value is not None}
         self = cls(**{"template": model.template, **kept, **given})
         self.model_ = model

@@ -216,6 +216,14 @@ def test_save_and_load(tmp_path):
         CRF.load(b"no model")
 
 
+def test_a_model_on_a_path_is_trained_on_with_its_own_l1():
+    labelled = [[[*row, label] for row, label in zip(*both, strict=True)] for both in zip(ROWS, LABELS, strict=True)]
+    for model, l1 in zip(crfkit.learn_path(labelled, TEMPLATE, path=[3, 1], max_iter=3), (3.0, 1.0), strict=True):
+        opened = CRF.load(model.to_bytes())
+        assert (opened.algorithm, opened.l1, opened.path) == ("owlqn", l1, None)
+        assert opened.partial_fit(ROWS, LABELS).model_.header["options"]["l1"] == l1
+
+
 def test_models_of_crfsuite_open(tmp_path):
     pycrfsuite = pytest.importorskip("pycrfsuite")
     trainer = pycrfsuite.Trainer("ap", verbose=False)
