@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError, OptionError, TemplateError
@@ -194,13 +195,14 @@ class ParserTraining:
         check_search(options.depth, len(trees.relations))
         tables = StateTables(trees.features, max(len(trees.relations), 1))
         initial = [] if self.initial is None else list(_taken_over(self.initial, trees, progress))
-        trainer = ParserTrainer(bank, tables, options, run.seed, initial)
+        resumes = checkpoint is not None and checkpoint.file is not None  # then it has the weights that came of those
+        trainer = ParserTrainer(bank, tables, options, run.seed, () if resumes else initial)
         dev = None if run.dev is None else Development(run.dev, trees, trainer)
         corpus = _AsCorpus(trees, trainer)
         if checkpoint is not None:
             checkpoint.identify(
                 corpus,
-                array.array("f", [weight for *_, weight in initial]) if initial else None,
+                array.array("d", chain.from_iterable((line, *key, *rest) for line, key, *rest in initial)) if initial else None,
                 None if dev is None else dev.contents(),
             )
         passes = Passes(trainer, corpus, run, dev, checkpoint, progress, self.stop)  # type: ignore[arg-type]

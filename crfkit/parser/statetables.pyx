@@ -113,14 +113,17 @@ cdef class StateTables(Arena):
     cdef int32_t add(self, int32_t number, const uint32_t* key) except -1 nogil:
         """The row of a key of this line; a new one, without weights, if it was never seen."""
         cdef LineC* line = &self.line[number]
-        cdef int64_t at
+        cdef int64_t at = 0
         cdef int32_t k, found, width = 1 + line.arity
+        if line.n_slots:
+            at = key_home(key, line.arity, line.n_slots)
+            found = line_find(line, key, at)
+            if found >= 0:
+                return found
+        # Only what is new makes it grow: so a resumed run, which adds the same rows, has the same table.
         if (line.n + 1) * 3 > line.n_slots * 2:
             self.grow_line(line, 2 * (line.n + 1))
-        at = key_home(key, line.arity, line.n_slots)
-        found = line_find(line, key, at)
-        if found >= 0:
-            return found
+            at = key_home(key, line.arity, line.n_slots)
         if self.n_rows >= 0x7FFFFFF0:
             raise OverflowError("more than two thousand million attributes")
         while line.slot[at * width] >= 0:

@@ -231,6 +231,36 @@ def test_a_run_that_was_interrupted_gives_the_same_model(tmp_path, average):
     assert done.exit_code == 1 and "another training data or template" in done.stderr
 
 
+def chains(words):
+    """Trees in which every word has its own form, and the one before as its head."""
+    return [[[str(k + 1), f"w{k}", "_", "X", "X", "_", str(k), "root" if k == 0 else "dep", "_", "_"] for k in range(n)] for n in range(1, words)]
+
+
+@pytest.mark.parametrize("words", range(4, 16))
+def test_tables_of_any_fill_are_resumed(tmp_path, words):
+    """With weights to start from, too: a checkpoint has what has become of them."""
+    first = crfkit.learn(chains(3), "P:%x[s0,form]\n", "lookahead", format="conllu", passes=1)
+    for number, init in enumerate((None, first)):
+        again = partial(crfkit.learn, chains(words), "P:%x[s0,form]\nP1:%x[q0,form]\n", "lookahead", format="conllu", init=init)
+        state = str(tmp_path / f"state{number}")
+        whole = again(passes=3).to_bytes()
+        again(passes=1, checkpoint=state)
+        assert again(passes=3, checkpoint=state, resume=True).to_bytes() == whole
+        assert again(passes=3, checkpoint=state, resume=True).to_bytes() == whole
+
+
+def test_a_run_is_not_resumed_with_other_weights_to_start_from(tmp_path):
+    """Even where these are the same numbers for other features."""
+    template, found = "P:%x[s0,form]/%x[q0,form]\n", {}
+    for name in ("ab", "cd"):
+        rows = [[str(k + 1), form, "_", "X", "X", "_", str(k), "dep" if k else "root", "_", "_"] for k, form in enumerate(name)]
+        found[name] = crfkit.learn([rows], template, "lookahead", format="conllu", passes=1), rows
+    again = partial(crfkit.learn, [rows for _, rows in found.values()], template, "lookahead", format="conllu", checkpoint=str(tmp_path / "state"))
+    again(init=found["ab"][0], passes=1)
+    with pytest.raises(OptionError, match="another init model"):
+        again(init=found["cd"][0], passes=2, resume=True)
+
+
 def test_development_scores_are_those_of_the_tagger():
     records, dev = [], corpus(6, 10)
     model = learned(labels=True, dev=dev, passes=4, progress=records.append)
