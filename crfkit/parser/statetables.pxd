@@ -77,3 +77,4 @@ cdef class StateTables(Arena):
     cdef int32_t add(self, int32_t line, const uint32_t* key) except -1 nogil
     cdef int grow_line(self, LineC* line, int64_t n) except -1 nogil
     cdef int map(self, sections, bint verify, sizes) except -1
+    cdef bint exists(self, int32_t number, const int32_t* key, sizes) except -1

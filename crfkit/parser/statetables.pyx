@@ -249,8 +249,7 @@ cdef class StateTables(Arena):
     def verify(self, sizes):
         """ModelFileError unless every number of mapped tables is in range, and every key is found from its home."""
         cdef int64_t j, n = 0
-        cdef int32_t i, k, r
-        cdef int64_t limit
+        cdef int32_t i, r
         cdef const LineC* line
         cdef const int32_t* slot
         for j in range(self.n_rows):
@@ -271,16 +270,22 @@ cdef class StateTables(Arena):
                     continue
                 if r < 0 or r >= self.n_rows:
                     raise ModelFileError(f"section 'line.{i}' names a row that does not exist")
-                for k in range(line.arity):
-                    limit = 0x7FFFFFFE
-                    if line.cell[k].kind == EQUAL:
-                        limit = 2
-                    elif line.cell[k].kind != DISTANCE:
-                        limit = sizes[line.cell[k].view]
-                    if slot[1 + k] < 0 or slot[1 + k] > limit:
-                        raise ModelFileError(f"section 'line.{i}' names a value that does not exist")
+                if not self.exists(i, slot + 1, sizes):
+                    raise ModelFileError(f"section 'line.{i}' names a value that does not exist")
                 if line_find(line, <const uint32_t*>slot + 1, key_home(<const uint32_t*>slot + 1, line.arity, line.n_slots)) != r:
                     raise ModelFileError(f"section 'line.{i}' has an entry that is not found where its hash says")
+
+    cdef bint exists(self, int32_t number, const int32_t* key, sizes) except -1:
+        """Whether every value in a key of this line can be; `sizes`: how many values each view has."""
+        cdef const CellC* cell
+        cdef int64_t limit
+        cdef int32_t k
+        for k in range(self.line[number].arity):
+            cell = &self.line[number].cell[k]
+            limit = 2 if cell.kind == EQUAL else 0x7FFFFFFE if cell.kind == DISTANCE else sizes[cell.view]
+            if not 0 <= key[k] <= limit:
+                return False
+        return True
 
     def entries(self, int32_t number):
         """(row, key) of each entry of a line, in the order of the table."""

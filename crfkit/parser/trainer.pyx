@@ -289,6 +289,7 @@ cdef class ParserTrainer(Arena):
         """
         cdef int64_t r, k
         cdef int32_t width = self.tables.most_cells
+        cdef const int32_t[::1] cells
         lines, keys, rows, actions = (memoryview(state[name]).cast("B").cast("i") for name in ("lines", "keys", "rows", "actions"))
         weights, late = memoryview(state["weights"]).cast("B").cast("f"), memoryview(state["late"]).cast("B").cast("d")
         if len(keys) != len(lines) * width or not len(rows) == len(actions) == len(weights) == len(late):
@@ -299,9 +300,14 @@ cdef class ParserTrainer(Arena):
             raise ValueError("lines: of another template")
         if rows and not (0 <= min(rows) <= max(rows) < len(lines) and 0 <= min(actions) <= max(actions) < self.tables.n_actions):
             raise ValueError("actions: that do not exist")
+        sizes = self.data.sizes()
         for r in range(len(lines)):
             line = lines[r]
-            if self.row_of(line, [cell & 0xFFFFFFFF for cell in keys[r * width : r * width + self.tables.line[<int32_t>line].arity]]) != r:
+            key = array.array("i", keys[r * width : (r + 1) * width])
+            cells = key
+            if not self.tables.exists(line, &cells[0], sizes):
+                raise ValueError("keys: of values that do not exist")
+            if self.row_of(line, key[: self.tables.line[<int32_t>line].arity]) != r:
                 raise ValueError("keys: the same twice")
         for k in range(len(rows)):
             self.change(rows[k], actions[k], weights[k])

@@ -160,6 +160,15 @@ cdef class Treebank(Arena):
         self.start = <int64_t*>self.start_buf.data
         self.start[0] = 0
 
+    def sizes(self) -> list[int]:
+        """How many values there may be at each place of a token: one more than the largest."""
+        found = array.array("q", [0]) * self.width
+        cdef int64_t[::1] size = found
+        cdef int64_t k
+        for k in range(self.n_tokens * self.width):
+            size[k % self.width] = max(size[k % self.width], self.values[k] + 1)
+        return found.tolist()
+
     def add(self, Rows rows not None, Columns columns not None, IndexBuilder builder not None, Compared compared not None,
             StringTable relations=None, bint learn=True, bint skip=True):
         """Take in a parsed block. With `learn`, values that are new get numbers. With `skip`, trees with crossing

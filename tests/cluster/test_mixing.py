@@ -1,12 +1,14 @@
 """Online trainers over shards: the same bytes for any number of workers, whoever dies, and from a checkpoint on."""
 
+import array
+import math
 import random
 
 import pytest
 from workers import TEMPLATE, corpus, far, items
 
 import crfkit
-from crfkit import errors
+from crfkit import errors, modelfile
 
 CASES = [
     ("perceptron", {}),
@@ -71,6 +73,20 @@ def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm
         crfkit.learn(train, TEMPLATE, algorithm, **more)
     with pytest.raises(errors.OptionError, match="another training data"):
         far(monkeypatch, corpus(tmp_path / "other.txt", 400, 1), TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 7})
+
+
+@pytest.mark.parametrize(("algorithm", "name"), [("perceptron", "weights"), ("perceptron", "average"), ("adf", "rates")])
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_a_checkpoint_of_numbers_that_are_none_is_damaged(tmp_path, monkeypatch, algorithm, name, value):
+    train = corpus(tmp_path / "train.txt", 20)
+    path = str(tmp_path / "run")
+    far(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint=path, passes=1)
+    file = modelfile.read(path)
+    sections = {key: array.array(file.section(key, entry.dtype).format, file.section(key, entry.dtype).tolist()) for key, entry in file.sections.items()}
+    sections[f"trainer.{name}"][0] = value
+    modelfile.write(path, file.header, sections)
+    with pytest.raises(errors.ModelFileError, match="damaged: .*a number is not finite"):
+        far(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint=path, resume=True, passes=2)
 
 
 @pytest.mark.parametrize("algorithm", ["perceptron", "sgd", "sapo", "adf", "mira", "lookahead"])

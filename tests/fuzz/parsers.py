@@ -70,6 +70,11 @@ def trees(data: bytes) -> None:
     parsed(crfkit.load(models()[0]), data)  # type: ignore[arg-type]
 
 
+def resumed(path: str) -> None:
+    """Go on from a checkpoint, or begin it where there is none."""
+    trained(TEMPLATE, TREES, labels=True, checkpoint=path, resume=True)
+
+
 _models: list[bytes] = []
 
 

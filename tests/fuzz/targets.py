@@ -264,6 +264,13 @@ def checkpoints() -> list[bytes]:
     return found
 
 
+def parser_checkpoints() -> list[bytes]:
+    """One of a parser."""
+    path = os.path.join(_folder.name, "parser-seed")
+    parsers.resumed(path)
+    return [Path(path).read_bytes()]
+
+
 def of_text(seeds: Callable[[], Iterable[bytes]], words: Iterable[bytes]) -> mutate.Mutation:
     """Mutations of texts."""
     words = list(words)
@@ -344,6 +351,10 @@ TARGETS: dict[str, Target] = {
     "parser-trees": Target(of_text(lambda: [parsers.TREES], parsers.LINES), parsers.trees),
     "eval": Target(of_text(text_of_labels, LABELS), scores),
     "checkpoint": Target(checkpoint_mutations, checkpoint),
+    "parser-checkpoint": Target(
+        lambda source: mutate.model(source, kept("parser-checkpoints", parser_checkpoints)),
+        lambda data: parsers.resumed(scratch("parser-checkpoint", data)),
+    ),
     "constraints": Target(of_text(lambda: [b"B-NP I-NP\nI-NP O\n<start> O\nO\t<end>\n"], [*LABELS, b"<start>", b"<end>"]), pairs),
     "config": Target(of_text(lambda: [b"algorithm: sgd\nl2: 1e-3\npasses: 5\ndev: file\nquiet: true\n"], YAML), config),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import json
 import pickle
 import random
@@ -259,6 +260,20 @@ def test_a_run_is_not_resumed_with_other_weights_to_start_from(tmp_path):
     again(init=found["ab"][0], passes=1)
     with pytest.raises(OptionError, match="another init model"):
         again(init=found["cd"][0], passes=2, resume=True)
+
+
+def test_a_checkpoint_that_names_values_which_do_not_exist_is_damaged(tmp_path):
+    """They were found out at the end of training."""
+    path = str(tmp_path / "state")
+    learned(passes=1, checkpoint=path)
+    file = modelfile.read(path)
+    sections = {name: file.section(name, entry.dtype) for name, entry in file.sections.items()}
+    for value in (10**6, 2**31 - 1, -1):
+        keys = array.array("i", sections["trainer.keys"].tolist())
+        keys[0] = value
+        modelfile.write(path, file.header, {**sections, "trainer.keys": keys})
+        with pytest.raises(ModelFileError, match="damaged: .*keys: of values that do not exist"):
+            learned(passes=2, checkpoint=path, resume=True)
 
 
 def test_development_scores_are_those_of_the_tagger():

@@ -16,6 +16,7 @@ import array
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from crfkit.options import Run
@@ -177,4 +178,6 @@ def _numbers(form: str, saved: Any, n: int) -> array.array:
     found.frombytes(memoryview(saved).cast("B"))
     if len(found) != n:
         raise ValueError(f"{len(found)} numbers, expected {n}")
+    if not np.isfinite(np.asarray(found)).all():
+        raise ValueError("a number is not finite")
     return found
