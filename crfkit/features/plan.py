@@ -70,6 +70,7 @@ class Node:
         self.arity: int = parent.arity + 1 if parent else 1
         self.children: dict[tuple[int, int], Node] = {}
         self.slots: list[Slot] = []
+        self.numbers: dict[tuple[tuple[bytes, ...], bool, int], int] = {}  # of the slots
         self.first, self.last = 0, 0  # range of bases, its children's included
         self.used = False
 
@@ -171,13 +172,13 @@ class Plan:
 
     def _slot(self, node: Node, line: Line, bigram: bool) -> int:
         """The slot of a line. Lines that differ only in where they look share their features."""
-        for number, slot in enumerate(node.slots):
-            if (slot.literals, slot.bigram, slot.reach) == (line.literals, bigram, line.reach):
-                slot.rules.add(line.rule)
-                slot.min_freqs.add(line.min_freq)
-                return number
-        node.slots.append(Slot(line.literals, bigram, {line.rule}, {line.min_freq}, line.reach))
-        return len(node.slots) - 1
+        key = (line.literals, bigram, line.reach)
+        number = node.numbers.setdefault(key, len(node.slots))
+        if number == len(node.slots):
+            node.slots.append(Slot(line.literals, bigram, set(), set(), line.reach))
+        node.slots[number].rules.add(line.rule)
+        node.slots[number].min_freqs.add(line.min_freq)
+        return number
 
     @property
     def slots(self) -> list[Slot]:
