@@ -89,6 +89,19 @@ def test_a_checkpoint_of_numbers_that_are_none_is_damaged(tmp_path, monkeypatch,
         far(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint=path, resume=True, passes=2)
 
 
+@pytest.mark.filterwarnings("ignore::crfkit.errors.CrfkitWarning")  # that there are few steps
+@pytest.mark.parametrize("algorithm", ["perceptron", "lookahead"])
+def test_steps_as_large_as_they_come_are_no_divergence(tmp_path, monkeypatch, algorithm):
+    """One weight gets a value, or one, for each of very many tokens in a sequence."""
+    length = 70_000
+    (tmp_path / "long.txt").write_text("a X\nb Y\n" * (length // 2))
+    (tmp_path / "values.txt").write_text("".join(f"X\ta:{value}\nY\ta:-{value}\n\n" for value in (4e5, 4e5 + 1)))
+    _, workers = far(monkeypatch, str(tmp_path / "long.txt"), "U:%x[0,0]\nB\n", algorithm, 1, passes=1, average=False)
+    assert workers.started == 1
+    data, _ = far(monkeypatch, str(tmp_path / "values.txt"), None, algorithm, 1, passes=3, average=False, format="crfsuite")
+    assert crfkit.load(data).tag([["a"], [("a", -1)]]) == ["X", "Y"]
+
+
 @pytest.mark.parametrize("algorithm", ["perceptron", "sgd", "sapo", "adf", "mira", "lookahead"])
 def test_learns_what_one_machine_learns(tmp_path, monkeypatch, algorithm):
     rng = random.Random(0)

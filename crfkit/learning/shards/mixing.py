@@ -24,6 +24,8 @@ from crfkit.options import Run
 from .driver import FarCorpus
 from .sums import add_scaled, limit_of, mean, quantum_of
 
+USUAL_LENGTH = 1024  # tokens of a sequence: that many do not add to a weight at every one
+
 
 class Mixing:
     """A trainer in the sense of trainers/base.pyx, whose passes are those of workers."""
@@ -91,9 +93,16 @@ class Mixing:
 
         self.far.crew.run([shard], lambda memory, own: [*self.far.knowing(memory, own), ["find_rate", request]], accept)
 
+    def _step(self) -> float:
+        """About what one step may add to a weight. It is one where steps are measured; the perceptron adds values as they are,
+        once for each token of a sequence that has them. Not so much that small weights would be rounded away."""
+        if self.algorithm not in ("perceptron", "lookahead"):
+            return 1.0
+        return min(self.far.data.largest_value * max(1.0, self.far.data.longest / USUAL_LENGTH), 1024.0)
+
     def run_pass(self, should_stop: Any = None) -> dict[str, Any]:
         """One pass over all shards. It is not interrupted: its weights would be those of some shards."""
-        limit = limit_of(self.current)
+        limit = limit_of(self.current, self._step())
         limits = [limit, quantum_of(limit, self.n)]
         most_rate = 2 * (self.rate or 1.0)
         rate_limits = [most_rate, quantum_of(most_rate, self.n)]

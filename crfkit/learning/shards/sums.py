@@ -15,12 +15,12 @@ import numpy as np
 from crfkit.errors import TrainingError
 
 _AT_ONCE = 1 << 18  # numbers, that little memory is needed beside them
-_GROWTH = 1 << 16  # how much the largest weight may grow in a pass, beyond one
+_GROWTH = 1 << 16  # how much the largest weight may grow in a pass, beyond what a step adds
 
 
-def limit_of(weights: Any) -> float:
-    """What no weight may reach in a pass over a shard that starts with these."""
-    largest = float(np.abs(np.asarray(weights)).max(initial=1))
+def limit_of(weights: Any, step: float = 1.0) -> float:
+    """What no weight may reach in a pass over a shard that starts with these. `step`: about what one step may add to a weight."""
+    largest = float(np.abs(np.asarray(weights)).max(initial=step))
     return _GROWTH * 2.0 ** math.ceil(math.log2(largest))
 
 
