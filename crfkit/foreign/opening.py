@@ -168,7 +168,17 @@ def model_bytes(of: Parts, to: str) -> bytes:
         raise OptionError(f"to: expected one of {', '.join(FORMATS)}, found {to!r}")
     if to not in (CRFKIT, "crfsuite"):
         check_columns(of.labels)
+        _check_lines(of)
     return model_of(of).to_bytes() if to == CRFKIT else _format(to).write(of)
+
+
+def _check_lines(of: Parts) -> None:
+    """UnsupportedError for attributes that no line of a file makes: their cells came from Python."""
+    for rows in (of.unigrams, of.bigrams):
+        for name in rows.names:
+            if b"\n" in name or b"\0" in name:
+                shown = name.decode(errors="backslashreplace")
+                raise UnsupportedError(f"the attribute {shown!r} has a line end or a zero byte, for which the other format has no room")
 
 
 def check_weights(weights: str | None, to: str) -> None:
