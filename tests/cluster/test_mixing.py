@@ -85,7 +85,7 @@ def test_a_checkpoint_of_numbers_that_are_none_is_damaged(tmp_path, monkeypatch,
     sections = {key: array.array(file.section(key, entry.dtype).format, file.section(key, entry.dtype).tolist()) for key, entry in file.sections.items()}
     sections[f"trainer.{name}"][0] = value
     modelfile.write(path, file.header, sections)
-    with pytest.raises(errors.ModelFileError, match="damaged: .*a number is not finite"):
+    with pytest.raises(errors.ModelFileError, match=r"damaged: .*a number is not finite"):
         far(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint=path, resume=True, passes=2)
 
 

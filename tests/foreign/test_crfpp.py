@@ -169,7 +169,7 @@ def test_what_crfpp_has_no_room_for(line):
 def test_cells_that_no_line_of_a_file_has(cell, to):
     """Lines of the model ended in the middle of the name: nobody could read it."""
     crfkit.learn([[[cell, "X"], ["b", "Y"]], [["b", "Y"]]], "U:%x[0,0]\nB\n", max_iter=2).save("ours")
-    with pytest.raises(UnsupportedError, match="^ours: the attribute 'U:.*' has a line end or a zero byte"):
+    with pytest.raises(UnsupportedError, match=r"^ours: the attribute 'U:.*' has a line end or a zero byte"):
         foreign.convert("ours", "theirs", to)
     assert not Path("theirs").exists()
 

@@ -61,5 +61,5 @@ def test_what_is_no_such_data(tmp_path):
             pass
         with pytest.raises(FileError, match=r"dev: cannot be read: .*closed"):
             scores(file if closed == "dev" else ROWS, file if closed == "train" else ROWS)
-    with pytest.raises(DataError, match="^found int, expected a path or an open file$"):
+    with pytest.raises(DataError, match=r"^found int, expected a path or an open file$"):
         scores([str(path), 3])

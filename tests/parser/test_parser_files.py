@@ -272,7 +272,7 @@ def test_a_checkpoint_that_names_values_which_do_not_exist_is_damaged(tmp_path):
         keys = array.array("i", sections["trainer.keys"].tolist())
         keys[0] = value
         modelfile.write(path, file.header, {**sections, "trainer.keys": keys})
-        with pytest.raises(ModelFileError, match="damaged: .*keys: of values that do not exist"):
+        with pytest.raises(ModelFileError, match=r"damaged: .*keys: of values that do not exist"):
             learned(passes=2, checkpoint=path, resume=True)
 
 
