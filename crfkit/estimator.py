@@ -239,7 +239,7 @@ class CRF(Estimator):
     @classmethod
     def load(cls, file: Any, **given: Any) -> Self:
         """An estimator of a model file, its path, an open file, or its bytes. The parameters are those that the
-        model was trained with, and those given.
+        model was trained with, and those given. Of a path of l1 the model has one value, which is `l1`.
         """
         from .foreign import load
 
