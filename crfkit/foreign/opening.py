@@ -202,7 +202,7 @@ def convert(
         data = _own(held, to) if template is None else None
         data = model_bytes(_with_template(read(held), template), to) if data is None else data
     except UnsupportedError as error:
-        raise UnsupportedError(f"{os.fspath(source)}: {error}") from None
+        raise UnsupportedError(f"{os.fspath(source)}: {error.message}") from None
     if weights is not None:
         data = load(data).quantised(weights).to_bytes()
     with replacing(target) as file:

@@ -114,7 +114,7 @@ class Checkpoint:
         except (FileError, ModelFileError) as error:
             if resume:
                 raise
-            raise FileError(f"{error}; give another name to --checkpoint, or remove this file") from None
+            raise FileError(f"{error.message}; give another name to --checkpoint, or remove this file") from None
         if not resume:
             if not file.header["finished"]:
                 raise FileError(f"{self.source}: holds a run that is not finished: add --resume to go on with it, or remove it")

@@ -170,8 +170,9 @@ def test_a_template_that_made_other_attributes_is_refused():
 
 def test_a_model_with_a_template_cannot_become_one():
     crfkit.learn([[["a", "X"], ["b", "Y"]]] * 3, template=crfkit_template("U:%x[0,0]\nB\n")).save("ours")
-    with pytest.raises(UnsupportedError, match="ours: a CRFsuite model has no template"):
+    with pytest.raises(UnsupportedError, match="ours: a CRFsuite model has no template") as caught:
         foreign.convert("ours", "theirs", "crfsuite")
+    assert "(--format crfsuite)" in caught.value.message and "(format='crfsuite')" in str(caught.value)
 
 
 def crfkit_template(text):
