@@ -19,7 +19,7 @@ from crfkit.options import make
 from crfkit.parallel import in_order, threads_of
 from crfkit.text.reading import BYTE_ORDER_MARK, CONLLU
 from crfkit.text.rows import Rows
-from crfkit.values import copied
+from crfkit.values import copied, shown
 from crfkit.version import __version__
 
 from .places import DISTANCE, EQUAL, Features, features_of
@@ -203,7 +203,10 @@ class Parser:
     """
 
     def __init__(self, model: ParserModel | Parser):
-        self.model: ParserModel = model.model if isinstance(model, Parser) else model
+        found = model.model if isinstance(model, Parser) else model
+        if not isinstance(found, ParserModel):
+            raise OptionError(f"model: found {shown(found)}, expected a parser's model; crfkit.load opens a file and gives a Parser")
+        self.model: ParserModel = found
         self._header = self.model.header
         self._used = [self._header["column_names"][column] for column in self.model.index.plan.columns]
         self._compared = [self._header["column_names"][column] for column in self.model.parts.compared]

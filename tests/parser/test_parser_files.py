@@ -74,6 +74,15 @@ def test_sentences_of_python_are_refused_with_their_place():
         crfkit.learn([corpus(1)[0], rows], TEMPLATE, "lookahead", format="conllu")
 
 
+def test_a_parser_is_made_of_a_parser_s_model():
+    assert Parser(MODEL).tag(corpus(5, 1)[0]) == Parser(MODEL.tagger()).tag(corpus(5, 1)[0])
+    for other in (3, None, crfkit.learn([[["a", "X"], ["b", "Y"]]], "U:%x[0,0]\n", "perceptron")):
+        with pytest.raises(OptionError, match=r"^model: found .*, expected a parser's model"):
+            Parser(other)
+        with pytest.raises(OptionError, match=r"^model: found .*, expected a Model"):
+            crfkit.Tagger(other if isinstance(other, int) else MODEL)
+
+
 def test_words_in_python_are_numbered_as_in_files(tmp_path):
     model = learned()
     model.save(tmp_path / "m")
