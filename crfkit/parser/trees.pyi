@@ -21,6 +21,7 @@ class Treebank:
     n_crossing: int
     longest: int
     def __init__(self, width: int) -> None: ...
+    def sizes(self) -> list[int]: ...
     def add(
         self,
         rows: Rows,
