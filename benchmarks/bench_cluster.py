@@ -26,10 +26,10 @@ from crfkit.parallel import available_cpus
 PASSES = 12
 WORKERS = (1, 2, 4)
 CASES: dict[str, dict[str, Any]] = {
-    "lbfgs": {"max_iter": PASSES, "epsilon": 0.0, "delta": 0.0},
+    "lbfgs": {"l2": 1.0, "max_iter": PASSES, "epsilon": 0.0, "delta": 0.0},
     "owlqn": {"max_iter": PASSES, "epsilon": 0.0, "delta": 0.0, "l1": 1.0},
     "perceptron": {"passes": PASSES},
-    "sgd": {"passes": PASSES, "rate": 0.1},
+    "sgd": {"passes": PASSES, "rate": 0.1, "l2": 1.0},
 }
 
 

@@ -25,10 +25,10 @@ import common
 from crfkit.values import size
 
 LEARN: dict[str, tuple[str, ...]] = {
-    "lbfgs": ("--max-iter", "3", "--warm-up", "0"),
+    "lbfgs": ("--max-iter", "3", "--warm-up", "0", "--l2", "1"),
     "owlqn": ("--max-iter", "3"),
-    "sgd": ("--passes", "2", "--rate", "0.1"),
-    "sapo": ("--passes", "2", "--rate", "0.1"),
+    "sgd": ("--passes", "2", "--rate", "0.1", "--l2", "1"),
+    "sapo": ("--passes", "2", "--rate", "0.1", "--l2", "1"),
     "perceptron": ("--passes", "2"),
 }
 GROUPS = Path("/sys/fs/cgroup")

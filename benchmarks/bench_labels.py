@@ -46,12 +46,12 @@ TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
     "lbfgs": ("lbfgs", {"l2": 1.0}),
     f"owlqn{OBSERVED}": ("owlqn", {"l1": L1}),
     f"lbfgs{OBSERVED}": ("lbfgs", {"l2": 1.0}),
-    "adf": ("adf", {}),
-    "sapo": ("sapo", {}),
+    "adf": ("adf", {"l2": 1.0}),
+    "sapo": ("sapo", {"l2": 1.0}),
     "perceptron": ("perceptron", {}),
-    f"sgd{OBSERVED}": ("sgd", {"rate": 0.1}),
-    f"adf{OBSERVED}": ("adf", {"rate": 0.1}),
-    f"sapo{OBSERVED}": ("sapo", {"rate": 0.1}),
+    f"sgd{OBSERVED}": ("sgd", {"l2": 1.0, "rate": 0.1}),
+    f"adf{OBSERVED}": ("adf", {"l2": 1.0, "rate": 0.1}),
+    f"sapo{OBSERVED}": ("sapo", {"l2": 1.0, "rate": 0.1}),
     f"perceptron{OBSERVED}": ("perceptron", {}),
 }
 

@@ -28,10 +28,10 @@ from crfkit.template.parsing import Template
 
 TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
     "perceptron": ("perceptron", {}),
-    "sapo, n=5, astar": ("sapo", {"nbest": 5, "rate": 0.1}),
-    "sapo, n=5, beam": ("sapo", {"nbest": 5, "rate": 0.1, "search": "beam", "beam": 50}),
-    "sgd": ("sgd", {"rate": 0.1}),
-    "adf": ("adf", {}),
+    "sapo, n=5, astar": ("sapo", {"nbest": 5, "l2": 1.0, "rate": 0.1}),
+    "sapo, n=5, beam": ("sapo", {"nbest": 5, "l2": 1.0, "rate": 0.1, "search": "beam", "beam": 50}),
+    "sgd": ("sgd", {"l2": 1.0, "rate": 0.1}),
+    "adf": ("adf", {"l2": 1.0}),
 }
 RICH = "B90:%x[0,0]\nB91:%x[-1,0]/%x[0,0]\n"
 

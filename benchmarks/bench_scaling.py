@@ -17,8 +17,9 @@ import common
 PARTS = (1 / 8, 1 / 4, 1 / 2, 1.0, 2.0)
 PASSES = 10
 LEARN: dict[str, tuple[str, ...]] = {
-    "lbfgs": ("--warm-up", f"{PASSES}", "--max-iter", f"{PASSES}", "--epsilon", "0", "--delta", "0"),
-    **{name: ("--passes", f"{PASSES}") for name in ("sgd", "perceptron", "adf", "sapo")},
+    "lbfgs": ("--warm-up", f"{PASSES}", "--max-iter", f"{PASSES}", "--epsilon", "0", "--delta", "0", "--l2", "1"),
+    **{name: ("--passes", f"{PASSES}", "--l2", "1") for name in ("sgd", "adf", "sapo")},
+    "perceptron": ("--passes", f"{PASSES}"),
 }
 
 

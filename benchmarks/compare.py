@@ -44,7 +44,8 @@ TRAINERS: dict[str, tuple[Any, ...]] = {
     "lbfgs": (*BATCH, "--l2", 0),  # without a penalty there is no warm-up
     "owlqn": BATCH,
     "sbcd": BATCH,
-    **dict.fromkeys(("sgd", "adf", "sapo", "perceptron", "mira", "arow", "cw", "lookahead"), ONLINE),
+    **dict.fromkeys(("sgd", "adf", "sapo"), (*ONLINE, "--l2", 1)),
+    **dict.fromkeys(("perceptron", "mira", "arow", "cw", "lookahead"), ONLINE),
 }
 RULES = {
     "plain": "U00:%x[0,0]\nU01:%x[-1,0]\nU02:%x[1,0]\nB\n",

@@ -27,8 +27,9 @@ def test_what_is_said(train):
     lines = result.stderr.splitlines()
     assert lines[0].startswith("60 sequences, ") and " weights; read in " in lines[0]
     assert lines[1].startswith("training will take about ")
-    assert re.fullmatch(r"warm-up, [0-9]+ passes  loss [0-9.]+  [0-9.]+ s", lines[2])
-    assert [line.split()[:3] for line in lines[3:-3]] == [["pass", str(n), "objective"] for n in (1, 2, 3)]
+    assert re.fullmatch(r"warm-up, [0-9]+ passes  loss [0-9.]+  [0-9.]+ s", lines[3])
+    assert re.fullmatch(r"--l2 [0-9.]+, by how often attributes occur", lines[2])
+    assert [line.split()[:3] for line in lines[4:-3]] == [["pass", str(n), "objective"] for n in (1, 2, 3)]
     assert re.fullmatch(r"objective [0-9.]+, at most 0[0-9.]* % above the optimum", lines[-3])
     assert lines[-2] == "all passes of --max-iter are made: the optimum may lie below"
     assert " weights in " in lines[-1] and lines[-1].endswith(" s in all")
@@ -71,23 +72,27 @@ def test_the_header_says_how_it_was_made(train):
     assert header["sequences"] == 60
 
 
-@pytest.mark.parametrize(("algorithm", "option"), [("sgd", "rate"), ("adf", "rate"), ("sapo", "rate"), ("arow", "regularization")])
-def test_what_is_chosen_on_a_sample_is_told(train, algorithm, option):
+@pytest.mark.parametrize(
+    ("algorithm", "chosen"), [("lbfgs", ["l2"]), ("sgd", ["l2", "rate"]), ("adf", ["l2", "rate"]), ("sapo", ["rate"]), ("arow", ["regularization"])]
+)
+def test_what_is_chosen_for_the_data_is_told(train, algorithm, chosen):
     """On standard error, in the log and in the header; and it is what to give for the same model."""
+    limit = "--max-iter" if algorithm in BATCH else "--passes"
 
     def made(*more):
-        run = learn("-a", algorithm, "--passes", 2, "--window" if algorithm == "adf" else "--seed", 7, "--log", "log", *more)
+        run = learn("-a", algorithm, limit, 2, "--window" if algorithm == "adf" else "--seed", 7, "--log", "log", *more)
         header = json.loads(crfkit("dump", "--header", "model").stdout)
         records = [json.loads(line) for line in (train.parent / "log").read_text().splitlines()]
         weights = crfkit("dump", "model").stdout
-        return run.stderr, header, [record.get(option) for record in records], weights
+        return run.stderr, header, [{option: record[option] for option in chosen if option in record} for record in records], weights
 
     told, header, logged, weights = made()
-    value = header["chosen"].pop(option)
-    assert value > 0 and not header["chosen"] and logged == [value, value]
-    assert f"--{option} {value:g}, the best one on a sample\n" in told
-    again, header, logged, same = made(f"--{option}", value)
-    assert "chosen" not in header and logged == [None, None] and "on a sample" not in again
+    found = header["chosen"]
+    assert [*found] == chosen and all(value > 0 for value in found.values()) and logged and all(record == found for record in logged)
+    for option, value in found.items():
+        assert f"--{option} {value:g}, {'by how often attributes occur' if option == 'l2' else 'the best one on a sample'}\n" in told
+    again, header, logged, same = made(*(word for option, value in found.items() for word in (f"--{option}", value)))
+    assert "chosen" not in header and not any(logged) and ", the best one" not in again and ", by how often" not in again
     assert same == weights
 
 

@@ -14,7 +14,7 @@ class PartsOfSpeech:
 
     def __init__(self, train: Path, model: Path):
         if not model.exists():
-            crfkit.learn(str(train), template=str(TEMPLATE)).save(str(model))
+            crfkit.learn(str(train), template=str(TEMPLATE), l2=1.0).save(str(model))
         self.tagger = crfkit.load(str(model))
 
     def widened(self, sentences: list[list[str]]) -> list[list[str]]:

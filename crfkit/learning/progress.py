@@ -132,9 +132,10 @@ class Progress:
             self.note(f"training will take about {counts['memory'] / 2**20:,.0f} MB of memory")
 
     def chosen(self, options: dict[str, Any]) -> None:
-        """What the trainer has found where nothing was given."""
+        """What was found for these data where nothing was given."""
         for name, value in options.items():
-            self.note(f"--{name} {value:g}, the best one on a sample")
+            why = "by how often attributes occur" if name == "l2" else "the best one on a sample"
+            self.note(f"--{name} {value:g}, {why}")
 
     def start(self, passes: int, done: int = 0) -> None:
         """Training begins, or goes on after some passes; `passes` at most."""

@@ -28,6 +28,7 @@ from crfkit.errors import DataError, FileError
 from .corpus import Corpus
 from .divergence import Divergence, value_warning
 from .log import PassLog
+from .penalty import USUAL
 from .reader import Reader
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class Stream:
     """The state of training between two windows."""
 
     def __init__(self, options: Any, reader: Reader):
-        self.options, self.reader = replace(options, window=options.window or WINDOW), reader
+        l2 = USUAL if options.l2 is None else options.l2  # how often attributes will have occurred, nobody knows
+        self.options, self.reader = replace(options, window=options.window or WINDOW, l2=l2), reader
         self.found, self.shares = options.rate is None, True  # whether attributes have some of the first rate: the first window tells
         self.growing: Any = None
         self.labels: list[str] = []

@@ -35,6 +35,7 @@ from .judging import check_stream
 from .memory import check_data_dir, check_memory, expected_memory
 from .parser import ParserTraining, check_options
 from .passes import Passes
+from .penalty import with_penalty
 from .progress import Progress, StopRequest
 from .reader import Reader
 
@@ -88,8 +89,10 @@ class Training:
         return Far(self.train, self.algorithm, self.options, self.run, self.progress)
 
     def _trained(self, place: Any, reader: Reader) -> Iterator[Model]:
-        options, run, progress = self.options, self.run, self.progress
+        run, progress = self.run, self.progress
         corpus = place.corpus(reader)
+        place.options, fitted = with_penalty(self.options, corpus)
+        options = place.options
         expected = place.expected_memory(corpus)
         progress.summary({**corpus.summary, "memory": expected})
         progress.warn(value_warning(corpus.dataset.largest_value, self.algorithm, options))
@@ -102,7 +105,7 @@ class Training:
             dev.check()
         if self.checkpoint is not None:
             self.checkpoint.identify(corpus, initial, None if dev is None else dev.contents())
-        passes = Passes(place.trainer(corpus, initial), corpus, run, dev, self.checkpoint, progress, self.stop)
+        passes = Passes(place.trainer(corpus, initial), corpus, run, dev, self.checkpoint, progress, self.stop, fitted)
         self.stop.arm()
         for l1, weights in passes.all(getattr(options, "path", None)):
             yield self._model(corpus, weights, l1, dev, passes.chosen)

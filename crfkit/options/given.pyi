@@ -75,7 +75,7 @@ class OfEstimator(TypedDict, total=False):
     'Iterations that delta looks back.'
 
     l2: float | None
-    'Weight of the L2 penalty: l2/2 |w|^2 is added to the objective.'
+    'Weight of the L2 penalty: l2/2 |w|^2 is added to the objective. Without it: one that fits the data, from 0.1, where attributes are rare, to 1.'
 
     memory: int | None
     'Steps that the quasi-Newton method remembers.'

@@ -8,8 +8,9 @@ from typing import Any
 from .declaring import option
 
 
-def _l2(default: float) -> Any:
-    return option(default, "Weight of the L2 penalty: l2/2 |w|^2 is added to the objective.", low=0.0)
+def _l2(default: float | None = None) -> Any:
+    fitted = " Without it: one that fits the data, from 0.1, where attributes are rare, to 1." if default is None else ""
+    return option(default, f"Weight of the L2 penalty: l2/2 |w|^2 is added to the objective.{fitted}", low=0.0, kind=float)
 
 
 def _l1(default: float) -> Any:
@@ -83,7 +84,7 @@ class _Batch:
 class _QuasiNewton(_Batch):
     """What lbfgs and owlqn have in common."""
 
-    l2: float = _l2(1.0)
+    l2: float | None = _l2()
     memory: int = option(4, "Steps that the quasi-Newton method remembers.", low=1, high=64)
     train_accuracy: bool = _train_accuracy()
 
@@ -136,7 +137,7 @@ class Sgd:
     """Stochastic gradient descent on a CRF's likelihood: good weights after a few passes."""
 
     l1: float = _l1(0.0)
-    l2: float = _l2(1.0)
+    l2: float | None = _l2()
     passes: int = _passes(30)
     rate: float | None = _rate()
     decay: float = _decay()
@@ -148,7 +149,7 @@ class Sgd:
 class Adf:
     """Stochastic gradient descent with rates that fall faster for frequent features: few passes, even one."""
 
-    l2: float = _l2(1.0)
+    l2: float | None = _l2()
     passes: int = _passes(20)
     rate: float | None = _rate()
     alpha: float = option(0.995, "Factor on the rate of a feature after a window without it.", above=0.0, high=1.0)

@@ -16,6 +16,7 @@ from crfkit import modelfile, options
 from crfkit.errors import CrfkitError, CrfkitWarning, FileError, ModelFileError, OptionError
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.learn import learn
+from crfkit.learning.penalty import with_penalty
 from crfkit.learning.progress import StopRequest
 from crfkit.learning.reader import Reader
 from crfkit.learning.training import make_trainer
@@ -138,7 +139,8 @@ def test_a_state_holds_all(algorithm, chosen):
     corpus = read_corpus(Reader(sentences("chunking", limit=40), rules(), Run()))
 
     def trainer():
-        return make_trainer(algorithm, corpus, options.make(algorithm, passes(algorithm, 5, **chosen)), Run())
+        own, _ = with_penalty(options.make(algorithm, passes(algorithm, 5, **chosen)), corpus)
+        return make_trainer(algorithm, corpus, own, Run())
 
     def plain(state):
         return {name: bytes(value) if isinstance(value, memoryview) else value for name, value in state.items()}
@@ -174,7 +176,7 @@ def test_what_must_be_the_same():
     given = {"passes": 2, "checkpoint": "state", "dev": small()[:5], "init": learn(small(), rules(), max_iter=2)}
     learn(small(), rules(), "sgd", **given)
     for changed, message in (
-        ({"l2": 2.0}, "state: was written with l2 1.0, not 2.0; resume"),
+        ({"l2": 2.0}, "state: was written with l2 None, not 2.0; resume"),
         ({"seed": 5}, "state: was written with seed 0, not 5"),
         ({"features": "all"}, "state: was written with features=.observed., not all"),
         ({"patience": 4}, "state: was written with patience None, not 4"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import array
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import groupby, islice, pairwise
 from pathlib import Path
@@ -76,10 +76,16 @@ class Numbers:
         return (reached - least) / (start - least)
 
 
+def options_of(algorithm: str, **chosen: Any) -> Any:
+    """Those of a trainer as they reach it: the penalty, where it has one, is a number."""
+    own = options.TRAINERS[algorithm](**chosen)
+    return replace(own, l2=1.0) if getattr(own, "l2", 0.0) is None else own
+
+
 def trainer_of(algorithm: str, corpus: Any, initial: array.array | None = None, seed: int = 0, threads: int = 1, **chosen: Any) -> Any:
     """A trainer by its name, for a corpus that was read or one of the twins."""
     return trainer_class(algorithm)(
-        corpus.dataset, corpus.layout, options.TRAINERS[algorithm](**chosen), initial=initial, seed=seed, threads=threads
+        corpus.dataset, corpus.layout, options_of(algorithm, **chosen), initial=initial, seed=seed, threads=threads
     )
 
 

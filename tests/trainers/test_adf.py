@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trainers.samples import ROOT, read
+from trainers.samples import ROOT, options_of, read
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 from trainers.twins_online import Adf, shares
 
@@ -100,7 +100,7 @@ def test_few_sequences_do_not_make_short_windows():
     built = Built(sparse_corpus())
 
     def rates_after_two_passes(**own):
-        trainer = Trainer(built.dataset, built.layout, options.Adf(**own))
+        trainer = Trainer(built.dataset, built.layout, options_of("adf", **own))
         for _ in range(2):
             trainer.run_pass()
         _, bigrams, pairs = trainer.rates()     # those of unigrams depend on their values, too
@@ -117,7 +117,7 @@ def test_to_look_at_the_weights_changes_nothing():
     corpus = read("chunking", sentences=100)
 
     def final(look):
-        trainer = Trainer(corpus.dataset, corpus.layout, options.Adf())
+        trainer = Trainer(corpus.dataset, corpus.layout, options_of("adf"))
         for _ in range(3):
             trainer.run_pass()
             if look:

@@ -3,12 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trainers.samples import accuracy
+from trainers.samples import accuracy, options_of
 from trainers.twins import Built, corpora, weighted
 from trainers.twins_batches import Adf, Averaged, Gradient, looks
 from trainers.twins_online import shares
 
-from crfkit import options
 from crfkit.trainers import trainer_class
 
 PRECISION = {"rel": 1e-5, "abs": 1e-5}  # weights are stored in single precision
@@ -19,7 +18,7 @@ seeds = st.integers(0, 9)
 
 def trainer_of(name, built, start, seed, found=None, **chosen):
     """crfkit's own."""
-    own = options.make(name, chosen)
+    own = options_of(name, **chosen)
     return trainer_class(name)(built.dataset, built.layout, own, initial=built.to_cells(start), seed=seed, found=found)
 
 

@@ -120,7 +120,7 @@ def test_signals_are_heard_during_the_trials(name):
     built = Built(corpus)
     signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
     try:
-        TRAINERS[name][0](built.dataset, built.layout, {})
+        TRAINERS[name][0](built.dataset, built.layout, {"l2": 1.0})
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

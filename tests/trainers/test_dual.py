@@ -6,7 +6,7 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trainers.samples import Numbers, read, sentences
+from trainers.samples import Numbers, options_of, read, sentences
 from trainers.twins import Built, Corpus, Sample, corpora, expectations, problem
 
 from crfkit import options
@@ -191,20 +191,20 @@ def test_the_first_step_after_a_warm_up_has_the_right_length_at_once(l2):
 
 def test_the_warm_up_ends_when_asked_to():
     corpus = read("chunking", sentences=50, rules="chunking")
-    trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs())
+    trainer = Lbfgs(corpus.dataset, corpus.layout, options_of("lbfgs"))
     assert len(list(trainer.prepare(lambda: True))) == 1
 
 
 @pytest.mark.parametrize("without", [{"warm_up": 0}, {"l2": 0.0}])
 def test_no_warm_up(without):
     corpus = read("chunking", sentences=20, rules="chunking")
-    trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs(**without))
+    trainer = Lbfgs(corpus.dataset, corpus.layout, options_of("lbfgs", **without))
     assert list(trainer.prepare()) == []
 
 
 def test_weights_to_start_from_are_kept():
     corpus = read("chunking", sentences=20, rules="chunking")
-    trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs(), initial=array.array("f", corpus.zeros()))
+    trainer = Lbfgs(corpus.dataset, corpus.layout, options_of("lbfgs"), initial=array.array("f", corpus.zeros()))
     assert list(trainer.prepare()) == []
 
 
@@ -214,7 +214,7 @@ def test_no_warm_up_where_it_would_take_many_times_the_memory():
     def needed(n_labels, n):
         wide = Built(Corpus([Sample([s % n_labels, 0], [[(0, 1.0)]] * 2, [[]] * 2) for s in range(n)], n_labels, 1, tau_all=True))
         assert dual_bytes(wide.dataset, wide.layout) == 4 * n * (2 * -(-n_labels // 8) * 8 + n_labels**2)
-        return warm_up_bytes(wide.dataset, wide.layout, options.Lbfgs(memory=1))
+        return warm_up_bytes(wide.dataset, wide.layout, options.Lbfgs(l2=1.0, memory=1))
 
     assert needed(50, 300) > 0
     assert needed(400, 800) > 0
@@ -225,6 +225,6 @@ def test_no_warm_up_where_it_would_take_many_times_the_memory():
 def test_values_out_of_all_proportion_do_no_harm(size):
     samples = [Sample([j], [[(0, v * size)]], [[]]) for j, v in ((0, 1.0), (1, -0.5))]
     built = Built(Corpus(samples, 2, 1, u_all={0}))
-    trainer = Lbfgs(built.dataset, built.layout, options.Lbfgs())
+    trainer = Lbfgs(built.dataset, built.layout, options_of("lbfgs"))
     list(trainer.prepare())
     assert all(abs(w) < float("inf") for w in trainer.weights())

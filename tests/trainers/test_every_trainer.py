@@ -15,7 +15,7 @@ from io import BytesIO
 
 import pytest
 from commands import BATCH, limit
-from trainers.samples import ROOT, read, sentences, tag, template
+from trainers.samples import ROOT, options_of, read, sentences, tag, template
 
 import crfkit
 from crfkit import constants, options, threads
@@ -122,7 +122,7 @@ def test_a_pass_ends_early(algorithm):
     if algorithm in BATCH:
         pytest.skip("iterations of batch trainers are not cut short")
     corpus = read("chunking", sentences=300)
-    trainer = trainer_class(algorithm)(corpus.dataset, corpus.layout, options.TRAINERS[algorithm]())
+    trainer = trainer_class(algorithm)(corpus.dataset, corpus.layout, options_of(algorithm))
     asked = []
     trainer.run_pass(lambda: asked.append(trainer.steps) or len(asked) == 2)
     assert trainer.steps == asked[-1] < 300

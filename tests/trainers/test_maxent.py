@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from trainers.samples import options_of
 
-from crfkit import options
 from crfkit.data.dataset import Dataset
 from crfkit.trainers import trainer_class
 from crfkit.weights.layout import Layout
@@ -50,7 +50,7 @@ def learned(name, x, y, passes, **chosen):
     )  # fmt: skip
     layout, new, _ = Layout.build(dataset, CLASSES, 2, bytes([2]) * ATTRIBUTES, b"")
     dataset.renumber(new)
-    trainer = trainer_class(name)(dataset, layout, options.make(name, chosen))
+    trainer = trainer_class(name)(dataset, layout, options_of(name, **chosen))
     for _ in range(passes):
         if trainer.converged:
             break

@@ -8,9 +8,9 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trainers.samples import options_of
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 
-from crfkit import options
 from crfkit.trainers import trainer_class
 
 PATHS = {
@@ -30,7 +30,7 @@ def trained(name, chosen, built, start, recursions, passes=3):
     """What the passes say, and the weights."""
     initial = built.to_cells(start) if start is not None else None
     trainer = trainer_class(name)(
-        built.dataset, built.layout, options.make(name, chosen), initial=initial, seed=1, recursions=recursions
+        built.dataset, built.layout, options_of(name, **chosen), initial=initial, seed=1, recursions=recursions
     )
     return [trainer.run_pass() for _ in range(passes)], trainer.weights()
 

@@ -4,7 +4,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trainers.samples import end, read, trainer_of
+from trainers.samples import end, options_of, read, trainer_of
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 from trainers.twins_online import Sgd, shares
 
@@ -61,7 +61,7 @@ def test_orders_differ_from_pass_to_pass_and_from_seed_to_seed():
     built = Built(Corpus([Sample([s % 2], [[(0, 1.0)]], [[]]) for s in range(30)], 2, 1))
 
     def orders(seed):
-        trainer = Trainer(built.dataset, built.layout, options.Sgd(rate=0.1), seed=seed)
+        trainer = Trainer(built.dataset, built.layout, options.Sgd(l2=1.0, rate=0.1), seed=seed)
         return [trainer.run_pass() and trainer.sequence_order() for _ in range(3)]
 
     first = orders(7)
@@ -107,7 +107,7 @@ def test_no_penalty_changes_no_bit():
     corpus = read("chunking", sentences=50)
     ends = []
     for chosen in ({}, {"l1": 0.0}, {"l1": 1e-30}):
-        trainer = Trainer(corpus.dataset, corpus.layout, options.Sgd(rate=0.1, **chosen))
+        trainer = Trainer(corpus.dataset, corpus.layout, options_of("sgd", rate=0.1, **chosen))
         ends.append(([trainer.run_pass() for _ in range(3)], trainer.weights()))
     assert ends[0] == ends[1] == ends[2]
 
@@ -131,7 +131,7 @@ def test_a_rate_that_overflows_is_said_to():
     values = [1e20, -1e20, 1e19, -1e20]
     corpus = Corpus([Sample([s % 2], [[(0, v)]], [[]]) for s, v in enumerate(values)], 2, 1, u_all={0})
     built = Built(corpus)
-    trainer = Trainer(built.dataset, built.layout, options.Sgd(rate=1e30))
+    trainer = Trainer(built.dataset, built.layout, options.Sgd(l2=1.0, rate=1e30))
     with pytest.raises(TrainingError):
         for _ in range(5):
             trainer.run_pass()

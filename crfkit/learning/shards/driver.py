@@ -43,6 +43,7 @@ class FarData:
         """For trainers, which want one."""
         self.labels: list[str] = []
         self.n_sequences = self.n_tokens = self.longest = 0
+        self.n_incidences = [0, 0]
         self.largest_value = 1.0
         self.has_values = self.has_weights = False
         self.sequences: list[int] = []
@@ -224,9 +225,11 @@ class FarCorpus:
         }))  # fmt: skip
         self.nesting = nesting
 
-        def accept(own: list[int], answer: str) -> None:
-            if not isinstance(answer, str) or len(answer) != 32:
+        def accept(own: list[int], answer: list[Any]) -> None:
+            checksum, incidences = answer
+            if not isinstance(checksum, str) or len(checksum) != 32:
                 raise ValueError("no checksum")
-            data.checksums[own[0]] = answer
+            data.n_incidences = [so_far + int(more) for so_far, more in zip(data.n_incidences, incidences, strict=True)]
+            data.checksums[own[0]] = checksum
 
         self.crew.run(range(len(self.shards)), self.knowing, accept)

@@ -131,8 +131,9 @@ class Service:
         self.layout.tell_absent(bytearray(pairs))
         self.labels, self.nesting, self.values = labels, None if nesting is None else (nesting[0], list(nesting[1])), values
 
-    def number(self, shard: int, labels: Any, u: Any, b: Any) -> str:
-        """Give the labels and attributes of a shard their final numbers; a checksum of it."""
+    def number(self, shard: int, labels: Any, u: Any, b: Any) -> list[Any]:
+        """Give the labels and attributes of a shard their final numbers; a checksum of it, and how many attributes its tokens
+        have together, of each kind."""
         data = self._held(shard)
         if self.layout is None:
             raise Forgotten("the layout is not there")
@@ -142,7 +143,7 @@ class Service:
         data.nesting = self.nesting
         if self.values:
             data.fill_in()
-        return data.checksum()
+        return [data.checksum(), list(data.n_incidences)]
 
     def _held(self, shard: int) -> Any:
         if shard not in self.data:

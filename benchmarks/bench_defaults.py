@@ -1,0 +1,152 @@
+"""What defaults are worth on corpora by size: scores on held-out training data of `lbfgs`, and how far others are from it.
+
+    python benchmarks/bench_defaults.py [--sentences N] [--only WORD] [--trainers NAMES] [--sizes N,N] [--rounds N]
+
+With CRFKIT_CORPORA naming a folder that holds corpora, on those of TASKS that are there; else on data/. Sentences are drawn at random
+from the training part without its end, and scored on that end: F1 where labels mark chunks, else the share of right labels. `--rounds`: draws.
+Beside lbfgs with its defaults: lbfgs with the usual penalty, CRFsuite with c2=1 on the same attributes (rich edges are left out), and
+the other trainers with their defaults. Nothing here is about time.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from statistics import fmean
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import common
+
+import crfkit
+from crfkit.template.meaning import expand
+from crfkit.template.parsing import Template
+
+SIZES = (50, 200, 1000)
+TRAINERS = ("sgd", "sapo", "adf", "perceptron", "mira", "arow", "cw", "lookahead")
+USUAL, PEER = "lbfgs, l2 1", "CRFsuite"
+WORDS = "".join(f"U0{k}:%x[{k - 2},0]\n" for k in range(5)) + "U05:%x[-1,0]/%x[0,0]\nU06:%x[0,0]/%x[1,0]\nB\n"
+WINDOW = "".join(f"U0{k}:%x[{k - 4},0]\n" for k in range(9)) + "B\n"
+THREE = "U00:%x[-1,0]\nU01:%x[0,0]\nU02:%x[1,0]\nB\n"
+PAIRS = THREE[:-2] + "U03:%x[-1,1]\nU04:%x[0,1]\nU05:%x[1,1]\nU06:%x[-1,1]/%x[0,1]\nU07:%x[0,1]/%x[1,1]\nB\n"
+
+Rows = list[list[list[str]]]
+
+
+class Task(NamedTuple):
+    name: str
+    path: str
+    template: str
+    columns: tuple[int, ...] = (0,)  # that templates see
+    labels: tuple[int, ...] = (-1,)  # that are joined to the label
+    scheme: str = "none"
+
+
+TASKS = [
+    Task("chunks", "conll2000", "chunking.txt", (0, 1), scheme="bio"),
+    Task("chunks, words", "conll2000", WORDS, scheme="bio"),
+    Task("chunks and tags", "conll2000", "pos.txt", labels=(1, 2)),
+    Task("names", "conll2003", "ner.txt", (0, 1), scheme="iob1"),
+    Task("names, chunks and tags", "conll2003", WORDS, labels=(1, 2, 3)),
+    Task("biomedical names", "jnlpba", "ner-words.txt", scheme="bio"),
+    Task("biomedical names, words", "jnlpba", WORDS, scheme="bio"),
+    Task("tags, web", "ewt-pos", "pos.txt"),
+    Task("tags, web, 3 words", "ewt-pos", THREE),
+    Task("tags, news", "wsj-sample-pos", "pos.txt"),
+    Task("chunks, 3 words and tags", "conll2000", PAIRS, (0, 1), scheme="bio"),
+    Task("phonemes", "nettalk", "letter-to-sound.txt"),
+    Task("phonemes, letters", "nettalk", WINDOW),
+    Task("segmentation", "cws-sxu", "segmentation.txt"),
+    Task("segmentation, characters", "cws-sxu", WINDOW),
+]
+MADE = [Task("data/chunking", "chunking", "chunking.txt", (0, 1), scheme="bio"), Task("data/letters", "letters", WINDOW)]
+
+
+def sentences(task: Task) -> Rows:
+    """Those of the training part, with the columns that the task has."""
+    folder = common.corpora(task.path)
+    path = common.ROOT / "data" / f"{task.path}.train.txt" if folder is None else folder / "train.txt"
+    whole = [rows for rows in common.rows_of(path) if rows[0][0] != "-DOCSTART-"]
+    return [[[*(row[k] for k in task.columns), "|".join(row[k] for k in task.labels)] for row in rows] for rows in whole]
+
+
+def template(task: Task) -> Template:
+    return Template.load(str(common.ROOT / "templates" / task.template)) if task.template.endswith(".txt") else Template.parse(task.template)
+
+
+def crfsuite(rules: Template, train: Rows, held_out: Rows, folder: Path) -> list[list[str]]:
+    """Its labels."""
+    import pycrfsuite
+
+    def attributes(rows: list[list[str]]) -> list[list[str]]:
+        lines = [line for line in rules.lines if "U" in line.kinds]
+        found = ([expand(line, rows, t) for line in lines] for t in range(len(rows)))
+        return [[string for string in token if string is not None] for token in found]
+
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for rows in train:
+        trainer.append(attributes(rows), [row[-1] for row in rows])
+    trainer.set_params({"c1": 0, "c2": 1})
+    trainer.train(str(folder / "peer"))
+    tagger = pycrfsuite.Tagger()
+    tagger.open(str(folder / "peer"))
+    return [tagger.tag(attributes(rows)) for rows in held_out]
+
+
+def scored(task: Task, rules: Template, train: Rows, held_out: Rows, name: str, folder: Path) -> tuple[float, float]:
+    """What a trainer has on what was held out, and its penalty."""
+    gold = [[row[-1] for row in rows] for rows in held_out]
+    if name == PEER:
+        found, l2 = crfsuite(rules, train, held_out, folder), 2.0
+    else:
+        own: dict[str, Any] = {"l2": 1.0} if name == USUAL else {}
+        model = crfkit.learn(train, rules, name.split(",")[0], threads=1, **own)
+        found, l2 = crfkit.Tagger(model).tag_many([[row[:-1] for row in rows] for rows in held_out], threads=1), model.header.get("chosen", {}).get("l2", 1.0)
+    if task.scheme != "none":
+        return 100 * crfkit.evaluate(gold, found, scheme=task.scheme).f1, l2
+    right = [a == b for ours, theirs in zip(found, gold, strict=True) for a, b in zip(ours, theirs, strict=True)]
+    return 100 * fmean(right), l2
+
+
+def row(task: Task, whole: Rows, size: int, names: list[str], rounds: int) -> list[Any]:
+    """A line of the table: the mean of some draws."""
+    end = min(1000, len(whole) // 4)
+    pool, held_out, rules = whole[:-end], whole[-end:], template(task)
+    scores: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    labels = set()
+    for draw in range(rounds):
+        train = random.Random(f"{size} {draw}").sample(pool, min(size, len(pool)))
+        labels |= {row[-1] for rows in train for row in rows}
+        with TemporaryDirectory() as folder:
+            for name in names:
+                scores[name].append(scored(task, rules, train, held_out, name, Path(folder)))
+    means = {name: fmean(score for score, _ in found) for name, found in scores.items()}
+    l2 = fmean(penalty for _, penalty in scores["lbfgs"])
+    return [task.name, size, len(labels), f"{l2:.2f}", f"{means['lbfgs']:.2f}", *(f"{means[name] - means['lbfgs']:+.2f}" for name in names[1:])]
+
+
+def main() -> None:
+    parser = common.parser_for("Scores with defaults on held-out training data, by size.", rounds=1)
+    parser.add_argument("--only", default="", metavar="WORD", help="tasks with this word in their name")
+    parser.add_argument("--trainers", default=",".join(TRAINERS), metavar="NAMES", help="beside lbfgs (default %(default)s)")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), metavar="N,N", help="sentences to learn from (default %(default)s)")
+    given = parser.parse_args()
+    try:
+        import pycrfsuite  # noqa: F401
+    except ImportError:
+        peers = []
+    else:
+        peers = [PEER]
+    names = ["lbfgs", USUAL, *peers, *given.trainers.split(",")]
+    rows = []
+    for task in [task for task in TASKS if common.corpora(task.path)] or MADE:
+        if given.only in task.name:
+            whole = sentences(task)[: given.sentences]
+            rows += [row(task, whole, n, names, given.rounds) for n in map(int, given.sizes.split(",")) if n < len(whole)]
+            print(*rows[-1:], flush=True)
+    print(f"\n{parser.description}\n{common.machine()}")
+    common.table(["task", "sentences", "labels", "l2", *names], rows)
+
+
+if __name__ == "__main__":
+    main()

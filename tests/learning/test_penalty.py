@@ -1,0 +1,49 @@
+"""The L2 penalty where none is given."""
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from trainers.samples import sentences, template
+
+from crfkit import learn
+from crfkit.learning.penalty import fitting_l2
+from crfkit.template.meaning import expand
+from crfkit.template.parsing import Template
+
+FITTED = ["lbfgs", "sgd", "adf"]
+
+
+def test_rare_attributes_have_a_small_one_and_frequent_ones_the_usual():
+    found = [fitting_l2(1000, 7000 // often, 7000) for often in (1, 4, 5, 6, 8, 10, 100)]
+    assert found[:2] == [0.1, 0.1] and found[-2:] == [1, 1]
+    assert all(less < more for less, more in pairwise(found[1:-1]))
+
+
+def test_many_attributes_of_a_token_raise_it():
+    found = [fitting_l2(100, 100 * of_a_token, 100 * of_a_token) for of_a_token in (1, 25, 50, 100, 250, 1000)]
+    assert found == [0.1, 0.1, 0.2, 0.4, 1, 1]
+
+
+@pytest.mark.parametrize("nothing", [(0, 0, 0), (1, 0, 0), (5, 0, 0)])
+def test_data_without_attributes(nothing):
+    assert fitting_l2(*nothing) == 0.1
+
+
+@pytest.mark.parametrize("algorithm", FITTED)
+@pytest.mark.parametrize(("name", "limit", "min_freq"), [("chunking", 20, 1), ("chunking", 60, 1), ("chunking", 20, 2), ("letters", 60, 1)])
+def test_it_follows_from_what_the_template_finds(algorithm, name, limit, min_freq):
+    """Counted once more, from the strings of attributes."""
+    data, rules = sentences(name, limit=limit), Template.of(template({"letters": "letter-to-sound"}.get(name, name)))
+    names = {kind: Counter(expand(line, rows, t) for line in rules.lines if kind in line.kinds and line.macros
+                           for rows in data for t in range(kind == "B", len(rows))) for kind in "UB"}  # fmt: skip
+    counts = [n for found in names.values() for string, n in found.items() if string is not None and n >= min_freq]
+    model = learn(data, rules, algorithm, min_freq=min_freq, **({"max_iter": 1, "warm_up": 0} if algorithm == "lbfgs" else {"passes": 1}))
+    assert model.header["chosen"]["l2"] == fitting_l2(sum(map(len, data)), len(counts), sum(counts))
+    assert model.header["options"]["l2"] is None
+
+
+def test_one_that_is_given_is_kept():
+    for l2 in (0, 1, 0.1):
+        model = learn(sentences("chunking", limit=5), template("chunking"), max_iter=2, l2=l2)
+        assert model.header["options"]["l2"] == l2 and "chosen" not in model.header
