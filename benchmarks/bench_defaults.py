@@ -142,8 +142,10 @@ def main() -> None:
     for task in [task for task in TASKS if common.corpora(task.path)] or MADE:
         if given.only in task.name:
             whole = sentences(task)[: given.sentences]
-            rows += [row(task, whole, n, names, given.rounds) for n in map(int, given.sizes.split(",")) if n < len(whole)]
-            print(*rows[-1:], flush=True)
+            sizes = [n for n in map(int, given.sizes.split(",")) if n < len(whole)] or [len(whole) // 2]
+            for n in sizes:
+                rows.append(row(task, whole, n, names, given.rounds))
+                print(*rows[-1], sep="  ", flush=True)
     print(f"\n{parser.description}\n{common.machine()}")
     common.table(["task", "sentences", "labels", "l2", *names], rows)
 
