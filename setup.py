@@ -41,7 +41,7 @@ LEVELS = (
     ("-O3", ("crfkit.data.dataset", "crfkit.decode.lookahead", "crfkit.features.walk", "crfkit.lattice",
              "crfkit.text.rows")),
     ("-O2", ("crfkit.decode.beam", "crfkit.decode.nbest", "crfkit.decode.printing", "crfkit.decode.scratch", "crfkit.features.cells",
-             "crfkit.features.index", "crfkit.features.strings", "crfkit.features.workspace", "crfkit.foreign.chunks",
+             "crfkit.features.index", "crfkit.features.strings", "crfkit.features.workspace", "crfkit.foreign",
              "crfkit.parser.search", "crfkit.template.patterns", "crfkit.text", "crfkit.trainers.base",
              "crfkit.trainers.batch.chains", "crfkit.trainers.batch.edges", "crfkit.trainers.batch.feasible", "crfkit.trainers.batch.proximal",
              "crfkit.trainers.batch.sbcd", "crfkit.trainers.batch.visits", "crfkit.trainers.online")),

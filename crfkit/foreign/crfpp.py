@@ -13,7 +13,9 @@ from __future__ import annotations
 import array
 import math
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import compress
+from typing import TYPE_CHECKING
 
 from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
 from crfkit.template import dialects
@@ -21,8 +23,11 @@ from crfkit.template.macros import Line
 from crfkit.template.parsing import Template
 from crfkit.values import as_bytes, as_text
 
-from .parts import Parts, Rows
+from .parts import Parts, Places, Rows
 from .translating import translated
+
+if TYPE_CHECKING:
+    from crfkit.features.strings import StringTable
 
 NAME = "crfpp"
 
@@ -40,6 +45,7 @@ def recognises(start: bytes) -> bool:
 def read(data: memoryview) -> Parts:
     """Take a model apart, in which nothing is trusted."""
     from .darts import read_names
+    from .placed import doubles
 
     if len(data) < _HEADER.size:
         raise ModelFileError(f"damaged: truncated to {len(data)} bytes")
@@ -50,11 +56,8 @@ def read(data: memoryview) -> Parts:
     lines, at = _names(data, at, "lines of the template")
     if at + dsize + 4 * maxid != len(data):
         raise ModelFileError(f"damaged: {len(data)} bytes, the header says {at + dsize + 4 * maxid}")
-    names, places = read_names(data[at : at + dsize])
-    weights = array.array("f")
-    weights.frombytes(data[at + dsize :])
-    features = sorted(zip(places, names, strict=True))
-    return assembled(labels, lines, xsize, features, array.array("d", weights), {"type": kind, "cost_factor": cost_factor})
+    found = Places(*read_names(data[at : at + dsize]))
+    return assembled(labels, lines, xsize, found, doubles(data[at + dsize :]), {"type": kind, "cost_factor": cost_factor})
 
 
 def _names(data: memoryview, at: int, what: str) -> tuple[list[bytes], int]:
@@ -72,9 +75,9 @@ def _names(data: memoryview, at: int, what: str) -> tuple[list[bytes], int]:
 
 
 def assembled(
-    labels: list[bytes], lines: list[bytes], xsize: int, features: Iterable[tuple[int, bytes]], weights: array.array, options: dict
+    labels: list[bytes], lines: list[bytes], xsize: int, features: Places, weights: array.array, options: dict
 ) -> Parts:
-    """The parts of a model of CRF++: its features are places of weights and names."""
+    """The parts of a model of CRF++, whose features stand in the order of their places."""
     from crfkit.weights.layout import MAX_LABELS
 
     names = [as_text(label) for label in labels]
@@ -88,43 +91,30 @@ def assembled(
         raise ModelFileError(f"{len(names)} labels: crfkit has room for {MAX_LABELS}")
     if max(template.columns, default=-1) >= xsize:
         raise ModelFileError(f"damaged: the template uses column {max(template.columns)} of {xsize}")
-    places: dict[bytes, int] = {}
-    taken = 0
-    for place, name in features:
-        size = len(names) ** 2 if name[:1] == b"B" else len(names)
-        if not 0 <= place <= len(weights) - size or name[:1] not in (b"U", b"B"):
-            raise ModelFileError(f"damaged: the feature {name!r} has its weights at {place} of {len(weights)}")
-        if name in places:
-            raise ModelFileError("damaged: two features of the same name")
-        places[name], taken = place, taken + size
+    of_u, of_b = (_of_kind(features.names, kind) for kind in (b"U", b"B"))
+    if len(of_u) + len(of_b) < len(features):
+        name, place = next(found for found in features.items() if found[0][:1] not in (b"U", b"B"))
+        raise ModelFileError(f"damaged: the feature {name!r} has its weights at {place} of {len(weights)}")
+    taken = len(of_u) * len(names) + len(of_b) * len(names) ** 2
     if taken > len(weights):
         raise ModelFileError(f"damaged: the features have {taken} weights, the file {len(weights)}")
-    found = dict(places)
+    unigrams = Rows.placed(features, of_u, None, weights, len(names), False)
+    bigrams = Rows.placed(features, of_b, None, weights, len(names), True)
     plain, again = plain_line(template)
     pairs = None
-    if plain in places:
-        pairs = weights[places[plain] : places[plain] + len(names) ** 2]
+    if plain is not None and plain in features:
+        pairs = weights[features[plain] : features[plain] + len(names) ** 2]
         if not again:
-            del places[plain]
-    rows = [_rows([(name, at) for name, at in places.items() if name[:1] == kind], weights, len(names), kind == b"B") for kind in (b"U", b"B")]
-    return Parts("crf++", names, rows[0], rows[1], pairs, template, xsize + 1, options, found)
+            of_b.remove(features.names.find(plain))
+            bigrams = Rows.placed(features, of_b, None, weights, len(names), True)
+    return Parts("crf++", names, unigrams, bigrams, pairs, template, xsize + 1, options, features)
 
 
-def _rows(placed: list[tuple[bytes, int]], weights: array.array, labels: int, bigram: bool) -> Rows:
-    """The features of attributes (name, place of the first weight): one for each label, or for each pair of labels."""
-    import numpy
+def _of_kind(names: StringTable, kind: bytes) -> list[int]:
+    """The numbers of the names that begin so."""
+    from .placed import initials
 
-    rows, every, n = Rows.empty(), numpy.arange(labels, dtype=numpy.uint16), len(placed)
-    size = labels * labels if bigram else labels
-    for name, _ in placed:
-        rows.names.intern_bytes(name)
-    starts = numpy.fromiter((place for _, place in placed), numpy.int64, n)
-    rows.ptr = array.array("q", range(0, size * n + 1, size))
-    rows.weight.frombytes(numpy.asarray(weights)[(starts[:, None] + numpy.arange(size)).ravel()].tobytes())
-    rows.label.frombytes(numpy.tile(every, n * size // labels).tobytes())
-    if bigram:
-        rows.previous.frombytes(numpy.tile(numpy.repeat(every, labels), n).tobytes())
-    return rows
+    return list(compress(range(len(names)), map(kind[0].__eq__, initials(names))))
 
 
 def plain_line(template: Template) -> tuple[bytes | None, bool]:

@@ -13,12 +13,13 @@ import array
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from crfkit.errors import ModelFileError
 from crfkit.values import as_bytes, as_text
 
 from .crfpp import assembled, columns_in_use, taken_apart
-from .parts import Parts
+from .parts import Parts, Places
 
 NAME = "crfpp-text"
 
@@ -78,17 +79,27 @@ def _cost(text: bytes) -> float:
     return value
 
 
-def _features(lines: list[bytes], first: int) -> list[tuple[int, bytes]]:
+def _features(lines: list[bytes], first: int) -> Places:
+    from crfkit.features.strings import StringTable
+
     found = []
     for number, line in enumerate(lines, first + 1):
         match = _FEATURE.fullmatch(line)
         if match is None:
             raise ModelFileError(f"{number}: damaged: expected a number, a blank and the name of a feature, found {_shown(line)}")
         found.append((int(match[1]), match[2]))
-    return sorted(found)
+    found.sort()
+    names = StringTable()
+    for number, (_, name) in enumerate(found):
+        if names.intern_bytes(name) != number:
+            raise ModelFileError("damaged: two features of the same name")
+    return Places(names, array.array("q", (place for place, _ in found)))
 
 
 def _weights(lines: list[bytes], first: int) -> array.array:
+    if not b"".join(lines).translate(None, b"0123456789.+-e"):  # else names of numbers, blanks and underscores, of which float takes more
+        with suppress(ValueError):
+            return array.array("d", map(float, lines))
     weights = array.array("d")
     for number, line in enumerate(lines, first + 1):
         if not _WEIGHT.fullmatch(line):

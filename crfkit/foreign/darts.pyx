@@ -7,6 +7,7 @@ is b; if unit b's own check is b, a name ends here, and its base is -1 - value.
 import array
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport qsort
 
 from crfkit.features.strings cimport StringTable
 
@@ -17,20 +18,24 @@ cdef enum:
     LONGEST = 1 << 20       # bytes of a name; more is a circle
 
 
+cdef struct EndC:           # where a name ends
+    int64_t value, unit, begin, length      # its bytes
+
+
 cdef inline uint32_t number(const uint8_t* at) noexcept nogil:
     return at[0] | <uint32_t>at[1] << 8 | <uint32_t>at[2] << 16 | <uint32_t>at[3] << 24
 
 
 def read_names(const uint8_t[::1] data not None):
-    """(names, their values) of all that a double array holds, in the order of its units."""
+    """(names, their values) of all that a double array holds, in the order of their values."""
     cdef:
-        int64_t n = data.shape[0] // UNIT, p, q, b, root, length, k, room = 0
+        int64_t n = data.shape[0] // UNIT, p, q, b, root, length, k, room = 0, ends = 0, i, begin
         const uint8_t* unit = &data[0] if n else NULL
         StringTable names = StringTable()
-        char* s
+        uint8_t* s
+        EndC* end
     if data.shape[0] % UNIT or n < 1 or n > 0x7FFFFFFF:
         raise ModelFileError(f"damaged: a table of names of {data.shape[0]} bytes")
-    values = array.array("q")
     owners = array.array("i", bytes(4 * n))
     cdef int32_t[::1] owner = owners  # of each base: the unit that has it
     root = <int32_t>number(unit)
@@ -40,11 +45,20 @@ def read_names(const uint8_t[::1] data not None):
             if owner[b]:
                 raise ModelFileError("damaged: two names that part and meet again")
             owner[b] = <int32_t>q
-    buffer = bytearray(256)
     for p in range(1, n):
-        if number(unit + p * UNIT + 4) != p or <int32_t>number(unit + p * UNIT) >= 0:
-            continue
-        length, b = 0, p
+        ends += is_end(unit, p)
+    values, found = array.array("q", bytes(8 * ends)), bytearray(ends * sizeof(EndC))
+    cdef int64_t[::1] value = values
+    cdef uint8_t[::1] room_of_ends = found if found else None
+    end, ends = <EndC*>&room_of_ends[0] if ends else NULL, 0
+    for p in range(1, n):
+        if is_end(unit, p):
+            end[ends].value, end[ends].unit = -1 - <int64_t><int32_t>number(unit + p * UNIT), p
+            ends += 1
+    cdef uint8_t[::1] buffer = bytearray(4096)
+    s = &buffer[0]
+    for i in range(ends):  # in the order of units, where one name is near the next
+        begin, length, b = room, 0, end[i].unit
         while b != root:
             q = owner[b]
             if q == 0 or length >= min(n, LONGEST):
@@ -53,20 +67,46 @@ def read_names(const uint8_t[::1] data not None):
             k = q - b - 1
             if k < 0 or k > 255:
                 break
-            if length == len(buffer):
-                buffer.extend(bytes(length))
-            buffer[length] = k
+            if begin + length == buffer.shape[0]:
+                buffer = bytearray(buffer) + bytes(begin + length)
+                s = &buffer[0]
+            s[begin + length] = <uint8_t>k
             length += 1
         if b != root:
-            raise ModelFileError(f"damaged: name {len(values)} leads nowhere")
-        name = bytes(buffer[:length])[::-1]
+            raise ModelFileError(f"damaged: name {i} leads nowhere")
+        turn_around(s + begin, length)
+        end[i].begin, end[i].length = begin, length
         room += length
         if room > 64 * data.shape[0]:
             raise ModelFileError("damaged: names that are much longer than their table")
-        if names.intern_bytes(name) != len(values):
-            raise ModelFileError(f"damaged: a second feature {name!r}")
-        values.append(-1 - <int32_t>number(unit + p * UNIT))
+    qsort(end, <size_t>ends, sizeof(EndC), by_value)
+    names.reserve(ends, room)
+    for i in range(ends):
+        if names.intern(<const char*>s + end[i].begin, end[i].length) != i:
+            raise ModelFileError(f"damaged: a second feature {(<const char*>s + end[i].begin)[: end[i].length]!r}")
+        value[i] = end[i].value
     return names, values
+
+
+cdef inline bint is_end(const uint8_t* unit, int64_t p) noexcept nogil:
+    """Whether a name ends at unit p."""
+    return number(unit + p * UNIT + 4) == p and <int32_t>number(unit + p * UNIT) < 0
+
+
+cdef int by_value(const void* a, const void* b) noexcept nogil:
+    """The order of two ends of names."""
+    cdef const EndC* x = <const EndC*>a
+    cdef const EndC* y = <const EndC*>b
+    if x.value != y.value:
+        return 1 if x.value > y.value else -1
+    return 1 if x.unit > y.unit else -1
+
+
+cdef void turn_around(uint8_t* s, int64_t n) noexcept nogil:
+    """The last byte first."""
+    cdef int64_t k
+    for k in range(n // 2):
+        s[k], s[n - 1 - k] = s[n - 1 - k], s[k]
 
 
 def write_names(features not None):
@@ -110,7 +150,7 @@ def write_names(features not None):
             if place + 258 > size:
                 unit, taken_at = None, None
                 units.extend(array.array("i", bytes(2 * 4 * size)))
-                taken.extend(bytes(size))
+                taken += bytes(size)
                 size *= 2
                 unit, taken_at = units, taken
                 if place > 0x7FFFFE00:

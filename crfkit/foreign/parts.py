@@ -7,7 +7,7 @@ weights are in single precision.
 from __future__ import annotations
 
 import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import isfinite
@@ -34,6 +34,16 @@ class Rows:
     previous: array.array[int] = field(default_factory=lambda: array.array("H"))
 
     @classmethod
+    def placed(
+        cls, at: Places, chosen: Iterable[int], numbers: array.array[int] | None, weights: array.array[float], labels: int, bigram: bool
+    ) -> Rows:
+        """Those of some names, for which a file has weights behind their places: weight k at place numbers[k], which ascend; None: at
+        place k, and each name has one for each label, or pair of labels."""
+        from .placed import rows_at
+
+        return cls(*rows_at(at.names, at.places, array.array("i", chosen), numbers, weights, labels, bigram))
+
+    @classmethod
     def empty(cls) -> Rows:
         """No attributes."""
         from crfkit.features.strings import StringTable
@@ -52,6 +62,25 @@ class Rows:
         return new
 
 
+class Places(Mapping[bytes, int]):
+    """Where a file has the weights of each name: what a dict would say, but models have too many names to make one each time."""
+
+    def __init__(self, names: StringTable, places: array.array[int]):
+        self.names, self.places = names, places
+
+    def __getitem__(self, name: bytes) -> int:
+        number = self.names.find(name)
+        if number < 0:
+            raise KeyError(name)
+        return self.places[number]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
 @dataclass
 class Parts:
     """A model taken apart."""
@@ -64,7 +93,7 @@ class Parts:
     template: Template | None = None  # None: data bring their attributes along
     columns: int = 1  # of the data, the label's included
     options: dict[str, Any] = field(default_factory=dict)  # what else the file says
-    places: dict[bytes, int] = field(default_factory=dict)  # of attributes in the file: who writes it again keeps their order
+    places: Mapping[bytes, int] = field(default_factory=dict)  # of attributes in the file: who writes it again keeps their order
 
 
 def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:

@@ -14,8 +14,9 @@ from __future__ import annotations
 import array
 import re
 from collections.abc import Iterator
-from itertools import groupby
-from operator import itemgetter
+from itertools import accumulate, groupby, islice
+from operator import itemgetter, lt
+from typing import TYPE_CHECKING
 
 from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
 from crfkit.template import dialects
@@ -23,8 +24,11 @@ from crfkit.template.pattern_syntax import plain_pattern
 from crfkit.text.opening import open_file
 from crfkit.values import as_bytes, as_text
 
-from .parts import Parts, Rows
+from .parts import Parts, Places, Rows
 from .translating import translated
+
+if TYPE_CHECKING:
+    from crfkit.features.strings import StringTable
 
 NAME = "wapiti"
 MAXENT, MEMM, CRF = 0, 1, 2
@@ -33,6 +37,7 @@ LINE_BY_LINE = "line_by_line"  # an option of parts: every line is a sequence
 _MODEL = re.compile(rb"#mdl#(?:([0-9])#)?([0-9]{1,18})\n")
 _READER = re.compile(rb"#rdr#([0-9]{1,9})/([0-9]{1,9})(?:/([0-9]))?\n")
 _STRINGS = re.compile(rb"#qrk#([0-9]{1,15})\n")
+_SHORTEST = len("0=0\n")  # of the lines of weights
 _LENGTH = re.compile(rb"([0-9]{1,10}):")
 _WEIGHT = re.compile(rb"([0-9]{1,18})=([-+]?(?:0x[0-9a-f]{1,40}(?:\.[0-9a-f]{0,40})?(?:p[-+]?[0-9]{1,5})?|[0-9.]{1,40}(?:e[-+]?[0-9]{1,5})?|inf|nan))\n")
 
@@ -68,6 +73,20 @@ class _Text:
             self.at = end + 2
         return found
 
+    def names(self, n: int) -> StringTable:
+        """The next n strings, which are all different."""
+        from crfkit.features.strings import StringTable
+
+        from .placed import read_strings
+
+        found = StringTable()
+        self.at = read_strings(self.data, self.at, n, found)
+        if len(found) < n:
+            (name,) = self.strings(1)
+            what = "a line end in the observation" if b"\n" in name else "a second observation"
+            raise ModelFileError(f"damaged: {what} {name!r}")
+        return found
+
     def damaged(self, expected: str) -> ModelFileError:
         """What to say if something else stands there."""
         line = self.data.count(b"\n", 0, self.at) + 1
@@ -91,8 +110,8 @@ def read(data: memoryview, lines: bool = False) -> Parts:
         raise ModelFileError(f"a model of Wapiti for single lines (--me) {what}")
     patterns = text.strings(int(n_patterns))
     labels = text.strings(int(text.take(_STRINGS, "#qrk# and the number of labels")[1]))
-    names = text.strings(int(text.take(_STRINGS, "#qrk# and the number of observations")[1]))
-    weights = _weights(text, int(n_weights))
+    names = text.names(int(text.take(_STRINGS, "#qrk# and the number of observations")[1]))
+    numbers, weights = _weights(text, int(n_weights))
     decoded, pattern_lines = [as_text(label) for label in labels], "".join(as_text(line) + "\n" for line in patterns)
     if not labels or not all(labels) or len(set(labels)) < len(labels):
         raise ModelFileError("damaged: the labels are not different names")
@@ -107,7 +126,7 @@ def read(data: memoryview, lines: bool = False) -> Parts:
         except TemplateError as error:
             raise ModelFileError(f"its patterns cannot be read: {error}") from None
     parts = Parts("wapiti", decoded, Rows.empty(), Rows.empty(), None, template, int(columns) + 2, {LINE_BY_LINE: True} if line_by_line else {})
-    _share_out(parts, names, weights, _plain(patterns) if kind == CRF else None, kind == CRF)
+    _share_out(parts, names, numbers, weights, _plain(patterns) if kind == CRF else None, kind == CRF)
     if template is None and len(parts.bigrams.names):
         raise ModelFileError("a model of Wapiti without patterns whose data name pairs of labels (b, *), which crfkit's data cannot")
     return parts
@@ -125,18 +144,28 @@ def read_file(path: str) -> Parts:
         raise ModelFileError(f"{path}: {error}") from None
 
 
-def _weights(text: _Text, n: int) -> list[tuple[int, float]]:
-    """(number of the weight, weight), ascending."""
-    found = {}
-    for _ in range(n):
+def _weights(text: _Text, n: int) -> tuple[array.array[int], array.array[float]]:
+    """Numbers of the weights, ascending, and the weights."""
+    from .placed import read_weights
+
+    room = min(n, (len(text.data) - text.at) // _SHORTEST)
+    numbers, weights, found = array.array("q", bytes(8 * room)), array.array("d", bytes(8 * room)), 0
+    while True:
+        text.at, found = read_weights(text.data, text.at, numbers, weights, found)
+        if found == n:
+            break
         number, value = text.take(_WEIGHT, "number=weight").groups()
         try:
-            found[int(number)] = float.fromhex(value.decode()) if b"x" in value else float(value)
+            weight = float.fromhex(value.decode()) if b"x" in value else float(value)
         except (ValueError, OverflowError):
             raise ModelFileError(f"damaged: {value.decode()!r} is no weight") from None
+        numbers[found], weights[found], found = int(number), weight, found + 1
     if text.at != len(text.data):
         raise text.damaged("the end of the file")
-    return sorted(found.items())
+    if not all(map(lt, numbers, islice(numbers, 1, None))):
+        pairs = sorted(dict(zip(numbers, weights, strict=True)).items())
+        numbers, weights = array.array("q", (number for number, _ in pairs)), array.array("d", (weight for _, weight in pairs))
+    return numbers, weights
 
 
 def _plain(patterns: list[bytes]) -> bytes | None:
@@ -145,33 +174,39 @@ def _plain(patterns: list[bytes]) -> bytes | None:
     return None if plain is None else as_bytes(plain)
 
 
-def _share_out(parts: Parts, names: list[bytes], weights: list[tuple[int, float]], plain: bytes | None, crf: bool) -> None:
+def _share_out(
+    parts: Parts, names: StringTable, numbers: array.array[int], weights: array.array[float], plain: bytes | None, crf: bool
+) -> None:
     """Give the observations their weights; those of pairs of labels mean nothing where the model is no CRF."""
-    n, at, next_weight = len(parts.labels), 0, 0
-    for number, name in enumerate(names):
-        if name[:1] not in (b"u", b"b", b"*") or b"\n" in name:
-            raise ModelFileError(f"damaged: the observation {name!r} begins with none of u, b and *")
-        parts.places[name] = number
-        for bigram in (False, True):
-            if name[:1] == (b"u" if bigram else b"b"):
-                continue
-            size, first = n * n if bigram else n, next_weight
-            while next_weight < len(weights) and weights[next_weight][0] < at + size:
-                next_weight += 1
-            mine = weights[first:next_weight]
-            if bigram and not crf:
-                pass
-            elif bigram and name == plain:
-                parts.pairs = array.array("d", bytes(8 * size))
-                for place, weight in mine:
-                    parts.pairs[place - at] = weight
-            else:
-                row = parts.bigrams if bigram else parts.unigrams
-                if not row.append(name, ((*divmod(place - at, n), weight) for place, weight in mine), bigram):
-                    raise ModelFileError(f"damaged: a second observation {name!r}")
-            at += size
-    if next_weight < len(weights):
-        raise ModelFileError(f"damaged: weight {weights[next_weight][0]} of {at}")
+    from .placed import initials
+
+    n, kinds = len(parts.labels), initials(names)
+    if kinds.translate(None, b"ub*"):
+        name = next(name for name in names if name[:1] not in (b"u", b"b", b"*"))
+        raise ModelFileError(f"damaged: the observation {name!r} begins with none of u, b and *")
+    *places, end = accumulate(map({b"u"[0]: n, b"b"[0]: n * n, b"*"[0]: n + n * n}.__getitem__, kinds), initial=0)
+    if len(numbers) and numbers[-1] >= end:
+        raise ModelFileError(f"damaged: weight {next(number for number in numbers if number >= end)} of {end}")
+    parts.places = of_pairs = Places(names, array.array("q", places))
+    parts.unigrams = Rows.placed(parts.places, _with(kinds, b"u*"), numbers, weights, n, False)
+    if not crf:
+        return
+    if b"*" in kinds:  # whose pairs of labels follow the labels
+        of_pairs = Places(names, array.array("q", (place + n * (kind == b"*"[0]) for place, kind in zip(places, kinds, strict=True))))
+    chosen = _with(kinds, b"b*")
+    if plain is not None and plain in parts.places:
+        number = names.find(plain)
+        chosen.remove(number)
+        row = Rows.placed(of_pairs, [number], numbers, weights, n, True)
+        parts.pairs = array.array("d", bytes(8 * n * n))
+        for before, label, weight in zip(row.previous, row.label, row.weight, strict=True):
+            parts.pairs[before * n + label] = weight
+    parts.bigrams = Rows.placed(of_pairs, chosen, numbers, weights, n, True)
+
+
+def _with(kinds: bytes, wanted: bytes) -> list[int]:
+    """The numbers of the observations of some kinds."""
+    return [number for number, kind in enumerate(kinds) if kind in wanted]
 
 
 def plain_name(parts: Parts) -> bytes | None:

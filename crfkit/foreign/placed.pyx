@@ -1,0 +1,216 @@
+"""Models whose weights stand at numbered places: what is done for each of their names and weights.
+
+CRF++ numbers the weights of features, Wapiti those of observations: each has its own behind its place, one for each
+label, or one for each pair of labels, the label before first.
+"""
+
+import array
+
+from cpython.array cimport array as array_t, clone
+
+from libc.math cimport isfinite, ldexp
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+
+from crfkit.features.strings cimport StringTable, strings_get
+from crfkit.memory cimport memchr, memcpy
+from crfkit.text.scanning cimport is_digit
+
+from crfkit.errors import ModelFileError
+
+cdef enum:
+    MOST_DIGITS = 14                    # hexadecimal: 53 bits, wherever the point stands
+    MOST_POWER = 5                      # digits of an exponent
+    MOST_NUMBER = 18                    # digits of a number
+
+cdef array_t NUMBERS = array.array("q"), LABELS = array.array("H"), WEIGHTS = array.array("d")
+cdef int64_t EXACT = 1 << 53            # doubles hold every integer up to here
+
+
+def doubles(const uint8_t[::1] data not None):
+    """Numbers in single precision, as they lie in a file at any byte, as an array of doubles."""
+    cdef int64_t k, n = data.shape[0] // <int64_t>sizeof(float)
+    cdef array_t found = clone(WEIGHTS, n, zero=False)
+    cdef float x
+    for k in range(n):
+        memcpy(&x, &data[k * <int64_t>sizeof(float)], sizeof(float))
+        found.data.as_doubles[k] = x
+    return found
+
+
+def initials(StringTable names not None):
+    """The first byte of each name; of an empty one a zero byte."""
+    cdef const char* s
+    cdef int64_t i
+    found = bytearray(names.c.n)
+    cdef uint8_t[::1] first = found if found else None
+    for i in range(names.c.n):
+        if strings_get(&names.c, <int32_t>i, &s):
+            first[i] = <uint8_t>s[0]
+    return bytes(found)
+
+
+def rows_at(StringTable names not None, const int64_t[::1] places not None, const int32_t[::1] chosen not None, const int64_t[::1] numbers,
+            const double[::1] weights not None, int64_t labels, bint bigram):
+    """Rows of the chosen names, in order: (names, where each row begins, labels, weights, labels before).
+
+    Weight k stands at place numbers[k], which ascend; None: at place k, and each name has a weight for each label.
+    """
+    cdef:
+        int64_t size = labels * labels if bigram else labels, n = chosen.shape[0], i, k, total = 0, place
+        array_t ptr = clone(NUMBERS, n + 1, zero=False)
+        array_t label, weight, previous
+    if not 1 <= labels <= 0xFFFF or places.shape[0] != names.c.n or (numbers is not None and numbers.shape[0] != weights.shape[0]):
+        raise ValueError("names, places and weights that do not belong together")
+    ptr.data.as_longlongs[0] = 0
+    for i in range(n):
+        if not 0 <= chosen[i] < names.c.n:
+            raise IndexError(f"name {chosen[i]} of {names.c.n}")
+        place = places[chosen[i]]
+        if numbers is not None:
+            total += first_from(numbers, place + size) - first_from(numbers, place)
+        elif 0 <= place <= weights.shape[0] - size:
+            total += size
+        else:
+            raise ModelFileError(f"damaged: the feature {names[chosen[i]]!r} has its weights at {place} of {weights.shape[0]}")
+        if total > weights.shape[0]:
+            raise ModelFileError("damaged: features that share their weights")
+        ptr.data.as_longlongs[i + 1] = total
+    label, weight = clone(LABELS, total, zero=False), clone(WEIGHTS, total, zero=False)
+    previous = clone(LABELS, total if bigram else 0, zero=False)
+    for i in range(n):
+        place = places[chosen[i]]
+        k = place if numbers is None else first_from(numbers, place)
+        fill_row(&weights[0] + k if weights.shape[0] else NULL, NULL if numbers is None else &numbers[0] + k if numbers.shape[0] else NULL, place, labels,
+                 ptr.data.as_longlongs[i], ptr.data.as_longlongs[i + 1], label.data.as_ushorts, weight.data.as_doubles,
+                 previous.data.as_ushorts if bigram else NULL)
+    return names.select(chosen), ptr, label, weight, previous
+
+
+cdef void fill_row(const double* weights, const int64_t* numbers, int64_t place, int64_t labels, int64_t begin, int64_t end, uint16_t* label, double* weight,
+                   uint16_t* previous) noexcept nogil:
+    """The features from begin to end, whose weights lie one behind the other; their numbers, too, or there are none."""
+    cdef int64_t k, at, before = 0, now = -1
+    for k in range(end - begin):
+        weight[begin + k] = weights[k]
+        if numbers == NULL:
+            now += 1
+            if now == labels:
+                now, before = 0, before + 1
+        else:
+            at = numbers[k] - place
+            before, now = at // labels, at % labels
+        label[begin + k] = <uint16_t>now
+        if previous != NULL:
+            previous[begin + k] = <uint16_t>before
+
+
+cdef int64_t first_from(const int64_t[::1] numbers, int64_t least) noexcept nogil:
+    """The place of the first number that is at least so large; numbers ascend."""
+    cdef int64_t low = 0, high = numbers.shape[0], middle
+    while low < high:
+        middle = (low + high) // 2
+        if numbers[middle] < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def read_strings(const uint8_t[::1] text not None, int64_t at, int64_t n, StringTable names not None):
+    """Take up to n strings of Wapiti's, `3:abc,` and a line end, from byte `at` on: where those end that are so, are new, and have no line end inside."""
+    cdef int64_t i, k, length, size = text.shape[0], known
+    cdef const char* name
+    if not 0 <= at <= size:
+        raise ValueError(f"byte {at} of {size}")
+    for i in range(n):
+        k, length, known = at, 0, names.c.n
+        while k < size and k - at < 10 and is_digit(text[k]):
+            length = 10 * length + digit_of(text[k])
+            k += 1
+        if k == at or k >= size or text[k] != b":" or length > size - k - 3:
+            return at
+        name = <const char*>&text[k + 1]
+        if name[length] != b"," or name[length + 1] != b"\n" or memchr(name, b"\n", <size_t>length) != NULL or names.intern(name, length) != known:
+            return at
+        at = k + length + 3
+    return at
+
+
+def read_weights(const uint8_t[::1] text not None, int64_t at, array_t numbers not None, array_t weights not None, int64_t begin):
+    """Take weights of Wapiti's, `12=-0x1.8p-3` and a line end, from byte `at` on, and put them into the arrays from `begin` on: where
+    they end, and how many there are then. The first line that is no such weight, or whose digits are more than a double's, is left to
+    the caller."""
+    cdef:
+        int64_t size = text.shape[0], room = min(len(numbers), len(weights)), used
+        double weight
+        int64_t number
+    if numbers.typecode != "q" or weights.typecode != "d" or not 0 <= begin <= room or not 0 <= at <= size:
+        raise ValueError("arrays of other numbers")
+    if size == 0:
+        return at, begin
+    while begin < room:
+        used = read_weight(<const char*>&text[0] + at, size - at, &number, &weight)
+        if used == 0:
+            break
+        numbers.data.as_longlongs[begin], weights.data.as_doubles[begin] = number, weight
+        at += used
+        begin += 1
+    return at, begin
+
+
+cdef inline int64_t digit_of(char c) noexcept nogil:
+    """The value of a hexadecimal digit, -1 of anything else."""
+    if is_digit(c):
+        return c - 48
+    return c - 87 if b"a" <= c <= b"f" else -1
+
+
+cdef int64_t read_weight(const char* s, int64_t n, int64_t* number, double* weight) noexcept nogil:
+    """The bytes of a line, 0 if it is not of the plain form. In ASCII, '0' is 48 and 'a' 97."""
+    cdef int64_t k = 0, digit, mantissa = 0, begin, point = -1, power = 0
+    cdef bint negative = False, down = False
+    number[0] = 0
+    while k < n and k < MOST_NUMBER and is_digit(s[k]):
+        number[0] = 10 * number[0] + digit_of(s[k])
+        k += 1
+    if k == 0 or k >= n or s[k] != b"=":
+        return 0
+    k += 1
+    if k < n and (s[k] == b"-" or s[k] == b"+"):
+        negative = s[k] == b"-"
+        k += 1
+    if k + 2 >= n or s[k] != b"0" or s[k + 1] != b"x":
+        return 0
+    k += 2
+    begin = k
+    while k < n and k - begin <= MOST_DIGITS:
+        digit = digit_of(s[k])
+        if digit >= 0:
+            mantissa = 16 * mantissa + digit
+        elif s[k] == b"." and point < 0 and k > begin:
+            point = k + 1
+        else:
+            break
+        k += 1
+    if k == begin or mantissa > EXACT:
+        return 0
+    if point >= 0:
+        power = -4 * (k - point)
+    if k < n and s[k] == b"p":
+        k += 1
+        if k < n and (s[k] == b"-" or s[k] == b"+"):
+            down = s[k] == b"-"
+            k += 1
+        begin, digit = k, 0
+        while k < n and k - begin < MOST_POWER and is_digit(s[k]):
+            digit = 10 * digit + digit_of(s[k])
+            k += 1
+        if k == begin:
+            return 0
+        power += -digit if down else digit
+    if k >= n or s[k] != b"\n":
+        return 0
+    weight[0] = ldexp(<double>(-mantissa if negative else mantissa), <int>power)
+    if mantissa == 0 and negative:
+        weight[0] = -0.0
+    return k + 1 if isfinite(weight[0]) else 0

@@ -1,0 +1,160 @@
+"""Names and weights of models whose weights stand at numbered places, beside what Python makes of the same text."""
+
+import array
+import math
+import struct
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from crfkit.errors import ModelFileError
+from crfkit.features.strings import StringTable
+from crfkit.foreign import wapiti
+from crfkit.foreign.parts import Places
+from crfkit.foreign.placed import doubles, initials, read_strings, read_weights, rows_at
+
+SIGNS = st.sampled_from(["", "-", "+"])
+DIGITS = st.text("0123456789abcdef", min_size=1, max_size=18)
+ODD = st.builds(lambda sign, whole, rest, power: f"{sign}0x{whole}{rest}{power}", SIGNS, DIGITS,
+                st.one_of(st.just(""), st.just("."), DIGITS.map(".{}".format)), st.one_of(st.just(""), st.integers(-1200, 1200).map("p{:+d}".format)))  # fmt: skip
+NUMBERS = st.one_of(st.floats(allow_nan=False, allow_infinity=False).map(float.hex), ODD, st.floats(-9, 9).map(repr))
+
+
+def value(text):
+    """What Python makes of it; None where it is beyond doubles."""
+    try:
+        return float.fromhex(text) if "x" in text else float(text)
+    except OverflowError:
+        return None
+
+
+def bits(x):
+    return struct.pack("<d", x)
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**18 - 1), NUMBERS), max_size=8))
+@example([(0, "0x1.fffffffffffff8p+1"), (7, "0x0.0000000000001p-1022"), (8, "-0x0p+0"), (9, "0x1p-1075"), (10, "0x1.8p-1074"), (11, "0x20000000000001")])
+@example([(5, "0x1p+0"), (3, "0x1p+1"), (5, "0x1p+2")])
+def test_weights(found):
+    """In any order and any form: of a number that stands there twice, the last counts."""
+    text = wapiti._Text("".join(f"{number}={weight}\n" for number, weight in found).encode())
+    expected = {number: value(weight) for number, weight in found}
+    if None in map(value, (weight for _, weight in found)):
+        with pytest.raises(ModelFileError, match=r"is no weight$"):
+            wapiti._weights(text, len(found))
+        return
+    numbers, weights = wapiti._weights(text, len(found))
+    assert list(numbers) == sorted(expected)
+    assert [*map(bits, weights)] == [bits(expected[number]) for number in numbers]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_plain_weights_need_no_second_look(x):
+    """All that C's %a prints is read by compiled code alone."""
+    text = wapiti.as_c_prints(f"3={x.hex()}\n").encode()
+    numbers, weights = array.array("q", [0]), array.array("d", [0])
+    assert read_weights(text, 0, numbers, weights, 0) == (len(text), 1)
+    assert numbers[0] == 3
+    assert bits(weights[0]) == bits(x)
+
+
+@pytest.mark.parametrize("line", ["", "1", "1=", "1=0x", "1=0x1", "1=0x.8\n", "1=0x1..8\n", "1=0x1p\n", "1=0x1p+\n", "1=0x1p+123456\n", "1=0X1\n",
+                                  "1=0x1p+9999\n", "=0x1\n", "1 =0x1\n", "1=0x1 \n", "1=0x1\r\n", "1234567890123456789=0x1\n", "-1=0x1\n", "1=0xA\n"])  # fmt: skip
+def test_other_lines_are_left_to_the_caller(line):
+    text = f"0=0x1p+0\n{line}".encode()
+    numbers, weights = array.array("q", [0, 0]), array.array("d", [0, 0])
+    assert read_weights(text, 0, numbers, weights, 0) == (9, 1)
+    assert (numbers[1], weights[1]) == (0, 0)
+
+
+@given(st.lists(st.binary(max_size=12), max_size=6), st.binary(max_size=4), st.integers(0, 8))
+def test_strings(names, rest, n):
+    text = b"".join(b"%d:%s,\n" % (len(name), name) for name in names)
+    found, sound, end = StringTable(), [], 0
+    for name in names[:n]:
+        if name in sound or b"\n" in name:
+            break
+        sound.append(name)
+        end += len(b"%d:%s,\n" % (len(name), name))
+    if n <= len(names):  # else what stands behind them may be one more
+        assert read_strings(text + rest, 0, n, found) == end
+        assert list(found) == sound
+    assert initials(found) == bytes(name[0] if name else 0 for name in found)
+
+
+@pytest.mark.parametrize("text", [b"", b"3", b":ab,\n", b"3:abc", b"3:abc,", b"3:abc;\n", b"2:abc,\n", b"9:abc,\n", b"99999999999:abc,\n", b"-3:abc,\n", b"3:a\nc,\n"])
+def test_strings_that_are_none(text):
+    found = StringTable()
+    assert read_strings(text, 0, 1, found) == 0
+    assert len(found) == 0
+
+
+@given(st.data())
+def test_rows(data):
+    """Of all weights of each place that there are, in order."""
+    labels, bigram = data.draw(st.integers(1, 4)), data.draw(st.booleans())
+    size = labels**2 if bigram else labels
+    kinds = data.draw(st.lists(st.booleans(), max_size=6))
+    names, places, end = StringTable(), array.array("q"), 0
+    for number, skipped in enumerate(kinds):
+        names.intern_bytes(b"%d" % number)
+        end += skipped
+        places.append(end)
+        end += size
+    chosen = array.array("i", sorted(data.draw(st.sets(st.integers(0, len(kinds) - 1)))) if kinds else [])
+    weights = array.array("d", (k + 0.5 for k in range(end)))
+    held = sorted(data.draw(st.sets(st.integers(0, end - 1)))) if end and data.draw(st.booleans()) else None
+    numbers = None if held is None else array.array("q", held)
+    given_weights = weights if held is None else array.array("d", (weights[k] for k in held))
+    found, ptr, label, weight, previous = rows_at(names, places, chosen, numbers, given_weights, labels, bigram)
+    assert list(found) == [b"%d" % number for number in chosen]
+    for row, number in enumerate(chosen):
+        there = [k for k in range(places[number], places[number] + size) if held is None or k in held]
+        span = range(ptr[row], ptr[row + 1])
+        assert [weight[at] for at in span] == [weights[k] for k in there]
+        cells = [divmod(k - places[number], labels) for k in there]
+        assert [(previous[at] if bigram else 0, label[at]) for at in span] == cells
+    assert len(label) == len(weight) == ptr[-1]
+
+
+def test_places_beyond_the_weights():
+    names = StringTable()
+    names.intern_bytes(b"U:a")
+    weights = array.array("d", [1, 2, 3])
+    for place in (-1, 2, 3, 2**62, -(2**62)):
+        with pytest.raises(ModelFileError, match=r"^damaged: the feature b'U:a' has its weights at -?[0-9]+ of 3$"):
+            rows_at(names, array.array("q", [place]), array.array("i", [0]), None, weights, 2, False)
+    with pytest.raises(ModelFileError, match="share their weights"):
+        rows_at(names, array.array("q", [0]), array.array("i", [0, 0]), None, weights, 2, False)
+    with pytest.raises(IndexError, match="name 1 of 1"):
+        rows_at(names, array.array("q", [0]), array.array("i", [1]), None, weights, 2, False)
+    for labels, numbers in ((0, None), (65536, None), (2, array.array("q", [0]))):
+        with pytest.raises(ValueError, match="do not belong together"):
+            rows_at(names, array.array("q", [0]), array.array("i", [0]), numbers, weights, labels, False)
+
+
+def test_arrays_that_do_not_fit():
+    numbers, weights = array.array("q", [0]), array.array("d", [0])
+    for at, begin, first in ((-1, 0, numbers), (9, 0, numbers), (0, -1, numbers), (0, 2, numbers), (0, 0, weights)):
+        with pytest.raises(ValueError, match="arrays of other numbers"):
+            read_weights(b"0=0x1p+0", at, first, weights, begin)
+    for at in (-1, 2):
+        with pytest.raises(ValueError, match=r"byte -?[0-9] of 1"):
+            read_strings(b"1", at, 1, StringTable())
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False)), st.binary(max_size=3))
+def test_singles(values, rest):
+    assert list(doubles(array.array("f", values).tobytes() + rest)) == values
+
+
+def test_places_are_a_mapping():
+    names = StringTable()
+    for name in (b"a", b""):
+        names.intern_bytes(name)
+    places = Places(names, array.array("q", [3, 5]))
+    assert dict(places) == {b"a": 3, b"": 5}
+    assert len(places) == 2
+    assert b"b" not in places
+    assert places.get(b"b", math.inf) == math.inf
