@@ -60,11 +60,6 @@ class Decoders:
         """For who asks several questions about one sentence. It serves one thread at a time."""
         return OneSentence(self._of[key], self._header["format"], self.needs.columns, self.needs.refuse, self.loose)
 
-    @cached_property
-    def everyday(self) -> OneSentence:
-        """A scratch that all threads may ask, and that says so while it is at work (`OneSentence.label`)."""
-        return self.new_scratch()
-
     def borrow(self, key: tuple[int, ...] | None = None) -> OneSentence:
         """A scratch that no other thread uses until it is given back."""
         try:

@@ -52,7 +52,7 @@ Question = Callable[[OneSentence], R]
 SENTENCES_AT_ONCE = 64
 
 # What a tagger makes of its model by itself. Other attributes are those of a subclass, and are pickled.
-_OWN = {"model", "constraints", "_header", "decoders"}
+_OWN = {"model", "constraints", "_header", "decoders", "_everyday"}
 
 
 class Prints(Protocol[T_co]):
@@ -116,6 +116,8 @@ class Tagger(Described):
             verified=verified, constraints=self.constraints, depth=search.depth, backward=search.backward, rest=rest,
         )  # fmt: skip
         self.decoders = Decoders(decoder, header)
+        # All threads may ask it; it says so while it is at work. A plain attribute: Python looks for what a property keeps in three places.
+        self._everyday: OneSentence | None = None
 
     def __reduce__(self):
         if self.model is None:
@@ -147,7 +149,9 @@ class Tagger(Described):
         """The most probable sequence of labels; with `posterior` the labels of highest marginal probability, or, where
         there are constraints, those of the greatest sum of them."""
         if allowed is None and not posterior:  # the common case, in the fewest steps
-            labels = self.decoders.everyday.label(rows)
+            if self._everyday is None:
+                self._everyday = self.decoders.new_scratch()
+            labels = self._everyday.label(rows)
             if labels is not None:
                 return labels
         if posterior:

@@ -40,6 +40,11 @@ cdef extern from "Python.h":
     bint PyUnicode_IS_COMPACT_ASCII(object) noexcept
     const void* PyUnicode_DATA(object) noexcept
     Py_ssize_t PyUnicode_GET_LENGTH(object) noexcept
+    # The same of what is borrowed.
+    bint is_text "PyUnicode_CheckExact"(PyObject*) noexcept
+    bint is_ascii "PyUnicode_IS_COMPACT_ASCII"(PyObject*) noexcept
+    const char* bytes_of "PyUnicode_DATA"(PyObject*) noexcept
+    Py_ssize_t length_of "PyUnicode_GET_LENGTH"(PyObject*) noexcept
 
 cdef enum:
     DEEPEST = 50                        # mappings in mappings
@@ -244,13 +249,11 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
     elif PyList_CheckExact(item):
         for k in range(min(AHEAD, PyList_GET_SIZE(item))):
             ask_for_text(PyList_GET_ITEM(item, k))
-        k = 0
+        k = add_plain_names(rows, item, 0)
         while k < PyList_GET_SIZE(item):        # which a number's __float__ may change
-            if k + AHEAD < PyList_GET_SIZE(item):
-                ask_for_text(PyList_GET_ITEM(item, k + AHEAD))
             name = <object>PyList_GET_ITEM(item, k)
             add_name(rows, name, place)
-            k += 1
+            k = add_plain_names(rows, item, k + 1)
     elif isinstance(item, Mapping):
         for name, value in item.items():
             add_named(rows, None, name, value, place, 0)
@@ -262,6 +265,40 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
         for name in ordered(item):
             add_name(rows, name, place)
     return 0
+
+
+cdef Py_ssize_t add_plain_names(Rows rows, item, Py_ssize_t k) except -1:
+    """Take what a list has from place k on for as long as it is names in ASCII, which nearly all are: nothing is asked of Python then.
+    How far that was."""
+    cdef Py_ssize_t size = PyList_GET_SIZE(item)
+    cdef PyObject** name = (<PyListObject*>item).ob_item
+    cdef int64_t a = rows.c.n_attr, end = rows.n_arena, room, n
+    cdef int64_t* start
+    cdef int32_t* length
+    cdef float* value
+    cdef char* arena = rows.c.arena
+    if k >= size or rows.exact is not None:
+        return k
+    while size - k > rows.cap_attr - a:
+        rows.grow_attributes()
+    start, length, value, room = rows.c.attr_start, rows.c.attr_len, rows.c.attr_value, rows.cap_arena
+    while k < size and is_text(name[k]) and is_ascii(name[k]):
+        if k + AHEAD < size:
+            ask_for_text(name[k + AHEAD])
+        n = length_of(name[k])
+        if n > INT32_MAX:
+            break
+        if n > room - end:
+            rows.n_arena = end
+            rows.grow_arena(n)
+            arena, room = rows.c.arena, rows.cap_arena
+        copy_bytes(arena + end, bytes_of(name[k]), n)
+        start[a], length[a], value[a] = end, <int32_t>n, 1
+        end += n
+        a += 1
+        k += 1
+    rows.c.n_attr, rows.n_arena = a, end
+    return k
 
 
 cdef inline int add_name(Rows rows, name, const PlaceC* place) except -1:

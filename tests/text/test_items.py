@@ -128,3 +128,25 @@ def test_what_is_refused(item, message):
         found([[["x"]], [["y"], item]])
     assert str(caught.value).startswith("sentence 2, token 2: ")
     assert "\n" not in str(caught.value)
+
+
+class Text(str):
+    """No plain str."""
+
+
+NAMES = st.one_of(st.text("ab:\\", max_size=40), st.text("é日\x7f\x80", max_size=20), st.text("ab").map(Text), st.binary(max_size=4),
+                  st.tuples(st.text("ab", max_size=3), st.floats(-9, 9, width=32)))  # fmt: skip
+
+
+@given(st.lists(st.lists(NAMES, max_size=30), min_size=1, max_size=4), st.sampled_from([0, 7, 126, 127, 128, 129, 300]), st.integers(0, 3))
+def test_names_in_ascii_among_others(sentence, more, place):
+    """They are read many at a time; all others, and what is left of the room for attributes and bytes, end that."""
+    sentence.insert(min(place, len(sentence)), [f"n{k}" * (1 + k % 50) for k in range(more)])
+    rows = Rows("crfsuite")
+    rows.loose = True
+    fill_items(rows, [sentence])
+    pairs = [[name if isinstance(name, tuple) else (name, 1.0) for name in item] for item in sentence]
+    expected = [[(name if isinstance(name, bytes) else name.encode(), value) for name, value in item] for item in pairs]
+    assert rows.attributes() == [expected]
+    values = [value for item in expected for _, value in item]
+    assert read_sentence(sentence)[1] == values
