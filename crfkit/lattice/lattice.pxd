@@ -19,6 +19,7 @@ cdef enum Recursions:
 
 cdef Recursions recursions_of(str name) except *
 cdef int64_t most_pairs(int64_t L, Recursions recursions) noexcept nogil
+cdef int64_t most_summed(int64_t L, Recursions recursions) noexcept nogil
 
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil
 cdef void lattice_load_scores(LatticeC* lat, const LayoutC* layout, const weight_t* w) noexcept nogil
@@ -39,16 +40,17 @@ cdef class Lattice(Arena):
     cdef int64_t positions              # room for so many
     cdef int64_t most                   # steps with rich attributes are lists of up to so many pairs
     cdef int64_t n_matrices             # so many of the steps with rich attributes have matrices that may stay
-    cdef BufferC matrices, pairs, quads, index             # of the shared step, and sums
-    cdef BufferC places, at_places      # of the features among the shared step's pairs
+    cdef BufferC matrices, pairs, sums, index             # of the shared step, and its sums
+    cdef BufferC places, at_places      # of the features among the shared step's pairs, where it is a matrix
+    cdef BufferC counts                 # of them, where it is a list
     cdef BufferC rows
     cdef BufferC steps, own_matrices, own_pairs, own_index
     cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil
     cdef int reserve_matrices(self) except -1 nogil
     cdef int reserve_forms(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil
     cdef int reserve_rows(self, int64_t positions) except -1 nogil
-    cdef int reserve_lists(self, Recursions recursions) except -1 nogil
-    cdef int list_quads(self) except -1 nogil
+    cdef int reserve_lists(self, Recursions recursions, int64_t pairs) except -1 nogil
+    cdef int list_sums(self) except -1 nogil
     cdef bint list_pairs(self, Recursions recursions) except -1 nogil
-    cdef bint list_features(self, const LayoutC* layout, Recursions recursions) except -1 nogil
+    cdef bint list_features(self, const LayoutC* layout, Recursions recursions, bint summed) except -1 nogil
     cdef int list_places(self, const LayoutC* layout, int64_t n) except -1 nogil

@@ -9,10 +9,14 @@ from libc.math cimport INFINITY, exp, fabs, fmax
 
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve, memset
-from crfkit.loops.structs cimport EdgeC, PairC, QuadC, crfkit_edge_score, crfkit_row_top, crfkit_set_score
+from crfkit.loops.structs cimport (
+    EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_set_score, crfkit_sums_bytes
+)
 from crfkit.errors import ImpossibleError
 
 cdef int64_t MOST_POSITIONS = (1 << 31) - 64
+
+cdef int64_t LARGEST_CELL = (1 << 31) - 1       # places in a matrix of label pairs are 32 bits where there are many of them
 
 cdef enum:
     ROWS_TO_CHOOSE = 32     # labels: with fewer, all rows of a matrix are looked at sooner than chosen
@@ -38,6 +42,11 @@ cdef int64_t most_pairs(int64_t L, Recursions recursions) noexcept nogil:
     if recursions == DENSE or L < 48:
         return -1
     return L * L // (32 if L < 88 else 11)
+
+
+cdef int64_t most_summed(int64_t L, Recursions recursions) noexcept nogil:
+    """The same for forward-backward with the sums of a list (loops/simd/sums.inc), where all steps are the shared one."""
+    return L * L // 4 if recursions == AUTO and L >= 88 else most_pairs(L, recursions)
 
 
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil:
@@ -196,47 +205,53 @@ cdef class Lattice:
 
     # ------------------------------------------------------------------------------- the shared step
 
-    cdef int reserve_lists(self, Recursions recursions) except -1 nogil:
-        """Room for a list of the shared step's pairs."""
+    cdef int reserve_lists(self, Recursions recursions, int64_t pairs) except -1 nogil:
+        """Room for a list of so many of the shared step's pairs."""
         self.most = most_pairs(self.c.L, recursions)
-        arena_reserve(self, &self.pairs, self.most + 1, sizeof(PairC))
-        arena_reserve(self, &self.index, 2 * (<int64_t>self.c.L + 1) + max(self.most, 0), sizeof(int32_t))
+        arena_reserve(self, &self.pairs, pairs + 1, sizeof(PairC))
+        arena_reserve(self, &self.index, 2 * (<int64_t>self.c.L + 1) + pairs, sizeof(int32_t))
         self.c.shared.pair = NULL
         return 0
 
     cdef bint list_pairs(self, Recursions recursions) except -1 nogil:
         """After load_weights, or forbid: let steps be lists of the pairs with a weight, where these are few."""
-        self.reserve_lists(recursions)
+        self.reserve_lists(recursions, max(most_pairs(self.c.L, recursions), 0))
         if K.list_pairs(&self.c.shared, NULL, self.most, <PairC*>self.pairs.data, <int32_t*>self.index.data) > self.most:
             self.most = -1
         else:
-            self.list_quads()
+            self.list_sums()
         choose_rows(&self.c)
         return self.most >= 0
 
-    cdef int list_quads(self) except -1 nogil:
+    cdef int list_sums(self) except -1 nogil:
         """After list_pairs: the same pairs for sums."""
-        arena_reserve(self, &self.quads, self.c.shared.n + 1, sizeof(QuadC))
-        K.list_quads(&self.c.shared, <QuadC*>self.quads.data)
+        if <int64_t>self.c.L * self.c.P > LARGEST_CELL:
+            return 0
+        arena_reserve(self, &self.sums, crfkit_sums_bytes(self.c.L, self.c.shared.n), 1)
+        K.list_sums(&self.c.shared, <char*>self.sums.data)
         return 0
 
-    cdef bint list_features(self, const LayoutC* layout, Recursions recursions) except -1 nogil:
+    cdef bint list_features(self, const LayoutC* layout, Recursions recursions, bint summed) except -1 nogil:
         """For weights that change all the time: let steps be lists of the pairs that are features, whatever they
-        weigh, where these are few. Only their expectations are counted then.
+        weigh, where these are few. Only their expectations are counted then. `summed`: nobody looks for paths alone.
         """
         cdef EdgeC* shared = &self.c.shared
         cdef int64_t k, n = 0
+        cdef int64_t most = most_summed(layout.L, recursions) if summed and layout.B == 0 else most_pairs(layout.L, recursions)
         for k in range(<int64_t>layout.L * layout.P):
             shared.score[k] = 0 if k % layout.P < layout.L else -INFINITY
             n += layout.has_tau and layout.tau_mask[k]
         shared.max = shared.range = 0
-        self.c.counted = n <= most_pairs(layout.L, recursions)
+        self.c.counted = n <= most and <int64_t>layout.L * layout.P <= LARGEST_CELL
         if self.c.counted:
-            self.reserve_lists(recursions)
-            K.list_pairs(shared, layout.tau_mask if layout.has_tau else NULL, self.most, <PairC*>self.pairs.data,
-                         <int32_t*>self.index.data)
-            self.list_quads()
-        elif recursions == AUTO and 0 < n <= <int64_t>layout.L * layout.L // 4 and <int64_t>layout.L * layout.P <= 0x7FFFFFFF:
+            self.reserve_lists(recursions, n)
+            K.list_pairs(shared, layout.tau_mask if layout.has_tau else NULL, n, <PairC*>self.pairs.data, <int32_t*>self.index.data)
+            self.list_sums()
+            arena_reserve(self, &self.counts, crfkit_most_places(layout.L, n), sizeof(double))
+            self.c.counts = <double*>self.counts.data
+            if summed and layout.B == 0:    # nobody looks for single scores, which lie far apart in a matrix
+                shared.score = NULL
+        elif recursions == AUTO and 0 < n <= <int64_t>layout.L * layout.L // 4 and <int64_t>layout.L * layout.P <= LARGEST_CELL:
             self.list_places(layout, n)
         return self.c.counted
 

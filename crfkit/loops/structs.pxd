@@ -54,8 +54,8 @@ cdef extern from "crf.h" nogil:
         int32_t to
         double score, e
 
-    ctypedef struct QuadC:
-        double more[4]
+    int64_t crfkit_sums_bytes(int64_t, int64_t) noexcept nogil
+    int64_t crfkit_most_places(int64_t, int64_t) noexcept nogil
 
     ctypedef struct EdgeC:
         int32_t L, P
@@ -69,8 +69,6 @@ cdef extern from "crf.h" nogil:
         int32_t* row_ptr
         int32_t* column_ptr
         int32_t* column
-        QuadC* quad
-        int32_t n_quads
         real_t* row_top
 
     double crfkit_row_top(const EdgeC*, int32_t) noexcept
@@ -99,6 +97,7 @@ cdef extern from "crf.h" nogil:
         EdgeC shared
         EdgeC* own
         PairC* merged[2]
+        double* counts
         real_t* outer
         real_t* pair
         real_t* unfolded
@@ -141,7 +140,7 @@ cdef extern from "crf.h" nogil:
         void (*load_places)(const LayoutC*, const weight_t*, double, LatticeC*) noexcept nogil
         void (*load_listed)(const LayoutC*, const weight_t*, double, LatticeC*) noexcept nogil
         int64_t (*list_pairs)(EdgeC*, const uint8_t*, int64_t, PairC*, int32_t*) noexcept nogil
-        void (*list_quads)(EdgeC*, QuadC*) noexcept nogil
+        void (*list_sums)(EdgeC*, char*) noexcept nogil
         void (*score)(const LayoutC*, const weight_t*, double, const SentenceC*, LatticeC*) noexcept nogil
         double (*potentials)(LatticeC*) noexcept nogil
         int (*forward_backward)(LatticeC*) noexcept nogil

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import random
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import groupby, islice, pairwise
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trainers.twins import Sample, Weights, objective, problem, viterbi
+from trainers.twins import Corpus, Sample, Weights, objective, problem, viterbi
 
 import crfkit.learning.corpus
 import crfkit.learning.learn
@@ -169,3 +170,17 @@ def accuracy(algorithm: str, rules: str = "chunking", **chosen: Any) -> float:
         right += sum(row[-1] == label for row, label in zip(rows, predicted, strict=True))
         total += len(rows)
     return right / total
+
+
+def many_labels(labels=60, sequences=40, after_each=2):
+    """A corpus whose labels are so many, and their pairs so few, that lists are chosen, or of matrices a few places."""
+    rng = random.Random(labels)
+    follows = [rng.sample(range(labels), after_each) for _ in range(labels)]
+    samples = []
+    for s in range(sequences):
+        own = [s % labels]
+        for _ in range(7):
+            own.append(rng.choice(follows[own[-1]]))
+        shown = [own[t] if rng.random() < 0.7 else rng.randrange(labels) for t in range(8)]
+        samples.append(Sample(own, [[(a, 1.0)] for a in shown], [[] for _ in own]))
+    return Corpus(samples, labels, labels)

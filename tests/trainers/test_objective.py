@@ -12,6 +12,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trainers.samples import many_labels
 from trainers.twins import (
     Built,
     Corpus,
@@ -52,6 +53,19 @@ def test_value_and_gradient_are_those_of_the_twin(corpus, l2, recursions, data):
     expected_f, expected = objective(weights, corpus, l2)
     assert f == pytest.approx(expected_f, rel=1e-10, abs=1e-10)
     assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("wide", [3.0, 40.0])
+def test_lists_of_many_labels_are_those_of_the_twin(wide):
+    """Of lengths from none to many, of labels most of which have no feature at a position; and of pairs that hardly can be."""
+    corpus = many_labels(130, 12, 9)
+    built, rng = Built(corpus), Random(1)
+    weights = {feature: float(rng.choice([0, rng.randint(-8, 8) * wide / 8])) for feature in sorted(corpus.features(), key=str)}
+    expected_f, expected = objective(weights, corpus, 0.5)
+    for recursions in ("auto", "sparse", "dense"):
+        f, gradient = Objective(built.dataset, built.layout, 0.5, 1, recursions).at(built.to_cells(weights, "d"))
+        assert f == pytest.approx(expected_f, rel=1e-10)
+        assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 @given(corpora(), L2, st.data())

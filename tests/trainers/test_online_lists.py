@@ -8,8 +8,8 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trainers.samples import options_of
-from trainers.twins import Built, Corpus, Sample, corpora, weighted
+from trainers.samples import many_labels, options_of
+from trainers.twins import Built, corpora, weighted
 
 from crfkit.trainers import trainer_class
 
@@ -54,20 +54,6 @@ def test_trainers_that_need_sums_come_to_the_same_weights(name, chosen, corpus, 
         assert weights == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
-def many_labels(labels=60, sequences=40, after_each=2):
-    """A corpus whose labels are so many, and their pairs so few, that lists are chosen, or of matrices a few places."""
-    rng = random.Random(labels)
-    follows = [rng.sample(range(labels), after_each) for _ in range(labels)]
-    samples = []
-    for s in range(sequences):
-        own = [s % labels]
-        for _ in range(7):
-            own.append(rng.choice(follows[own[-1]]))
-        shown = [own[t] if rng.random() < 0.7 else rng.randrange(labels) for t in range(8)]
-        samples.append(Sample(own, [[(a, 1.0)] for a in shown], [[] for _ in own]))
-    return Corpus(samples, labels, labels)
-
-
 @pytest.mark.parametrize(("name", "chosen"), [(name, all_of_them[0]) for name, all_of_them in {**PATHS, **SUMS}.items()])
 def test_lists_are_chosen_where_labels_are_many(name, chosen):
     """And the choice changes nothing but time."""
@@ -98,3 +84,16 @@ def test_places_of_matrices_are_all_that_changes(name, chosen, labels):
     matrices, by_matrices = trained(name, chosen, built, start, "dense", 2)
     assert weights == pytest.approx(by_matrices, rel=1e-4, abs=1e-5)
     assert said[-1]["loss"] == pytest.approx(matrices[-1]["loss"], rel=1e-5)
+
+
+@pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in SUMS.items() for chosen in all_of_them])
+def test_sums_over_lists_are_chosen_for_more_pairs(name, chosen):
+    """With a hundred labels and more, and pairs that are too many for those who look for paths. It changes nothing but time."""
+    built = Built(many_labels(130, 400, 24))
+    pairs = sum(kind == "T" for kind, *_ in built.cells)
+    assert 130 * 130 // 11 < pairs < 130 * 130 // 4
+    said, weights = trained(name, chosen, built, None, "auto", 1)
+    matrices, by_matrices = trained(name, chosen, built, None, "dense", 1)
+    assert (said, weights) == trained(name, chosen, built, None, "sparse", 1)
+    assert weights == pytest.approx(by_matrices, rel=1e-4, abs=1e-5)
+    assert said[-1]["loss"] == pytest.approx(matrices[-1]["loss"], rel=1e-6)

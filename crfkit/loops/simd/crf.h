@@ -72,11 +72,32 @@ typedef struct {
     double score, e;
 } PairC;
 
-/* Four pairs from one label, or fewer: what is left has zeros. */
+/* The pairs of a list in the order in which sums over them are taken (sums.inc), for one direction: from labels, or to labels. */
 typedef struct {
-    double more[4];            /* potentials minus `base` */
-    uint16_t from, to[4];
-} QuadC;
+    int32_t n;                 /* groups of eight labels that have pairs */
+    int32_t *begin;            /* [n+1] the places of a group; multiples of eight */
+    uint16_t *label;           /* [n][8] whose sum a lane is */
+    uint16_t *other;           /* [begin[n]] the label at the other end */
+    double *more;              /* [begin[n]] potential minus `base`; 0 where a lane has no pair */
+    int32_t *place;            /* of each pair */
+} SumsC;
+
+#define CRFKIT_SUMS_HEAD 128 /* bytes for the two of a list */
+
+/* How many places so many pairs have at most: groups are as long as the longest of their lanes, which is no longer than the
+ * shortest of the group before. */
+static inline int64_t crfkit_most_places(int64_t L, int64_t pairs)
+{
+    int64_t all = (L + 7) / 8 * 8 * L;
+    return pairs + 8 * L < all ? pairs + 8 * L : all;
+}
+
+/* Bytes for all of it. */
+static inline int64_t crfkit_sums_bytes(int64_t L, int64_t pairs)
+{
+    int64_t most = crfkit_most_places(L, pairs);
+    return CRFKIT_SUMS_HEAD + (pairs + 8) * 12 + 2 * (most * 10 + pairs * 4 + (L / 8 + 2) * 4 + (L + 8) * 2 + 64);
+}
 
 /* One step: what it scores to go from a label to the next, and the potentials exp(score - max). A step has one of two forms:
  *
@@ -95,11 +116,15 @@ typedef struct {
     int32_t *row_ptr;          /* [L+1] pairs from label i: row_ptr[i] .. row_ptr[i+1] */
     int32_t *column_ptr;       /* [L+1] places of the pairs to label j: column_ptr[j] .. column_ptr[j+1] */
     int32_t *column;           /* [n] */
-    QuadC *quad;               /* [n_quads] the pairs once more, for sums; NULL for some lists */
-    int32_t n_quads;
+    SumsC *sums;               /* [2] of pairs from labels, of pairs to labels; NULL for some lists */
+    double *above;             /* [n, up to whole vectors] potentials of the pairs minus `base`, and */
+    int32_t *cell;             /* [n] where the pairs stand in L x P; both where there are sums */
     real_t *row_top;           /* [P] the best score of the pairs from label i, or more; -inf without pairs. NULL where they are not
                                 * known: whoever changes scores forgets them */
 } EdgeC;
+
+/* How many places the pairs from labels have in its sums. */
+static inline int32_t crfkit_places(const EdgeC *edge) { return edge->sums[0].begin[edge->sums[0].n]; }
 
 /* The pair i, j of a list, or NULL if it has no weight. */
 static inline const PairC *crfkit_find_pair(const EdgeC *edge, int32_t i, int32_t j)
@@ -200,9 +225,11 @@ typedef struct {
     EdgeC shared;       /* plain label pairs; score is always there */
     EdgeC *own;         /* [n_own] in order of their positions: plain label pairs and rich attributes */
     PairC *merged[2];   /* room for the longest of their lists, each */
+    double *counts;     /* where only listed pairs are counted: the sums of alpha[t-1]' right[t] over the shared steps of a sequence,
+                         * in the order of sums[0]; forward_backward leaves them */
     real_t *outer;      /* [L][P] sum of alpha[t-1]' right[t] over shared steps, still to be multiplied by their potentials; where
-                         * only listed pairs are counted, [n] of these */
-    real_t *pair;       /* [L][P] sum of all other pair marginals */
+                         * only listed pairs are counted, those of these, as in `counts` */
+    real_t *pair;       /* [L][P] sum of all other pair marginals; where only listed pairs are counted, [n] of these */
     real_t *unfolded;   /* [L][max(P, 64)] scratch: a list as a matrix, steps in columns */
     real_t *tops;       /* [P] room for the shared step's row_top */
     double logz;
@@ -244,8 +271,8 @@ typedef struct {
     /* a matrix of scores as a list of its pairs that are not 0, or of those that are features where these are given: room for
      * `most` of them and for 2 (L + 1) + `most` numbers; nothing changes if there are more. How many there are */
     int64_t (*list_pairs)(EdgeC *, const uint8_t *features, int64_t most, PairC *, int32_t *index);
-    /* the quads of a list: room for as many as it has pairs */
-    void (*list_quads)(EdgeC *, QuadC *);
+    /* the sums of a list, in room of crfkit_sums_bytes */
+    void (*list_sums)(EdgeC *, char *room);
     /* node and rich edge scores; needs load_tau, and room for the sequence */
     void (*score)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, LatticeC *);
     /* potentials of nodes and own matrices; how far scores of one position lie apart at most, or -1 when a position

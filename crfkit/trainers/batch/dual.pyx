@@ -95,7 +95,7 @@ cdef class DualAscent(OnlineTrainer):
         self.first.n_pairs = weighted_pairs(&layout.c)
         if recursions == "auto" and layout.c.L >= MANY_LABELS and FEW_PAIRS * <int64_t>self.first.n_pairs <= <int64_t>layout.c.L * layout.c.L:
             recursions = "sparse"
-        self.lattice.list_features(&layout.c, recursions_of(recursions))
+        self.lattice.list_features(&layout.c, recursions_of(recursions), True)
         self.curvature, self.overlap = zeros(self, &self.curvatures, n), zeros(self, &self.overlaps, n)
         arena_reserve(self, &self.sums, layout.c.P, sizeof(double))
         self.first.sum = <double*>self.sums.data

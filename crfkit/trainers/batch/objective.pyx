@@ -99,7 +99,7 @@ cdef class Objective:
         for k in range(threads):
             worker = Worker()
             worker.lattice = Lattice(layout.c.L)
-            worker.lattice.list_features(&layout.c, self.recursions)
+            worker.lattice.list_features(&layout.c, self.recursions, True)
             worker.lattice.c.quantum = quantum
             worker.lattice.c.quanta = <const double*>self.quanta.data
             worker.lattice.c.cold_quanta = <const double*>self.cold_quanta.data

@@ -38,8 +38,10 @@ cdef struct MagnitudeC:     # of the values of an attribute
 cdef class CalibratedTrainer(OnlineTrainer):
     """`rate0` is the first rate."""
 
+    looks_for_paths = False     # and takes no expectations over all of them
+
     def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
-        self.lattice.list_features(&layout.c, recursions_of(recursions))
+        self.lattice.list_features(&layout.c, recursions_of(recursions), not self.looks_for_paths)
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:

@@ -39,7 +39,7 @@ cdef class AveragedTrainer(OnlineTrainer):
         return OnlineTrainer.bytes_per_cell(options, threads) + 8 * options.average      # the average
 
     def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
-        self.lattice.list_features(&layout.c, recursions_of(recursions))
+        self.lattice.list_features(&layout.c, recursions_of(recursions), False)
         if options.average:
             arena_reserve(self, &self.late, layout.c.n_cells + 1, sizeof(double))
             self.u = <double*>self.late.data

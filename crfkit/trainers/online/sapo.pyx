@@ -43,6 +43,8 @@ cdef class Sapo(ScaledTrainer):
     cdef double ratio
     cdef int64_t updates
 
+    looks_for_paths = True
+
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         self.search = NBest()
         self.n, self.ratio = options.nbest, options.ratio
