@@ -71,7 +71,7 @@ cdef int copy_scores(LatticeC* lat, object rows, double* out, int64_t n, str wha
 cdef bytes flags(object rows, int64_t n, int64_t L, str what):
     """n rows of L flags from nested sequences, one byte each."""
     given = [[1 if flag else 0 for flag in row] for row in rows]
-    if len(given) != n or any(len(row) != L for row in given):
+    if len(given) != n or any([len(row) != L for row in given]):
         raise ValueError(f"{what}: {n} rows of {L} flags are needed")
     return bytes([flag for row in given for flag in row])
 

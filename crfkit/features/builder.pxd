@@ -9,7 +9,7 @@ from .workspace cimport Workspace
 from .strings cimport StringTable
 
 
-cdef class IndexBuilder(Features):
+cdef class TableBuilder(Features):
     cdef readonly StringTable label_table
     cdef readonly Dataset dataset
     cdef Workspace workspace
@@ -19,6 +19,4 @@ cdef class IndexBuilder(Features):
     cdef int add_labels(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil
     cdef int add_weight(self, float weight) except -1 nogil
     cdef int add_sequence(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil
-    cdef int complete(self, Dataset data, list labels) except -1
-    cdef spread(self, bint bigram, int64_t of_items, of_slot)
     cdef int replace_ids(self, bint bigram, const int32_t* new_id) except -1

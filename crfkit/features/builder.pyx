@@ -1,7 +1,6 @@
-"""Reading a corpus: from parsed blocks to attribute numbers, in one pass.
+"""The tables of a corpus while it is read: from parsed blocks to attribute numbers, in one pass.
 
-Afterwards: `finish` sorts the labels, `rules` says what each attribute goes with, and `renumber` drops attributes and orders
-the others, as the layout of the weights wants them.
+What is made of them when the corpus is there, and what the lines of the template say, is in indexing.py.
 """
 
 import array
@@ -14,35 +13,29 @@ from .tables cimport Features, NodeC, SlotC, grow_rows, learn_literal, new_numbe
 from .tuples cimport grams_intern, grams_reserve
 from .walk cimport learn_tokens
 from .workspace cimport Workspace
-from .reach cimport REACH_EDGE, RULE_ALL, RULE_DROPPED, RULE_OBSERVED
+from .reach cimport RULE_DROPPED
 from crfkit.memory cimport BufferC, arena_reserve, buffer_free, data_reserve, memcmp
 from .strings cimport StringTable, strings_get
 from .cells cimport VIEW_CELL, View, has_separator
 
 from crfkit.errors import DataError
-from crfkit.values import as_text
 from .plan import Plan
 
 cdef enum:
     MOST_LABELS = 0xFFFF
 
-RULES = {"observed": RULE_OBSERVED, "all": RULE_ALL}
-DROPPED = RULE_DROPPED
 
-
-cdef class IndexBuilder(Features):
-    """Compiles a corpus against a template. `template` may be None in the form of CRFsuite, where the data
-    bring their attributes along. With `backward` the tokens of a sequence stand in reverse order in the data set.
-    `folder`: where the data set lies, in memory if None."""
+cdef class TableBuilder(Features):
+    """Base of IndexBuilder (indexing.py), which says what the arguments are."""
 
     def __init__(self, template, *, bint crfsuite=False, bint backward=False, folder=None):
         cdef StringTable column
         cdef int32_t i
         if self.plan is not None:
-            raise TypeError("an IndexBuilder is used once")
+            raise TypeError("an index is built once")
         self.plan = Plan(template)
         self.crfsuite, self.backward = crfsuite, backward
-        self.columns.extend(StringTable() for _ in self.plan.columns)
+        self.columns.extend([StringTable() for _ in self.plan.columns])
         self.growing = True
         self.adopt_plan()
         self.workspace = Workspace()
@@ -79,15 +72,6 @@ cdef class IndexBuilder(Features):
                 self.add_weight(c.seq_weight[s] if self.crfsuite else 1.0)
                 self.add_sequence(c, c.seq_ptr[s], c.seq_ptr[s + 1])
         return max(last - first, 0)
-
-    def meet(self, Rows rows not None, int64_t first=0, int64_t most=-1):
-        """The same with sequences that are not learned from: their labels and attributes get numbers."""
-        cdef Dataset learned = self.dataset
-        self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None)
-        try:
-            return self.add(rows, first, most)
-        finally:
-            self.dataset = learned
 
     def adopt(self, StringTable names not None, bint bigram=False):
         """Take over the attributes of a model that knows them by their strings, with the numbers that these have there. The
@@ -164,112 +148,49 @@ cdef class IndexBuilder(Features):
         (<int64_t*>self.dataset.seq_ptr.data)[n + 1] = self.dataset.c.n_tok
         return 0
 
-    cdef int complete(self, Dataset data, list labels) except -1:
-        """What a data set is told when all its sequences are there. Values and weights of one throughout need no room."""
+    def swap(self, Dataset data=None):
+        """Take sequences into another data set from now on, an empty one if None; what it was before."""
+        before = self.dataset
+        self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None) if data is None else data
+        return before
+
+    def take(self, list labels not None, bint last):
+        """Hand out the sequences taken in since the last time, as a Dataset with these labels, and go on, or finish if it is
+        the `last`. Values and weights of one throughout need no room."""
+        cdef Dataset data = self.dataset
+        if self.finished:
+            raise TypeError("the corpus is finished")
+        if len(labels) != self.label_table.c.n:
+            raise ValueError(f"{len(labels)} names of {self.label_table.c.n} labels")
         data.labels = labels
         data.n_u, data.n_b = <int32_t>self.space[0].n, <int32_t>self.space[1].n
         drop_ones(&data.u_val, (<int64_t*>data.u_ptr.data)[data.c.n_tok])
         drop_ones(&data.seq_weight, data.c.n_seq)
         data.settle()
-        return 0
+        self.finished = last
+        return data if last else self.swap()
 
-    def drain(self):
-        """Hand out the sequences taken in since the last time, as a Dataset, and go on. In all of them labels and
-        attributes have the numbers in whose order they were first seen."""
-        cdef Dataset data = self.dataset
-        if self.finished:
-            raise TypeError("the corpus is finished")
-        self.complete(data, [as_text(label) for label in self.label_table])
-        self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None)
-        return data
-
-    def finish(self, bint as_seen=False):
-        """Close the corpus: labels in bytewise order, or as first seen, if that is asked for and with patterns of Wapiti.
-        Returns the Dataset; its attributes are numbered as first seen."""
-        cdef Dataset data = self.dataset
-        cdef uint16_t* label = <uint16_t*>data.label.data
-        cdef int64_t t
-        if self.finished:
-            raise TypeError("the corpus is finished")
-        self.finished = True
-        names = list(self.label_table)
-        order = list(range(len(names)))
-        if self.patterns is None and not as_seen:
-            order.sort(key=names.__getitem__)
-        cdef int32_t[::1] rank = array.array("i", bytes(4 * len(names)) or [0])
-        cdef int32_t position, old
-        for position, old in enumerate(order):
-            rank[old] = position
-        for t in range(data.c.n_tok):
-            label[t] = <uint16_t>rank[label[t]]
-        self.complete(data, [as_text(names[old]) for old in order])
-        return data
-
-    cdef spread(self, bint bigram, int64_t of_items, of_slot):
-        """For each attribute the largest of the numbers that `of_slot` gives the slots which make it, and
+    def largest(self, bint bigram, int64_t of_items, const int64_t[::1] of_slots not None):
+        """For each attribute the largest of the numbers of the slots which make it (those are in the order of the plan), and
         `of_items` where the data themselves name attributes. An array of int64."""
-        cdef int64_t i, value, lowest = of_items if self.crfsuite else -(<int64_t>1 << 62)
-        cdef int32_t a, slot_number
+        cdef int64_t i, number = 0, lowest = of_items if self.crfsuite else -(<int64_t>1 << 62)
+        cdef int32_t k, slot, a
         cdef NodeC* node
         values = array.array("q", [lowest]) * self.space[bigram].n
         cdef int64_t[::1] most = values
-        for planned in self.plan.nodes:
-            node = &self.node[planned.index]
-            for slot_number, slot in enumerate(planned.slots):
-                if slot.bigram == bigram:
-                    value = of_slot(slot)
-                    for i in range(node.n):
-                        a = node.row[i * node.stride + slot_number]
-                        if a >= 0:
-                            most[a] = max(most[a], value)
-        for slot_number, slot in enumerate(self.plan.constants):
-            a = (<int32_t*>self.constant_attr.data)[slot_number]
-            if slot.bigram == bigram and a >= 0:
-                most[a] = max(most[a], <int64_t>of_slot(slot))
+        for k in range(self.n_nodes):
+            node = &self.node[k]
+            for slot in range(node.n_slots):
+                for i in range(node.n if node.slot[slot].bigram == bigram else 0):
+                    a = node.row[i * node.stride + slot]
+                    if a >= 0:
+                        most[a] = max(most[a], of_slots[number])
+                number += 1
+        for k, constant in enumerate(self.plan.constants):
+            a = (<int32_t*>self.constant_attr.data)[k]
+            if constant.bigram == bigram and a >= 0:
+                most[a] = max(most[a], of_slots[number + k])
         return values
-
-    def rules(self, bint bigram=False, int usual=RULE_OBSERVED, int64_t min_freq=1, counts=None):
-        """What each attribute goes with, as its lines say, or as is `usual` (features/reach.pxd); nothing if it occurs less than
-        `min_freq` times, or than its lines say. The most generous line counts. `counts`: how often each occurs, where that is not
-        in the data set. A bytearray."""
-        cdef int64_t i
-        slots = self.plan.slots
-        found = bytearray([usual]) * self.space[bigram].n
-        cdef uint8_t[::1] rule = found
-        cdef const int64_t[::1] least, count
-        if any(slot.rules != {None} for slot in slots):
-            least = self.spread(bigram, usual, lambda slot: max(RULES.get(name, usual) for name in slot.rules))
-            for i in range(rule.shape[0]):
-                rule[i] = <uint8_t>least[i]
-        if min_freq > 1 or any(slot.min_freqs != {None} for slot in slots):
-            least = self.spread(bigram, -min_freq, lambda slot: max(-min_freq if f is None else -f for f in slot.min_freqs))
-            if counts is None:
-                counts = self.dataset.b_counts() if bigram else self.dataset.u_counts()
-            if len(counts) != len(found):
-                raise ValueError(f"{len(counts)} counts for {len(found)} attributes")
-            count = counts
-            for i in range(rule.shape[0]):
-                if count[i] < -least[i]:
-                    rule[i] = RULE_DROPPED
-        return found
-
-    def plain_rule(self, int usual=RULE_OBSERVED):
-        """What plain label pairs go with, as `rules` says it of attributes."""
-        return max((RULES.get(rule, usual) for rule in self.plan.plain_rules), default=RULE_DROPPED)
-
-    def reaches(self):
-        """Of each bigram attribute, which labels before its own it looks at (reach.pxd); None where all are B
-        lines. Bytes."""
-        if not any(slot.reach for slot in self.plan.slots):
-            return None
-        return bytes([max(reach, 0) for reach in self.spread(True, REACH_EDGE, lambda slot: slot.reach)])
-
-    def nesting(self):
-        """Which unigram attributes bring others along: for each of them the number of the slot that made it (an array of
-        int64, negative: another one), and for each slot the number of the one whose attributes always have one of its
-        own beside them, or -1."""
-        numbers, containers = self.plan.nesting()
-        return self.spread(False, -1, lambda slot: numbers.get(id(slot), -1)), containers
 
     def renumber(self, const int32_t[::1] u_new not None, const int32_t[::1] b_new not None):
         """Give each attribute its final id, or -1 to drop it, in the data and in the tables."""
@@ -284,7 +205,7 @@ cdef class IndexBuilder(Features):
         """All strings that patterns of Wapiti made, as first seen. Some have no attribute."""
         cdef const int64_t* before = <const int64_t*>self.unigrams_before.data
         cdef int64_t i, done = 0
-        unigrams, bigrams = (list(table) for table in self.literals)
+        unigrams, bigrams = [list(table) for table in self.literals]
         found = {}
         for i, name in enumerate(bigrams):
             found.update(dict.fromkeys(unigrams[done:before[i]]))
@@ -333,6 +254,16 @@ cdef bint cut(const SlotC* slot, int32_t arity, const char* s, int64_t n, int64_
         cell[2 * k + 1] = at if k < arity - 1 else end
         at += slot.literal[k + 1].n
     return True
+
+
+def drop_rare(uint8_t[::1] rule not None, const int64_t[::1] counts not None, const int64_t[::1] least not None) -> None:
+    """No rule for attributes that occur less often than is said of each, where this is negated."""
+    cdef int64_t i
+    if not rule.shape[0] == counts.shape[0] == least.shape[0]:
+        raise ValueError(f"{counts.shape[0]} counts for {rule.shape[0]} attributes")
+    for i in range(rule.shape[0]):
+        if counts[i] < -least[i]:
+            rule[i] = RULE_DROPPED
 
 
 cdef void drop_ones(BufferC* values, int64_t n) noexcept:

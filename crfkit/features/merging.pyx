@@ -12,7 +12,7 @@ import array
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint8_t
 
 from crfkit.memory cimport arena_reserve, memset
-from .builder cimport IndexBuilder
+from .builder cimport TableBuilder
 from .cells cimport VIEW_CELL, VIEW_EQUAL, View
 from .strings cimport StringTable
 from .tables cimport NodeC, grow_rows, new_number
@@ -25,7 +25,7 @@ cdef const char* EMPTY = b""
 MOST_LABELS = 65_000        # what is above stands for what comes before a sentence
 
 
-def tables(IndexBuilder builder not None) -> dict:
+def tables(TableBuilder builder not None) -> dict:
     """All that a builder has numbered, as arrays by names."""
     cdef:
         View view
@@ -54,7 +54,7 @@ def tables(IndexBuilder builder not None) -> dict:
     return part
 
 
-def add_tables(IndexBuilder builder not None, dict part not None) -> dict:
+def add_tables(TableBuilder builder not None, dict part not None) -> dict:
     """Add the tables of the next part; what its labels, unigram and bigram attributes are called here, as arrays. KeyError,
     TypeError or ValueError if these are not tables of the same template."""
     cdef:
@@ -148,7 +148,7 @@ cdef renamed_values(View view, cells, const int32_t[::1] given):
     return found
 
 
-cdef add_grams(IndexBuilder builder, int32_t number, dict given, list grams, list values):
+cdef add_grams(TableBuilder builder, int32_t number, dict given, list grams, list values):
     """The numbers here of the grams of a node, all of which have rows now; -1: none."""
     cdef:
         NodeC* node = &builder.node[number]
@@ -177,7 +177,7 @@ cdef add_grams(IndexBuilder builder, int32_t number, dict given, list grams, lis
 
 # ---------------------------------------------------------------------------------------------- attributes
 
-cdef add_attributes(IndexBuilder builder, bint bigram, dict part, list grams, int64_t unigrams):
+cdef add_attributes(TableBuilder builder, bint bigram, dict part, list grams, int64_t unigrams):
     """The numbers here of the attributes of one kind. `unigrams`: strings of unigram attributes before this part."""
     cdef:
         int64_t a, i, known, n = part["n"][bigram]
@@ -231,7 +231,7 @@ cdef add_attributes(IndexBuilder builder, bint bigram, dict part, list grams, in
     return numbered
 
 
-cdef int find_places(IndexBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, int64_t n, int32_t* owner,
+cdef int find_places(TableBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, int64_t n, int32_t* owner,
                      int64_t* place) except -1:
     """Note for each attribute a row and slot that has it: `owner` is the node, `place` the cell of its rows."""
     cdef:
@@ -254,7 +254,7 @@ cdef int find_places(IndexBuilder builder, int32_t number, bint bigram, dict giv
     return 0
 
 
-cdef int fill_rows(IndexBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, const int32_t* attribute) except -1:
+cdef int fill_rows(TableBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, const int32_t* attribute) except -1:
     """All rows of the part say which attributes they have."""
     cdef:
         NodeC* node = &builder.node[number]
@@ -270,7 +270,7 @@ cdef int fill_rows(IndexBuilder builder, int32_t number, bint bigram, dict given
     return 0
 
 
-cdef int note_unigrams(IndexBuilder builder, dict part, const int64_t[::1] before, int64_t unigrams) except -1:
+cdef int note_unigrams(TableBuilder builder, dict part, const int64_t[::1] before, int64_t unigrams) except -1:
     """For the bigram strings of patterns that are new: how many unigram strings there were. Those of the part are there already."""
     cdef:
         StringTable own = builder.literals[1]

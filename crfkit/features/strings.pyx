@@ -107,8 +107,7 @@ cdef class StringTable(Arena):
         return s[:n]
 
     def __iter__(self):
-        for i in range(self.c.n):
-            yield self[i]
+        return map(self.__getitem__, range(self.c.n))
 
     def find(self, bytes string not None):
         """The id of a string, or -1."""

@@ -1,6 +1,6 @@
 """The tables of a plan, and the way back from an attribute to its string.
 
-IndexBuilder fills them while it reads a corpus, an Index is their packed form; the walk (walk.pyx) goes over both.
+TableBuilder fills them while it reads a corpus, an Index is their packed form; the walk (walk.pyx) goes over both.
 """
 
 import array
@@ -17,7 +17,7 @@ cdef enum:
 
 
 cdef class Features(Arena):
-    """Base of IndexBuilder and Index."""
+    """Base of TableBuilder and Index."""
 
     def __cinit__(self):
         self.columns, self.views, self.literals = [], [], [StringTable(), StringTable()]
@@ -41,7 +41,7 @@ cdef class Features(Arena):
         self.n_columns, self.n_views = len(plan.columns), len(plan.views)
         self.n_uses, self.n_constants, self.padding = len(plan.uses), len(plan.constants), plan.padding
         self.patterns = plan.patterns
-        self.has_bigrams = any(use.bigram for use in plan.uses) or plan.patterns is not None
+        self.has_bigrams = any([use.bigram for use in plan.uses]) or plan.patterns is not None
         memset(self.separator, 0, sizeof(self.separator))
         for byte in plan.separators:
             self.separator[<uint8_t>byte] = 1
@@ -89,7 +89,7 @@ cdef class Features(Arena):
             node.view, node.distance, node.arity = planned.view, planned.distance, planned.arity
             node.first, node.last = planned.first, planned.last
             node.n_slots = node.stride = len(planned.slots)
-            node.by_string = any(s.by_string for s in planned.slots)
+            node.by_string = any([s.by_string for s in planned.slots])
             node.path, node.slot = path, slot
             for ancestor in planned.path if planned.slots else ():
                 path[0] = ancestor.index
@@ -296,5 +296,4 @@ cdef class Names:
             buffer_free(&line)
 
     def __iter__(self):
-        for a in range(len(self.grams)):
-            yield self[a]
+        return map(self.__getitem__, range(len(self.grams)))

@@ -99,7 +99,7 @@ class Parts:
 def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
     """The same model for crfkit's tagger. Features whose weight is zero in single precision are left out. `exact`: it keeps
     what single precision leaves over of the weights, so that scores are those of doubles."""
-    from crfkit.features.builder import IndexBuilder
+    from crfkit.features.indexing import IndexBuilder
     from crfkit.features.packing import pack
     from crfkit.trainers.base import all_finite
     from crfkit.weights.layout import Layout

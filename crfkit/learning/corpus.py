@@ -96,7 +96,7 @@ class Known(NamedTuple):
 
 def _keep(builder: Any, rules: tuple[bytearray, bytearray], known: Known, path: str | None) -> None:
     """Drop the attributes that the older model does not have; DataError for a label that it does not have."""
-    from crfkit.features.builder import DROPPED
+    from crfkit.features.indexing import DROPPED
     from crfkit.features.tables import Names
 
     for label in list(builder.label_table)[len(known.labels) :]:
@@ -117,7 +117,7 @@ def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = 
     """Read all training data, decide which features exist, and number their attributes as the weights lie. `pairs` says
     which plain label pairs are features, where it is not --features. `known`: there are no other labels and
     attributes than these."""
-    from crfkit.features.builder import RULES
+    from crfkit.features.indexing import RULES
     from crfkit.weights.layout import Layout
 
     started, run = time.perf_counter(), reader.run

@@ -66,7 +66,7 @@ class Trees:
     """Trees as numbers, with what made them numbers: values of cells and relations."""
 
     def __init__(self, train: Any, template: Template, run: Run, with_relations: bool, progress: Progress):
-        from crfkit.features.builder import IndexBuilder
+        from crfkit.features.indexing import IndexBuilder
         from crfkit.features.strings import StringTable
         from crfkit.parser.trees import Columns, Compared, Treebank
 

@@ -75,7 +75,7 @@ class Reader:
 
     def begin(self) -> None:
         """Fit the template to the columns of the first block, and get ready for its rows."""
-        from crfkit.features.builder import IndexBuilder
+        from crfkit.features.indexing import IndexBuilder
 
         if self.template is not None:
             self.template = self._fitted(self.template)

@@ -11,6 +11,7 @@ While a parser is trained, tables grow (trainer.pyx); in a model they lie in its
 """
 
 import array
+from functools import partial
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 
@@ -288,13 +289,18 @@ cdef class StateTables(Arena):
         return True
 
     def entries(self, int32_t number):
-        """(row, key) of each entry of a line, in the order of the table."""
+        """(row, key) of each entry of a line, in the order of the table; an iterator."""
+        return filter(None, map(partial(self.entry, number), range(self.line[number].n_slots)))
+
+    def entry(self, int32_t number, int64_t j):
+        """(row, key) of one entry of a line's table; None where it is empty."""
         cdef const LineC* line = &self.line[number]
-        cdef int64_t j
+        cdef const int32_t* slot
         cdef int32_t k
-        for j in range(line.n_slots):
-            if 0 <= line.slot[j * (1 + line.arity)] < self.n_rows:
-                yield line.slot[j * (1 + line.arity)], [line.slot[j * (1 + line.arity) + 1 + k] for k in range(line.arity)]
+        if not 0 <= j < line.n_slots:
+            raise IndexError(f"entry {j} of {line.n_slots}")
+        slot = line.slot + j * (1 + line.arity)
+        return (slot[0], [slot[1 + k] for k in range(line.arity)]) if 0 <= slot[0] < self.n_rows else None
 
     def cells(self, int64_t row):
         """(place among the weights, action) of each weight of a row."""

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
-from crfkit.features.builder import IndexBuilder
+from crfkit.features.builder import TableBuilder
 from crfkit.features.strings import StringTable
 from crfkit.text.rows import Rows
 
@@ -26,7 +26,7 @@ class Treebank:
         self,
         rows: Rows,
         columns: Columns,
-        builder: IndexBuilder,
+        builder: TableBuilder,
         compared: Compared,
         relations: StringTable | None = None,
         learn: bool = True,

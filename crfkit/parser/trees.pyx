@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t
 
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.features.builder cimport IndexBuilder
+from crfkit.features.builder cimport TableBuilder
 from crfkit.features.strings cimport StringTable
 from crfkit.features.walk cimport find_tokens, learn_tokens
 from crfkit.features.workspace cimport Workspace
@@ -85,7 +85,7 @@ cdef class Columns:
         for name in ("id", "head", "deprel"):
             if name not in names:
                 raise DataError(f"there is no column '{name}': the columns are {' '.join(names)}", path, 1)
-        self.id, self.head, self.relation = (names.index(name) for name in ("id", "head", "deprel"))
+        self.id, self.head, self.relation = [names.index(name) for name in ("id", "head", "deprel")]
 
 
 cpdef check_ids(Rows rows, int32_t column):
@@ -169,7 +169,7 @@ cdef class Treebank(Arena):
             size[k % self.width] = max(size[k % self.width], self.values[k] + 1)
         return found.tolist()
 
-    def add(self, Rows rows not None, Columns columns not None, IndexBuilder builder not None, Compared compared not None,
+    def add(self, Rows rows not None, Columns columns not None, TableBuilder builder not None, Compared compared not None,
             StringTable relations=None, bint learn=True, bint skip=True):
         """Take in a parsed block. With `learn`, values that are new get numbers. With `skip`, trees with crossing
         arcs are counted and left out. `relations` numbers relations; without it they are all one.

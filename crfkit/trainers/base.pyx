@@ -15,6 +15,7 @@ from pass to pass than its base class adds it to `state` and takes it back in `r
 """
 
 import array
+from functools import partial
 
 from libc.float cimport FLT_MAX
 from libc.math cimport fabs, fabsf
@@ -190,11 +191,14 @@ def mistakes(Dataset data not None, Layout layout not None, const float[::1] wei
     """Of how many tokens and of how many sequences the weights get labels wrong."""
     if weights.shape[0] != layout.c.n_cells or not layout.c.n_cells:
         raise ValueError("weights of another layout")
-    found = list(in_order(lambda first: _some_mistakes(data, layout, weights, first), range(0, data.c.n_seq, AT_ONCE), threads))
-    return sum(tokens for tokens, _ in found), sum(sequences for _, sequences in found)
+    cdef int64_t wrong = 0, flawed = 0, tokens, sequences
+    for tokens, sequences in in_order(partial(_some_mistakes, data, layout, weights), range(0, data.c.n_seq, AT_ONCE), threads):
+        wrong += tokens
+        flawed += sequences
+    return wrong, flawed
 
 
-cdef _some_mistakes(Dataset data, Layout layout, const float[::1] weights, int64_t first):
+def _some_mistakes(Dataset data, Layout layout, const float[::1] weights, int64_t first):
     """Those of some sequences."""
     cdef const weight_t* w = &weights[0]
     cdef int64_t[2] found

@@ -63,7 +63,7 @@ def doubles(Layout layout not None, const float[::1] cell not None):
     if cell.shape[0] != c.n_cells:
         raise ValueError("weights of another layout")
     layout.verify()
-    of_u, of_pairs, of_b = (array.array("d", bytes(8 * n)) for n in (c.u_ptr[c.A], c.L * c.L if c.has_tau else 0, c.b_ptr[c.B]))
+    of_u, of_pairs, of_b = [array.array("d", bytes(8 * n)) for n in (c.u_ptr[c.A], c.L * c.L if c.has_tau else 0, c.b_ptr[c.B])]
     cdef double[::1] u = of_u if c.u_ptr[c.A] else None
     cdef double[::1] pair = of_pairs if c.has_tau else None
     cdef double[::1] b = of_b if c.b_ptr[c.B] else None

@@ -144,7 +144,7 @@ def frequent(Layout layout not None, Dataset data not None, double least):
 def kept(const int32_t[::1] new not None):
     """Of new numbers, -1 for what is left out: the places of the others, and their numbers."""
     cdef int64_t i, n = 0
-    places, numbers = (zeros("i", new.shape[0]) for _ in range(2))
+    places, numbers = [zeros("i", new.shape[0]) for _ in range(2)]
     cdef int32_t[::1] place = places if len(places) else None
     cdef int32_t[::1] number = numbers if len(places) else None
     for i in range(new.shape[0]):

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from crfkit.features.builder import IndexBuilder
+from crfkit.features.indexing import IndexBuilder
 from crfkit.text.items import fill_items
 from crfkit.text.rows import Rows
 from crfkit.weights.layout import Layout

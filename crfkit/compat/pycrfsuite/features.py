@@ -63,7 +63,7 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
     """The features that CRFsuite makes: its frequencies are of features, not of attributes."""
     import numpy
 
-    from crfkit.features.builder import RULES, IndexBuilder
+    from crfkit.features.indexing import RULES, IndexBuilder
     from crfkit.learning.corpus import Corpus
     from crfkit.weights.layout import Layout
     from crfkit.weights.pruning import frequent

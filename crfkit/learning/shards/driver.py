@@ -20,7 +20,7 @@ from xxhash import xxh3_128
 from crfkit.cluster.crew import Crew
 from crfkit.data.dataset import Dataset
 from crfkit.errors import DataError
-from crfkit.features.builder import RULES
+from crfkit.features.indexing import RULES
 from crfkit.features.merging import add_tables, followed
 from crfkit.text.opening import Stretch
 from crfkit.text.reading import Layout as Columns

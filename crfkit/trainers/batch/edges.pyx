@@ -116,7 +116,7 @@ cdef class Edges:
         self.model = <int32_t*>self.models.data
         for n in range(self.n_kinds):
             self.model[n] = models[n]
-        return self.number_users(sum(row[t + 1] - row[t] for t in models[1:]) if row != NULL else 0)
+        return self.number_users(sum([row[t + 1] - row[t] for t in models[1:]]) if row != NULL else 0)
 
     cdef int number_users(self, int64_t total) except -1:
         """The kinds that each rich attribute is part of."""

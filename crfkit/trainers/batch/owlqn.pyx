@@ -151,8 +151,8 @@ cdef class Owlqn(QuasiNewton):
     def state(self):
         state = {**QuasiNewton.state(self), "ascends": self.ascends, "ascended": self.ascended}
         if self.ascent is not None:
-            state.update((f"ascent {name}", value) for name, value in self.ascent.state().items())
-            state.update((f"bound {name}", value) for name, value in self.feasible.state().items())
+            state.update({f"ascent {name}": value for name, value in self.ascent.state().items()})
+            state.update({f"bound {name}": value for name, value in self.feasible.state().items()})
         return state
 
     def restore(self, dict state):

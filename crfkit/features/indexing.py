@@ -1,0 +1,86 @@
+"""Reading a corpus against a template, and what the lines of the template say of the attributes that it has.
+
+First `add` for each block; then `finish` sorts the labels, `rules` says what each attribute goes with, and `renumber` drops
+attributes and orders the others, as the layout of the weights wants them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+
+from crfkit.data.dataset import Dataset
+from crfkit.text.rows import Rows
+from crfkit.values import as_text
+
+from .builder import TableBuilder, drop_rare
+from .plan import Slot
+
+DROPPED, OBSERVED, ALL = range(3)  # rules, as in reach.pxd
+RULES = {"observed": OBSERVED, "all": ALL}
+EDGE = 0  # the reach of B lines, as in reach.pxd
+
+
+class IndexBuilder(TableBuilder):
+    """Compiles a corpus against a template. `template` may be None in the form of CRFsuite, where the data
+    bring their attributes along. With `backward` the tokens of a sequence stand in reverse order in the data set.
+    `folder`: where the data set lies, in memory if None."""
+
+    def meet(self, rows: Rows, first: int = 0, most: int = -1) -> int:
+        """As `add`, with sequences that are not learned from: their labels and attributes get numbers."""
+        learned = self.swap()
+        try:
+            return self.add(rows, first, most)
+        finally:
+            self.swap(learned)
+
+    def drain(self) -> Dataset:
+        """Hand out the sequences taken in since the last time, as a Dataset, and go on. In all of them labels and
+        attributes have the numbers in whose order they were first seen."""
+        return self.take([as_text(label) for label in self.label_table], False)
+
+    def finish(self, as_seen: bool = False) -> Dataset:
+        """Close the corpus: labels in bytewise order, or as first seen, if that is asked for and with patterns of Wapiti.
+        Returns the Dataset; its attributes are numbered as first seen."""
+        names = list(self.label_table)
+        data = self.take([as_text(name) for name in names], True)
+        if self.plan.patterns is None and not as_seen:
+            order = sorted(names)
+            place = {name: number for number, name in enumerate(order)}
+            data.relabel(array("i", [place[name] for name in names]), [as_text(name) for name in order])
+        return data
+
+    def rules(self, bigram: bool = False, usual: int = OBSERVED, min_freq: int = 1, counts: array[int] | None = None) -> bytearray:
+        """What each attribute goes with, as its lines say, or as is `usual`; nothing if it occurs less than `min_freq` times, or
+        than its lines say. The most generous line counts. `counts`: how often each occurs, where that is not in the data set."""
+        slots = self.plan.slots
+        found = bytearray([usual]) * self.n_attributes[bigram]
+        if any(slot.rules != {None} for slot in slots):
+            found = bytearray(self._spread(bigram, usual, lambda slot: max(RULES.get(name or "", usual) for name in slot.rules)).tolist())
+        if min_freq > 1 or any(slot.min_freqs != {None} for slot in slots):
+            least = self._spread(bigram, -min_freq, lambda slot: max(-(f or min_freq) for f in slot.min_freqs))
+            if counts is None:
+                counts = self.dataset.b_counts() if bigram else self.dataset.u_counts()
+            drop_rare(found, counts, least)
+        return found
+
+    def plain_rule(self, usual: int = OBSERVED) -> int:
+        """What plain label pairs go with, as `rules` says it of attributes."""
+        return max((RULES.get(rule or "", usual) for rule in self.plan.plain_rules), default=DROPPED)
+
+    def reaches(self) -> bytes | None:
+        """Of each bigram attribute, which labels before its own it looks at (reach.pxd); None where all are B lines."""
+        if not any(slot.reach for slot in self.plan.slots):
+            return None
+        return bytes(max(reach, 0) for reach in self._spread(True, EDGE, lambda slot: slot.reach))
+
+    def nesting(self) -> tuple[array[int], list[int]]:
+        """Which unigram attributes bring others along: for each of them the number of the slot that made it (negative: another
+        one), and for each slot the number of the one whose attributes always have one of its own beside them, or -1."""
+        numbers, containers = self.plan.nesting()
+        return self._spread(False, -1, lambda slot: numbers.get(id(slot), -1)), containers
+
+    def _spread(self, bigram: bool, of_items: int, of_slot: Callable[[Slot], int]) -> array[int]:
+        """For each attribute the largest of the numbers that `of_slot` gives the slots which make it."""
+        of_slots = [of_slot(slot) if slot.bigram == bigram else 0 for slot in self.plan.slots]
+        return self.largest(bigram, of_items, array("q", of_slots))
