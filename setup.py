@@ -33,7 +33,7 @@ VECTORISED = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"] if GCC els
 # The first match counts. -O3 is for what every byte and every feature passes through, -O2 for what most of them do, and for trainers.
 # Elsewhere -O1 is as good, and takes two thirds of the time to compile; what only calls others needs nothing, in half of it.
 LEVELS = (
-    ("-O0", ("crfkit.compat.wapiti.layout", "crfkit.decode.decoder", "crfkit.features.merging",
+    ("-O0", (SHARED, "crfkit.compat.wapiti.layout", "crfkit.decode.decoder", "crfkit.features.merging",
              "crfkit.features.packing", "crfkit.parser.scratch", "crfkit.parser.trees", "crfkit.testing", "crfkit.trainers.batch.lbfgs",
              "crfkit.trainers.batch.objective", "crfkit.trainers.batch.owlqn", "crfkit.trainers.batch.sharded", "crfkit.trainers.batch.steps",
              "crfkit.trainers.stepwise", "crfkit.weights.layout")),

@@ -178,7 +178,7 @@ class ParserTraining:
     def model(self, checkpoint: Checkpoint | None) -> ParserModel:
         """Train."""
         from crfkit.parser.statetables import StateTables
-        from crfkit.parser.trainer import ParserTrainer
+        from crfkit.parser.training import ParserTrainer
 
         run, options, progress = self.run, self.options, self.progress
         trees = Trees(self.train, self.template, run, options.labels, progress)

@@ -65,9 +65,10 @@ cdef inline int32_t line_find(const LineC* line, const uint32_t* key, int64_t at
 cdef class StateTables(Arena):
     cdef readonly int32_t n_views, n_relations, n_actions
     cdef int32_t width          # values of a token: of views, and of columns that are compared
-    cdef int32_t n_lines, most_cells
+    cdef readonly int32_t n_lines, most_cells
     cdef LineC* line
-    cdef int64_t n_rows, n_cells        # n_cells: places in `action`, those between rows included
+    cdef readonly int64_t n_rows
+    cdef int64_t n_cells        # places in `action`, those between rows included
     cdef RowC* row
     cdef uint16_t* action
     cdef BufferC line_buf, cell_buf, row_buf, action_buf

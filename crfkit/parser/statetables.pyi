@@ -8,6 +8,9 @@ class StateTables:
     n_views: int
     n_relations: int
     n_actions: int
+    n_lines: int
+    most_cells: int
+    n_rows: int
     def __init__(
         self, features: Features, n_relations: int, sections: Mapping[str, memoryview] | None = None, verify: bool = True, sizes: Sequence[int] | None = None
     ) -> None: ...

@@ -21,7 +21,7 @@ from crfkit.memory cimport Arena, BufferC, arena_reserve, take, vector
 from crfkit.rng cimport RngC, rng_seed, rng_shuffle
 from .search cimport ChoiceC, Search
 from .states cimport LEFT, NOBODY, SHIFT, StepC, state_do, state_ended, state_undo
-from .statetables cimport RowC, StateTables, has_feature
+from .statetables cimport MOST_CELLS, RowC, StateTables, has_feature
 from .trees cimport Treebank, correct_kind, count_children
 
 from crfkit.errors import TrainingError
@@ -33,14 +33,12 @@ cdef enum:
 cdef double USUAL_MARGIN = 100
 
 
-cdef class ParserTrainer(Arena):
-    """Options: depth, margin, average (crfkit.options.Lookahead). `initial` lists weights to start from: (line,
-    key, action, weight). The loss is the sum, over all decisions, of what is missing to the margin.
-    """
+cdef class MarginPerceptron(Arena):
+    """The weights and the passes of ParserTrainer (training.py), which says what the arguments are."""
 
     cdef readonly Treebank data
     cdef readonly StateTables tables
-    cdef readonly object options, converged
+    cdef readonly object options
     cdef readonly bint interrupted
     cdef readonly int64_t passes, decisions
     cdef readonly int64_t n_features
@@ -78,10 +76,17 @@ cdef class ParserTrainer(Arena):
         for line, key, action, weight in initial:
             self.change(self.row_of(line, key), action, weight)
 
-    cdef int32_t row_of(self, int32_t line, key) except -1:
-        cdef uint32_t[16] cells
+    def row_of(self, int32_t line, key, sizes=None) -> int:
+        """The row of a key of this line; a new one, without weights, if it was never seen. With `sizes`, how many values there
+        are at each place of a token, ValueError if one of the key does not exist.
+        """
+        cdef uint32_t[MOST_CELLS] cells
+        if not 0 <= line < self.tables.n_lines or len(key) > MOST_CELLS:
+            raise ValueError("lines: of another template")
         for i, cell in enumerate(key):
-            cells[i] = cell
+            cells[<int>i] = <uint32_t><int64_t>cell
+        if sizes is not None and not self.tables.exists(line, <const int32_t*>cells, sizes):
+            raise ValueError("keys: of values that do not exist")
         return self.tables.add(line, cells)
 
     def sentence_order(self) -> list[int]:
@@ -171,10 +176,6 @@ cdef class ParserTrainer(Arena):
 
     # ------------------------------------------------------------------------------------------ passes
 
-    def prepare(self, should_stop=None):
-        """Nothing is to be done before the first pass."""
-        return ()
-
     def run_pass(self, should_stop=None) -> dict:
         """Every sentence once, in a new random order; `should_stop()` is asked now and then, to end it early."""
         cdef int64_t k = 0, n = self.data.n_sequences, last
@@ -249,72 +250,37 @@ cdef class ParserTrainer(Arena):
             state_undo(&self.search.state, self.search.kind_of(actions[k]), steps[k])
         return 0
 
-    def finish(self) -> None:
-        """No further pass will be asked for."""
-
-    def chosen(self) -> dict:
-        """Options that it has found for these data: none."""
-        return {}
-
-    def measures(self) -> dict:
-        """What else the log should say of the weights as they stand."""
-        return {"features": self.n_features}
-
     # ------------------------------------------------------------------------------------------ going on later
 
-    def state(self) -> dict:
-        """All that the next pass depends on."""
-        cdef int64_t r, k
-        cdef int32_t i, width = self.tables.most_cells
-        lines, keys = array.array("i", [0]) * self.tables.n_rows, array.array("i", [0]) * (self.tables.n_rows * width)
+    def learned(self) -> dict:
+        """Of each weight, in the order in which they came, its row and its action, how much it is, and its part of the average."""
         rows, actions = array.array("i", [0]) * self.n_features, array.array("i", [0]) * self.n_features
         weights, late = array.array("f", [0.0]) * self.n_features, array.array("d", [0.0]) * self.n_features
-        for i in range(self.tables.n_lines):
-            for r, key in self.tables.entries(i):
-                lines[r] = i
-                keys[r * width : r * width + len(key)] = array.array("i", key)
+        cdef int64_t r, k
         for r in range(self.tables.n_rows):
             for k in range(self.tables.row[r].first, self.tables.row[r].first + <int64_t>self.tables.row[r].n):
                 rows[self.number[k]], actions[self.number[k]] = r, self.tables.action[k]
                 weights[self.number[k]], late[self.number[k]] = self.w[k], self.late[k]
-        return {
-            "lines": lines, "keys": keys, "rows": rows, "actions": actions, "weights": weights, "late": late,
-            "rng": vector(self, "Q", &self.rng, 4), "order": vector(self, "i", self.order, self.data.n_sequences),
-            "passes": self.passes, "decisions": self.decisions, "converged": None,
-        }  # fmt: skip
+        return {"rows": rows, "actions": actions, "weights": weights, "late": late}
 
-    def restore(self, dict state) -> None:
-        """Go on where another trainer was when it gave this state. KeyError, TypeError or ValueError if it is not
-        that of such a trainer; it is then of no use any more.
-        """
-        cdef int64_t r, k
-        cdef int32_t width = self.tables.most_cells
-        cdef const int32_t[::1] cells
-        lines, keys, rows, actions = (memoryview(state[name]).cast("B").cast("i") for name in ("lines", "keys", "rows", "actions"))
-        weights, late = memoryview(state["weights"]).cast("B").cast("f"), memoryview(state["late"]).cast("B").cast("d")
-        if len(keys) != len(lines) * width or not len(rows) == len(actions) == len(weights) == len(late):
-            raise ValueError("weights: of other features")
-        if self.tables.n_rows:
-            raise ValueError("a trainer that has learned already")
-        if lines and not 0 <= min(lines) <= max(lines) < self.tables.n_lines:
-            raise ValueError("lines: of another template")
-        if rows and not (0 <= min(rows) <= max(rows) < len(lines) and 0 <= min(actions) <= max(actions) < self.tables.n_actions):
+    def relearn(self, int64_t row, int64_t action, float weight, double late) -> None:
+        """Have a weight come that had this row and action in another trainer. ValueError if it is there already, or cannot be."""
+        cdef int64_t k, n = self.n_features
+        if not 0 <= row < self.tables.n_rows or not 0 <= action < self.tables.n_actions:
             raise ValueError("actions: that do not exist")
-        sizes = self.data.sizes()
-        for r in range(len(lines)):
-            line = lines[r]
-            key = array.array("i", keys[r * width : (r + 1) * width])
-            cells = key
-            if not self.tables.exists(line, &cells[0], sizes):
-                raise ValueError("keys: of values that do not exist")
-            if self.row_of(line, key[: self.tables.line[<int32_t>line].arity]) != r:
-                raise ValueError("keys: the same twice")
-        for k in range(len(rows)):
-            self.change(rows[k], actions[k], weights[k])
-            if self.n_features != k + 1:
-                raise ValueError("actions: the same twice")
-            r = self.tables.row[<int32_t>rows[k]].first + self.tables.row[<int32_t>rows[k]].n - 1
-            self.w[r], self.late[r] = weights[k], late[k]
+        self.change(<int32_t>row, <int32_t>action, weight)
+        if self.n_features == n:
+            raise ValueError("actions: the same twice")
+        k = self.tables.row[row].first + self.tables.row[row].n - 1
+        self.w[k], self.late[k] = weight, late
+
+    def course(self) -> dict:
+        """How far it is, and what chance has made of the order of the sentences. Buffers are its own."""
+        return {"rng": vector(self, "Q", &self.rng, 4), "order": vector(self, "i", self.order, self.data.n_sequences),
+                "passes": self.passes, "decisions": self.decisions}
+
+    def resume(self, dict state) -> None:
+        """Take over what `course` said."""
         take(state, "rng", "Q", &self.rng, 4)
         take(state, "order", "i", self.order, self.data.n_sequences)
         if sorted(self.sentence_order()) != list(range(self.data.n_sequences)):

@@ -380,11 +380,8 @@ cdef double number_of(value, found, expected, const PlaceC* place) except? -1:
 cdef inline int add_attribute(Rows rows, int64_t begin, double value, const PlaceC* place) except -1:
     """The attribute whose name has been copied to the arena, from `begin` on."""
     cdef int64_t a = rows.c.n_attr, n = rows.n_arena - begin
-    if not fabs(value) <= LARGEST:
-        name = shown(rows.c.arena[begin:rows.n_arena].decode(errors="replace"))
-        raise fault(place, f"{value!r}", f"a value of {name} from -3.4e38 to 3.4e38" if isfinite(value) else f"a finite value of {name}")
-    if n > INT32_MAX:
-        raise fault(place, f"a name of {n} bytes", "at most 2,147,483,647")
+    if not fabs(value) <= LARGEST or n > INT32_MAX:
+        raise misfit_attribute(rows.c.arena[begin:rows.n_arena], value, place)
     if a == rows.cap_attr:
         rows.grow_attributes()
     if rows.exact is not None:
@@ -394,6 +391,14 @@ cdef inline int add_attribute(Rows rows, int64_t begin, double value, const Plac
     rows.c.attr_value[a] = <float>value
     rows.c.n_attr += 1
     return 0
+
+
+cdef misfit_attribute(bytes name, double value, const PlaceC* place):
+    """Of an attribute with a value or a name that no row can have."""
+    if fabs(value) <= LARGEST:
+        return fault(place, f"a name of {len(name)} bytes", "at most 2,147,483,647")
+    named = shown(name.decode(errors="replace"))
+    return fault(place, f"{value!r}", f"a value of {named} from -3.4e38 to 3.4e38" if isfinite(value) else f"a finite value of {named}")
 
 
 cdef inline int copy_text(Rows rows, text, const PlaceC* place) except -1:

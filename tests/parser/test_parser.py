@@ -18,7 +18,7 @@ from crfkit.learning.judging import judge
 from crfkit.learning.parser import Trees, blocks
 from crfkit.learning.progress import Progress
 from crfkit.parser.statetables import StateTables
-from crfkit.parser.trainer import ParserTrainer
+from crfkit.parser.training import ParserTrainer
 from crfkit.template.parsing import Template
 
 TEMPLATE = """\

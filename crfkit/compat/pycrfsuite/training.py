@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import array
+import itertools
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -159,10 +161,10 @@ class Training:
             if name.startswith("calibration."):
                 self.say(f"{name}: {value:{'d' if isinstance(value, int) else 'f'}}\n")
         rate, samples, candidates, most = (of[f"calibration.{name}"] for name in ("rate", "samples", "candidates", "max_trials"))
-        for number, (eta, loss, better) in enumerate(trainer.calibrate(rate, samples, candidates, most)):
-            if number:
-                self.say(f"Trial #{number} (eta = {eta:f}): ")
-            self.say(f"{'' if number else 'Initial loss: '}{loss:f}{'' if better else ' (worse)'}\n")
+        first = trainer.draw(samples)
+        self.say(f"Initial loss: {first:f}\n")
+        for number, (eta, loss) in enumerate(_trials(trainer, first, rate, samples, candidates, most), 1):
+            self.say(f"Trial #{number} (eta = {eta:f}): {loss:f}{'' if loss < first else ' (worse)'}\n")
         self.say(f"Best learning rate (eta): {trainer.rate0:f}\n")
         self.say(f"Seconds required: {time.perf_counter() - begun:.3f}\n")
         self.say("\n")
@@ -249,6 +251,32 @@ class Training:
             self.say(f"Writing {what}\n")
         self.say(f"Seconds required: {time.perf_counter() - begun:.3f}\n")
         self.say("\n")
+
+
+def _trials(trainer: Any, first: float, factor: float, samples: int, candidates: int, most: int) -> Iterator[tuple[float, float]]:
+    """Find the first rate of l2sgd: go up by this factor as long as a pass over a sample makes its loss less than `first`, then
+    down from where that began, until so many candidates have helped or so many trials are made. Yields each rate with its loss.
+    """
+    start = rate = best = trainer.rate0
+    divisor = factor or math.copysign(5e-324, factor)  # as in C, what is divided by 0 is infinite
+    best_loss, left, down = float("inf"), candidates, False
+    for number in itertools.count(2):
+        if left <= 0 and down:
+            break
+        loss = trainer.trial(rate, samples)
+        yield rate, loss
+        if loss < best_loss:
+            best, best_loss = rate, loss
+        left -= loss < first
+        if down:
+            rate /= divisor
+        elif loss < first and left > 0:
+            rate *= factor
+        else:
+            down, left, rate = True, candidates, start / divisor
+        if number >= most:
+            break
+    trainer.begin_anew(best)
 
 
 def _is_empty(path: str) -> bool:

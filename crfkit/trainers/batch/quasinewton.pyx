@@ -71,9 +71,10 @@ cdef class QuasiNewton(Trainer):
 
     def prepare(self, should_stop=None):
         """With train_accuracy, a record of the point where the first iteration starts."""
-        if self.options.train_accuracy and not self.started:
-            self.start()
-            yield self.report()
+        if not self.options.train_accuracy or self.started:
+            return ()
+        self.start()
+        return (self.report(),)
 
     cdef int start(self) except -1:
         """Look at the first point."""

@@ -154,43 +154,21 @@ cdef class CrfsuiteSgd(ScaledTrainer):
         ScaledTrainer.__init__(self, data, layout, options)
         first_order(self, &self.drawn, &self.dice)
 
-    def calibrate(self, double factor, int64_t samples, int64_t candidates, int64_t most):
-        """Find the first rate: go up by this factor from the rate of the options as long as a pass over a sample helps, then down
-        from there, until so many candidates have helped or so many trials are made. Yields each rate with its loss, and whether that
-        is less than at first; before all others the first loss, with a rate of 0."""
-        cdef:
-            int64_t n = min(self.data.c.n_seq, max(samples, 0)), left = candidates, trials = 1
-            double rate = self.rate0, best = self.rate0, first, loss, best_loss = float("inf")
-            bint down = False
+    def draw(self, int64_t samples):
+        """Put the sequences into a new order; the loss, without weights, of so many of them."""
         glibc_shuffle(&self.dice, <int32_t*>self.drawn.data, self.data.c.n_seq)
-        first = self.nll(self.w, 1.0, <const int32_t*>self.drawn.data, n)
-        yield 0.0, first, True
-        while left > 0 or not down:
-            loss = self.trial(rate, n)
-            yield rate, loss, loss < first
-            if loss < best_loss:
-                best, best_loss = rate, loss
-            left -= loss < first
-            if down:
-                rate /= factor
-            elif loss < first and left > 0:
-                rate *= factor
-            else:
-                down, left, rate = True, candidates, <double>self.options.rate / factor
-            trials += 1
-            if trials >= most:
-                break
-        self.begin_anew(best)
+        return self.nll(self.w, 1.0, <const int32_t*>self.drawn.data, min(self.data.c.n_seq, max(samples, 0)))
 
-    cdef int begin_anew(self, double rate) except -1:
+    def begin_anew(self, double rate):
+        """Without weights, with this rate."""
         memset(self.w, 0, self.layout.c.n_cells * sizeof(weight_t))
         self.steps, self.pairs_known = 0, False
-        return self.begin_trial(rate, 0)
+        self.begin_trial(rate, 0)
 
-    cdef double trial(self, double rate, int64_t n) except? -1:
-        """The loss with its penalty, on the way through the sample."""
+    def trial(self, double rate, int64_t samples):
+        """The loss with its penalty, on the way through a sample that was drawn."""
         cdef double loss = 0, norm
-        cdef int64_t k
+        cdef int64_t k, n = min(self.data.c.n_seq, max(samples, 0))
         self.begin_anew(rate)
         try:
             with nogil:

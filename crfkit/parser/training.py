@@ -1,0 +1,63 @@
+"""What learning to parse leaves for later, and what training asks of every trainer; the passes are in trainer.pyx."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from typing import Any
+
+from .trainer import MarginPerceptron
+
+
+class ParserTrainer(MarginPerceptron):
+    """Options: depth, margin, average (crfkit.options.Lookahead). `initial` lists weights to start from: (line,
+    key, action, weight). The loss is the sum, over all decisions, of what is missing to the margin.
+    """
+
+    converged: str | None = None
+
+    def prepare(self, should_stop: Callable[[], bool] | None = None) -> tuple[()]:
+        """Nothing is to be done before the first pass."""
+        return ()
+
+    def finish(self) -> None:
+        """No further pass will be asked for."""
+
+    def chosen(self) -> dict[str, float]:
+        """Options that it has found for these data: none."""
+        return {}
+
+    def measures(self) -> dict[str, int]:
+        """What else the log should say of the weights as they stand."""
+        return {"features": self.n_features}
+
+    def state(self) -> dict[str, Any]:
+        """All that the next pass depends on."""
+        width = self.tables.most_cells
+        lines, keys = array("i", [0]) * self.tables.n_rows, array("i", [0]) * (self.tables.n_rows * width)
+        for line in range(self.tables.n_lines):
+            for row, key in self.tables.entries(line):
+                lines[row] = line
+                keys[row * width : row * width + len(key)] = array("i", key)
+        return {"lines": lines, "keys": keys, **self.learned(), **self.course(), "converged": None}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on where another trainer was when it gave this state. KeyError, TypeError or ValueError if it is not
+        that of such a trainer; it is then of no use any more.
+        """
+        lines, keys, rows, actions, weights, late = (
+            memoryview(state[name]).cast("B").cast(kind)  # type: ignore[call-overload]
+            for name, kind in zip(("lines", "keys", "rows", "actions", "weights", "late"), "iiiifd", strict=True)
+        )
+        width = self.tables.most_cells
+        if len(keys) != len(lines) * width or not len(rows) == len(actions) == len(weights) == len(late):
+            raise ValueError("weights: of other features")
+        if self.tables.n_rows:
+            raise ValueError("a trainer that has learned already")
+        sizes = self.data.sizes()
+        for row, line in enumerate(lines):
+            if self.row_of(line, keys[row * width : (row + 1) * width], sizes) != row:
+                raise ValueError("keys: the same twice")
+        for feature in zip(rows, actions, weights, late, strict=True):
+            self.relearn(*feature)
+        self.resume(state)
