@@ -7,8 +7,6 @@ Only totals outlive a block (and one row a sentence where systems are compared),
 with the input.
 """
 
-import re
-
 cimport cython
 
 from cpython.bytes cimport PyBytes_AS_STRING
@@ -23,9 +21,6 @@ from .lines cimport BLANK, TOKEN, CutC, Lines
 from crfkit.evaluation import schemes
 from crfkit.text.faults import plural
 from crfkit.errors import DataError
-
-cdef object ESCAPE = re.compile(rb"\\([:\\])")
-cdef dict PREFIX_CODES = {name: code for code, name in enumerate(schemes.PREFIXES)}
 
 
 @cython.final
@@ -194,12 +189,11 @@ cdef class Tally:
         return (<SpellingC*>self.spellings.data)[i].same
 
     cdef int32_t add_label(self, bytes text, int64_t line) except -1:
-        """Enter a new label, and split it as conlleval does."""
+        """Enter a new label."""
         cdef int32_t i = self.names.intern_bytes(text)
         cdef LabelC* label
-        cdef bytes prefix, kind
         try:
-            text.decode()
+            spelled = schemes.spelling(text, self.outside, self.raw, self.lines.form == FORM_CRFSUITE)
         except UnicodeDecodeError:
             raise DataError(f"the label {text!r} is not valid UTF-8", self.path, line) from None
         reserve_zeroed(self, &self.labels, &self.n_labels, i + 1, sizeof(LabelC))
@@ -207,27 +201,15 @@ cdef class Tally:
         (<SpellingC*>self.spellings.data)[i].same = i
         (<SpellingC*>self.spellings.data)[i].hash = string_hash(text, len(text))
         reserve_zeroed(self, &self.by_label, &self.n_counted, i + 1, 3 * sizeof(int64_t))
-        if self.raw and text not in (b"", b"O", self.outside):
-            prefix, kind = b"B", text
-        elif text in (b"", self.outside):
-            prefix, kind = b"O", b""
-        else:
-            prefix, _, kind = text.partition(b"-")
         label = <LabelC*>self.labels.data + i
-        label.prefix = PREFIX_CODES.get(prefix.decode(), schemes.OTHER)
-        label.type = self.type_ids.setdefault(kind, len(self.type_ids))
+        label.prefix = spelled.prefix
+        label.type = self.type_ids.setdefault(spelled.type, len(self.type_ids))
         if label.type == len(self.types):
-            self.types.append(kind.decode())
+            self.types.append(spelled.type)
         if text:
-            self.first_lines[text.decode()] = line
-        # "B-" is "B", and another name for O is O: the same token for conlleval. CRFsuite's gold labels may have
-        # escapes.
-        if text and text == self.outside and text != b"O":
-            self.alias(i, b"O", line)
-        elif prefix and not self.raw and not kind and text.endswith(b"-"):
-            self.alias(i, prefix, line)
-        elif self.lines.form == FORM_CRFSUITE and ESCAPE.search(text):
-            self.alias(i, ESCAPE.sub(rb"\1", text), line)
+            self.first_lines[spelled.label] = line
+        if spelled.same is not None:
+            self.alias(i, spelled.same, line)
         return i
 
     cdef int alias(self, int32_t i, bytes text, int64_t line) except -1:

@@ -13,8 +13,10 @@ strict    START, INSIDE and END. A chunk is what starts with START, goes on as l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 START, END, INSIDE = 1, 2, 4
 
@@ -22,8 +24,39 @@ PREFIXES = ("O", "B", "I", "E", "S", "L", "U", "M", "W", ".", "[", "]")
 OTHER = len(PREFIXES)  # any other prefix
 N_PREFIXES = OTHER + 1
 
+_CODES = {name: code for code, name in enumerate(PREFIXES)}
+_ESCAPE = re.compile(rb"\\([:\\])")
+
 # The same role under other names: BILOU's L and U, and the M and W of word segmentation.
 _IOBES_ROLE = {"L": "E", "U": "S", "W": "S", "M": "I"}
+
+
+class Spelling(NamedTuple):
+    """What a label says."""
+
+    label: str
+    prefix: int  # its place among PREFIXES, or OTHER
+    type: str
+    same: bytes | None  # another label, as which it counts
+
+
+def spelling(text: bytes, outside: bytes, raw: bool, escaped: bool) -> Spelling:
+    """A label split as conlleval does, with its options `outside` and `raw`. "B-" is "B" there, and another name for O is O.
+    Labels of CRFsuite's data may be `escaped`. UnicodeDecodeError if it is not UTF-8."""
+    label, same = text.decode(), None
+    if text in (b"", outside):
+        prefix, kind = "O", ""
+    elif raw and text != b"O":
+        prefix, kind = "B", label
+    else:
+        prefix, _, kind = label.partition("-")
+    if text and text == outside and text != b"O":
+        same = b"O"
+    elif prefix and not raw and not kind and text.endswith(b"-"):
+        same = prefix.encode()
+    elif escaped and _ESCAPE.search(text):
+        same = _ESCAPE.sub(rb"\1", text)
+    return Spelling(label, _CODES.get(prefix, OTHER), kind, same)
 
 
 def _conlleval(prev: str, cur: str, same: bool) -> int:

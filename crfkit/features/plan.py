@@ -22,7 +22,9 @@ The plan is part of the model format: an index on disk has one table for each co
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from crfkit.template.dialects import MAXENT, WAPITI
@@ -83,6 +85,13 @@ class Node:
             path.append(node)
             node = node.parent
         return path[::-1]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """What a NodeC begins with (tables.pxd)."""
+        above = self.parent.index if self.parent else -1
+        by_string = any(slot.by_string for slot in self.slots)
+        return above, self.view, self.distance, self.arity, self.first, self.last, len(self.slots), by_string
 
     def cover(self, base: int) -> None:
         """Make sure that the node is computed for lines whose first cell stands at `base`."""
@@ -191,6 +200,19 @@ class Plan:
         numbers = {place: number for number, place in enumerate({*within, *within.values()})}
         of_slots = {id(self.nodes[node].slots[slot]): number for (node, slot), number in numbers.items()}
         return of_slots, [numbers[within[place]] if place in within else -1 for place in numbers]
+
+    def packed(self) -> tuple[bytes, bytes, bytes, bytes, list[bytes]]:
+        """Uses, nodes, paths of nodes with slots, and slots, in numbers of 32 bits as tables.pxd has them; and all literals."""
+        ends = [node for node in self.nodes if node.slots]
+        slots = [slot for node in ends for slot in node.slots]
+        numbers = (
+            self.uses,
+            [node.numbers for node in self.nodes],
+            [[part.index for part in node.path] for node in ends],
+            [(slot.by_string, slot.bigram) for slot in slots],
+        )
+        uses, nodes, paths, flags = (array("i", chain.from_iterable(rows)).tobytes() for rows in numbers)
+        return uses, nodes, paths, flags, [*chain.from_iterable(slot.literals for slot in slots), *(slot.literals[0] for slot in self.constants)]
 
     def containers(self) -> dict[tuple[int, int], tuple[int, int]]:
         """Slots of unigram lines -> the slot of a line whose cells decide theirs: where the attribute of the second

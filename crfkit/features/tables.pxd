@@ -18,7 +18,7 @@ cdef struct SlotC:
     bint by_string
     bint bigram
 
-cdef struct NodeC:
+cdef struct NodeC:              # begins as Node.numbers in plan.py
     int32_t parent, view, distance, arity
     int32_t first, last         # bases: its first cell stands at first .. T-1+last
     int32_t n_slots
@@ -33,7 +33,7 @@ cdef struct NodeC:
     GramTableC grams            # growing, arity > 1
     BufferC rows, keys          # growing
 
-cdef struct UseC:
+cdef struct UseC:               # as Use in plan.py
     int32_t node, base, slot
     bint bigram
     bint edge                   # bigram, and only where there is a label before

@@ -8,12 +8,13 @@ import array
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from .tuples cimport GramC
-from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, empty_buffer, memset
+from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, empty_buffer, memcpy, memset
 from .strings cimport StringTable, strings_get
 from .cells cimport View
 
 cdef enum:
     MOST_ATTRIBUTES = 0x7FFFFFFE
+    NODE_NUMBERS = 8    # of a NodeC that the plan knows: the first ones
 
 
 cdef class Features(Arena):
@@ -31,15 +32,17 @@ cdef class Features(Arena):
     cdef int adopt_plan(self) except -1:
         """Lay the plan out in structs. `columns` and `literals` are there already, empty or mapped."""
         plan = self.plan
-        cdef int32_t i, k, n_slots = 0, n_texts = 0, n_path = 0
+        cdef int32_t i, k
         cdef NodeC* node
         cdef SlotC* slot
         cdef TextC* text
         cdef int32_t* path
+        cdef const int32_t* numbers
+        cdef const int32_t* flags
         cdef StringTable table
         cdef View view
         self.n_columns, self.n_views = len(plan.columns), len(plan.views)
-        self.n_uses, self.n_constants, self.padding = len(plan.uses), len(plan.constants), plan.padding
+        self.n_nodes, self.n_uses, self.n_constants, self.padding = len(plan.nodes), len(plan.uses), len(plan.constants), plan.padding
         self.patterns = plan.patterns
         self.has_bigrams = any([use.bigram for use in plan.uses]) or plan.patterns is not None
         memset(self.separator, 0, sizeof(self.separator))
@@ -63,46 +66,32 @@ cdef class Features(Arena):
             self.views.append(view)
             self.view[i] = <void*>view
 
+        uses, nodes, paths, slots, literals = plan.packed()
         arena_reserve(self, &self.use_buf, self.n_uses, sizeof(UseC))
-        self.use = <UseC*>self.use_buf.data
-        for i, use in enumerate(plan.uses):
-            self.use[i] = UseC(use.node, use.base, use.slot, use.bigram, use.edge)
         arena_reserve(self, &self.constant_attr, self.n_constants, sizeof(int32_t))
-        for i in range(self.n_constants):
-            (<int32_t*>self.constant_attr.data)[i] = -1
-
-        for planned in plan.nodes:
-            n_path += planned.arity if planned.slots else 0
-            n_slots += len(planned.slots)
-            n_texts += len(planned.slots) * (planned.arity + 1)
-        arena_reserve(self, &self.path_buf, n_path, sizeof(int32_t))
-        arena_reserve(self, &self.slot_buf, n_slots, sizeof(SlotC))
-        arena_reserve(self, &self.text_buf, n_texts + self.n_constants, sizeof(TextC))
-        arena_reserve(self, &self.node_buf, len(plan.nodes), sizeof(NodeC))
+        arena_reserve(self, &self.path_buf, len(paths), 1)
+        arena_reserve(self, &self.slot_buf, len(slots) // (2 * sizeof(int32_t)), sizeof(SlotC))
+        arena_reserve(self, &self.text_buf, len(literals), sizeof(TextC))
+        arena_reserve(self, &self.node_buf, self.n_nodes, sizeof(NodeC))
+        self.use, self.node = <UseC*>self.use_buf.data, <NodeC*>self.node_buf.data
         path, slot, text = <int32_t*>self.path_buf.data, <SlotC*>self.slot_buf.data, <TextC*>self.text_buf.data
-        self.node = <NodeC*>self.node_buf.data
-        for planned in plan.nodes:
-            node = &self.node[self.n_nodes]
-            memset(node, 0, sizeof(NodeC))
-            self.n_nodes += 1
-            node.parent = planned.parent.index if planned.parent else -1
-            node.view, node.distance, node.arity = planned.view, planned.distance, planned.arity
-            node.first, node.last = planned.first, planned.last
-            node.n_slots = node.stride = len(planned.slots)
-            node.by_string = any([s.by_string for s in planned.slots])
-            node.path, node.slot = path, slot
-            for ancestor in planned.path if planned.slots else ():
-                path[0] = ancestor.index
-                path += 1
-            for s in planned.slots:
-                slot.literal, slot.by_string, slot.bigram = text, s.by_string, s.bigram
-                slot += 1
-                for literal in s.literals:
-                    text.s, text.n = <const char*><bytes>literal, len(literal)  # the plan keeps it alive
-                    text += 1
-        self.constant = text
-        for i, constant in enumerate(plan.constants):
-            self.constant[i] = TextC(<const char*><bytes>constant.literals[0], len(constant.literals[0]))
+        memcpy(self.use, <const char*><bytes>uses, <size_t>len(uses))
+        memcpy(path, <const char*><bytes>paths, <size_t>len(paths))
+        memset(self.constant_attr.data, 0xFF, <size_t>self.n_constants * sizeof(int32_t))
+        memset(self.node, 0, <size_t>self.n_nodes * sizeof(NodeC))
+        numbers, flags = <const int32_t*><const char*><bytes>nodes, <const int32_t*><const char*><bytes>slots
+        for i in range(self.n_nodes):
+            node = &self.node[i]
+            memcpy(node, numbers + NODE_NUMBERS * i, NODE_NUMBERS * sizeof(int32_t))
+            node.stride, node.path, node.slot = node.n_slots, path, slot
+            path += node.arity if node.n_slots else 0
+            for k in range(node.n_slots):
+                slot.literal, slot.by_string, slot.bigram = text, flags[0], flags[1]
+                slot, text, flags = slot + 1, text + node.arity + 1, flags + 2
+        self.constant, text = text, <TextC*>self.text_buf.data
+        for literal in literals:
+            text[0] = TextC(<const char*><bytes>literal, len(literal))  # the plan keeps it alive
+            text += 1
         for k in range(1, self.padding + 1):
             self.paddings.intern_bytes(b"_B-%d" % k)
         for k in range(1, self.padding + 1):
