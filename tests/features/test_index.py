@@ -13,8 +13,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from crfkit.errors import DataError, ModelFileError
-from crfkit.features.indexing import IndexBuilder
 from crfkit.features.index import Index
+from crfkit.features.indexing import IndexBuilder
 from crfkit.features.packing import pack
 from crfkit.features.walk import Extractor
 from crfkit.template.meaning import expand
