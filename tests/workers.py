@@ -109,15 +109,21 @@ def bytes_of(model):
     return Path("model").read_bytes()
 
 
-def far(monkeypatch, train, template, algorithm, n=2, fate=None, kind=None, **options):
-    """A model of n workers, in this process unless they are of another kind, and the workers."""
+def here(monkeypatch, fate=None, kind=None):
+    """Workers that runs with --workers get, in this process unless they are of another kind: a list of them, for each run."""
     made = []
 
     def transport(self):
         made.append((kind or partial(Here, fate=fate))(self.run.workers, place.SERVICE))
-        return made[0]
+        return made[-1]
 
     monkeypatch.setattr(place.Far, "_transport", transport)
+    return made
+
+
+def far(monkeypatch, train, template, algorithm, n=2, fate=None, kind=None, **options):
+    """A model of n such workers, and the workers."""
+    made = here(monkeypatch, fate, kind)
     model = crfkit.learn(train, template, algorithm, workers=n, **options)
     return bytes_of(model), made[0]
 

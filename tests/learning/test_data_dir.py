@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from commands import crfkit, error, plain_build, start, trained, write_part
+from workers import here
 
 import crfkit as library
 from crfkit import options
@@ -59,13 +60,17 @@ def test_the_same_bytes(algorithm, work):
         "-a sapo --batch-size 7 --dev dev",
         "-a adf --window 5",
         "-a lbfgs --workers 2 --max-iter 3",
-        "-a sgd --workers 2",
         "-a mira --shrinking 3",
         "-a lookahead --direction backward",
     ],
 )
 def test_with_other_options(chosen, work):
     both(work, *chosen.split())
+
+
+def test_workers_that_mix_their_weights(work, monkeypatch):
+    here(monkeypatch)
+    both(work, "-a", "sgd", "--workers", 2)
 
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "perceptron"])
@@ -189,8 +194,8 @@ def test_the_estimate_is_without_the_data(algorithm, work):
             found.append(counts["memory"])
 
     for folder in (None, "data"):
-        library.learn(["train"] * 100, template="template", algorithm=algorithm, data_dir=folder, progress=Said(quiet=True), **{"passes" if algorithm == "perceptron" else "max_iter": 1})
-    tokens = 100 * sum(map(bool, (work / "train").read_text().split("\n")))
+        library.learn(["train"] * 20, template="template", algorithm=algorithm, data_dir=folder, progress=Said(quiet=True), **{"passes" if algorithm == "perceptron" else "max_iter": 1})
+    tokens = 20 * sum(map(bool, (work / "train").read_text().split("\n")))
     assert 0 < found[1] < found[0] - 20 * tokens
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy
 import pytest
 from trainers.samples import named_weights, sentences, template
+from workers import here
 
 from crfkit.errors import CrfkitError, DataError, FileError, ModelFileError, OptionError, TemplateError
 from crfkit.learning.corpus import read_corpus
@@ -222,8 +223,9 @@ def test_a_template_may_be_its_text(tmp_path):
 @pytest.mark.parametrize("given", [{}, {"dev": [[["x", "B"], ["x", "A"]]]}], ids=["plain", "dev"])
 @pytest.mark.parametrize("workers", [{}, {"workers": 2, "shards": 1}], ids=["here", "far"])
 @pytest.mark.parametrize(("algorithm", "options"), [("lbfgs", {}), ("owlqn", {"l1": 5}), ("owlqn", {"path": [9, 5]})])
-def test_what_starts_at_its_optimum_is_a_model_after_one_pass(tmp_path, algorithm, options, workers, given):
+def test_what_starts_at_its_optimum_is_a_model_after_one_pass(tmp_path, monkeypatch, algorithm, options, workers, given):
     """Both labels are as likely: with all weights zero nothing can be better."""
+    here(monkeypatch)
     (tmp_path / "train.txt").write_text("x B\nx A\n\n" if not workers else "x B\nx A\n\n" * 2)
     log = tmp_path / "log"
     *_, model = learn_path(
