@@ -114,11 +114,13 @@ def lower() -> list[str]:
 
 
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed")
-def test_programs_type_check(tmp_path):
+def test_programs_type_check(tmp_path, pytestconfig):
     (tmp_path / "library.py").write_text(PROGRAM)
     (tmp_path / "estimators.py").write_text(ESTIMATORS)
     home = Path(crfkit.__file__).parents[1]
-    options = ["--strict", "--follow-imports=silent", "--config-file=", f"--cache-dir={tmp_path / 'cache'}", f"--python-executable={sys.executable}"]
+    kept = getattr(pytestconfig, "cache", None)  # what mypy knows of numpy and others, from run to run
+    cache = kept.mkdir("mypy") if kept else tmp_path / "cache"
+    options = ["--strict", "--follow-imports=silent", "--config-file=", f"--cache-dir={cache}", f"--python-executable={sys.executable}"]
     installed = {} if home.name == "site-packages" else {"MYPYPATH": str(home)}  # mypy knows the former, and must not be told
     command = [sys.executable, "-m", "mypy", *options, "library.py", "estimators.py"]
     checked = subprocess.run(command, cwd=tmp_path, env={**os.environ, **installed}, capture_output=True, text=True)
