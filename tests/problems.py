@@ -24,9 +24,9 @@ SCORES = {
 
 
 @st.composite
-def problems(draw, scores=tuple(SCORES), constraints=True, rich=True, zeros=False):
+def problems(draw, scores=tuple(SCORES), constraints=True, rich=True, zeros=False, labels=None):
     """A Problem with 1 to 5 labels and 1 to 6 positions; `zeros` makes most label pairs weigh nothing."""
-    labels = draw(st.integers(1, 5))
+    labels = labels or draw(st.integers(1, 5))
     length = draw(st.integers(1, 6).filter(lambda n: labels**n <= MOST_PATHS))
     cell = SCORES[draw(st.sampled_from(scores))]
     step = st.one_of(st.just(0.0), st.just(0.0), cell) if zeros else cell
