@@ -30,6 +30,11 @@ if BUILT_IN_PLACE:
 elif importlib.util.find_spec("crfkit") is None:
     raise pytest.UsageError("crfkit is neither installed (pip install .) nor built in place (make build)")
 
+# What is compiled is kept, as it is by default: else every program that a test starts would compile crfkit's modules again, and
+# every run all tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Signals that are ignored stay so, in programs that tests start too: under nohup, or in the background of a script.
 for number, handler in (("SIGINT", signal.default_int_handler), ("SIGTERM", signal.SIG_DFL), ("SIGHUP", signal.SIG_DFL)):
     if hasattr(signal, number) and signal.getsignal(getattr(signal, number)) == signal.SIG_IGN:
@@ -37,7 +42,7 @@ for number, handler in (("SIGINT", signal.default_int_handler), ("SIGTERM", sign
 
 # The examples are the same in every run, and no time is too long. `make test-all` takes the profile `random`, which
 # looks for new ones; instrumented builds take `quick`.
-settings.register_profile("crfkit", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("crfkit", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("random", deadline=None, print_blob=True, max_examples=200)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)
 settings.load_profile("crfkit")

@@ -106,11 +106,11 @@ while True:
 @pytest.mark.steady
 def test_killed_while_writing(model):
     """Whenever the writer dies, one of the two models is there, whole."""
-    for kill in range(8):
+    for kill in range(6):
         writer = subprocess.Popen([sys.executable, "-c", WRITER, model], stdout=subprocess.PIPE)
         with writer:
             assert writer.stdout.readline() == b"ready\n"
-            time.sleep(0.007 * kill)
+            time.sleep(0.006 * kill)
             writer.send_signal(signal.SIGKILL)
         read = modelfile.read(model)
         which = read.header["model"]

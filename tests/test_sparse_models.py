@@ -39,7 +39,7 @@ def files(folder):
 
 
 def test_a_path_ends_where_cold_starts_do(tmp_path):
-    rows, rules = sentences("chunking", limit=150), template("chunking")
+    rows, rules = sentences("chunking", limit=50), template("chunking")
     models = list(learn_path(rows, rules, path=PATH, l2=0.1, log="log", **EXACT))
     assert [model.header["options"]["l1"] for model in models] == list(PATH)
     records = log_of(tmp_path / "log")

@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from liars import liar
 from models import ROOT, SMALL, model, names, problem, sentences, short
@@ -50,7 +50,6 @@ def test_n_best_exhausts_all_labellings():
     assert sum(p for p, _ in found) == pytest.approx(1)
 
 
-@settings(max_examples=30)
 @given(st.data())
 def test_allowed_labels_are_a_condition(data):
     trained, rows = model("segmentation"), short("segmentation", data.draw(st.integers(0, 50)))

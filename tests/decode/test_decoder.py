@@ -186,12 +186,11 @@ RICH = "U:%x[0,0]\nB\nB1:%x[0,0]\nB2:%x[-1,0]\n"
 
 
 @cache
-@cache
 def with_all_features(labels):
     """A model of that many labels, every feature of which has a weight."""
     names = [f"l{k:02d}" for k in range(labels)]
     rows = [[[letter, name] for letter, name in zip("abba", (one, other, other, one), strict=True)] for one in names[:5] for other in names]
-    return learn(rows, Template.parse(RICH), "sgd", features="all", passes=1)
+    return learn(rows, Template.parse(RICH), "sgd", features="all", passes=1, rate=0.1)
 
 
 def scratches(trained, weights, **chosen):

@@ -28,10 +28,10 @@ LIMIT = {name: "passes" if hasattr(cls, "passes") else "max_iter" for name, cls 
 # What leads a trainer through other code.
 VARIANTS = [
     *((name, {}) for name in options.TRAINERS),
-    ("sgd", {"decay": 0.9}),
-    ("sgd", {"l1": 0.5}),
-    ("sgd", {"batch_size": 4}),
-    ("adf", {"batch_size": 4}),
+    ("sgd", {"decay": 0.9, "rate": 0.25}),  # nothing is tried to find one
+    ("sgd", {"l1": 0.5, "rate": 0.25}),
+    ("sgd", {"batch_size": 4, "rate": 0.25}),
+    ("adf", {"batch_size": 4, "rate": 0.25}),
     ("mira", {"nbest": 3}),
     ("mira", {"average": False}),
     ("mira", {"shrinking": 2, "aggressiveness": 0.5}),
@@ -105,7 +105,7 @@ def test_fewer_passes_than_were_made(algorithm, option):
 @pytest.mark.parametrize("interruption", [Power, pytest.param(Hand, marks=pytest.mark.long)])
 def test_any_moment(algorithm, chosen, interruption):
     """Interrupted at several places, in the midst of passes too, with development data that decide."""
-    data, dev = sentences("chunking", limit=50), sentences("chunking", "dev", 10)
+    data, dev = sentences("chunking", limit=30), sentences("chunking", "dev", 10)
     given = {**passes(algorithm, 6, **chosen), "dev": dev, "patience": 3}
     expected = learn(data, rules(), algorithm, **given).to_bytes()
     for questions in (3, 8, 13):

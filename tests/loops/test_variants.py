@@ -27,7 +27,7 @@ def add(value):
     else:
         digest.update(struct.pack("<d", value))
 
-for labels in (1, 2, 7, 8, 9, 15, 16, 17, 22, 24, 30, 33, 40, 47, 65):
+for labels in (1, 2, 7, 8, 9, 15, 16, 17, 30, 33, 47, 65):
     for length, spread, forbid in ((1, 1, 0), (2, 3, 0), (25, 3, 0), (25, 3, 1), (9, 500, 0)):
         rng = random.Random(labels * length)
         matrix = lambda rows: [[rng.gauss(0, spread) for _ in range(labels)] for _ in range(rows)]

@@ -6,7 +6,7 @@ import random
 
 import pytest
 from commands import invoked, text_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from parser.twin import State, Twin, correct_action
 
@@ -134,7 +134,6 @@ def test_the_correct_actions_build_every_projective_tree(seed, n):
     assert trainer.decisions == 2 * n - 1
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 10**9), st.integers(1, 9))
 def test_trees_with_crossing_arcs_are_left_out(seed, n):
     """Against the definition: every word between a head and its child descends from the head."""
@@ -158,7 +157,6 @@ def test_trees_with_crossing_arcs_are_left_out(seed, n):
     assert trees.bank.n_crossing == crossing
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**9), st.integers(0, 3), st.booleans())
 def test_what_comes_out_is_a_tree(seed, depth, labels):
     model = crfkit.learn(corpus(1), TEMPLATE, "lookahead", format="conllu", depth=depth, labels=labels, passes=1)

@@ -182,7 +182,7 @@ def test_what_a_parser_has_not():
         load(learned().to_bytes())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=5 * settings().max_examples)
 @given(st.integers(0, 10**9), st.booleans())
 def test_models_that_may_hold_anything(seed, verify):
     """A parser of damaged tables is refused or parses into trees, and never more than that."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import array
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from itertools import groupby, islice, pairwise
 from pathlib import Path
@@ -45,6 +45,7 @@ class Numbers:
     """A corpus read by crfkit."""
 
     corpus: Any
+    optima: dict[float, float] = field(default_factory=dict)
 
     @property
     def dataset(self) -> Any:
@@ -67,8 +68,10 @@ class Numbers:
         return Objective(self.dataset, self.layout, l2, 1)
 
     def optimum(self, l2: float) -> float:
-        """The least value of the objective."""
-        return end(trainer_of("lbfgs", self, l2=l2, delta=1e-9))[-1]
+        """The least value of the objective, found once."""
+        if l2 not in self.optima:
+            self.optima[l2] = end(trainer_of("lbfgs", self, l2=l2, delta=1e-9))[-1]
+        return self.optima[l2]
 
     def left(self, weights: array.array, l2: float = 1.0) -> float:
         """What weights leave of the way from zero to the optimum."""

@@ -108,17 +108,17 @@ def test_few_sequences_do_not_make_it_diverge(algorithm, l2, copies):
 @pytest.mark.steady
 @each_trainer
 def test_signals_are_heard_during_the_trials(name):
-    """A clock rings every five milliseconds. Who hears it only when all trials are over hears it once."""
+    """A clock rings every two milliseconds. Who hears it only when all trials are over hears it once."""
     chance = random.Random(0)
     samples = [
         Sample([chance.randrange(2) for _ in range(200)], [[(chance.randrange(50), 1.0)] for _ in range(200)], [[]] * 200)
-        for _ in range(200)
+        for _ in range(100)
     ]
     heard = []
     before = signal.signal(signal.SIGALRM, lambda *_: heard.append(True))
     corpus = Corpus(samples, 2, 50, u_all=set(range(50)), tau_all=True)
     built = Built(corpus)
-    signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+    signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
     try:
         TRAINERS[name][0](built.dataset, built.layout, {"l2": 1.0})
     finally:

@@ -4,7 +4,7 @@ import array
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import Numbers, options_of, read, sentences
 from trainers.twins import Built, Corpus, Sample, corpora, expectations, problem
@@ -117,7 +117,6 @@ def common(one, other):
     return sum(v * w for a, v in one for b, w in other if a == b)
 
 
-@settings(max_examples=40)
 @given(corpora(), st.sampled_from([0.5, 2.0, 10.0]), st.integers(0, 5), st.sampled_from(["dense", "sparse"]))
 def test_every_pass_is_that_of_the_twin(corpus, l2, seed, recursions):
     built = Built(corpus)

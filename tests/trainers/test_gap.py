@@ -158,7 +158,7 @@ def test_what_is_said(gap, said):
 def badly_scaled(size):
     """A bias beside values that are so many times as large."""
     random, samples = Random(1), []
-    for _ in range(30):
+    for _ in range(15):
         labels = random.choices(range(3), k=random.randint(2, 6))
         samples.append(Sample(labels, [[(0, 1.0), *((k, size * random.gauss(0.3 * (y == k - 1), 1)) for k in (1, 2, 3))] for y in labels], [[] for _ in labels]))
     return Corpus(samples, 3, 4, u_all={0, 1, 2, 3}, tau_all=True)

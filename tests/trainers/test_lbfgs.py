@@ -4,7 +4,7 @@ import array
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import end, ends_at_the_minimum, named_weights, read, sentences, template
 from trainers.twins import Built, corpora
@@ -14,7 +14,6 @@ from crfkit.learning.learn import learn
 from crfkit.trainers.batch.lbfgs import Lbfgs
 
 
-@settings(max_examples=50)
 @given(corpora(), st.sampled_from([0.1, 1.0, 5.0]))
 def test_the_result_is_a_zero_of_the_twins_gradient(corpus, l2):
     built = Built(corpus)

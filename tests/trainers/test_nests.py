@@ -3,7 +3,7 @@
 import array
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crfkit.learning.corpus import read_corpus
@@ -64,7 +64,6 @@ def test_nests_stand_for_the_attributes_of_each_token(sentences, lines, min_freq
     assert [expanded(nests, row) for row in with_nests] == [sorted(row) for row in without]
 
 
-@settings(max_examples=30)
 @given(corpora, st.sampled_from(["observed", "all"]), st.integers(0, 99))
 def test_the_objective_and_its_gradient_are_the_same(sentences, features, seed):
     corpus = corpus_of(two_labels(sentences * 3), CHUNKING, features=features)

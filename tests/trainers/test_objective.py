@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import many_labels
 from trainers.twins import (
@@ -205,7 +205,6 @@ def test_every_variant_of_the_loops_gives_the_same_bits(on_one_thread, variant):
     assert found.stdout.strip() == f"{variant} {on_one_thread}"
 
 
-@settings(max_examples=30)
 @given(st.integers(2, 40), st.data())
 def test_sums_are_exact_however_often_an_attribute_repeats(copies, data):
     """The bound that the rounding of gradient terms relies on: each token has the same attribute many times."""

@@ -14,7 +14,7 @@ from trainers.samples import named_weights, read, sentences, tag, template
 from crfkit.learning.learn import learn
 from crfkit.template.meaning import expand
 
-TRAINING = 250
+TRAINING = 120
 C2 = 0.5  # CRFsuite adds c2 |w|^2, crfkit l2/2 |w|^2
 
 

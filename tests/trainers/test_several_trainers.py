@@ -87,7 +87,7 @@ def test_stopped_early_the_average_is_over_the_steps_taken(algorithm, chosen, tw
 # --- those that know the objective ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("algorithm", "sentences", "rules", "part"), [("owlqn", 40, "chunking-rich", 1 / 3), ("sbcd", 40, None, 1 / 5)])
+@pytest.mark.parametrize(("algorithm", "sentences", "rules", "part"), [("owlqn", 25, "chunking-rich", 1 / 3), ("sbcd", 25, None, 1 / 5)])
 def test_more_penalty_leaves_fewer_weights(algorithm, sentences, rules, part):
     def active(l1):
         trainer = trainer_of(algorithm, read("chunking", sentences, rules), l1=l1)
@@ -115,7 +115,7 @@ def test_more_penalty_leaves_fewer_weights(algorithm, sentences, rules, part):
     ],
 )
 def test_each_reason_to_stop(algorithm, chosen, reason):
-    sentences, rules = {"lbfgs": (150, "chunking-rich"), "owlqn": (60, "chunking-rich"), "sbcd": (30, None)}[algorithm]
+    sentences, rules = {"lbfgs": (50, "chunking-rich"), "owlqn": (30, "chunking-rich"), "sbcd": (20, None)}[algorithm]
     trainer = trainer_of(algorithm, read("chunking", sentences, rules), **chosen)
     end(trainer)
     assert reason in trainer.converged
