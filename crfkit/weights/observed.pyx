@@ -5,7 +5,7 @@ order meets the features of each attribute in ascending order, and the one met l
 new. Two lists of features in the order of what they look at are merged in the same way.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.reach cimport REACH_EDGE, REACH_NONE, RULE_ALL, RULE_OBSERVED
@@ -18,6 +18,7 @@ import array
 
 cdef enum:
     DIGITS = 1 << 16        # values of sixteen bits: tokens are sorted by these
+    FEW = 64                # tokens that are sorted sooner one by one
     MOST_COUNT = 65535      # attributes that are more frequent keep their order
     BEGIN = ANY - 2         # in evidence, what stands before a sentence, and before that
 
@@ -92,7 +93,17 @@ cdef class Observed(Arena):
             int64_t* begin
             TokenC* token
             TokenC* sorted
+            TokenC one
             int shift, digit
+        if n <= FEW:
+            token = <TokenC*>self.tokens.data
+            for k in range(1, n):
+                one, at = token[k], k
+                while at > 0 and <uint64_t>token[at - 1].key > <uint64_t>one.key:
+                    token[at] = token[at - 1]
+                    at -= 1
+                token[at] = one
+            return 0
         arena_reserve(self, &self.spare, n, sizeof(TokenC))
         arena_reserve(self, &self.begins, DIGITS, sizeof(int64_t))
         begin = <int64_t*>self.begins.data
@@ -224,27 +235,29 @@ cdef class Observed(Arena):
         """
         cdef:
             int64_t* begin
-            int64_t a, at = 0, size, first = 0
+            int64_t a, at = 0, size, first = 0, most = 0
             int64_t place
             SeenC* seen
         ids = array.array("i", [-1]) * self.n
         cdef int32_t[::1] new = ids
-        arena_reserve(self, &self.begins, 2 * (MOST_COUNT + 1), sizeof(int64_t))
+        for a in range(self.n):
+            most = max(most, self.seen[a].count)
+        arena_reserve(self, &self.begins, 2 * (most + 1), sizeof(int64_t))
         begin = <int64_t*>self.begins.data
-        memset(begin, 0, 2 * (MOST_COUNT + 1) * sizeof(int64_t))
+        memset(begin, 0, <size_t>(2 * (most + 1)) * sizeof(int64_t))
         for a in range(self.n):
             seen = &self.seen[a]
             if seen.n:
-                begin[(seen.n < dense) * (MOST_COUNT + 1) + MOST_COUNT - seen.count] += 1
+                begin[(seen.n < dense) * (most + 1) + most - seen.count] += 1
                 first += seen.n >= dense
-        for place in range(2 * (MOST_COUNT + 1)):
+        for place in range(2 * (most + 1)):
             size = begin[place]
             begin[place] = at
             at += size
         for a in range(self.n):
             seen = &self.seen[a]
             if seen.n:
-                place = (seen.n < dense) * (MOST_COUNT + 1) + MOST_COUNT - seen.count
+                place = (seen.n < dense) * (most + 1) + most - seen.count
                 new[a] = <int32_t>begin[place]
                 begin[place] += 1
         return ids, at, first

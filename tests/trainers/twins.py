@@ -110,7 +110,7 @@ def history(reach: int, labels: Sequence[int], t: int, n_labels: int) -> tuple[i
 class Built:
     """The same corpus as crfkit holds it."""
 
-    def __init__(self, corpus: Corpus):
+    def __init__(self, corpus: Corpus, at_once: int = 5):
         self.corpus = corpus
         samples = corpus.samples
         seq_ptr, u_ptr, b_ptr = [0], [0], [0]
@@ -145,7 +145,7 @@ class Built:
             _rules(corpus.n_u, u_items, corpus.u_all, corpus.u_min),
             _rules(corpus.n_b, b_items, corpus.b_all, corpus.b_min),
             None if corpus.reach is None else bytes(corpus.reach),
-            at_once=5,
+            at_once=at_once,
         )
         self.dataset.renumber(self.u_new, self.b_new)
         self.cells = {feature: self.cell(feature) for feature in corpus.features()}

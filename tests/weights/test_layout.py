@@ -3,6 +3,7 @@
 import array
 from collections import Counter
 from itertools import pairwise, product
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -40,6 +41,17 @@ def test_features_are_those_of_the_corpus_each_in_a_cell_of_its_own(corpus):
     assert set(cells) == set(renumbered(built))
     assert len(set(cells.values())) == len(cells) == built.layout.n_features
     assert all(0 <= cell < built.layout.n_cells for cell in cells.values())
+
+
+@pytest.mark.parametrize("at_once", [5, 64, 65, 10_000])
+def test_many_tokens_are_sorted_otherwise_than_few(at_once):
+    rng = Random(1)
+    lengths = [rng.randint(1, 30) for _ in range(20)]
+    samples = [Sample([rng.randrange(11) for _ in range(n)], [[(rng.randrange(9), 1.0)] for _ in range(n)], [[(rng.randrange(4), 1.0)] for _ in range(n)]) for n in lengths]
+    built = Built(Corpus(samples, 11, 9, 4), at_once)
+    assert set(every_cell(built.layout, 11)) == set(renumbered(built))
+    counts = Counter(a for sample in samples for items in sample.unigrams for a, _ in items)
+    assert sorted(counts, key=lambda a: built.u_new[a]) == sorted(counts, key=lambda a: (-counts[a], a))
 
 
 @given(corpora())
