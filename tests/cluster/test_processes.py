@@ -37,7 +37,7 @@ class Killed(Processes):
 
 @pytest.mark.steady
 def test_killed_while_they_work(tmp_path, monkeypatch):
-    train = corpus(tmp_path / "train.txt", 200)
+    train = corpus(tmp_path / "train.txt", 500)
     one = alone(train, TEMPLATE, "lbfgs", max_iter=4)
     kind = type("Some", (Killed,), {"moments": frozenset({3, 9, 20})})
     many, workers = far(monkeypatch, train, TEMPLATE, "lbfgs", kind=kind, max_iter=4)

@@ -75,9 +75,9 @@ def many():
     random, samples = Random(2), []
     for _ in range(1800):
         labels = random.choices(range(3), k=random.randint(1, 33))
-        unigrams = [[(a, 1.0) for a in {3 * random.randrange(8) + (y if random.random() < 0.8 else 0), 24 + random.randrange(40)}] for y in labels]
+        unigrams = [[(a, 1.0) for a in {3 * random.randrange(8) + (y if random.random() < 0.8 else 0), 24 + random.randrange(16)}] for y in labels]
         samples.append(Sample(labels, unigrams, [[] for _ in labels]))
-    return Built(Corpus(samples, 3, 64, u_all=set(range(20)), tau_all=True))
+    return Built(Corpus(samples, 3, 40, u_all=set(range(20)), tau_all=True))
 
 
 @pytest.fixture(scope="module")
