@@ -193,7 +193,8 @@ def test_columns_that_no_line_uses_are_not_asked_for():
 
 def measured(path, rows=SENTENCES):
     """(terr, serr) of a model."""
-    pairs = [(crfkit.load(path).tag([row[:2] for row in one]), [row[2] for row in one]) for one in rows]
+    tagger = crfkit.load(path)
+    pairs = [(tagger.tag([row[:2] for row in one]), [row[2] for row in one]) for one in rows]
     wrong = [sum(a != b for a, b in zip(*pair, strict=True)) for pair in pairs]
     return sum(wrong) / sum(map(len, rows)), sum(map(bool, wrong)) / len(rows)
 

@@ -37,7 +37,8 @@ def small(algorithm):
 
 def accuracy(model, rows):
     """Per token, by the model's own tagger."""
-    pairs = [(row[-1], label) for s in rows for row, label in zip(s, Tagger(model).tag([r[:-1] for r in s]), strict=True)]
+    tagger = Tagger(model)
+    pairs = [(row[-1], label) for s in rows for row, label in zip(s, tagger.tag([r[:-1] for r in s]), strict=True)]
     return sum(a == b for a, b in pairs) / len(pairs)
 
 
@@ -50,9 +51,10 @@ def test_rich_edges(algorithm):
 def test_the_tagger_agrees_with_the_features_listed(algorithm):
     if algorithm in constants.WITH_HISTORY:
         pytest.skip("not by Viterbi's algorithm")
+    tagger = Tagger(small(algorithm))
     for rows in sentences("chunking", "test", 10):
         tokens = [row[:-1] for row in rows]
-        assert Tagger(small(algorithm)).tag(tokens) == tag(small(algorithm), tokens)
+        assert tagger.tag(tokens) == tag(small(algorithm), tokens)
 
 
 def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
@@ -67,7 +69,7 @@ def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
     best = scores.index(max(scores))
     assert len(scores) == min(best + 4, 60) or algorithm in BATCH
     gold = [[row[-1] for row in rows] for rows in dev]
-    predicted = [Tagger(model).tag([row[:-1] for row in rows]) for rows in dev]
+    predicted = Tagger(model).tag_many([[row[:-1] for row in rows] for rows in dev])
     assert evaluate(gold, predicted).f1 == max(scores)
 
 
@@ -112,7 +114,7 @@ def test_stopped_at_once_there_are_weights_to_use(algorithm):
     """As by Ctrl-C before the first pass is over; a batch trainer ends after the iteration."""
     stop = StopRequest()
     stop.signal = 2
-    rows = sentences("chunking", limit=300)
+    rows = sentences("chunking", limit=100)
     model = learn(rows, template("chunking"), algorithm, stop=stop, **limit(algorithm, 10**9))
     most = max(sum(row[-1] == label for s in rows for row in s) for label in model.labels) / sum(map(len, rows))
     assert accuracy(model, rows) > most
@@ -177,7 +179,7 @@ def test_the_same_bytes_with_any_number_of_threads(algorithm):
         pytest.skip("one thread only, or threads without locks")
 
     def model(n):
-        return learn(sentences("chunking", limit=500), template("chunking-rich"), algorithm, threads=n, **limit(algorithm, 3)).to_bytes()
+        return learn(sentences("chunking", limit=400), template("chunking-rich"), algorithm, threads=n, **limit(algorithm, 2)).to_bytes()
 
     assert model(1) == model(2) == model(3)
 
