@@ -241,8 +241,10 @@ def test_models_of_crfsuite_open(tmp_path):
 # --- scikit-learn -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_scikit_learn_selects_models():
     pytest.importorskip("sklearn")
+    import joblib
     from sklearn.base import clone, is_classifier
     from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_predict, cross_val_score
 
@@ -255,7 +257,8 @@ def test_scikit_learn_selects_models():
         crf.fit([ROWS[k] for k in train], [LABELS[k] for k in train])
         expected.append(crf.score([ROWS[k] for k in test], [LABELS[k] for k in test]))
     assert list(cross_val_score(crf, ROWS, LABELS, cv=2)) == expected
-    assert list(cross_val_score(crf, ROWS, LABELS, cv=2, n_jobs=2)) == expected
+    with joblib.parallel_config("multiprocessing"):  # forked, so that none has to import scikit-learn again
+        assert list(cross_val_score(crf, ROWS, LABELS, cv=2, n_jobs=2)) == expected
     search = GridSearchCV(CRF("sgd", TEMPLATE, passes=2), {"l2": [1.0, 1e6]}, cv=2).fit(ROWS, LABELS)
     assert search.best_params_ == {"l2": 1.0} and search.predict(ROWS) == search.best_estimator_.predict(ROWS)
     assert "l2" in repr(search)
