@@ -310,9 +310,9 @@ static void run_lists(const LayoutC *y, const weight_t *w, const double *x, cons
     ADD_ONE((int64_t){K->list_pairs(&edge, NULL, matrix, pairs_of(y), index_of(y))});
     add_edge(&edge);
     say("list_pairs");
-    K->list_quads(&edge, ROOM(QuadC, edge.n));
-    run_steps(&edge, x, x, "steps(quads)");
-    edge.quad = NULL;
+    K->list_sums(&edge, ROOM(char, crfkit_sums_bytes(y->L, edge.n)));
+    run_steps(&edge, x, x, "steps(sums)");
+    edge.sums = NULL;
     run_steps(&edge, x, x, "steps(list)");
     ADD(K->unfold(&edge, 0, M), matrix);
     ADD(K->unfold(&edge, 1, M), matrix);
@@ -323,8 +323,11 @@ static void run_lists(const LayoutC *y, const weight_t *w, const double *x, cons
     LatticeC other = make_lattice(y);
     K->load_tau(y, ROOM(weight_t, y->n_cells), 1.0, &other);
     K->list_pairs(&other.shared, y->tau_mask, matrix, pairs_of(y), index_of(y));
+    K->list_sums(&other.shared, ROOM(char, crfkit_sums_bytes(y->L, other.shared.n)));
     K->load_listed(y, w, 0.75, &other);
     add_edge(&other.shared);
+    for (int k = 0; k < 2; k++)
+        ADD(other.shared.sums[k].more, other.shared.sums[k].begin[other.shared.sums[k].n]);
     say("load_listed");
     int64_t attributes[2] = {0, RICH};
     int32_t id[RICH];
