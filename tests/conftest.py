@@ -30,10 +30,11 @@ if BUILT_IN_PLACE:
 elif importlib.util.find_spec("crfkit") is None:
     raise pytest.UsageError("crfkit is neither installed (pip install .) nor built in place (make build)")
 
-# What is compiled is kept, as it is by default: else every program that a test starts would compile crfkit's modules again, and
-# every run all tests.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
+# Bytecode is kept, if not beside the sources then in pytest's cache: else every program that a test starts would compile crfkit's
+# modules again, and every run all tests.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    sys.dont_write_bytecode, sys.pycache_prefix = False, str(ROOT / ".pytest_cache" / "bytecode")
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # Signals that are ignored stay so, in programs that tests start too: under nohup, or in the background of a script.
 for number, handler in (("SIGINT", signal.default_int_handler), ("SIGTERM", signal.SIG_DFL), ("SIGHUP", signal.SIG_DFL)):
