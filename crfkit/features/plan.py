@@ -72,7 +72,7 @@ class Node:
         self.arity: int = parent.arity + 1 if parent else 1
         self.children: dict[tuple[int, int], Node] = {}
         self.slots: list[Slot] = []
-        self.numbers: dict[tuple[tuple[bytes, ...], bool, int], int] = {}  # of the slots
+        self.slot_numbers: dict[tuple[tuple[bytes, ...], bool, int], int] = {}
         self.first, self.last = 0, 0  # range of bases, its children's included
         self.used = False
 
@@ -182,7 +182,7 @@ class Plan:
     def _slot(self, node: Node, line: Line, bigram: bool) -> int:
         """The slot of a line. Lines that differ only in where they look share their features."""
         key = (line.literals, bigram, line.reach)
-        number = node.numbers.setdefault(key, len(node.slots))
+        number = node.slot_numbers.setdefault(key, len(node.slots))
         if number == len(node.slots):
             node.slots.append(Slot(line.literals, bigram, set(), set(), line.reach))
         node.slots[number].rules.add(line.rule)
