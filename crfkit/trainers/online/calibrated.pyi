@@ -1,6 +1,7 @@
 from crfkit.trainers.stepwise import OnlineTrainer
 
 class CalibratedTrainer(OnlineTrainer):
+    looks_for_paths: bool
     rate0: float
     @property
     def has_shares(self) -> bool: ...
