@@ -18,7 +18,7 @@ from contextlib import suppress
 from crfkit.errors import ModelFileError
 from crfkit.values import as_bytes, as_text
 
-from .crfpp import assembled, columns_in_use, taken_apart
+from .crfpp_parts import assembled, columns_in_use, taken_apart
 from .parts import Parts, Places
 
 NAME = "crfpp-text"
@@ -116,10 +116,10 @@ def dump(data: memoryview) -> Iterator[str]:
 
 def write(parts: Parts) -> bytes:
     """The bytes of a text model."""
-    return as_bytes("".join(lines(*taken_apart(parts))))
+    return as_bytes("".join(text_lines(*taken_apart(parts))))
 
 
-def lines(parts: Parts, template: list[bytes], features: list[tuple[bytes, int]], weights: array.array) -> Iterator[str]:
+def text_lines(parts: Parts, template: list[bytes], features: list[tuple[bytes, int]], weights: array.array) -> Iterator[str]:
     """The lines of a text model."""
     yield f"version: 100\ncost-factor: {parts.options.get('cost_factor', 1.0):g}\nmaxid: {len(weights)}\nxsize: {columns_in_use(parts)}\n\n"
     yield "".join(f"{label}\n" for label in parts.labels) + "\n"

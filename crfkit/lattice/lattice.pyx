@@ -5,7 +5,7 @@ sequence without any possible path), what needs no speed, and what decides which
 label pairs, or a list of those with a weight. Paths are the same with either, to the last bit.
 """
 
-from libc.math cimport INFINITY, exp, fabs, fmax
+from libc.math cimport INFINITY, exp, fabs
 
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve, memset
@@ -109,7 +109,8 @@ cdef double lattice_level(LatticeC* lat) noexcept nogil:
         row = lat.score + t * lat.P
         most = row[0]
         for j in range(1, lat.L):
-            most = fmax(most, row[j])
+            if row[j] > most:  # fmax would be a call for each label
+                most = row[j]
         if LARGE < fabs(most) < INFINITY:
             taken += most
             for j in range(lat.L):

@@ -10,7 +10,7 @@ import click
 from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS, refuse_overwriting
 from crfkit.constants import MOST_THREADS
-from crfkit.foreign.crfpp import line_of
+from crfkit.foreign.crfpp_parts import line_of
 from crfkit.foreign.parts import parts_of
 from crfkit.learning.judging import judge
 from crfkit.learning.progress import StopRequest

@@ -1,0 +1,125 @@
+"""What a model of CRF++ says, in whichever of its two forms: taken apart, and put together again."""
+
+from __future__ import annotations
+
+import array
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
+from crfkit.template import dialects
+from crfkit.template.macros import Line
+from crfkit.template.parsing import Template
+from crfkit.values import as_text
+
+from .parts import Parts, Places, Rows
+from .translating import translated
+
+if TYPE_CHECKING:
+    from crfkit.features.strings import StringTable
+
+
+def assembled(
+    labels: list[bytes], lines: list[bytes], xsize: int, features: Places, weights: array.array, options: dict
+) -> Parts:
+    """The parts of a model of CRF++, whose features stand in the order of their places."""
+    from crfkit.weights.layout import MAX_LABELS
+
+    names = [as_text(label) for label in labels]
+    try:
+        template = dialects.parse("".join(as_text(line) + "\n" for line in lines), dialects.CRFPP)
+    except TemplateError as error:
+        raise ModelFileError(f"its template cannot be read: {error}") from None
+    if not names or not all(names) or len(set(names)) < len(names):
+        raise ModelFileError("damaged: the labels are not different names")
+    if len(names) > MAX_LABELS:
+        raise ModelFileError(f"{len(names)} labels: crfkit has room for {MAX_LABELS}")
+    if max(template.columns, default=-1) >= xsize:
+        raise ModelFileError(f"damaged: the template uses column {max(template.columns)} of {xsize}")
+    of_u, of_b = (_of_kind(features.names, kind) for kind in (b"U", b"B"))
+    if len(of_u) + len(of_b) < len(features):
+        name, place = next(found for found in features.items() if found[0][:1] not in (b"U", b"B"))
+        raise ModelFileError(f"damaged: the feature {name!r} has its weights at {place} of {len(weights)}")
+    taken = len(of_u) * len(names) + len(of_b) * len(names) ** 2
+    if taken > len(weights):
+        raise ModelFileError(f"damaged: the features have {taken} weights, the file {len(weights)}")
+    unigrams = Rows.placed(features, of_u, None, weights, len(names), False)
+    bigrams = Rows.placed(features, of_b, None, weights, len(names), True)
+    plain, again = plain_line(template)
+    pairs = None
+    if plain is not None and plain in features:
+        pairs = weights[features[plain] : features[plain] + len(names) ** 2]
+        if not again:
+            of_b.remove(features.names.find(plain))
+            bigrams = Rows.placed(features, of_b, None, weights, len(names), True)
+    return Parts("crf++", names, unigrams, bigrams, pairs, template, xsize + 1, options, features)
+
+
+def _of_kind(names: StringTable, kind: bytes) -> list[int]:
+    """The numbers of the names that begin so."""
+    from .placed import initials
+
+    return list(compress(range(len(names)), map(kind[0].__eq__, initials(names))))
+
+
+def plain_line(template: Template) -> tuple[bytes | None, bool]:
+    """The name of the plain pairs of labels, that of the first B line without macros; whether another line makes it."""
+    plain = [line.literals[0] for line in template.lines if "B" in line.kinds and not line.macros]
+    return (plain[0], plain[0] in plain[1:]) if plain else (None, False)
+
+
+Taken = tuple[Parts, list[bytes], list[tuple[bytes, int]], array.array]
+
+
+def taken_apart(parts: Parts) -> Taken:
+    """What a file of CRF++ says of a model: lines of the template, (name, place of the first weight), weights."""
+    import numpy
+
+    if parts.template is None:
+        raise UnsupportedError("a CRF++ model needs a template: give the one that made the attributes with --template")
+    if parts.template.dialect in (dialects.WAPITI, dialects.MAXENT):
+        parts = translated(parts, dialects.CRFPP)
+    assert parts.template is not None
+    lines = sorted(map(line_of, parts.template.lines), key=lambda line: line[:1] == b"B")
+    plain, again = plain_line(parts.template)
+    if plain is None and parts.pairs is not None and any(parts.pairs):
+        raise UnsupportedError("the model has weights of pairs of labels, but its template no line for them, B without macros")
+    n = len(parts.labels)
+    names = [*parts.unigrams.names, *(name for name in parts.bigrams.names if not (again and name == plain))]
+    if plain is not None:
+        names.append(plain)
+    names.sort(key=lambda name: parts.places.get(name, len(names) * n * n))
+    places, total = {}, 0
+    for name in names:
+        places[name] = total
+        total += n * n if name[:1] == b"B" else n
+    weights = numpy.zeros(total)
+    for rows in (parts.unigrams, parts.bigrams):
+        starts = numpy.fromiter((places[name] for name in rows.names), numpy.int64, len(rows.names))
+        at = numpy.repeat(starts, numpy.diff(rows.ptr)) + numpy.asarray(rows.label)
+        if rows is parts.bigrams:
+            at += n * numpy.asarray(rows.previous, numpy.int64)
+        weights[at] = rows.weight
+    if plain is not None and parts.pairs is not None:
+        weights[places[plain] : places[plain] + n * n] = parts.pairs
+    return parts, lines, sorted(places.items()), array.array("d", weights.tobytes())
+
+
+def columns_in_use(parts: Parts) -> int:
+    """How many columns data need: CRF++ counts to the last one that the template looks at."""
+    columns = () if parts.template is None else parts.template.columns
+    return parts.columns - 1 if parts.program == "crf++" or not columns else max(columns) + 1
+
+
+def line_of(line: Line) -> bytes:
+    """A line of the template in CRF++'s language."""
+    if line.kinds not in ("U", "B") or line.text[0] not in "UB":
+        raise UnsupportedError(f"line {line.number} of the template: CRF++ has only U and B lines, found {line.text[:1]}")
+    text = line.literals[0]
+    for macro, literal in zip(line.macros, line.literals[1:], strict=True):
+        if macro.kind != "x" or macro.lower or not -8 <= macro.row <= 8:
+            raise UnsupportedError(f"line {line.number} of the template: CRF++ has only %x[row,column], with rows from -8 to 8; found {macro.text}")
+        text += b"%%x[%d,%d]" % (macro.row, macro.column) + literal
+    if b"%" in b"".join(line.literals):
+        raise UnsupportedError(f"line {line.number} of the template: CRF++ has no way to write a percent sign")
+    return text
