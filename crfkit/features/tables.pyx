@@ -66,13 +66,14 @@ cdef class Features(Arena):
             self.views.append(view)
             self.view[i] = <void*>view
 
+        # One more than there are: what is copied to and cleared must be memory, also where a template has none of them.
         uses, nodes, paths, slots, literals = plan.packed()
-        arena_reserve(self, &self.use_buf, self.n_uses, sizeof(UseC))
-        arena_reserve(self, &self.constant_attr, self.n_constants, sizeof(int32_t))
-        arena_reserve(self, &self.path_buf, len(paths), 1)
+        arena_reserve(self, &self.use_buf, self.n_uses + 1, sizeof(UseC))
+        arena_reserve(self, &self.constant_attr, self.n_constants + 1, sizeof(int32_t))
+        arena_reserve(self, &self.path_buf, len(paths) + 1, 1)
         arena_reserve(self, &self.slot_buf, len(slots) // (2 * sizeof(int32_t)), sizeof(SlotC))
         arena_reserve(self, &self.text_buf, len(literals), sizeof(TextC))
-        arena_reserve(self, &self.node_buf, self.n_nodes, sizeof(NodeC))
+        arena_reserve(self, &self.node_buf, self.n_nodes + 1, sizeof(NodeC))
         self.use, self.node = <UseC*>self.use_buf.data, <NodeC*>self.node_buf.data
         path, slot, text = <int32_t*>self.path_buf.data, <SlotC*>self.slot_buf.data, <TextC*>self.text_buf.data
         memcpy(self.use, <const char*><bytes>uses, <size_t>len(uses))

@@ -47,10 +47,10 @@ def read_names(const uint8_t[::1] data not None):
             owner[b] = <int32_t>q
     for p in range(1, n):
         ends += is_end(unit, p)
-    values, found = array.array("q", bytes(8 * ends)), bytearray(ends * sizeof(EndC))
+    values = array.array("q", bytes(8 * ends))
     cdef int64_t[::1] value = values
-    cdef uint8_t[::1] room_of_ends = found if found else None
-    end, ends = <EndC*>&room_of_ends[0] if ends else NULL, 0
+    cdef uint8_t[::1] room_of_ends = bytearray((ends + 1) * sizeof(EndC))
+    end, ends = <EndC*>&room_of_ends[0], 0
     for p in range(1, n):
         if is_end(unit, p):
             end[ends].value, end[ends].unit = -1 - <int64_t><int32_t>number(unit + p * UNIT), p

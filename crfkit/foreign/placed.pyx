@@ -59,6 +59,8 @@ def rows_at(StringTable names not None, const int64_t[::1] places not None, cons
         int64_t size = labels * labels if bigram else labels, n = chosen.shape[0], i, k, total = 0, place
         array_t ptr = clone(NUMBERS, n + 1, zero=False)
         array_t label, weight, previous
+        const double* weight_at
+        const int64_t* number_at = NULL
     if not 1 <= labels <= 0xFFFF or places.shape[0] != names.c.n or (numbers is not None and numbers.shape[0] != weights.shape[0]):
         raise ValueError("names, places and weights that do not belong together")
     ptr.data.as_longlongs[0] = 0
@@ -77,12 +79,16 @@ def rows_at(StringTable names not None, const int64_t[::1] places not None, cons
         ptr.data.as_longlongs[i + 1] = total
     label, weight = clone(LABELS, total, zero=False), clone(WEIGHTS, total, zero=False)
     previous = clone(LABELS, total if bigram else 0, zero=False)
-    for i in range(n):
-        place = places[chosen[i]]
-        k = place if numbers is None else first_from(numbers, place)
-        fill_row(&weights[0] + k if weights.shape[0] else NULL, NULL if numbers is None else &numbers[0] + k if numbers.shape[0] else NULL, place, labels,
-                 ptr.data.as_longlongs[i], ptr.data.as_longlongs[i + 1], label.data.as_ushorts, weight.data.as_doubles,
-                 previous.data.as_ushorts if bigram else NULL)
+    if total:
+        weight_at = &weights[0]
+        if numbers is not None:
+            number_at = &numbers[0]
+        for i in range(n):
+            place = places[chosen[i]]
+            k = place if number_at == NULL else first_from(numbers, place)
+            fill_row(weight_at + k, NULL if number_at == NULL else number_at + k, place, labels,
+                     ptr.data.as_longlongs[i], ptr.data.as_longlongs[i + 1], label.data.as_ushorts, weight.data.as_doubles,
+                     previous.data.as_ushorts if bigram else NULL)
     return names.select(chosen), ptr, label, weight, previous
 
 
