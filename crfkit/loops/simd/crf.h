@@ -358,6 +358,9 @@ typedef struct {
     double (*dot)(int64_t n, const double *x, const float *y);
     double (*dot_doubles)(int64_t n, const double *x, const double *y);
     double (*dot_floats)(int64_t n, const float *x, const float *y);
+    /* x += y, and x += a y */
+    void (*add)(int64_t n, double *x, const double *y);
+    void (*add_floats)(int64_t n, double *x, double a, const float *y);
     /* over elements first .. last: out[3 k + 0, 1, 2] = rows[k] . s, rows[k] . y, rows[k] . g */
     void (*dots)(int64_t first, int64_t last, int32_t n_rows, const float **rows, const float *s, const float *y,
                  const double *g, double *out);

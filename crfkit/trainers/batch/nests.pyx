@@ -14,6 +14,7 @@ always the same is verified: different cells may make the same string, and rare 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_reserve, buffer_free, data_reserve, memset
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
@@ -268,25 +269,19 @@ cdef class Nests:
     cdef void add_up(self, const LayoutC* layout, const weight_t* w, int64_t from_label, int64_t to_label) noexcept nogil:
         """The sums of the weights of labels from .. to - 1."""
         cdef:
-            int64_t k, i, f, P = layout.P, j
+            int64_t k, i, f, P = layout.P, n = to_label - from_label
             double* row
-            const double* sum
-            const weight_t* other
             const weight_t* cold = w + layout.cold0 - layout.u_ptr[layout.H]
             int32_t a
         for k in range(self.n):
             row = self.sums + k * P
-            memset(row + from_label, 0, (to_label - from_label) * sizeof(double))
+            memset(row + from_label, 0, n * sizeof(double))
             for i in range(self.start[k], self.start[k + 1]):
                 a = self.part[i]
                 if a < 0:
-                    sum = self.sums - (1 + a) * P
-                    for j in range(from_label, to_label):
-                        row[j] += sum[j]
+                    K.add(n, row + from_label, self.sums - (1 + a) * P + from_label)
                 elif a < layout.H:
-                    other = w + a * P
-                    for j in range(from_label, to_label):
-                        row[j] += other[j]
+                    K.add_floats(n, row + from_label, 1, w + a * P + from_label)
                 else:
                     for f in range(layout.u_ptr[a], layout.u_ptr[a + 1]):
                         if from_label <= layout.u_label[f] < to_label:
@@ -295,7 +290,7 @@ cdef class Nests:
     cdef void hand_down(self, const LayoutC* layout, double* of_sums, double* g, int64_t from_label, int64_t to_label) noexcept nogil:
         """To what was added up, the gradient of the sums, for labels from .. to - 1."""
         cdef:
-            int64_t k, i, f, P = layout.P, j
+            int64_t k, i, f, P = layout.P
             const double* row
             double* other
             double* cold = g + layout.cold0 - layout.u_ptr[layout.H]
@@ -306,8 +301,7 @@ cdef class Nests:
                 a = self.part[i]
                 if a < layout.H:
                     other = g + a * P if a >= 0 else of_sums - (1 + a) * P
-                    for j in range(from_label, to_label):
-                        other[j] += row[j]
+                    K.add(to_label - from_label, other + from_label, row + from_label)
                 else:
                     for f in range(layout.u_ptr[a], layout.u_ptr[a + 1]):
                         if from_label <= layout.u_label[f] < to_label:

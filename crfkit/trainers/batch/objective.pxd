@@ -41,7 +41,8 @@ cdef class Objective(Arena):
     cdef Recursions recursions
     cdef Visits visits
     cdef Nests nests
-    cdef BufferC chunks, nll, gradients, quanta, cold_quanta
+    cdef BufferC chunks, nll, quanta, cold_quanta
+    cdef BufferC gradients, gradients_of_sums   # of each worker
     cdef int n_workers
     cdef int64_t n_chunks
     cdef int64_t tokens, sequences  # of all data
@@ -61,7 +62,7 @@ cdef class Objective(Arena):
 
     cdef int count(self, Worker worker, const SentenceC* sent) except -1 nogil
     cdef int in_columns(self, Share what) except -1
-    cdef void gather(self, int64_t first, int64_t last) noexcept nogil
+    cdef void gather(self, int part) noexcept nogil
     cdef void complete(self, int part) noexcept nogil
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1

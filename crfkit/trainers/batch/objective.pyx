@@ -96,6 +96,7 @@ cdef class Objective:
         threads = max(1, min(threads, n))
         self.workers = []
         arena_reserve(self, &self.gradients, threads, sizeof(double*))
+        arena_reserve(self, &self.gradients_of_sums, threads, sizeof(double*))
         for k in range(threads):
             worker = Worker()
             worker.lattice = Lattice(layout.c.L)
@@ -104,7 +105,7 @@ cdef class Objective:
             worker.lattice.c.quanta = <const double*>self.quanta.data
             worker.lattice.c.cold_quanta = <const double*>self.cold_quanta.data
             arena_reserve(worker, &worker.of_sums, <int64_t>self.nests.n * layout.c.P + 1, sizeof(double))
-            worker.g_sums = <double*>worker.of_sums.data
+            worker.g_sums = (<double**>self.gradients_of_sums.data)[k] = <double*>worker.of_sums.data
             if k > 0:
                 arena_reserve(worker, &worker.gradient, layout.c.n_cells, sizeof(double))
                 worker.g = (<double**>self.gradients.data)[k] = <double*>worker.gradient.data
@@ -130,11 +131,9 @@ cdef class Objective:
     cdef double sum_up(self) except? -1:
         """The likelihood at w, and its gradient in g; or `given_up` is set."""
         cdef:
-            int64_t k, n_sums = self.nests.n * <int64_t>self.layout.c.P
-            double* g_sums = (<Worker>self.workers[0]).g_sums
+            int64_t k
             Worker worker
             double total = 0
-            int i
         self.in_columns(ADD_UP)
         self.next_chunk = self.given_up = 0
         for worker in self.workers:
@@ -150,13 +149,8 @@ cdef class Objective:
         for worker in self.workers:
             self.wrong += worker.wrong
             self.flawed += worker.flawed
-        for i in range(1, len(self.workers)):
-            worker = self.workers[i]
-            with nogil:
-                for k in range(n_sums):
-                    g_sums[k] += worker.g_sums[k]
         if self.pool is not None:
-            in_halves(self.pool, take_share, self, GATHER, self.layout.c.n_cells)
+            in_halves(self.pool, take_share, self, GATHER, PARTS)
         self.in_columns(HAND_DOWN)
         for k in range(self.n_chunks):
             total += (<double*>self.nll.data)[k]
@@ -177,28 +171,27 @@ cdef class Objective:
         worker.flawed += wrong > 0
         return 0
 
-    cdef void gather(self, int64_t first, int64_t last) noexcept nogil:
-        """Add the gradients of the other workers to that of the first."""
+    cdef void gather(self, int part) noexcept nogil:
+        """Add a part of the other workers' gradients to that of the first."""
         cdef:
-            int64_t k
-            double* g = self.g
-            const double* other
+            int64_t n = self.layout.c.n_cells, first = n * part // PARTS, last = n * (part + 1) // PARTS
+            int64_t n_sums = self.nests.n * <int64_t>self.layout.c.P, first_sum = n_sums * part // PARTS
+            double** g = <double**>self.gradients.data
+            double** g_sums = <double**>self.gradients_of_sums.data
             int i
         for i in range(1, self.n_workers):
-            other = (<double**>self.gradients.data)[i]
-            for k in range(first, last):
-                g[k] += other[k]
+            K.add(last - first, self.g + first, g[i] + first)
+            K.add(n_sums * (part + 1) // PARTS - first_sum, g_sums[0] + first_sum, g_sums[i] + first_sum)
 
     cdef void complete(self, int part) noexcept nogil:
         """What is left to do for a part of the gradient once the likelihood's is there."""
         cdef:
-            int64_t n = self.layout.c.n_cells, first = n * part // PARTS, last = n * (part + 1) // PARTS, k
+            int64_t n = self.layout.c.n_cells, first = n * part // PARTS, last = n * (part + 1) // PARTS
             double* g = self.g
             const weight_t* w = self.w
         layout_clear_absent(&self.layout.c, g, first, last)
         if self.l2 != 0:
-            for k in range(first, last):
-                g[k] += self.l2 * w[k]
+            K.add_floats(last - first, g + first, self.l2, w + first)
         self.w_squares[part] = K.dot_floats(last - first, w + first, w + first)
         self.g_squares[part] = K.dot_doubles(last - first, g + first, g + first)
 
@@ -281,7 +274,7 @@ cdef int in_halves(Threads pool, object work, object owner, int what, int64_t n)
 
 
 def take_share(Objective objective not None, Share what, int64_t first, int64_t last):
-    """One thread's share of the work on cells: lines of columns first .. last - 1, or these cells to gather, or these parts to finish."""
+    """One thread's share of the work on cells: lines of columns first .. last - 1, or these parts of vectors."""
     cdef:
         const LayoutC* layout = &objective.layout.c
         int64_t to_label = last * COLUMNS if (last + 1) * COLUMNS <= layout.P else layout.P
@@ -292,11 +285,12 @@ def take_share(Objective objective not None, Share what, int64_t first, int64_t 
             objective.nests.add_up(layout, objective.w, first * COLUMNS, to_label)
         elif what == HAND_DOWN:
             objective.nests.hand_down(layout, g_sums, objective.g, first * COLUMNS, to_label)
-        elif what == GATHER:
-            objective.gather(first, last)
         else:
             for part in range(first, last):
-                objective.complete(part)
+                if what == GATHER:
+                    objective.gather(part)
+                else:
+                    objective.complete(part)
 
 
 def run_worker(Objective objective, Worker worker):
