@@ -9,6 +9,7 @@ in constant use share the cache.
 from libc.stdint cimport uint8_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.loops.kernels cimport K
 from crfkit.features.reach cimport RULE_ALL, RULE_DROPPED, RULE_OBSERVED
 from crfkit.memory cimport arena_reserve, memset
 from .history cimport ANY, MOST_HISTORY_LABELS, history_exists, history_key, layout_history_cell
@@ -25,8 +26,7 @@ cdef void layout_clear_absent(const LayoutC* layout, double* cells, int64_t firs
     cdef:
         int64_t k, end_of_lists = layout.cold0 + layout.u_ptr[layout.A] - layout.u_ptr[layout.H]
         int64_t end_of_pairs = layout.tau0 + <int64_t>layout.L * layout.P if layout.has_tau else layout.tau0
-    for k in range(first, min(last, <int64_t>layout.H * layout.P)):
-        cells[k] = cells[k] if dense_cell_exists(layout, k) else 0
+    K.keep(first, min(last, <int64_t>layout.H * layout.P), layout.u_exists, cells)
     for k in range(max(first, end_of_lists), min(last, layout.tau0)):
         cells[k] = 0
     for k in range(max(first, layout.tau0), min(last, end_of_pairs)):

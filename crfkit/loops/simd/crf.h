@@ -364,9 +364,17 @@ typedef struct {
     /* over elements first .. last: out[3 k + 0, 1, 2] = rows[k] . s, rows[k] . y, rows[k] . g */
     void (*dots)(int64_t first, int64_t last, int32_t n_rows, const float **rows, const float *s, const float *y,
                  const double *g, double *out);
-    /* over elements first .. last: out = a g + sum_k c[k] rows[k]; out may be one of the rows */
+    /* over elements first .. last: out = a g + sum_k c[k] rows[k]; out may be one of the rows, g may be NULL */
     void (*combine)(int64_t first, int64_t last, int32_t n_rows, const float **rows, const double *c, double a,
                     const double *g, float *out);
+    /* over elements first .. last: x = 0 where the bit of an element is not set */
+    void (*keep)(int64_t first, int64_t last, const uint8_t *exists, double *x);
+    /* see orthants.inc */
+    void (*look_around)(int64_t n, double l1, const float *w, const double *g, double *steep);
+    void (*descend)(int64_t n, const double *steep, float *d);
+    double (*bend)(int64_t n, const float *old, double step, const float *d, const double *steep, float *w);
+    double (*sizes)(int64_t n, const float *w);
+    void (*dual_sums)(int64_t n, double l1, double l2, const float *w, const double *g, double *out);
     double (*exp)(double);
     double (*log)(double);
 } KernelsC;

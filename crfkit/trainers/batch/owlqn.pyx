@@ -23,12 +23,12 @@ from libc.stdint cimport int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.kernels cimport K
-from crfkit.memory cimport BufferC, arena_reserve, memset
+from crfkit.memory cimport BufferC, arena_reserve, memcpy, memset
 from crfkit.loops.structs cimport weight_t
 from .feasible cimport Feasible
-from .objective cimport Objective
+from .objective cimport PARTS, Objective
 from .proximal cimport Proximal
-from .quasinewton cimport QuasiNewton, dual_objective, may_take
+from .quasinewton cimport BEND, DESCEND, DUAL, LOOK, SIZES, QuasiNewton, Walk, dual_objective, may_take
 
 from dataclasses import replace
 
@@ -66,6 +66,7 @@ cdef class Owlqn(QuasiNewton):
         int64_t ascended        # passes
         Proximal ascent
         Feasible feasible
+        double duals[16][3]     # sums of each part
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
@@ -104,9 +105,7 @@ cdef class Owlqn(QuasiNewton):
 
     cdef ascend(self, should_stop):
         """Some passes of the ascent. The weights are the best ones that it came to."""
-        cdef:
-            double best = self.f if self.started else INFINITY
-            int64_t k
+        cdef double best = self.f if self.started else INFINITY
         if self.ascent is None:
             self.make_ascent()
         self.interrupted = False
@@ -121,8 +120,7 @@ cdef class Owlqn(QuasiNewton):
             self.interrupted = self.ascent.interrupted
             self.ascended += 1
         self.exchange()
-        for k in range(self.n):
-            self.w[k] = self.ascent.w[k]
+        memcpy(self.w, self.ascent.w, self.n * sizeof(weight_t))
         self.evaluate()
         if self.f < best:
             self.look_around()
@@ -163,73 +161,71 @@ cdef class Owlqn(QuasiNewton):
             self.ascent.restore({name.removeprefix("ascent "): value for name, value in state.items() if name.startswith("ascent ")})
             self.feasible.restore({name.removeprefix("bound "): value for name, value in state.items() if name.startswith("bound ")})
 
+    cdef void walk_part(self, Walk what, int part) noexcept nogil:
+        cdef:
+            int64_t first = self.n * part // PARTS, n = self.n * (part + 1) // PARTS - first
+            weight_t* w = self.w + first
+            const double* g = self.g + first
+            double* steep = self.steep + first
+        if what == LOOK:
+            K.look_around(n, self.l1, w, g, steep)
+            self.found[part] = K.dot_doubles(n, steep, steep)
+        elif what == DESCEND:
+            K.descend(n, steep, self.d + first)
+        elif what == BEND:
+            self.found[part] = K.bend(n, self.w_old + first, self.step, self.d + first, steep, w)
+        elif what == SIZES:
+            self.found[part] = K.sizes(n, w)
+        elif what == DUAL:
+            K.dual_sums(n, self.l1, self.objective.l2, w, g, self.duals[part])
+        else:
+            QuasiNewton.walk_part(self, what, part)
+
     cdef int evaluate(self) except -1:
-        cdef double size = 0
-        cdef int64_t k
         QuasiNewton.evaluate(self)
-        with nogil:
-            for k in range(self.n):
-                size += fabs(self.w[k])
-        self.f += self.l1 * size
+        self.f += self.l1 * self.in_parts(SIZES)
         return 0
 
-    cdef double dual_value(self) noexcept nogil:
+    cdef double dual_value(self) except? -1:
         cdef:
-            double l1 = self.l1, l2 = self.objective.l2, entropy = self.f, most = 0, excess = 0, g
-            int64_t k
+            double entropy = self.f, most = 0, excess = 0
+            int part
         if self.ascends:
             return 0        # that of the dual variables is better, and w may not be the point that g is of
-        for k in range(self.n):
-            g = self.g[k] - l2 * self.w[k]          # of the likelihood
-            entropy -= l1 * fabs(self.w[k]) + (g + 0.5 * l2 * self.w[k]) * self.w[k]
-            most = fmax(most, fabs(g))
-            excess += fmax(fabs(g) - l1, 0.0) ** 2
-        return dual_objective(entropy, l1, l2, most, excess)
+        self.in_parts(DUAL)
+        for part in range(PARTS):
+            entropy -= self.duals[part][0]
+            most = fmax(most, self.duals[part][1])
+            excess += self.duals[part][2]
+        return dual_objective(entropy, self.l1, self.objective.l2, most, excess)
 
-    cdef void look_around(self) noexcept nogil:
+    cdef int look_around(self) except -1:
         """The pseudo-gradient."""
-        cdef int64_t k
-        cdef double g, x
-        for k in range(self.n):
-            x, g = self.w[k], self.g[k]
-            if x > 0 or (x == 0 and g < -self.l1):
-                self.steep[k] = g + self.l1
-            elif x < 0 or g > self.l1:
-                self.steep[k] = g - self.l1
-            else:
-                self.steep[k] = 0
-        self.steepness = sqrt(K.dot_doubles(self.n, self.steep, self.steep))
+        self.steepness = sqrt(self.in_parts(LOOK))
+        return 0
 
-    cdef void restrict_direction(self) noexcept nogil:
-        cdef int64_t k
+    cdef int restrict_direction(self) except -1:
         if self.l1 > 0:
-            for k in range(self.n):
-                if self.d[k] * self.steep[k] >= 0:
-                    self.d[k] = 0
+            self.in_parts(DESCEND)
+        return 0
 
-    cdef double move(self, double step) noexcept nogil:
+    cdef double move(self, double step, double slope0) except? -1:
         """w = w_old + step d, but for weights that would leave the orthant; the slope at w_old times the way gone."""
-        cdef:
-            int64_t k
-            double slope = 0, side
-        for k in range(self.n):
-            self.w[k] = <weight_t>(self.w_old[k] + step * self.d[k])
-            if self.l1 > 0:
-                side = self.w_old[k] if self.w_old[k] != 0 else -self.steep[k]
-                if (self.w[k] <= 0) if side > 0 else (self.w[k] >= 0):
-                    self.w[k] = 0
-            slope += self.steep[k] * (<double>self.w[k] - self.w_old[k])
-        return slope
+        if self.l1 > 0:
+            self.step = step
+            return self.in_parts(BEND)
+        self.walk(step)
+        return step * slope0
 
     cdef bint search(self, double step, double slope0) except -1:
         cdef:
             double f0 = self.f, slope
             int k
         for k in range(MAX_TRIALS):
-            slope = self.move(step)
+            slope = self.move(step, slope0)
             if -slope <= 1e-16 * fabs(f0):
                 break           # beyond what f resolves
-            self.trials, self.step = self.trials + 1, step
+            self.trials += 1
             self.objective.bound = f0 * (1 + ROUNDING)
             self.evaluate()
             self.objective.bound = INFINITY

@@ -10,9 +10,14 @@ from .objective cimport Objective
 from .steps cimport History
 
 
-cdef enum Walk:                 # along a direction
-    SLOPE
+cdef enum Walk:                 # what is done to vectors, part by part
+    SLOPE                       # along a direction
     STEP
+    LOOK                        # OWL-QN: see loops/simd/orthants.inc
+    DESCEND
+    BEND
+    SIZES
+    DUAL
 
 
 cdef inline double dual_objective(double entropy, double l1, double l2, double most, double excess) noexcept nogil:
@@ -46,7 +51,7 @@ cdef class QuasiNewton(Trainer):
         readonly int trials     # points that the last line search looked at
         readonly double step    # how far along the direction it went
         const double* v         # whose slope along the direction is asked for
-        double slopes[16]       # of each part
+        double found[16]        # sums of each part
         object recent
 
     cdef int start(self) except -1
@@ -56,11 +61,12 @@ cdef class QuasiNewton(Trainer):
     cdef int check(self) except -1
     cdef int check_convergence(self) except -1
     cdef int period(self) noexcept
-    cdef double dual_value(self) noexcept nogil
+    cdef double dual_value(self) except? -1
+    cdef double in_parts(self, Walk what) except? -1
     cdef double slope_of(self, const double* v) except? -1
     cdef int walk(self, double step) except -1
     cdef void walk_part(self, Walk what, int part) noexcept nogil
     cdef int evaluate(self) except -1
-    cdef void look_around(self) noexcept nogil
-    cdef void restrict_direction(self) noexcept nogil
+    cdef int look_around(self) except -1
+    cdef int restrict_direction(self) except -1
     cdef bint search(self, double step, double slope0) except -1

@@ -26,7 +26,7 @@ cdef enum:
 
 
 def walk_parts(QuasiNewton trainer not None, Walk what, int first, int last) -> None:
-    """Parts first .. last - 1 of a look or a step along the direction."""
+    """Parts first .. last - 1 of what is done to vectors."""
     cdef int part
     with nogil:
         for part in range(first, last):
@@ -86,36 +86,43 @@ cdef class QuasiNewton(Trainer):
         self.started = True
         return self.check_convergence()
 
-    cdef double slope_of(self, const double* v) except? -1:
-        """v d"""
+    cdef double in_parts(self, Walk what) except? -1:
+        """The sum of what is found in all parts."""
         cdef:
             double sum = 0
             int part
-        self.v = v
-        in_halves(self.objective.pool, walk_parts, self, SLOPE, PARTS)
+        in_halves(self.objective.pool, walk_parts, self, what, PARTS)
         for part in range(PARTS):
-            sum += self.slopes[part]
+            sum += self.found[part]
         return sum
+
+    cdef double slope_of(self, const double* v) except? -1:
+        """v d"""
+        self.v = v
+        return self.in_parts(SLOPE)
 
     cdef int walk(self, double step) except -1:
         """w = w_old + step d"""
         self.step = step
-        return in_halves(self.objective.pool, walk_parts, self, STEP, PARTS)
+        self.in_parts(STEP)
+        return 0
 
     cdef void walk_part(self, Walk what, int part) noexcept nogil:
-        cdef int64_t first = self.n * part // PARTS, last = self.n * (part + 1) // PARTS, k
+        cdef:
+            int64_t first = self.n * part // PARTS, last = self.n * (part + 1) // PARTS
+            const float** along = [self.w_old, self.d]
+            double* by = [1, self.step]
         if what == SLOPE:
-            self.slopes[part] = K.dot(last - first, self.v + first, self.d + first)
+            self.found[part] = K.dot(last - first, self.v + first, self.d + first)
         else:
-            for k in range(first, last):
-                self.w[k] = <weight_t>(self.w_old[k] + self.step * self.d[k])
+            K.combine(first, last, 2, along, by, 0, NULL, self.w)
 
     cdef int evaluate(self) except -1:
         """f and g at w."""
         self.f = self.objective.evaluate(self.w, self.g)
         return 0
 
-    cdef double dual_value(self) noexcept nogil:
+    cdef double dual_value(self) except? -1:
         """A number that no objective is below: the dual objective of the marginals at w, or 0."""
         return self.f - self.objective.steepness / (2 * self.objective.l2) if self.objective.l2 > 0 else 0
 
@@ -123,12 +130,14 @@ cdef class QuasiNewton(Trainer):
         """How many iterations --delta looks back on."""
         return self.options.period
 
-    cdef void look_around(self) noexcept nogil:
+    cdef int look_around(self) except -1:
         """`steep` at w, from g, and how steep that is."""
         self.steep, self.steepness = self.g, sqrt(self.objective.steepness)
+        return 0
 
-    cdef void restrict_direction(self) noexcept nogil:
+    cdef int restrict_direction(self) except -1:
         """Take out of d what cannot be followed."""
+        return 0
 
     cdef bint search(self, double step, double slope0) except -1:
         """A lower point on the way from w_old along d, first at this step; whether there is one (w, g, f are then
@@ -150,8 +159,7 @@ cdef class QuasiNewton(Trainer):
         while True:
             fresh = self.history.used == 0
             self.d = self.history.direction(self.steep, self.g)
-            with nogil:
-                self.restrict_direction()
+            self.restrict_direction()
             slope = self.slope_of(self.steep)
             if slope == 0 and fresh:
                 self.converged = "the gradient is zero"
@@ -210,8 +218,7 @@ cdef class QuasiNewton(Trainer):
         self.recent.clear()
         self.recent.extend(map(float, state["recent"]))
         self.objective.steepness = K.dot_doubles(self.n, self.g, self.g)
-        with nogil:
-            self.look_around()
+        self.look_around()
 
     cdef report(self):
         cdef Objective objective = self.objective
@@ -234,8 +241,7 @@ cdef class QuasiNewton(Trainer):
 
     cdef int check_convergence(self) except -1:
         cdef double improvement
-        with nogil:
-            self.bound = fmax(self.bound, self.dual_value())
+        self.bound = fmax(self.bound, self.dual_value())
         self.recent.append(self.f)
         if self.steepness == 0:
             self.converged = "the gradient is zero"

@@ -118,19 +118,19 @@ cdef class History:
             float* s = <float*>self.row[2 * slot]
             float* y = <float*>self.row[2 * slot + 1]
             const double* steep = self.steep if self.scale == NULL else self.scaled
+            const float** points = [self.w, self.w_old]
+            double* one_minus_one = [1, -1]
         for i in range(first, last if self.scale != NULL else first):
             self.scaled[i] = self.steep[i] / self.scale[i]
         if what == ADD:
-            for i in range(first, last):
-                s[i] = self.w[i] - self.w_old[i]
-                y[i] = <float>(self.g[i] - y[i])
+            K.combine(first, last, 2, points, one_minus_one, 0, NULL, s)
+            K.combine(first, last, 1, &self.row[2 * slot + 1], one_minus_one + 1, 1, self.g, y)
             for i in range(first, last if self.scale != NULL else first):
                 s[i], y[i] = s[i] * self.scale[i], y[i] / self.scale[i]
             K.dots(first, last, 2 * self.used, self.row, s, y, steep, self.sums[part])
         else:
             K.combine(first, last, 2 * self.used, self.row, self.c, self.c_g, steep, s)
-            for i in range(first, last):
-                y[i] = <float>self.g[i]
+            K.combine(first, last, 0, NULL, NULL, 1, self.g, y)
             for i in range(first, last if self.scale != NULL else first):
                 s[i] = s[i] / self.scale[i]
 
