@@ -1,4 +1,6 @@
-"""The stubs of the compiled modules say what the modules have: names, parameters and which of them have defaults."""
+"""Compiled modules that Python code imports have stubs, for its type checker; these say what the modules have: names,
+parameters and which of them have defaults.
+"""
 
 import ast
 import importlib
@@ -17,14 +19,38 @@ COMPILED = {
     for path in sorted(PACKAGE.rglob(pattern))
     if not path.name.startswith("_")  # Cython's runtime, which nobody imports by name
 }
+STUBS = {
+    module: stub
+    for module, path in COMPILED.items()
+    if (stub := path.with_name(module.rpartition(".")[2] + ".pyi")).exists()
+}
 Parameters = list[tuple[str, bool]]
 
 
 def stub_of(module):
     """The parsed stub of a compiled module."""
-    path = COMPILED[module].with_name(module.rpartition(".")[2] + ".pyi")
-    assert path.exists(), f"{module} has no stub"
-    return ast.parse(path.read_text(encoding="utf-8"))
+    return ast.parse(STUBS[module].read_text(encoding="utf-8"))
+
+
+def imported_by(path):
+    """The names of all that a file of the package may import, modules or what is in them."""
+    package = ("crfkit", *path.relative_to(PACKAGE).parent.parts)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join((*above, *filter(None, [node.module])))
+            yield from (module, *(f"{module}.{alias.name}" for alias in node.names))
+
+
+def test_what_checked_code_imports_has_a_stub():
+    checked, wanted = list(PACKAGE.rglob("*.py")), set()
+    while checked:
+        new = COMPILED.keys() & set(imported_by(checked.pop())) - wanted
+        wanted |= new
+        checked += [STUBS[module] for module in new if module in STUBS]  # which import others
+    assert STUBS.keys() == wanted
 
 
 def declared(body):
@@ -72,7 +98,7 @@ def home(value):
     return getattr(value, "__module__", None)
 
 
-@pytest.mark.parametrize("module", COMPILED)
+@pytest.mark.parametrize("module", STUBS)
 def test_names(module):
     names = declared(stub_of(module).body).keys()
     own = public(vars(importlib.import_module(module)))
@@ -81,7 +107,7 @@ def test_names(module):
     assert {name for name in names if not name.startswith("_")} == expected
 
 
-@pytest.mark.parametrize("module", COMPILED)
+@pytest.mark.parametrize("module", STUBS)
 def test_functions(module):
     own = vars(importlib.import_module(module))
     for name, statement in declared(stub_of(module).body).items():
@@ -89,7 +115,7 @@ def test_functions(module):
             assert stub_parameters(statement) == own_parameters(own[name]), name
 
 
-@pytest.mark.parametrize("module", COMPILED)
+@pytest.mark.parametrize("module", STUBS)
 def test_classes(module):
     own = vars(importlib.import_module(module))
     for name, statement in declared(stub_of(module).body).items():
@@ -116,6 +142,6 @@ def check_class(cls, members):
 
 def declared_by(base):
     """Public names that the stub of a base class declares."""
-    if base.__module__ not in COMPILED:
+    if base.__module__ not in STUBS:
         return set()
     return set(public(declared(declared(stub_of(base.__module__).body)[base.__name__].body)))

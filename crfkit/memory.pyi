@@ -1,3 +1,0 @@
-class Arena:
-    folder: bytes | None
-class Vector: ...

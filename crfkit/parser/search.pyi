@@ -1,4 +1,0 @@
-from .statetables import StateTables
-
-class Search:
-    def __init__(self, tables: StateTables, depth: int) -> None: ...

@@ -1,9 +1,0 @@
-from typing import AnyStr
-
-LONGEST: int
-
-class Regex:
-    def __init__(self, pattern: str) -> None: ...
-    @property
-    def pattern(self) -> str: ...
-    def find(self, cell: AnyStr) -> AnyStr | None: ...

@@ -1,6 +1,0 @@
-from collections.abc import Callable
-from typing import Any
-
-class Threads:
-    def __init__(self, others: int) -> None: ...
-    def run(self, work: Callable[..., Any], shares: list[tuple[Any, ...]]) -> int: ...

@@ -1,6 +1,0 @@
-from array import array
-
-from .paths import AveragedTrainer
-
-class ConfidenceTrainer(AveragedTrainer):
-    def variances(self) -> array[float]: ...

@@ -1,3 +1,0 @@
-from .paths import AveragedTrainer
-
-class Mira(AveragedTrainer): ...

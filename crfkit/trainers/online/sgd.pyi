@@ -1,3 +1,0 @@
-from .scaled import ScaledTrainer
-
-class Sgd(ScaledTrainer): ...
