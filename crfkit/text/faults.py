@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -100,6 +101,20 @@ def no_sentence(found: Any, number: int) -> DataError:
 def misfit(sentence: int, token: int, found: str, expected: Any) -> DataError:
     """The error of a row from Python."""
     return DataError(f"sentence {sentence}, token {token}: found {found}, expected {expected}")
+
+
+def misfit_value(sentence: int, token: int, name: bytes, value: float) -> DataError:
+    """The error of an attribute whose value single precision does not have."""
+    named = shown(name.decode(errors="replace"))
+    return misfit(sentence, token, repr(value), f"a value of {named} from -3.4e38 to 3.4e38" if math.isfinite(value) else f"a finite value of {named}")
+
+
+def ordered(found: Set[Any]) -> list[Any]:
+    """A set in an order that is the same in every run."""
+    try:
+        return sorted(found)
+    except TypeError:
+        return sorted(found, key=repr)
 
 
 def bytes_behind(text: str, loose: bool, sentence: int, token: int) -> bytes:

@@ -11,12 +11,11 @@ An item says what a token has:
 Names are str or bytes, and may hold anything; they are UTF-8 unless rows are loose, as for models of the other programs. Where labels are wanted, an item stands in a pair: (item, label).
 """
 
-from libc.math cimport fabs, isfinite
+from libc.math cimport fabs
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from cpython.dict cimport PyDict_CheckExact
 from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
-from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
 
 from crfkit.loops.atomic cimport crfkit_prefetch
@@ -25,11 +24,12 @@ from .rows cimport FORM_CRFSUITE, Rows, RowsC, rows_attr, rows_label
 from .scanning cimport copy_bytes, utf8_fault
 
 from collections.abc import Mapping, Set
+from contextlib import suppress
 
 from crfkit.errors import DataError
 from crfkit.values import lists, shown
 
-from .faults import bytes_behind, misfit, no_sentence
+from .faults import bytes_behind, misfit, misfit_value, no_sentence, ordered
 
 cdef extern from "Python.h":
     ctypedef struct PyObject
@@ -79,7 +79,6 @@ cdef int fill_sentence(Rows rows, sentence) except -1:
         rows.reset()
         raise
     finish(rows)
-    return 0
 
 
 def read_sentence(sentence):
@@ -92,12 +91,10 @@ def read_sentence(sentence):
 
 
 def append_sequence(Rows rows not None, Rows source not None, int64_t s, labels=None):
-    """Append a copy of sequence s of other rows, with its own labels or with these, one (str or bytes) for each
-    token.
-    """
+    """Append a copy of sequence s of other rows, with its own labels or with these, a str or bytes for each token."""
     cdef PlaceC place
     cdef const RowsC* c = &source.c
-    cdef int64_t t, a, first, last
+    cdef int64_t t, a, first, last, begin
     cdef int32_t n
     cdef const char* text
     if rows.c.form != FORM_CRFSUITE or c.form != FORM_CRFSUITE or rows is source:
@@ -122,17 +119,12 @@ def append_sequence(Rows rows not None, Rows source not None, int64_t s, labels=
             text = rows_label(c, t, &n)
         else:
             text, n = <bytes>labels[t - first], <int32_t>len(<bytes>labels[t - first])
-        begin_token(rows)
-        put(rows, text, n)
-        rows.c.cell_len[rows.c.n_tok] = n
+        begin_token(rows, text, n)
         for a in range(c.attr_ptr[t], c.attr_ptr[t + 1]):
             text = rows_attr(c, a, &n)
-            if rows.c.n_attr == rows.cap_attr:
-                rows.grow_attributes()
-            rows.c.attr_start[rows.c.n_attr], rows.c.attr_len[rows.c.n_attr] = rows.n_arena, n
-            rows.c.attr_value[rows.c.n_attr] = c.attr_value[a]
-            rows.c.n_attr += 1
+            begin = rows.n_arena
             put(rows, text, n)
+            add_attribute(rows, begin, c.attr_value[a], &place)
         end_token(rows)
     rows.last_end, rows.weight = rows.n_arena, c.seq_weight[s]
     rows.end_sequence()
@@ -154,20 +146,16 @@ cdef void finish(Rows rows) noexcept:
 
 
 cdef int add_sentence(Rows rows, sentence, bint labelled, PlaceC* place) except -1:
+    cdef bint is_list = PyList_CheckExact(sentence)
     place.token = 0
-    if not PyList_CheckExact(sentence) and not lists(sentence):
+    if not is_list and not lists(sentence):
         raise no_sentence(sentence, place.sentence)
     rows.lead = rows.n_arena
-    if PyList_CheckExact(sentence):
-        while place.token < PyList_GET_SIZE(sentence):      # which a number's __float__ may change
-            ask_for_items(sentence, place.token + 1)
-            item = <object>PyList_GET_ITEM(sentence, place.token)
-            place.token += 1
-            add_token(rows, item, labelled, place)
-    else:
-        for item in sentence:
-            place.token += 1
-            add_token(rows, item, labelled, place)
+    for item in sentence:
+        place.token += 1
+        if is_list:
+            ask_for_items(sentence, place.token)
+        add_token(rows, item, labelled, place)
     rows.last_end = rows.n_arena
     rows.end_sequence()
     return 0
@@ -199,19 +187,18 @@ cdef int add_token(Rows rows, item, bint labelled, const PlaceC* place) except -
         if not isinstance(item[1], str):
             raise fault(place, shown(item[1]), "a label: a str")
         item, label = item[0], label_of(item[1], place, False)
-    begin_token(rows)
-    put(rows, label, len(label))
-    rows.c.cell_len[rows.c.n_tok] = <int32_t>len(label)
+    begin_token(rows, label, <int32_t>len(label))
     add_item(rows, item, place)
     end_token(rows)
     return 0
 
 
-cdef inline int begin_token(Rows rows) except -1:
+cdef inline int begin_token(Rows rows, const char* label, int32_t n) except -1:
     if rows.c.n_tok >= rows.cap_tok or rows.c.n_tok + 1 > rows.cap_cell:
         rows.grow_tokens()
     rows.c.line_start[rows.c.n_tok] = rows.c.cell_start[rows.c.n_tok] = rows.n_arena
-    return 0
+    rows.c.cell_len[rows.c.n_tok] = n
+    return put(rows, label, n)
 
 
 cdef inline void end_token(Rows rows) noexcept:
@@ -243,10 +230,7 @@ cdef bytes label_of(label, const PlaceC* place, bint free):
 
 cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
     cdef Py_ssize_t k = 0
-    if PyDict_CheckExact(item):
-        for name, value in (<dict>item).items():
-            add_named(rows, None, name, value, place, 0)
-    elif PyList_CheckExact(item):
+    if PyList_CheckExact(item):
         for k in range(min(AHEAD, PyList_GET_SIZE(item))):
             ask_for_text(PyList_GET_ITEM(item, k))
         k = add_plain_names(rows, item, 0)
@@ -254,7 +238,7 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
             name = <object>PyList_GET_ITEM(item, k)
             add_name(rows, name, place)
             k = add_plain_names(rows, item, k + 1)
-    elif isinstance(item, Mapping):
+    elif PyDict_CheckExact(item) or isinstance(item, Mapping):
         for name, value in item.items():
             add_named(rows, None, name, value, place, 0)
     elif isinstance(item, str) and len(item) == 1:      # sentences of characters
@@ -262,7 +246,7 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
     elif isinstance(item, (str, bytes)) or not hasattr(item, "__iter__") or not lists(item):
         raise fault(place, shown(item), "a list of attributes, or a mapping from names to values")
     else:
-        for name in ordered(item):
+        for name in steady(item):
             add_name(rows, name, place)
     return 0
 
@@ -316,15 +300,13 @@ cdef inline int add_name(Rows rows, name, const PlaceC* place) except -1:
 cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, int depth) except -1:
     """What a mapping says of a name, which stands behind a prefix."""
     cdef int64_t begin = rows.n_arena
-    cdef double number
     if not isinstance(name, (str, bytes)):
         raise fault(place, shown(name), "the name of an attribute: a str")
     if prefix is not None:
         copy_text(rows, prefix, place)
     copy_text(rows, name, place)
     if isinstance(value, (float, int)):
-        number = 1 if value is True else 0 if value is False else number_of(value, value, "a number", place)
-        return add_attribute(rows, begin, number, place)
+        return add_attribute(rows, begin, 1 if value is True else 0 if value is False else number_of(value, value, "a number", place), place)
     if isinstance(value, (str, bytes)):
         put(rows, b":", 1)
         copy_text(rows, value, place)
@@ -341,7 +323,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
         for inner, its_value in value.items():
             add_named(rows, prefix, inner, its_value, place, depth + 1)
         return 0
-    for inner in ordered(value):
+    for inner in steady(value):
         begin = rows.n_arena
         if isinstance(inner, (str, bytes)):
             copy_text(rows, prefix, place)
@@ -354,34 +336,27 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
     return 0
 
 
-cdef ordered(values):
-    """What can be iterated over; a set in an order that is the same in every run."""
-    if not PyList_CheckExact(values) and not PyTuple_CheckExact(values) and isinstance(values, Set):
-        try:
-            return sorted(values)
-        except TypeError:
-            return sorted(values, key=repr)
-    return values
+cdef inline steady(values):
+    """What can be iterated over, in an order that is the same in every run."""
+    return ordered(values) if type(values) is not list and type(values) is not tuple and isinstance(values, Set) else values
 
 
 cdef double number_of(value, found, expected, const PlaceC* place) except? -1:
-    cdef double x
     if type(value) is float:
         return <double>value
-    try:
-        if isinstance(value, (str, bytes)):
-            raise TypeError
-        x = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise fault(place, shown(found), expected) from None
-    return x
+    if not isinstance(value, (str, bytes)):
+        with suppress(TypeError, ValueError, OverflowError):
+            return float(value)
+    raise fault(place, shown(found), expected)
 
 
 cdef inline int add_attribute(Rows rows, int64_t begin, double value, const PlaceC* place) except -1:
     """The attribute whose name has been copied to the arena, from `begin` on."""
     cdef int64_t a = rows.c.n_attr, n = rows.n_arena - begin
-    if not fabs(value) <= LARGEST or n > INT32_MAX:
-        raise misfit_attribute(rows.c.arena[begin:rows.n_arena], value, place)
+    if n > INT32_MAX:
+        raise fault(place, f"a name of {n} bytes", "at most 2,147,483,647")
+    if not fabs(value) <= LARGEST:
+        raise misfit_value(place.sentence, place.token, rows.c.arena[begin:rows.n_arena], value)
     if a == rows.cap_attr:
         rows.grow_attributes()
     if rows.exact is not None:
@@ -391,14 +366,6 @@ cdef inline int add_attribute(Rows rows, int64_t begin, double value, const Plac
     rows.c.attr_value[a] = <float>value
     rows.c.n_attr += 1
     return 0
-
-
-cdef misfit_attribute(bytes name, double value, const PlaceC* place):
-    """Of an attribute with a value or a name that no row can have."""
-    if fabs(value) <= LARGEST:
-        return fault(place, f"a name of {len(name)} bytes", "at most 2,147,483,647")
-    named = shown(name.decode(errors="replace"))
-    return fault(place, f"{value!r}", f"a value of {named} from -3.4e38 to 3.4e38" if isfinite(value) else f"a finite value of {named}")
 
 
 cdef inline int copy_text(Rows rows, text, const PlaceC* place) except -1:
