@@ -34,9 +34,9 @@ class Passes:
         checkpoint: Checkpoint | None,
         progress: Progress,
         stop: StopRequest,
-        fitted: dict[str, Any] | None = None,
+        chosen: dict[str, Any] | None = None,
     ):
-        """`fitted`: options that were not given, and that follow from the data."""
+        """`chosen`: options that were not given, and that follow from the data."""
         self.trainer, self.corpus, self.run, self.dev, self.checkpoint = trainer, corpus, run, dev, checkpoint
         self.progress, self.stop = progress, stop
         self.options = trainer.options
@@ -48,7 +48,7 @@ class Passes:
         self.divergence = Divergence(self.options, corpus.dataset.n_tokens, len(corpus.dataset.labels))
         self.log: PassLog | None = None
         self.last: dict[str, Any] = {}  # the record of the last pass
-        self.chosen: dict[str, Any] = fitted or {}  # and, later, options that the trainer has found
+        self.chosen = dict(chosen or {})  # and, once it is prepared, what the trainer has found
         self.whole = True  # nothing was cut short so far: a resumed run would do the same
         self.started = time.perf_counter() - self.standing.seconds
 
@@ -69,8 +69,8 @@ class Passes:
             if not done:
                 self._prepare()
             self.whole = not self.stop.requested()
-            self.chosen = {**self.chosen, **self.trainer.chosen()}
-            self.progress.chosen(self.chosen)
+            self.progress.chosen(self.trainer.chosen())
+            self.chosen.update(self.trainer.chosen())
             for l1 in values:
                 if l1 is not None:
                     self.trainer.set_l1(l1)

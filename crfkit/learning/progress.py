@@ -131,10 +131,9 @@ class Progress:
         if counts["memory"]:
             self.note(f"training will take about {counts['memory'] / 2**20:,.0f} MB of memory")
 
-    def chosen(self, options: dict[str, Any]) -> None:
-        """What was found for these data where nothing was given."""
+    def chosen(self, options: dict[str, Any], why: str = "the best one on a sample") -> None:
+        """What was found for these data where nothing was given, and how."""
         for name, value in options.items():
-            why = "by how often attributes occur" if name == "l2" else "the best one on a sample"
             self.note(f"--{name} {value:g}, {why}")
 
     def start(self, passes: int, done: int = 0) -> None:

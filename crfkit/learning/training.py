@@ -83,29 +83,29 @@ class Training:
     def _place(self) -> Any:
         """Where the data are and work on them is done."""
         if not self.run.far:
-            return nullcontext(Here(self.algorithm, self.options, self.run))
+            return nullcontext(Here(self.algorithm, self.run))
         from .shards.place import Far
 
-        return Far(self.train, self.algorithm, self.options, self.run, self.progress)
+        return Far(self.train, self.algorithm, self.run, self.progress)
 
     def _trained(self, place: Any, reader: Reader) -> Iterator[Model]:
         run, progress = self.run, self.progress
         corpus = place.corpus(reader)
-        place.options, fitted = with_penalty(self.options, corpus)
-        options = place.options
-        expected = place.expected_memory(corpus)
+        options, chosen = with_penalty(self.options, corpus)
+        expected = place.expected_memory(corpus, options)
         progress.summary({**corpus.summary, "memory": expected})
         progress.warn(value_warning(corpus.dataset.largest_value, self.algorithm, options))
         progress.warn(_slow_warning(self.algorithm, corpus, run))
         progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"]))
         check_memory(expected, options, run)
+        progress.chosen(chosen, "by how often attributes occur")
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
         dev = None if run.dev is None else DevSet(run.dev, corpus, self._header(corpus, None), run.threads, run.comments)
         if dev is not None:
             dev.check()
         if self.checkpoint is not None:
             self.checkpoint.identify(corpus, initial, None if dev is None else dev.contents())
-        passes = Passes(place.trainer(corpus, initial), corpus, run, dev, self.checkpoint, progress, self.stop, fitted)
+        passes = Passes(place.trainer(corpus, options, initial), corpus, run, dev, self.checkpoint, progress, self.stop, chosen)
         self.stop.arm()
         for l1, weights in passes.all(getattr(options, "path", None)):
             yield self._model(corpus, weights, l1, dev, passes.chosen)
@@ -202,21 +202,21 @@ def _taken_over(model: Model, corpus: Corpus, progress: Progress) -> array.array
 class Here:
     """This process reads the data and learns from them."""
 
-    def __init__(self, algorithm: str, options: Any, run: Run):
-        self.algorithm, self.options, self.run = algorithm, options, run
+    def __init__(self, algorithm: str, run: Run):
+        self.algorithm, self.run = algorithm, run
 
     def corpus(self, reader: Reader) -> Corpus:
         """The data."""
         return read_corpus(reader)
 
-    def expected_memory(self, corpus: Corpus) -> int:
+    def expected_memory(self, corpus: Corpus, options: Any) -> int:
         """What training will take; 0 if that is not known."""
         taggers = 0 if self.run.dev is None else threads_of(self.run.threads)
-        return expected_memory(corpus, self.algorithm, self.options, at_work(self.algorithm, self.run), taggers)
+        return expected_memory(corpus, self.algorithm, options, at_work(self.algorithm, self.run), taggers)
 
-    def trainer(self, corpus: Corpus, initial: array.array | None) -> Any:
+    def trainer(self, corpus: Corpus, options: Any, initial: array.array | None) -> Any:
         """The trainer, ready for its first pass."""
-        return make_trainer(self.algorithm, corpus, self.options, self.run, initial)
+        return make_trainer(self.algorithm, corpus, options, self.run, initial)
 
 
 def at_work(algorithm: str, run: Run) -> int:
@@ -235,13 +235,5 @@ def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial
     """The trainer of that name, ready for its first pass."""
     from crfkit.trainers import trainer_class
 
-    cls, number = trainer_class(algorithm), at_work(algorithm, run)
-    return cls(
-        corpus.dataset,
-        corpus.layout,
-        options,
-        initial=initial,
-        seed=run.seed,
-        threads=number,
-        shared=corpus.builder.shared(),
-    )
+    threads, shared = at_work(algorithm, run), corpus.builder.shared()
+    return trainer_class(algorithm)(corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=threads, shared=shared)

@@ -28,9 +28,9 @@ SERVICE = "crfkit.learning.shards.service:Service"
 class Far:
     """As training.Here, where workers hold the data. They end with the `with` block."""
 
-    def __init__(self, train: Any, algorithm: str, options: Any, run: Run, progress: Progress):
+    def __init__(self, train: Any, algorithm: str, run: Run, progress: Progress):
         self.train = _names(train)
-        self.algorithm, self.options, self.run, self.progress = algorithm, options, run, progress
+        self.algorithm, self.run, self.progress = algorithm, run, progress
 
     def __enter__(self) -> Far:
         self.crew = Crew(self._transport(), self.run.worker_timeout, self.progress.note)
@@ -51,29 +51,21 @@ class Far:
         self.far = FarCorpus(self.crew, reader, self.run.shards)
         return self.far.read(self.train)
 
-    def expected_memory(self, corpus: Corpus) -> int:
+    def expected_memory(self, corpus: Corpus, options: Any) -> int:
         """Bytes that this process will take at its peak, without what workers take; 0 if that is not known."""
         now, peak = in_use()
-        cells = corpus.layout.n_cells * trainer_class(self.algorithm).bytes_per_cell(self.options, 1)
+        cells = corpus.layout.n_cells * trainer_class(self.algorithm).bytes_per_cell(options, 1)
         return max(peak, now + cells + sum(corpus.layout.n_attributes) * INDEX) if now else 0
 
-    def trainer(self, corpus: Corpus, initial: array.array | None) -> Any:
+    def trainer(self, corpus: Corpus, options: Any, initial: array.array | None) -> Any:
         """The trainer, ready for its first pass."""
-        if not hasattr(self.options, "max_iter"):
-            return Mixing(self.far, self.algorithm, self.options, self.run, initial, corpus.builder.shared())
+        if not hasattr(options, "max_iter"):
+            return Mixing(self.far, self.algorithm, options, self.run, initial, corpus.builder.shared())
         run, here = self.run, self.run.threads or available_cpus()
         each = run.threads or (max(1, available_cpus() // run.workers) if run.workers else 1)
-        objective = FarObjective(self.far, self.options.train_accuracy, each).objective(self.options.l2, here)
+        objective = FarObjective(self.far, options.train_accuracy, each).objective(options.l2, here)
         cls = trainer_class(self.algorithm)
-        return cls(
-            self.far.data.empty,
-            corpus.layout,
-            self.options,
-            initial=initial,
-            seed=run.seed,
-            threads=here,
-            objective=objective,
-        )
+        return cls(self.far.data.empty, corpus.layout, options, initial=initial, seed=run.seed, threads=here, objective=objective)
 
 
 def _names(train: Any) -> list[str]:
