@@ -15,6 +15,7 @@ class Trainer:
     interrupted: bool
     threaded: bool
     lock_free: bool
+    measured_steps: bool
     def __init__(
         self,
         data: Dataset,

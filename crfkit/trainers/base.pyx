@@ -23,7 +23,7 @@ from libc.stdint cimport int64_t
 
 from crfkit.lattice.lattice cimport Lattice, lattice_load_weights, recursions_of
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport DatasetC, LatticeC, dataset_sentence
+from crfkit.loops.structs cimport LatticeC, dataset_sentence
 from crfkit.memory cimport arena_reserve, memcpy, memset, take, vector
 
 from crfkit.parallel import in_order
@@ -62,6 +62,7 @@ cdef class Trainer:
 
     threaded = False            # several threads make the weights that one makes
     lock_free = False           # several threads may change the weights at once
+    measured_steps = True       # a step changes a weight by about 1 at most, however large values and long sequences are
 
     def __cinit__(self, Dataset data, Layout layout, options, initial=None, Trainer leader=None, **unused):
         cdef const float[::1] start

@@ -20,6 +20,7 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from crfkit.options import Run
+from crfkit.trainers import trainer_class
 
 from .driver import FarCorpus
 from .sums import add_scaled, limit_of, mean, quantum_of
@@ -94,9 +95,9 @@ class Mixing:
         self.far.crew.run([shard], lambda memory, own: [*self.far.knowing(memory, own), ["find_rate", request]], accept)
 
     def _step(self) -> float:
-        """About what one step may add to a weight. It is one where steps are measured; the perceptron adds values as they are,
+        """About what one step may add to a weight. It is one where steps are measured; others add values as they are,
         once for each token of a sequence that has them. Not so much that small weights would be rounded away."""
-        if self.algorithm not in ("perceptron", "lookahead"):
+        if trainer_class(self.algorithm).measured_steps:
             return 1.0
         return min(self.far.data.largest_value * max(1.0, self.far.data.longest / USUAL_LENGTH), 1024.0)
 

@@ -30,6 +30,8 @@ cdef class Lookahead(AveragedTrainer):
     cdef double margin
     cdef readonly int64_t decisions
 
+    measured_steps = False
+
     def __init__(self, Dataset data, Layout layout, options, shared=(), **unused):
         self.search = LookaheadSearch(layout, self.lattice, options.depth, shared)
         self.search.w = self.w

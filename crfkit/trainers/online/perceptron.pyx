@@ -19,6 +19,8 @@ cdef class Perceptron(AveragedTrainer):
     cdef BufferC best
     cdef PathsC paths
 
+    measured_steps = False
+
     def __init__(self, Dataset data, Layout layout, options, **unused):
         arena_reserve(self, &self.best, data.c.longest + 1, sizeof(uint16_t))
         paths_reserve(self, &self.paths, &layout.c, 1)
