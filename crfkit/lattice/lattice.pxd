@@ -18,8 +18,7 @@ cdef enum Recursions:
     DENSE
 
 cdef Recursions recursions_of(str name) except *
-cdef int64_t most_pairs(int64_t L, Recursions recursions) noexcept nogil
-cdef int64_t most_summed(int64_t L, Recursions recursions) noexcept nogil
+cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=*) noexcept nogil
 
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil
 cdef void lattice_load_scores(LatticeC* lat, const LayoutC* layout, const weight_t* w) noexcept nogil

@@ -30,23 +30,19 @@ cdef Recursions recursions_of(str name) except *:
     return {"auto": AUTO, "sparse": SPARSE, "dense": DENSE}[name]
 
 
-cdef int64_t most_pairs(int64_t L, Recursions recursions) noexcept nogil:
+cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noexcept nogil:
     """Up to how many pairs with a weight a list is faster than a matrix; -1: it never is.
 
     Measured by benchmarks/sparse_threshold.py. Up to some eighty labels a matrix fits into the first-level cache,
     and only very short lists are faster. Beyond that forward-backward and Viterbi both are with up to 9 % of all
-    pairs.
+    pairs. Forward-backward alone is with up to a quarter, by the sums of a list (loops/simd/sums.inc): `summed`, where
+    nobody looks for paths and all steps are the shared one.
     """
     if recursions == SPARSE:
         return L * L
     if recursions == DENSE or L < 48:
         return -1
-    return L * L // (32 if L < 88 else 11)
-
-
-cdef int64_t most_summed(int64_t L, Recursions recursions) noexcept nogil:
-    """The same for forward-backward with the sums of a list (loops/simd/sums.inc), where all steps are the shared one."""
-    return L * L // 4 if recursions == AUTO and L >= 88 else most_pairs(L, recursions)
+    return L * L // (32 if L < 88 else 4 if summed else 11)
 
 
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil:
@@ -237,8 +233,9 @@ cdef class Lattice:
         weigh, where these are few. Only their expectations are counted then. `summed`: nobody looks for paths alone.
         """
         cdef EdgeC* shared = &self.c.shared
-        cdef int64_t k, n = 0
-        cdef int64_t most = most_summed(layout.L, recursions) if summed and layout.B == 0 else most_pairs(layout.L, recursions)
+        cdef int64_t k, n = 0, most
+        summed = summed and layout.B == 0
+        most = most_pairs(layout.L, recursions, summed)
         for k in range(<int64_t>layout.L * layout.P):
             shared.score[k] = 0 if k % layout.P < layout.L else -INFINITY
             n += layout.has_tau and layout.tau_mask[k]
@@ -250,7 +247,7 @@ cdef class Lattice:
             self.list_sums()
             arena_reserve(self, &self.counts, crfkit_most_places(layout.L, n), sizeof(double))
             self.c.counts = <double*>self.counts.data
-            if summed and layout.B == 0:    # nobody looks for single scores, which lie far apart in a matrix
+            if summed:      # nobody looks for single scores, which lie far apart in a matrix
                 shared.score = NULL
         elif recursions == AUTO and 0 < n <= <int64_t>layout.L * layout.L // 4 and <int64_t>layout.L * layout.P <= LARGEST_CELL:
             self.list_places(layout, n)
