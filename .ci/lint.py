@@ -57,6 +57,16 @@ def cython_hints():
             yield from hints
 
 
+def unused_cimports():
+    """Names that a module asks other modules for, and then does not use: no other tool looks for these."""
+    for path in (ROOT / "crfkit").rglob("*.pyx"):
+        text = path.read_text(encoding="utf-8")
+        for listed in re.findall(r"^from \S+ cimport (\([^)]*\)|[^#\n]*)", text, re.M):
+            for name in re.findall(r"(\w+)\s*(?:,|\)|$)", listed):
+                if len(re.findall(rf"\b{name}\b", text)) == 1:
+                    yield f"{path.relative_to(ROOT)}: {name} is cimported and not used"
+
+
 def version_faults():
     """The newest entry of the change log is for the version the package states."""
     version = re.search(r'__version__ = "(.*)"', (ROOT / "crfkit/version.py").read_text())[1]
@@ -77,6 +87,6 @@ def text_faults():
             yield f"{name}: {len(lines)} lines, more than {LONGEST}"
 
 
-faults = [*version_faults(), *layers.faults(), *text_faults(), *cython_hints()]
+faults = [*version_faults(), *layers.faults(), *text_faults(), *unused_cimports(), *cython_hints()]
 print(*faults, sep="\n", end="\n" if faults else "")
 sys.exit(bool(faults))

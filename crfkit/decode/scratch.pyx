@@ -11,7 +11,7 @@ from libc.stdint cimport uint8_t
 
 from crfkit.text.rows cimport FORM_CONLLU, Rows, rows_label
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_allow, lattice_forbid, lattice_level, lattice_load_weights, lattice_path_score, recursions_of
+from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_forbid, lattice_level, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_fits
 from .lookahead cimport LookaheadSearch
 from crfkit.memory cimport arena_reserve, memchr, memcpy, memset

@@ -18,7 +18,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from crfkit.data.dataset cimport Dataset, sort_ids
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport SentenceC
-from crfkit.memory cimport Arena, BufferC, arena_reserve, data_reserve
+from crfkit.memory cimport Arena, arena_reserve, data_reserve
 from crfkit.template.patterns cimport BIGRAM, UNIGRAM
 from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, rows_attr, rows_cell
 from .cells cimport FLAGGED, NONE, UNKNOWN, View, has_separator

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC, weight_t
+from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.memory cimport Arena, BufferC
 from crfkit.weights.layout cimport Layout
 

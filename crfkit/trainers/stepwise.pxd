@@ -35,7 +35,6 @@ cdef class OnlineTrainer(Trainer):
     cdef int begin_update(self) except -1 nogil
     cdef void close_batch(self) noexcept nogil
     cdef double row_factor(self, int64_t r) noexcept nogil
-    cdef int64_t row_cells(self, int64_t r, int64_t* first) noexcept nogil
     cdef void carry_row(self, int64_t r) noexcept nogil
     cdef void carry(self, const int32_t* which, int64_t n) noexcept nogil
     cdef int update(self, const int32_t* which, int64_t n, double* loss) except -1 nogil

@@ -25,10 +25,10 @@ from crfkit.data.ordered cimport Ordered, sentence_at
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport LatticeC, LayoutC
-from crfkit.memory cimport arena_reserve, data_reserve, memcpy, memset, take, vector
+from crfkit.loops.structs cimport LatticeC
+from crfkit.memory cimport arena_reserve, data_reserve, memset, take, vector
 from crfkit.rng cimport rng_seed, rng_shuffle
-from crfkit.weights.layout cimport Layout
+from crfkit.weights.layout cimport Layout, layout_row
 from .base cimport Trainer, all_cells_finite
 
 from crfkit.errors import ImpossibleError, TrainingError
@@ -101,25 +101,8 @@ cdef class OnlineTrainer(Trainer):
     cdef int64_t updates_a_pass(self) noexcept nogil:
         return (self.data.c.n_seq + self.batch - 1) // self.batch
 
-    cdef int64_t row_cells(self, int64_t r, int64_t* first) noexcept nogil:
-        """Where the weights of a row begin, and how many there are. Rows are those of unigram attributes, then of
-        rich bigram attributes, then all plain label pairs together."""
-        cdef const LayoutC* c = &self.layout.c
-        cdef int64_t b = r - c.A
-        if r < c.H:
-            first[0] = r * c.P
-            return c.P
-        if r < c.A:
-            first[0] = c.cold0 + c.u_ptr[r] - c.u_ptr[c.H]
-            return c.u_ptr[r + 1] - c.u_ptr[r]
-        if b < c.B:
-            first[0] = c.rich0 + c.b_ptr[b]
-            return c.b_ptr[b + 1] - c.b_ptr[b]
-        first[0] = c.tau0
-        return <int64_t>c.L * c.P if c.has_tau else 0
-
     cdef void carry_row(self, int64_t r) noexcept nogil:
-        cdef int64_t k, first, n = self.row_cells(r, &first)
+        cdef int64_t k, first, n = layout_row(&self.layout.c, r, &first)
         cdef double factor = self.row_factor(r)
         for k in range(first, first + n):
             self.w[k] += <weight_t>(factor * self.out[k])

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport Arena, BufferC
-from crfkit.loops.structs cimport DatasetC, LayoutC, SentenceC
+from crfkit.loops.structs cimport LayoutC, SentenceC
 
 cdef void layout_clear_absent(const LayoutC* layout, double* cells, int64_t first, int64_t last) noexcept nogil
 cdef bint rich_row_fits(const LayoutC* layout, int32_t b) noexcept nogil
@@ -42,6 +42,24 @@ cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) no
     if a < layout.H:
         return <int64_t>a * layout.P + layout.u_label[f]
     return layout.cold0 + f - layout.u_ptr[layout.H]
+
+
+cdef inline int64_t layout_row(const LayoutC* layout, int64_t r, int64_t* first) noexcept nogil:
+    """Where the weights of a row begin, and how many there are. Rows are those of unigram attributes, then of rich bigram
+    attributes, then all plain label pairs together.
+    """
+    cdef int64_t b = r - layout.A
+    if r < layout.H:
+        first[0] = r * layout.P
+        return layout.P
+    if r < layout.A:
+        first[0] = layout.cold0 + layout.u_ptr[r] - layout.u_ptr[layout.H]
+        return layout.u_ptr[r + 1] - layout.u_ptr[r]
+    if b < layout.B:
+        first[0] = layout.rich0 + layout.b_ptr[b]
+        return layout.b_ptr[b + 1] - layout.b_ptr[b]
+    first[0] = layout.tau0
+    return <int64_t>layout.L * layout.P if layout.has_tau else 0
 
 
 cdef inline bint dense_cell_exists(const LayoutC* layout, int64_t cell) noexcept nogil:

@@ -12,7 +12,7 @@ again with a larger kappa.
 """
 
 from libc.math cimport fabs, fmax, fmin
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K

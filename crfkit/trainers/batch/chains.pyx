@@ -22,7 +22,7 @@ from crfkit.lattice.lattice cimport Lattice, lattice_expect, lattice_load_weight
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_reserve, memcpy, memset
 from crfkit.loops.atomic cimport crfkit_prefetch
-from crfkit.loops.structs cimport SentenceC, dataset_sentence, weight_t
+from crfkit.loops.structs cimport SentenceC, dataset_sentence
 
 from .edges cimport Edges
 from crfkit.errors import TrainingError

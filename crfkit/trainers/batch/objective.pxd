@@ -1,6 +1,6 @@
 """The objective of the batch trainers and its gradient."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport Lattice, Recursions

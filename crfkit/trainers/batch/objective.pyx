@@ -17,7 +17,7 @@ from libc.stdint cimport uint16_t
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_clear_absent
-from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, memcpy, memset
+from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_reserve, memcpy, memset
 from crfkit.trainers.base cimport wrong_labels
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence

@@ -29,7 +29,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence
 from crfkit.memory cimport BufferC, arena_reserve, data_reserve, memset, take, vector
-from crfkit.weights.layout cimport Layout
+from crfkit.weights.layout cimport Layout, layout_row
 from .dual cimport DualAscent
 
 cdef double STIFFNESS = 0.28            # of a feature that is seen once
@@ -105,7 +105,7 @@ cdef class Proximal(DualAscent):
                             seen[k] += sent.weight
             square[pairs] = count[pairs]
             for r in range(pairs + 1):
-                n = self.row_cells(r, &first)
+                n = layout_row(&self.layout.c, r, &first)
                 self.unit[r] = square[r] / count[r] if square[r] > 0 else 1
                 for k in range(first, first + n):
                     seen_at = seen[k] + UNSEEN * count[r]
@@ -150,7 +150,7 @@ cdef class Proximal(DualAscent):
             int64_t a, t, u, k, first, n, found = 0
         with nogil:
             for a in range(c.A):
-                n = self.row_cells(a, &first)
+                n = layout_row(&self.layout.c, a, &first)
                 self.kept[a] = False
                 for k in range(first, first + n):
                     if self.w[k] != 0 or fabs(self.pull[k] + self.sum[k]) > IDLE * self.l1:
@@ -183,7 +183,7 @@ cdef class Proximal(DualAscent):
             int64_t r, k, first, n, rows = <int64_t>self.layout.c.A + self.layout.c.B + 1
             double l2 = self.penalty_l2, old, new, center, way, wish
         for r in range(rows):
-            n = self.row_cells(r, &first)
+            n = layout_row(&self.layout.c, r, &first)
             for k in range(first, first + n):
                 old = 1 / <double>self.inverse[k] - l2
                 center = self.pull[k] / old

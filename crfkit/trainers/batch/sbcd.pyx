@@ -97,11 +97,6 @@ cdef class Sbcd(Trainer):
         self.recent = deque(maxlen=options.period + 1)
         self.started = False
 
-    def stability_factors(self) -> list[float]:
-        """kappa of every block: unigram attributes, rich bigram attributes, plain label pairs."""
-        cdef int64_t k
-        return [self.blocks.kappa[k] for k in range(self.blocks.n)]
-
     def set_l1(self, double l1) -> None:
         """Another weight of the L1 penalty; the next pass goes on from the weights as they are."""
         if not (l1 >= 0 and isfinite(l1)):

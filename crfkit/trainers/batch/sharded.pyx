@@ -7,13 +7,13 @@ chunk by chunk, and are added in the order of the chunks. So the sums are those 
 import array
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
 from crfkit.memory cimport Arena, BufferC, arena_reserve, memcpy, memset, vector
 from crfkit.threads cimport Threads
-from crfkit.weights.layout cimport Layout
+from crfkit.weights.layout cimport Layout, layout_row
 from .objective cimport Objective
 
 
@@ -55,8 +55,7 @@ cdef class Share(Arena):
         cdef:
             const LayoutC* c = &self.layout.c
             const DatasetC* data
-            int64_t u, f, first
-            int32_t a
+            int64_t u, f, first, n
             Objective objective
         cdef uint8_t[::1] bits = bytearray((c.n_cells + 7) // 8)
         for f in range(c.tau0, c.rich0):
@@ -65,12 +64,12 @@ cdef class Share(Arena):
             objective = self.groups[number]
             data = &objective.data.c
             for u in range(data.u_ptr[data.n_tok]):
-                a = data.u_id[u]
-                first = <int64_t>a * c.P if a < c.H else c.cold0 + c.u_ptr[a] - c.u_ptr[c.H]
-                for f in range(first, first + (c.P if a < c.H else c.u_ptr[a + 1] - c.u_ptr[a])):
+                n = layout_row(c, data.u_id[u], &first)
+                for f in range(first, first + n):
                     bits[f >> 3] |= 1 << (f & 7)
             for u in range(data.b_ptr[data.n_tok] if data.b_ptr != NULL else 0):
-                for f in range(c.rich0 + c.b_ptr[data.b_id[u]], c.rich0 + c.b_ptr[data.b_id[u] + 1]):
+                n = layout_row(c, <int64_t>c.A + data.b_id[u], &first)
+                for f in range(first, first + n):
                     bits[f >> 3] |= 1 << (f & 7)
         first = 0
         for f in range(c.n_cells):

@@ -21,7 +21,7 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LayoutC, weight_t
 from crfkit.memory cimport arena_reserve, memset, take, vector
-from crfkit.weights.layout cimport Layout
+from crfkit.weights.layout cimport Layout, layout_row
 from .objective cimport PARTS, in_halves
 
 cdef double CURVATURE = 0.1     # of a score, p (1 - p), about
@@ -32,28 +32,17 @@ cdef int find_scales(Layout layout, double l2, const double[::1] largest, const 
     what it would be if all values were 1; about, from the largest value and the sum of all (Objective.extent)."""
     cdef:
         const LayoutC* c = &layout.c
-        int64_t k, f, n = <int64_t>c.A + c.B, first, last
+        int64_t k, f, n = <int64_t>c.A + c.B, first, size
         double value, more
     for k in range(c.n_cells):
         scale[k] = 1
     for k in range(n):
         value, more = largest[1 + k] / largest[0], CURVATURE * sums[1 + k]
         if value > 0:
-            row_cells(c, k, &first, &last)
-            for f in range(first, last):
+            size = layout_row(c, k, &first)
+            for f in range(first, first + size):
                 scale[f] = <float>sqrt((l2 + more * value) / (l2 + more / value))
     return 0
-
-
-cdef void row_cells(const LayoutC* c, int64_t r, int64_t* first, int64_t* last) noexcept nogil:
-    """The cells of an attribute: unigram attributes are counted first, then rich bigram attributes."""
-    cdef int64_t b = r - c.A
-    if r < c.H:
-        first[0], last[0] = r * c.P, (r + 1) * c.P
-    elif r < c.A:
-        first[0], last[0] = c.cold0 + c.u_ptr[r] - c.u_ptr[c.H], c.cold0 + c.u_ptr[r + 1] - c.u_ptr[c.H]
-    else:
-        first[0], last[0] = c.rich0 + c.b_ptr[b], c.rich0 + c.b_ptr[b + 1]
 
 
 cdef class History:

@@ -31,7 +31,7 @@ from libc.math cimport fabs
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
-from crfkit.weights.layout cimport Layout
+from crfkit.weights.layout cimport Layout, layout_row
 from crfkit.memory cimport BufferC, arena_reserve, memset, take, vector
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
@@ -206,7 +206,7 @@ cdef class Adf(CalibratedTrainer):
 
     cdef void multiply(self, int64_t r, double scale, weight_t* w) noexcept nogil:
         """Carry a scale out."""
-        cdef int64_t k, first, n = self.row_cells(r, &first)
+        cdef int64_t k, first, n = layout_row(&self.layout.c, r, &first)
         for k in range(first, first + n):
             w[k] = <weight_t>(w[k] * scale)
 

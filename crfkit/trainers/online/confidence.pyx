@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_scores, lattice_path_score
-from crfkit.weights.layout cimport Layout
+from crfkit.weights.layout cimport Layout, layout_row
 from crfkit.memory cimport arena_reserve, memcmp, take, vector
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC, weight_t
@@ -61,7 +61,7 @@ cdef class ConfidenceTrainer(AveragedTrainer):
             double most
         for u in range(n):
             most = 1 / fmax(1, <double>value[u] * value[u])
-            size = self.row_cells(row + id[u], &first)
+            size = layout_row(&self.layout.c, row + id[u], &first)
             if size and self.s[first] > most:
                 for k in range(first, first + size):
                     self.s[k] = <weight_t>fmax(most, LEAST)

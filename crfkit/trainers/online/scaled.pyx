@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.weights.layout cimport Layout
+from crfkit.weights.layout cimport Layout, layout_row
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.stepwise cimport OnlineTrainer
 from .calibrated cimport CalibratedTrainer
@@ -140,7 +140,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
         else:
             for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
                 scale = self.scale if self.shares[r] == 1 else K.exp(self.shares[r] * K.log(self.scale))
-                n = self.row_cells(r, &first)
+                n = layout_row(&self.layout.c, r, &first)
                 for k in range(first, first + n):
                     self.w[k] = <weight_t>(self.w[k] * scale)
         self.scale, self.pairs_known = 1, False

@@ -14,12 +14,12 @@ shrink alike, so with w = s v all of them are kept in units of s.
 """
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
-from crfkit.weights.layout cimport Layout
+from crfkit.weights.layout cimport Layout, layout_row
 from crfkit.memory cimport BufferC, arena_reserve, memset, take, vector
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC
 from .scaled cimport ScaledTrainer
@@ -93,7 +93,7 @@ cdef class Sgd(ScaledTrainer):
             self.clip_row(<int64_t>c.A + c.B)
 
     cdef void clip_row(self, int64_t r) noexcept nogil:
-        cdef int64_t first, n = self.row_cells(r, &first)
+        cdef int64_t first, n = layout_row(&self.layout.c, r, &first)
         self.clip(first, n)
 
     cdef void settle(self) noexcept nogil:
