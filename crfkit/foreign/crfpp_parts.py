@@ -43,15 +43,15 @@ def assembled(
     taken = len(of_u) * len(names) + len(of_b) * len(names) ** 2
     if taken > len(weights):
         raise ModelFileError(f"damaged: the features have {taken} weights, the file {len(weights)}")
-    unigrams = Rows.placed(features, of_u, None, weights, len(names), False)
-    bigrams = Rows.placed(features, of_b, None, weights, len(names), True)
     plain, again = plain_line(template)
     pairs = None
     if plain is not None and plain in features:
-        pairs = weights[features[plain] : features[plain] + len(names) ** 2]
+        number = features.names.find(plain)
+        pairs = Rows.placed(features, [number], None, weights, len(names), True).weight
         if not again:
-            of_b.remove(features.names.find(plain))
-            bigrams = Rows.placed(features, of_b, None, weights, len(names), True)
+            of_b.remove(number)
+    unigrams = Rows.placed(features, of_u, None, weights, len(names), False)
+    bigrams = Rows.placed(features, of_b, None, weights, len(names), True)
     return Parts("crf++", names, unigrams, bigrams, pairs, template, xsize + 1, options, features)
 
 

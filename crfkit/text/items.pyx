@@ -16,7 +16,6 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from cpython.dict cimport PyDict_CheckExact
 from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
-from cpython.unicode cimport PyUnicode_CheckExact
 
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.memory cimport memchr
@@ -24,7 +23,6 @@ from .rows cimport FORM_CRFSUITE, Rows, RowsC, rows_attr, rows_label
 from .scanning cimport copy_bytes, utf8_fault
 
 from collections.abc import Mapping, Set
-from contextlib import suppress
 
 from crfkit.errors import DataError
 from crfkit.values import lists, shown
@@ -37,10 +35,6 @@ cdef extern from "Python.h":
         PyObject** ob_item
     PyObject* PyList_GET_ITEM(object, Py_ssize_t) noexcept      # borrowed
     const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
-    bint PyUnicode_IS_COMPACT_ASCII(object) noexcept
-    const void* PyUnicode_DATA(object) noexcept
-    Py_ssize_t PyUnicode_GET_LENGTH(object) noexcept
-    # The same of what is borrowed.
     bint is_text "PyUnicode_CheckExact"(PyObject*) noexcept
     bint is_ascii "PyUnicode_IS_COMPACT_ASCII"(PyObject*) noexcept
     const char* bytes_of "PyUnicode_DATA"(PyObject*) noexcept
@@ -69,7 +63,6 @@ def fill_items(Rows rows not None, sentences, bint labelled=False, int64_t befor
 
 
 cdef int fill_sentence(Rows rows, sentence) except -1:
-    """Take one sentence."""
     cdef PlaceC place
     place.sentence = 1
     start(rows)
@@ -104,11 +97,10 @@ def append_sequence(Rows rows not None, Rows source not None, int64_t s, labels=
     first, last = c.seq_ptr[s], c.seq_ptr[s + 1]
     place.sentence, place.token = rows.c.n_seq + 1, 0
     if labels is not None:
-        texts = []
-        for label in labels:
+        given, labels = labels, []
+        for label in given:
             place.token += 1
-            texts.append(label_of(label, &place, True))
-        labels = texts
+            labels.append(label_of(label, &place, True))
         if len(labels) != last - first:
             raise DataError(f"found {len(labels)} labels, expected {last - first}: one for each item")
     if last > first and memchr(c.text + c.line_start[first], 0, c.line_end[last - 1] - c.line_start[first]) != NULL:
@@ -230,7 +222,10 @@ cdef bytes label_of(label, const PlaceC* place, bint free):
 
 cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
     cdef Py_ssize_t k = 0
-    if PyList_CheckExact(item):
+    if PyDict_CheckExact(item):
+        for name, value in (<dict>item).items():
+            add_named(rows, None, name, value, place, 0)
+    elif PyList_CheckExact(item):
         for k in range(min(AHEAD, PyList_GET_SIZE(item))):
             ask_for_text(PyList_GET_ITEM(item, k))
         k = add_plain_names(rows, item, 0)
@@ -238,7 +233,7 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
             name = <object>PyList_GET_ITEM(item, k)
             add_name(rows, name, place)
             k = add_plain_names(rows, item, k + 1)
-    elif PyDict_CheckExact(item) or isinstance(item, Mapping):
+    elif isinstance(item, Mapping):
         for name, value in item.items():
             add_named(rows, None, name, value, place, 0)
     elif isinstance(item, str) and len(item) == 1:      # sentences of characters
@@ -337,16 +332,18 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
 
 
 cdef inline steady(values):
-    """What can be iterated over, in an order that is the same in every run."""
+    """What can be iterated over, a set in order."""
     return ordered(values) if type(values) is not list and type(values) is not tuple and isinstance(values, Set) else values
 
 
 cdef double number_of(value, found, expected, const PlaceC* place) except? -1:
     if type(value) is float:
         return <double>value
-    if not isinstance(value, (str, bytes)):
-        with suppress(TypeError, ValueError, OverflowError):
+    try:
+        if not isinstance(value, (str, bytes)):
             return float(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
     raise fault(place, shown(found), expected)
 
 
@@ -370,8 +367,9 @@ cdef inline int add_attribute(Rows rows, int64_t begin, double value, const Plac
 
 cdef inline int copy_text(Rows rows, text, const PlaceC* place) except -1:
     """Append a str, or bytes in UTF-8, to the arena."""
-    if PyUnicode_CheckExact(text) and PyUnicode_IS_COMPACT_ASCII(text):
-        return put(rows, <const char*>PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text))
+    cdef PyObject* plain = <PyObject*>text
+    if is_text(plain) and is_ascii(plain):
+        return put(rows, bytes_of(plain), length_of(plain))
     return copy_characters(rows, text, place)
 
 
