@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, options_of
 from trainers.twins import Built, corpora, weighted
-from trainers.twins_batches import Adf, Averaged, Gradient, looks
-from trainers.twins_online import shares
+from trainers.twins_batches import Averaged, Gradient, looks
+from trainers.twins_online import Adf, shares
 
 from crfkit.trainers import trainer_class
 

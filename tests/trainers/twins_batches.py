@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from trainers import twins_online as twins
-from trainers.twins import Corpus, Feature, Weights
+from trainers.twins import Corpus, Weights
+from trainers.twins_online import batches
 
 Look = Callable[[Weights, int], tuple[float, Weights]]
 
@@ -37,12 +38,6 @@ def summed(look: Look, weights: Weights, batch: Sequence[int]) -> tuple[float, W
         for feature, by in own.items():
             change[feature] += by
     return total, change
-
-
-def batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    """As many as there are; the last one may be smaller."""
-    for first in range(0, len(order), size):
-        yield order[first : first + size]
 
 
 @dataclass
@@ -100,38 +95,3 @@ class Averaged:
     def average(self) -> Weights:
         """Mean of the weights after every update so far."""
         return {feature: self.total[feature] / self.steps for feature in self.weights}
-
-
-@dataclass
-class Adf:
-    """A window has q updates, a tenth of those of a pass; u is the part of its samples in which an attribute occurs."""
-
-    corpus: Corpus
-    weights: Weights
-    l2: float
-    rate: float
-    alpha: float
-    beta: float
-    size: int
-    steps: int = 0
-    rates: dict[Feature, float] = field(default_factory=dict)
-    seen: Counter[Feature] = field(default_factory=Counter)
-
-    def run_pass(self, order: Sequence[int]) -> float:
-        """The loss met on the way."""
-        total, updates, look = 0.0, len(list(batches(order, self.size))), looks(self.corpus, "sgd")
-        q = max(1, updates // 10)
-        for batch in batches(order, self.size):
-            loss, change = summed(look, self.weights, batch)
-            total += loss
-            for feature, w in self.weights.items():
-                rate = self.rates.setdefault(feature, self.rate)
-                self.weights[feature] = w + rate * (change[feature] - self.l2 / updates * w)
-                self.seen[feature] += sum(twins.Adf.is_used(feature, self.corpus.samples[s]) for s in batch)
-            self.steps += 1
-            if self.steps % q == 0:
-                for feature in self.weights:
-                    u = self.seen[feature] / (q * self.size)
-                    self.rates[feature] *= self.alpha - u * (self.alpha - self.beta)
-                self.seen.clear()
-        return total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import exp, sqrt
 
@@ -33,6 +33,12 @@ def shares(corpus: Corpus) -> Shares:
             for attribute, value in (item for items in tokens for item in items if item[1]):
                 values[kind, attribute].append(abs(value))
     return {attribute: 1 / max(1, max(own) * sqrt(sum(v * v for v in own) / len(own))) for attribute, own in values.items()}
+
+
+def batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    """As many as there are; the last one may be smaller."""
+    for first in range(0, len(order), size):
+        yield order[first : first + size]
 
 
 @dataclass
@@ -80,8 +86,9 @@ class Sgd:
 
 @dataclass
 class Adf:
-    """w_k <- w_k + rate_k (observed - expected - l2/|S| w_k), all k at every step; after each window of q samples
-    rate_k *= alpha - u (alpha - beta), u the part of its samples in which the feature's attribute occurred."""
+    """w_k <- w_k + rate_k (observed - expected - l2/U w_k), all k at every one of the U updates of a pass, each from `size` samples; after
+    each window of q updates, a tenth of those of a pass, rate_k *= alpha - u (alpha - beta), u the part of its samples in which the
+    feature's attribute occurred."""
 
     corpus: Corpus
     weights: Weights
@@ -89,6 +96,7 @@ class Adf:
     rate: float
     alpha: float
     beta: float
+    size: int = 1
     steps: int = 0
     rates: dict[Feature, float] = field(default_factory=dict)
     seen: Counter[Feature] = field(default_factory=Counter)
@@ -96,19 +104,22 @@ class Adf:
 
     def run_pass(self, order: Sequence[int]) -> float:
         """The samples in this order; the loss met on the way."""
-        loss, n = 0.0, len(self.corpus.samples)
-        for s in order:
-            sample = self.corpus.samples[s]
-            nll, gradient = likelihood(self.weights, sample, self.corpus.n_labels)
-            loss += sample.weight * nll
+        loss, updates = 0.0, len(list(batches(order, self.size)))
+        q = max(1, updates // 10)
+        for batch in batches(order, self.size):
+            samples, gradient = [self.corpus.samples[s] for s in batch], Counter[Feature]()
+            for sample in samples:
+                nll, own = likelihood(self.weights, sample, self.corpus.n_labels)
+                loss += sample.weight * nll
+                gradient.update({feature: sample.weight * g for feature, g in own.items()})
             for feature, w in self.weights.items():
-                g = sample.weight * gradient.get(feature, 0.0) + self.l2 / n * w
-                self.weights[feature] = w - self.rates.setdefault(feature, self.shares.get(feature[:2], 1.0) * self.rate) * g
-                self.seen[feature] += self.is_used(feature, sample)
+                rate = self.rates.setdefault(feature, self.shares.get(feature[:2], 1.0) * self.rate)
+                self.weights[feature] = w - rate * (gradient[feature] + self.l2 / updates * w)
+                self.seen[feature] += sum(self.is_used(feature, sample) for sample in samples)
             self.steps += 1
-            if self.steps % max(1, n // 10) == 0:
+            if self.steps % q == 0:
                 for feature in self.weights:
-                    u = self.seen[feature] / max(1, n // 10)
+                    u = self.seen[feature] / (q * self.size)
                     self.rates[feature] *= self.alpha - u * (self.alpha - self.beta)
                 self.seen.clear()
         return loss
