@@ -8,7 +8,18 @@ from random import Random
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from trainers.samples import accuracy, end, ends_at_the_minimum, learned, misfit, named_weights, read, sentences, template, trainer_of
+from trainers.samples import (
+    accuracy,
+    end,
+    ends_at_the_minimum,
+    learned,
+    misfit,
+    named_weights,
+    read,
+    sentences,
+    template,
+    trainer_of,
+)
 from trainers.test_peer import TRAINING, trained_peer
 from trainers.twins import Built, Corpus, Sample, corpora, objective, weighted
 from trainers.twins_sbcd import Sbcd as Twin
