@@ -19,6 +19,14 @@ cdef enum:
     MOST_STRINGS = 0x7FFFFFFE
 
 
+cdef inline void refer(StringSlotC* slot, uint64_t mask, uint64_t h, int64_t i) noexcept nogil:
+    """Have the first free slot for a hash say that string i is there."""
+    cdef uint64_t at = h & mask
+    while slot[at].ref != 0:
+        at = (at + 1) & mask
+    slot[at].tag, slot[at].ref = <uint32_t>(h >> 32), <uint32_t>i + 1
+
+
 cdef class StringTable(Arena):
     """A growable table of distinct byte strings, or a read-only one over the arrays of `pack`."""
 
@@ -33,9 +41,8 @@ cdef class StringTable(Arena):
 
     cdef int reserve_slots(self, int64_t n) except -1 nogil:
         """Enlarge the slots until n strings fill at most two thirds of them, and insert all strings again."""
-        cdef int64_t size = FEWEST_SLOTS
-        cdef int64_t i
-        cdef uint64_t at, h
+        cdef int64_t size = FEWEST_SLOTS, i
+        cdef uint64_t h
         cdef StringSlotC* slot
         while n * 3 > size * 2:
             size *= 2
@@ -48,11 +55,7 @@ cdef class StringTable(Arena):
         self.c.mask = <uint64_t>size - 1
         for i in range(self.c.n):
             h = string_hash(self.c.arena + self.c.offset[i], self.c.offset[i + 1] - self.c.offset[i])
-            at = h & self.c.mask
-            while slot[at].ref != 0:
-                at = (at + 1) & self.c.mask
-            slot[at].tag = <uint32_t>(h >> 32)
-            slot[at].ref = <uint32_t>i + 1
+            refer(slot, self.c.mask, h, i)
         return 0
 
     cdef int reserve(self, int64_t n, int64_t n_bytes) except -1 nogil:
@@ -71,8 +74,6 @@ cdef class StringTable(Arena):
     cdef int32_t add(self, const char* s, int64_t n, uint64_t h) except -1 nogil:
         """Append a string that is not there yet."""
         cdef int64_t i = self.c.n
-        cdef uint64_t at
-        cdef StringSlotC* slot
         if self.mapped is not None:
             raise TypeError("a table mapped from a model cannot grow")
         if i >= MOST_STRINGS:
@@ -86,12 +87,7 @@ cdef class StringTable(Arena):
         (<int64_t*>self.offsets.data)[i + 1] = self.c.n_bytes
         self.c.offset = <const int64_t*>self.offsets.data
         self.c.arena = self.bytes.data
-        slot = <StringSlotC*>self.slots.data
-        at = h & self.c.mask
-        while slot[at].ref != 0:
-            at = (at + 1) & self.c.mask
-        slot[at].tag = <uint32_t>(h >> 32)
-        slot[at].ref = <uint32_t>i + 1
+        refer(<StringSlotC*>self.slots.data, self.c.mask, h, i)
         self.c.n = i + 1
         return <int32_t>i
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from crfkit.errors import DataError, OptionError, TemplateError
+from crfkit.errors import DataError, OptionError
 from crfkit.foreign import load_any
 from crfkit.parser.model import ParserModel, actions, build, check_search
 from crfkit.parser.places import features_of
@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 def check_options(template: Template, algorithm: str, options: Any, run: Run) -> None:
     """OptionError or TemplateError for what a parser cannot be trained with; before data are read."""
     if algorithm != "lookahead":
-        raise TemplateError(
-            "P lines make a parser, which only the trainer lookahead can train",
-            template.path or "template",
-            template.lines[0].number,
-        )
+        raise template.fault("P lines make a parser, which only the trainer lookahead can train", template.lines[0])
     if run.format != "conllu":
         raise OptionError("a template with P lines makes a parser: its data are trees in CoNLL-U, add --format conllu")
     for name, used in (
@@ -55,11 +51,7 @@ def check_options(template: Template, algorithm: str, options: Any, run: Run) ->
     check_search(options.depth, 0)
     for line in template.lines:
         if line.rule is not None or line.min_freq is not None:
-            raise TemplateError(
-                "a P line takes no @observed, @all or @minfreq: its features come with what is learned from them",
-                template.path or "template",
-                line.number,
-            )
+            raise template.fault("a P line takes no @observed, @all or @minfreq: its features come with what is learned from them", line)
 
 
 class Trees:
@@ -117,11 +109,7 @@ def fitted(template: Template, names: list[str]) -> Template:
         for macro in line.macros:
             for column in (macro.column, macro.column2):
                 if column >= 0 and names[column] in ("head", "deprel"):
-                    raise TemplateError(
-                        f"{macro.text} uses column '{names[column]}', which the parser is to find",
-                        template.path or "template",
-                        line.number,
-                    )
+                    raise template.fault(f"{macro.text} uses column '{names[column]}', which the parser is to find", line)
     return template
 
 
@@ -135,11 +123,7 @@ class Development:
         self.bank = Treebank(trees.features.views + len(trees.features.compared))
         for rows, names, path in blocks(listed(data), trees.run.comments):
             if list(names) != trees.names:
-                raise DataError(
-                    f"the columns are {' '.join(names)}, expected those of the training data: {' '.join(trees.names)}",
-                    path,
-                    1,
-                )
+                raise DataError(f"the columns are {' '.join(names)}, expected those of the training data: {' '.join(trees.names)}", path, 1)
             self.bank.add(rows, Columns(names, path), trees.builder, trees.compared, trees.table, False, False)
         if not self.bank.n_tokens:
             raise DataError("no tokens in the development data")
@@ -165,14 +149,7 @@ class ParserTraining:
     """One run. Its parts are named as those of a `Corpus`, for the loop over passes."""
 
     def __init__(self, train: Any, template: Template, options: Any, run: Run, progress: Progress, stop: StopRequest):
-        self.train, self.template, self.options, self.run, self.progress, self.stop = (
-            train,
-            template,
-            options,
-            run,
-            progress,
-            stop,
-        )
+        self.train, self.template, self.options, self.run, self.progress, self.stop = train, template, options, run, progress, stop
         self.initial = None if run.init is None else _parser_of(run.init)
 
     def model(self, checkpoint: Checkpoint | None) -> ParserModel:

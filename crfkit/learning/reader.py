@@ -40,11 +40,7 @@ class Reader:
         if direction is None and template is not None and template.history_line is not None:
             line = template.history_line
             what = "T lines see" if line.kinds == "T" else "%y macros see"
-            raise TemplateError(
-                f"{what} labels given before, which only the trainer lookahead can use",
-                template.path or "template",
-                line.number,
-            )
+            raise template.fault(f"{what} labels given before, which only the trainer lookahead can use", line)
 
     def blocks(self) -> Iterator[Rows]:
         """The rows of one block after the other; whoever takes them gives them to the builder."""

@@ -127,11 +127,7 @@ class Template:
         template = cls(tuple(lines), text, path)
         other = next((line for line in lines if (line.kinds == "P") != template.parses), None)
         if other is not None:
-            raise TemplateError(
-                "P lines make a parser, all others a tagger: a template has one kind or the other",
-                _name(path),
-                other.number,
-            )
+            raise template.fault("P lines make a parser, all others a tagger: a template has one kind or the other", other)
         return template if columns is None else template.resolve(columns)
 
     @classmethod
@@ -164,11 +160,7 @@ class Template:
                 return column
             if name not in columns:
                 known = ", ".join(columns) or "none"
-                raise TemplateError(
-                    f"{macro.text} names column '{name}'; the named columns of the data are: {known}",
-                    _name(self.path),
-                    line.number,
-                )
+                raise self.fault(f"{macro.text} names column '{name}'; the named columns of the data are: {known}", line)
             return columns[name]
 
         macros = tuple(
@@ -198,7 +190,11 @@ class Template:
                         problem = f"uses column {column}, but the data name only the first {len(names)}: {' '.join(names)}"
                     else:
                         continue
-                    raise TemplateError(f"{macro.text} {problem}", _name(self.path), line.number)
+                    raise self.fault(f"{macro.text} {problem}", line)
+
+    def fault(self, message: str, line: Line) -> TemplateError:
+        """What to raise for something wrong with one of its lines."""
+        return TemplateError(message, _name(self.path), line.number)
 
     @property
     def columns(self) -> frozenset[int]:

@@ -21,6 +21,7 @@ from crfkit.lattice.lattice cimport lattice_expect, lattice_follow, lattice_load
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve, memcpy, memset
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
+from crfkit.trainers.base cimport wrong_labels
 from crfkit.trainers.stepwise cimport OnlineTrainer
 from .paths cimport AveragedTrainer, Differences
 from .glibc cimport GlibcC, glibc_seed, glibc_shuffle
@@ -90,11 +91,9 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
             LatticeC* lat = &self.lattice.c
             uint16_t* best = <uint16_t*>self.best.data
             double more, short, by = 1
-            int64_t t, wrong = 0
+            int64_t wrong
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
-        K.viterbi(lat, best)
-        for t in range(sent.T):
-            wrong += best[t] != sent.label[t]
+        wrong = wrong_labels(lat, sent, best)
         if not wrong:
             return 0
         self.differences.take(&self.layout.c, sent, best, 1)

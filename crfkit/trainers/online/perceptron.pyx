@@ -3,7 +3,7 @@
 Where the best path differs from the true one, features of the true path gain 1 and those of the other lose 1.
 """
 
-from libc.stdint cimport int32_t, uint16_t
+from libc.stdint cimport int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
@@ -11,6 +11,7 @@ from crfkit.lattice.lattice cimport lattice_load_scores
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.loops.structs cimport LatticeC, SentenceC
+from crfkit.trainers.base cimport wrong_labels
 from .paths cimport AveragedTrainer, PathsC, follow_paths, paths_reserve
 
 
@@ -29,15 +30,13 @@ cdef class Perceptron(AveragedTrainer):
         cdef:
             LatticeC* lat = &self.lattice.c
             uint16_t* best = <uint16_t*>self.best.data
-            int32_t t, wrong = 0
+            int64_t wrong
             double certain = 1
         if not self.pairs_known:
             lattice_load_scores(lat, &self.layout.c, self.w)
             self.pairs_known = True
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
-        K.viterbi(lat, best)
-        for t in range(sent.T):
-            wrong += best[t] != sent.label[t]
+        wrong = wrong_labels(lat, sent, best)
         if wrong:
             follow_paths(&self.paths, &self.layout.c, sent, best, &certain, 1, sent.weight, self.out,
                          lat if self.batch == 1 else NULL, self.u, self.steps)
