@@ -50,9 +50,7 @@ def read_config(path: str, algorithm: str | None) -> Config:
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
                 event = self.peek_event()
-                raise CrfkitError(
-                    f"{path}:{event.start_mark.line + 1}: *{event.anchor}: expected a value, not the name of another one"
-                )
+                raise CrfkitError(f"{path}:{event.start_mark.line + 1}: *{event.anchor}: expected a value, not the name of another one")
             return super().compose_node(parent, index)
 
         def whole(self, node: Any) -> Any:

@@ -13,12 +13,7 @@ from .common import HELP_FLAGS, debug_option, refuse_dash, refuse_overwriting, u
 @click.command("convert", short_help="Make one kind of model of another.", context_settings=HELP_FLAGS)
 @click.argument("source", type=click.Path())
 @click.argument("target", type=click.Path())
-@click.option(
-    "--to",
-    type=click.Choice(foreign.FORMATS),
-    default=foreign.CRFKIT,
-    help="The program that TARGET is for.  [default: crfkit]",
-)
+@click.option("--to", type=click.Choice(foreign.FORMATS), default=foreign.CRFKIT, help="The program that TARGET is for.  [default: crfkit]")
 @click.option(
     "--template",
     type=click.Path(),
@@ -32,9 +27,7 @@ from .common import HELP_FLAGS, debug_option, refuse_dash, refuse_overwriting, u
 )
 @debug_option
 @click.pass_context
-def convert_command(
-    ctx: click.Context, source: str, target: str, to: str, template: str | None, weights: str | None
-) -> None:
+def convert_command(ctx: click.Context, source: str, target: str, to: str, template: str | None, weights: str | None) -> None:
     """Write the model SOURCE to TARGET in the format of another program.
 
     \b

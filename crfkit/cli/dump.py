@@ -18,23 +18,15 @@ LINES_AT_ONCE = 10000
 
 @click.command("dump", short_help="Show a model as text.", context_settings=HELP_FLAGS)
 @click.argument("model", type=click.Path())
-@click.option(
-    "--header", is_flag=True, help="What the file says of itself: algorithm, options, labels, template, counts (JSON)."
-)
+@click.option("--header", is_flag=True, help="What the file says of itself: algorithm, options, labels, template, counts (JSON).")
 @click.option("--labels", is_flag=True, help="The labels, one a line, in the order of their numbers.")
 @click.option("--template", is_flag=True, help="The template, as it was given.")
-@click.option(
-    "--top", type=click.IntRange(1), metavar="N", help="The N weights of greatest absolute value only, greatest first."
-)
-@click.option(
-    "--attribute", metavar="NAME", help="The weights of one attribute only, such as U02:the; * for plain label pairs."
-)
+@click.option("--top", type=click.IntRange(1), metavar="N", help="The N weights of greatest absolute value only, greatest first.")
+@click.option("--attribute", metavar="NAME", help="The weights of one attribute only, such as U02:the; * for plain label pairs.")
 @click.option("--layout", type=click.Choice(["original", "crfkit"]), default="original",
               help="Models of other programs as these print them, with all digits they have, or as crfkit's.  [default: original]")  # fmt: skip
 @debug_option
-def dump_command(
-    model: str, header: bool, labels: bool, template: bool, top: int | None, attribute: str | None, layout: str
-) -> None:
+def dump_command(model: str, header: bool, labels: bool, template: bool, top: int | None, attribute: str | None, layout: str) -> None:
     """Print the weights of MODEL that are not zero, or other parts of it.
 
     A line has four columns between tabs: the attribute (* for plain label pairs), the previous label (# where the

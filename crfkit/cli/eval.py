@@ -27,9 +27,7 @@ from .common import HELP_FLAGS, Text, debug_option, is_given, note, usage_errors
     help="How labels mark chunks. auto: iobes or bilou if the gold labels are such, else bio. Without --strict, bio counts by "
     "conlleval's rules, which fit iob1, ioe1 and ioe2 too. none: each token that is not O is a chunk.",
 )
-@click.option(
-    "--strict", is_flag=True, help="Count well-formed chunks only. A label that the scheme does not have is an error."
-)
+@click.option("--strict", is_flag=True, help="Count well-formed chunks only. A label that the scheme does not have is an error.")
 @click.option("--tokens", is_flag=True, help="Report on tokens: accuracy, each label, confusions.")
 @click.option("--segments", is_flag=True, help="Report on words: labels are B, M, E, S or B, I of a segmentation.")
 @click.option(
@@ -38,20 +36,8 @@ from .common import HELP_FLAGS, Text, debug_option, is_given, note, usage_errors
     help="With --segments: known words, one a line. The report has the recall of all other words.",
 )
 @click.option("--compare", is_flag=True, help="Test the first file against each other file for significance.")
-@click.option(
-    "--shuffles",
-    type=click.IntRange(1),
-    default=10000,
-    show_default=True,
-    help="With --compare: the number of shuffles.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63),
-    default=1,
-    show_default=True,
-    help="With --compare: the seed of the shuffles.",
-)
+@click.option("--shuffles", type=click.IntRange(1), default=10000, show_default=True, help="With --compare: the number of shuffles.")
+@click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True, help="With --compare: the seed of the shuffles.")
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
@@ -67,9 +53,7 @@ from .common import HELP_FLAGS, Text, debug_option, is_given, note, usage_errors
     "that crfkit tag wrote behind the last sentence.",
 )
 @click.option("--gold", type=click.Path(), metavar="FILE", help="With --heads: the gold trees.")
-@click.option(
-    "--comments", is_flag=True, help="Lines that begin with # and stand before a sentence are comments, not tokens."
-)
+@click.option("--comments", is_flag=True, help="Lines that begin with # and stand before a sentence are comments, not tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
 @click.option("-l", "--latex", is_flag=True, help="A LaTeX table, as conlleval -l prints it.")
 @click.option("-r", "--raw", is_flag=True, help="The same as --scheme none.")
@@ -96,9 +80,7 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
         _heads(inputs, options)
         return
     if options["gold"] is not None:
-        raise click.UsageError(
-            "--gold is of use with --heads only: of labels, the gold ones stand beside the predicted ones", ctx
-        )
+        raise click.UsageError("--gold is of use with --heads only: of labels, the gold ones stand beside the predicted ones", ctx)
     _check_options(ctx, inputs, options)
     lexicon = read_lexicon(options["lexicon"]) if options["lexicon"] is not None else None
     with usage_errors(ctx):
@@ -123,11 +105,7 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
         note(f"warning: {outputs.marks.warning}")
     for scores in outputs.scores:
         _notes(scores, options)
-    write_output(
-        _as_json(outputs.scores, comparisons)
-        if options["as_json"]
-        else _as_text(outputs.scores, comparisons, options)
-    )
+    write_output(_as_json(outputs.scores, comparisons) if options["as_json"] else _as_text(outputs.scores, comparisons, options))
 
 
 def _check_heads(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:
@@ -193,9 +171,7 @@ def _notes(scores: Scores, options: dict[str, Any]) -> None:
     if scores.tokens == 0:
         note(f"{scores.path}: no tokens")
     elif of_chunks and not marks_chunks(label for label, count in scores.labels.items() if count.gold):
-        note(
-            f"{scores.path}: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels"
-        )
+        note(f"{scores.path}: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels")
     if scores.merged is not None:
         fb1 = percent(scores.merged)[2]
         segmented = not options["segments"] and not any("-" in label for label in scores.labels)

@@ -64,15 +64,11 @@ def _form(option: Declared) -> dict[str, Any]:
     help=f"How to train: {', '.join([*declarations.TRAINERS, *declarations.ALIASES])}.  [default lbfgs]",
 )
 @option_flags
-@click.option(
-    "--config", type=click.Path(), metavar="FILE", help="Read options from a YAML file; the command line wins."
-)
+@click.option("--config", type=click.Path(), metavar="FILE", help="Read options from a YAML file; the command line wins.")
 @click.option("--print-config", is_flag=True, help="Print the options in force as YAML, and do nothing else.")
 @debug_option
 @click.pass_context
-def learn_command(
-    ctx: click.Context, arguments: tuple[str, ...], config: str | None, print_config: bool, **given: Any
-) -> None:
+def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | None, print_config: bool, **given: Any) -> None:
     """Train a model on the files TRAIN and write it to MODEL.
 
     \b

@@ -72,9 +72,7 @@ if TYPE_CHECKING:
 @click.option("--constraints", metavar="SCHEME|FILE",
               help="Forbid impossible sequences of labels: by a scheme (bio, iobes, iob1, ioe1, ioe2, bilou), by that of "
               "the model's labels (auto), or by a file of allowed pairs.")  # fmt: skip
-@click.option(
-    "--partial", is_flag=True, help="The last column says which labels are possible: ? (any), or labels with | between."
-)
+@click.option("--partial", is_flag=True, help="The last column says which labels are possible: ? (any), or labels with | between.")
 @click.option(
     "--comments",
     is_flag=True,
@@ -94,9 +92,7 @@ if TYPE_CHECKING:
     help="Of a parser: where the input has trees, write them behind the last sentence, as comments that begin with "
     "'# gold'. crfkit eval --heads takes them from there.  [default: --gold for FILEs, --no-gold for standard input]",
 )
-@click.option(
-    "--unbuffered", is_flag=True, help="Write each sentence as soon as it has been read, as is done on a terminal."
-)
+@click.option("--unbuffered", is_flag=True, help="Write each sentence as soon as it has been read, as is done on a terminal.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar and no warnings.")
 @debug_option
 @click.pass_context
@@ -184,20 +180,11 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
             options["output_dir"] is not None and output is not None,
             "--output and --output-dir exclude each other: one file, or one for each FILE",
         ),
-        (
-            options["output_dir"] is not None and "-" in inputs,
-            "--output-dir needs FILEs: what is written has their names",
-        ),
+        (options["output_dir"] is not None and "-" in inputs, "--output-dir needs FILEs: what is written has their names"),
         (inputs.count("-") > 1, "standard input can be read only once"),
-        (
-            options["probability"] and like_crfpp,
-            "--probability adds columns; the layouts of -v and -n have probabilities already",
-        ),
+        (options["probability"] and like_crfpp, "--probability adds columns; the layouts of -v and -n have probabilities already"),
         (separator is not None and like_crfpp, "--separator is of no use with -v and -n: their layouts have tabs"),
-        (
-            separator is not None and (not separator or set(separator) & set("\r\n\0")),
-            "--separator: expected a tab, blanks or the like",
-        ),
+        (separator is not None and (not separator or set(separator) & set("\r\n\0")), "--separator: expected a tab, blanks or the like"),
         (options["posterior"] and options["nbest"], "--posterior finds one labelling; -n asks for several"),
     ):
         if refused:

@@ -150,9 +150,7 @@ class Crew:
         for job in own:
             self.deaths[job] += 1
             if self.deaths[job] > PATIENCE:
-                raise TrainingError(
-                    f"{self.deaths[job]} workers died at the same work, one after the other: have they enough memory?"
-                )
+                raise TrainingError(f"{self.deaths[job]} workers died at the same work, one after the other: have they enough memory?")
         if gone:
             self.transport.replace()
 

@@ -103,9 +103,7 @@ class Scheduler:
         try:
             body = future.result(timeout=10 * PATIENCE)
         except ImportError as error:
-            raise FileError(
-                f"{worker}: crfkit cannot be imported there ({_line(error)}): workers need the version {__version__}"
-            ) from None
+            raise FileError(f"{worker}: crfkit cannot be imported there ({_line(error)}): workers need the version {__version__}") from None
         except Exception:
             return worker, None
         try:

@@ -41,15 +41,9 @@ def answer(of: Any, request: Any) -> dict[str, Any]:
     except CrfkitError as error:
         return {"error": type(error).__name__, "arguments": [error.message]}
     except MemoryError:
-        return {
-            "error": "TrainingError",
-            "arguments": ["a worker has no memory left: give it fewer shards (more workers) or more memory"],
-        }
+        return {"error": "TrainingError", "arguments": ["a worker has no memory left: give it fewer shards (more workers) or more memory"]}
     except Exception as error:
-        return {
-            "error": "TrainingError",
-            "arguments": [f"a worker failed: unexpected {type(error).__name__}: {error}".replace("\n", " ")],
-        }
+        return {"error": "TrainingError", "arguments": [f"a worker failed: unexpected {type(error).__name__}: {error}".replace("\n", " ")]}
 
 
 def value_of(found: Any) -> Any:
@@ -60,12 +54,7 @@ def value_of(found: Any) -> Any:
         raise MessageError("what came is no answer")
     kind = Forgotten if found["error"] == "Forgotten" else getattr(errors, str(found["error"]), None)
     arguments = found["arguments"]
-    if not (
-        isinstance(kind, type)
-        and issubclass(kind, CrfkitError)
-        and isinstance(arguments, list)
-        and 1 <= len(arguments) <= 3
-    ):
+    if not (isinstance(kind, type) and issubclass(kind, CrfkitError) and isinstance(arguments, list) and 1 <= len(arguments) <= 3):
         raise MessageError("what came is no answer")
     if not issubclass(kind, DataError):
         arguments = arguments[:1]
