@@ -10,7 +10,7 @@ DOORS = {"crf_learn": "crfkit-crf-learn", "crf_test": "crfkit-crf-test", "crfsui
 """Programs, and what has their options, their output and their files here."""
 
 
-@click.command("compat", short_help="Print aliases: the commands of CRF++, CRFsuite and Wapiti.", context_settings=HELP_FLAGS)
+@click.command("compat", context_settings=HELP_FLAGS)
 @debug_option
 def compat_command() -> None:
     """Print lines with which a shell takes crfkit's programs for those of CRF++, CRFsuite and Wapiti.

@@ -10,7 +10,7 @@ from crfkit.constants import WEIGHTS
 from .common import HELP_FLAGS, debug_option, refuse_dash, refuse_overwriting, usage_errors
 
 
-@click.command("convert", short_help="Make one kind of model of another.", context_settings=HELP_FLAGS)
+@click.command("convert", context_settings=HELP_FLAGS)
 @click.argument("source", type=click.Path())
 @click.argument("target", type=click.Path())
 @click.option("--to", type=click.Choice(foreign.FORMATS), default=foreign.CRFKIT, help="The program that TARGET is for.  [default: crfkit]")

@@ -16,7 +16,7 @@ from .common import HELP_FLAGS, debug_option, standard_output, write_all, write_
 LINES_AT_ONCE = 10000
 
 
-@click.command("dump", short_help="Show a model as text.", context_settings=HELP_FLAGS)
+@click.command("dump", context_settings=HELP_FLAGS)
 @click.argument("model", type=click.Path())
 @click.option("--header", is_flag=True, help="What the file says of itself: algorithm, options, labels, template, counts (JSON).")
 @click.option("--labels", is_flag=True, help="The labels, one a line, in the order of their numbers.")

@@ -17,7 +17,7 @@ from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
 from .common import HELP_FLAGS, Text, debug_option, is_given, note, usage_errors, write_output
 
 
-@click.command("eval", short_help="Score predicted labels against gold labels.", context_settings=HELP_FLAGS)
+@click.command("eval", context_settings=HELP_FLAGS)
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
 @click.option(
     "--scheme",

@@ -54,7 +54,7 @@ def _form(option: Declared) -> dict[str, Any]:
     }
 
 
-@click.command("learn", short_help="Train a model from labelled data and a template.", context_settings=HELP_FLAGS)
+@click.command("learn", context_settings=HELP_FLAGS)
 @click.argument("arguments", metavar="TEMPLATE TRAIN... MODEL", nargs=-1, type=click.Path())
 @click.option(
     "-a",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport
 
 
-@click.command("tag", short_help="Label data with a model.", context_settings=HELP_FLAGS)
+@click.command("tag", context_settings=HELP_FLAGS)
 @click.argument("model", type=click.Path())
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
 @click.option(

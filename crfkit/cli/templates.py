@@ -9,7 +9,7 @@ from crfkit.template.shipped import purpose, shipped, text_of
 from .common import HELP_FLAGS, debug_option, standard_output, usage_errors, write_all, write_output
 
 
-@click.command("templates", short_help="Print templates to start from.", context_settings=HELP_FLAGS)
+@click.command("templates", context_settings=HELP_FLAGS)
 @click.argument("name", required=False)
 @debug_option
 @click.pass_context

@@ -14,6 +14,7 @@ from crfkit.errors import DataError, OptionError
 from crfkit.foreign import load_any
 from crfkit.parser.model import ParserModel, actions, build, check_search
 from crfkit.parser.places import features_of
+from crfkit.template.parsing import line_fault
 from crfkit.text.reading import CONLLU
 from crfkit.text.sources import listed, parsed_blocks
 from crfkit.values import shown
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 def check_options(template: Template, algorithm: str, options: Any, run: Run) -> None:
     """OptionError or TemplateError for what a parser cannot be trained with; before data are read."""
     if algorithm != "lookahead":
-        raise template.fault("P lines make a parser, which only the trainer lookahead can train", template.lines[0])
+        raise line_fault(template, template.lines[0], "P lines make a parser, which only the trainer lookahead can train")
     if run.format != "conllu":
         raise OptionError("a template with P lines makes a parser: its data are trees in CoNLL-U, add --format conllu")
     for name, used in (
@@ -51,7 +52,7 @@ def check_options(template: Template, algorithm: str, options: Any, run: Run) ->
     check_search(options.depth, 0)
     for line in template.lines:
         if line.rule is not None or line.min_freq is not None:
-            raise template.fault("a P line takes no @observed, @all or @minfreq: its features come with what is learned from them", line)
+            raise line_fault(template, line, "a P line takes no @observed, @all or @minfreq: its features come with what is learned from them")
 
 
 class Trees:
@@ -109,7 +110,7 @@ def fitted(template: Template, names: list[str]) -> Template:
         for macro in line.macros:
             for column in (macro.column, macro.column2):
                 if column >= 0 and names[column] in ("head", "deprel"):
-                    raise template.fault(f"{macro.text} uses column '{names[column]}', which the parser is to find", line)
+                    raise line_fault(template, line, f"{macro.text} uses column '{names[column]}', which the parser is to find")
     return template
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError, TemplateError
-from crfkit.template.parsing import Template
+from crfkit.template.parsing import Template, line_fault
 from crfkit.text.sources import label_column, parsed_blocks
 
 from .progress import Progress
@@ -40,7 +40,7 @@ class Reader:
         if direction is None and template is not None and template.history_line is not None:
             line = template.history_line
             what = "T lines see" if line.kinds == "T" else "%y macros see"
-            raise template.fault(f"{what} labels given before, which only the trainer lookahead can use", line)
+            raise line_fault(template, line, f"{what} labels given before, which only the trainer lookahead can use")
 
     def blocks(self) -> Iterator[Rows]:
         """The rows of one block after the other; whoever takes them gives them to the builder."""

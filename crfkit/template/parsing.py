@@ -127,7 +127,7 @@ class Template:
         template = cls(tuple(lines), text, path)
         other = next((line for line in lines if (line.kinds == "P") != template.parses), None)
         if other is not None:
-            raise template.fault("P lines make a parser, all others a tagger: a template has one kind or the other", other)
+            raise line_fault(template, other, "P lines make a parser, all others a tagger: a template has one kind or the other")
         return template if columns is None else template.resolve(columns)
 
     @classmethod
@@ -160,7 +160,7 @@ class Template:
                 return column
             if name not in columns:
                 known = ", ".join(columns) or "none"
-                raise self.fault(f"{macro.text} names column '{name}'; the named columns of the data are: {known}", line)
+                raise line_fault(self, line, f"{macro.text} names column '{name}'; the named columns of the data are: {known}")
             return columns[name]
 
         macros = tuple(
@@ -190,11 +190,7 @@ class Template:
                         problem = f"uses column {column}, but the data name only the first {len(names)}: {' '.join(names)}"
                     else:
                         continue
-                    raise self.fault(f"{macro.text} {problem}", line)
-
-    def fault(self, message: str, line: Line) -> TemplateError:
-        """What to raise for something wrong with one of its lines."""
-        return TemplateError(message, _name(self.path), line.number)
+                    raise line_fault(self, line, f"{macro.text} {problem}")
 
     @property
     def columns(self) -> frozenset[int]:
@@ -220,6 +216,11 @@ class Template:
     def history_line(self) -> Line | None:
         """The first line that sees earlier labels (T, %y), which only the lookahead trainer can use."""
         return next((line for line in self.lines if line.reach), None)
+
+
+def line_fault(template: Template, line: Line, message: str) -> TemplateError:
+    """What to raise for something wrong with a line of a template."""
+    return TemplateError(message, _name(template.path), line.number)
 
 
 def _name(path: str | None) -> str:
