@@ -165,29 +165,6 @@ def prune(float[::1] cells, double threshold) -> None:
                 cells[k] = 0
 
 
-cdef class _Counter(Arena):
-    """The scratch of one thread."""
-
-    cdef Lattice lattice
-    cdef BufferC labels
-
-    cdef int count(self, Dataset data, Layout layout, const weight_t* w, int64_t first, int64_t last, int64_t* found) except -1 nogil:
-        """Add the wrong labels and the sequences with one to the two counts."""
-        cdef SentenceC sent
-        cdef int64_t s, wrong
-        for s in range(first, last):
-            sent = dataset_sentence(&data.c, s)
-            if sent.T == 0:
-                continue
-            arena_reserve(self, &self.labels, sent.T, sizeof(uint16_t))
-            self.lattice.reserve(&layout.c, &sent)
-            K.score(&layout.c, w, 1.0, &sent, &self.lattice.c)
-            wrong = wrong_labels(&self.lattice.c, &sent, <uint16_t*>self.labels.data)
-            found[0] += wrong
-            found[1] += wrong > 0
-        return 0
-
-
 def mistakes(Dataset data not None, Layout layout not None, const float[::1] weights not None, int threads=1) -> tuple[int, int]:
     """Of how many tokens and of how many sequences the weights get labels wrong."""
     if weights.shape[0] != layout.c.n_cells or not layout.c.n_cells:
@@ -201,13 +178,22 @@ def mistakes(Dataset data not None, Layout layout not None, const float[::1] wei
 
 def _some_mistakes(Dataset data, Layout layout, const float[::1] weights, int64_t first):
     """Those of some sequences."""
-    cdef const weight_t* w = &weights[0]
-    cdef int64_t[2] found
-    cdef _Counter counter = _Counter()
-    found[0] = found[1] = 0
-    counter.lattice = Lattice(layout.c.L)
-    lattice_load_weights(&counter.lattice.c, &layout.c, w, 1.0)
-    counter.lattice.list_pairs(recursions_of("auto"))
+    cdef:
+        const weight_t* w = &weights[0]
+        uint16_t[::1] room = array.array("H", [0]) * (data.c.longest + 1)
+        uint16_t* path = &room[0]
+        int64_t s, own, wrong = 0, flawed = 0
+        Lattice lattice = Lattice(layout.c.L)
+        SentenceC sent
+    lattice_load_weights(&lattice.c, &layout.c, w, 1.0)
+    lattice.list_pairs(recursions_of("auto"))
     with nogil:
-        counter.count(data, layout, w, first, min(first + AT_ONCE, data.c.n_seq), found)
-    return found[0], found[1]
+        for s in range(first, min(first + AT_ONCE, data.c.n_seq)):
+            sent = dataset_sentence(&data.c, s)
+            if sent.T:
+                lattice.reserve(&layout.c, &sent)
+                K.score(&layout.c, w, 1.0, &sent, &lattice.c)
+                own = wrong_labels(&lattice.c, &sent, path)
+                wrong += own
+                flawed += own > 0
+    return wrong, flawed
