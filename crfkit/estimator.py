@@ -35,13 +35,19 @@ class Estimator:
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
-        """The parameters, with what they are when not given."""
-        found = list(inspect.signature(cls.__init__).parameters.values())[1:]
-        return {
-            parameter.name: parameter.default
-            for parameter in found
-            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-        }
+        """The parameters, with what they are when not given. Where a subclass passes **options on, they are also those of
+        its base class.
+        """
+        found: dict[str, Any] = {}
+        for base in cls.__mro__:
+            if "__init__" in vars(base):
+                own = list(inspect.signature(vars(base)["__init__"]).parameters.values())[1:]
+                for parameter in own:
+                    if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                        found.setdefault(parameter.name, parameter.default)
+                if all(parameter.kind != parameter.VAR_KEYWORD for parameter in own):
+                    break
+        return found
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All parameters with their values."""
@@ -190,7 +196,8 @@ class CRF(Estimator):
 
         if (X_dev is None) != (y_dev is None):
             raise OptionError("found only one of X_dev and y_dev, expected both or none")
-        given = {name: value for name, value in self.get_params().items() if value is not None and name != "constraints"}
+        own = CRF._defaults().keys() - {"constraints"}  # a subclass may have more, which mean something only to it
+        given = {name: value for name, value in self.get_params().items() if value is not None and name in own}
         if X_dev is not None:
             given["dev"] = _labelled(X_dev, y_dev, "X_dev", "y_dev", self.template is None)
         elif "patience" in given or "path" in given:

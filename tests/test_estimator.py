@@ -141,6 +141,28 @@ def test_parameters_are_kept_as_they_are_and_judged_in_fit():
         CRF("sgd", depth=2).fit(ITEMS, LABELS)
 
 
+class Longer(CRF):
+    """As a user may write it: parameters of its own, all others passed on."""
+
+    def __init__(self, algorithm="perceptron", template=None, *, longest=5, **options):
+        super().__init__(algorithm, template, **options)
+        self.longest = longest
+
+    def fit(self, X, y):
+        return super().fit([rows[: self.longest] for rows in X], [labels[: self.longest] for labels in y])
+
+
+def test_a_subclass_may_pass_options_on():
+    crf = Longer(passes=3, longest=4)
+    assert set(crf.get_params()) == {*CRF().get_params(), "longest"} and repr(crf) == "Longer(longest=4, passes=3)"
+    assert (crf.passes, crf.longest, crf.set_params(longest=2, l2=1).longest, crf.l2) == (3, 4, 2, 1)
+    with pytest.raises(OptionError, match="unknown option epochs"):
+        Longer(epochs=3)
+    again = pickle.loads(pickle.dumps(crf.set_params(l2=None).fit(ITEMS, LABELS)))
+    short = CRF("perceptron", **FEW).fit([rows[:2] for rows in ITEMS], [labels[:2] for labels in LABELS])
+    assert type(again) is Longer and again.longest == 2 and again.model_.to_bytes() == short.model_.to_bytes()
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
