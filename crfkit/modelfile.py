@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from . import canonical
 from .errors import FileError, ModelFileError
 from .replacing import reason_of, replacing
+from .values import named, shown
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -234,9 +235,9 @@ def _map(path: str) -> memoryview:
     except IsADirectoryError:
         raise FileError(f"{path}: is a folder, not a model file") from None
     except OSError as error:
-        raise FileError(f"{path}: cannot be read: {reason_of(error)}") from error
+        raise FileError(f"{named(path)}: cannot be read: {reason_of(error)}") from error
     except ValueError as error:  # a zero byte in the path
-        raise FileError(f"{path!r}: not a file name") from error
+        raise FileError(f"{shown(path)}: not a file name") from error
 
 
 def mapped(file: BinaryIO) -> memoryview:

@@ -14,6 +14,7 @@ from .errors import OptionError
 
 # Beyond any use as a count, and within the integers of the loops and of model files.
 LARGEST = 2**31 - 1
+LONGEST_PATH = 4096  # longer ones cannot be opened
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", os.PathLike: "a path"}
@@ -64,6 +65,11 @@ def shown(value: Any) -> str:
     bounded = reprlib.Repr()
     bounded.maxstring = bounded.maxother = 200
     return bounded.repr(value).replace("\n", " ")
+
+
+def named(path: str) -> str:
+    """A path in a message. What is none, such as a text that was given in its place, is quoted and shortened."""
+    return path if path.isprintable() and len(path) < LONGEST_PATH else shown(path)
 
 
 def exactly(value: Any) -> str:

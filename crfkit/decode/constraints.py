@@ -21,7 +21,7 @@ from typing import Any
 from crfkit.errors import CrfkitWarning, DataError, FileError, warn_caller
 from crfkit.evaluation.schemes import END, INSIDE, N_PREFIXES, PREFIXES, SCHEMES, START, detect
 from crfkit.text.faults import plural
-from crfkit.values import lists, shown
+from crfkit.values import lists, named, shown
 
 START_MARK, END_MARK = "<start>", "<end>"
 SCHEME_NAMES = tuple(name for name, scheme in SCHEMES.items() if scheme.strict)
@@ -137,11 +137,11 @@ def from_file(path: str | os.PathLike[str], labels: Sequence[str]) -> Constraint
         with open(path, encoding="utf-8-sig") as file:
             text = file.read()
     except OSError as error:
-        raise FileError(f"{name}: cannot be read: {error.strerror}; expected {_EXPECTED}") from None
+        raise FileError(f"{named(name)}: cannot be read: {error.strerror}; expected {_EXPECTED}") from None
     except UnicodeDecodeError:
         raise DataError("is not UTF-8: expected a file of pairs of labels", name) from None
     except ValueError:  # a zero byte
-        raise FileError(f"{name!r}: not a file name") from None
+        raise FileError(f"{shown(name)}: not a file name") from None
     return _from_pairs(name, _pairs_of_text(text, name), labels)
 
 

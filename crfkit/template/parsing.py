@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from crfkit.errors import FileError, OptionError, TemplateError
-from crfkit.values import as_text, shown
+from crfkit.values import as_text, named, shown
 
 from .macros import PLACES, Line, Macro
 from .regex_syntax import compile_pattern
@@ -75,10 +75,10 @@ def read_text(path: str, loose: bool = False) -> str:
             data = file.read()
     except OSError as error:
         if "\n" in path:
-            raise FileError(f"{path!r}: not a file name; Template.parse makes a template of a text") from None
-        raise FileError(f"{path}: cannot read the template: {error.strerror}") from None
+            raise FileError(f"{shown(path)}: not a file name; Template.parse makes a template of a text") from None
+        raise FileError(f"{named(path)}: cannot read the template: {error.strerror}") from None
     except ValueError:  # a zero byte
-        raise FileError(f"{path!r}: not a file name") from None
+        raise FileError(f"{shown(path)}: not a file name") from None
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TemplateError("the text is in UTF-16: convert the template to UTF-8", path, 1)
     try:

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 from crfkit.errors import DataError, FileError
+from crfkit.values import named, shown
 
 from .scanning import first_cut
 
@@ -40,13 +41,13 @@ def input_file(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
     elif hasattr(entry, "read"):
         name = getattr(entry, "name", None)
         yield entry, name if isinstance(name, str) else "<stream>"
+    elif not isinstance(entry, (str, bytes, os.PathLike)):
+        raise DataError(f"found {type(entry).__name__}, expected a path or an open file")
     elif entry == "-":
         if sys.stdin is None:
             raise FileError("standard input is closed")
         yield sys.stdin.buffer, "<stdin>"
     else:
-        if not isinstance(entry, (str, bytes, os.PathLike)):
-            raise DataError(f"found {type(entry).__name__}, expected a path or an open file")
         path = os.fsdecode(entry)
         with open_file(path) as file:
             yield file, path
@@ -110,9 +111,9 @@ def open_file(path: str) -> BinaryIO:
     try:
         return open(path, "rb", buffering=0)
     except OSError as error:
-        raise FileError(f"{path if path.isprintable() else repr(path)}: cannot be read: {error.strerror}") from error
+        raise FileError(f"{named(path)}: cannot be read: {error.strerror}") from error
     except ValueError as error:  # a zero byte
-        raise FileError(f"{path!r}: not a file name") from error
+        raise FileError(f"{shown(path)}: not a file name") from error
 
 
 # What files of other forms begin with.
