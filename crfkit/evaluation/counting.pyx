@@ -21,6 +21,7 @@ from .lines cimport BLANK, TOKEN, CutC, Lines
 from crfkit.evaluation import schemes
 from crfkit.text.faults import plural
 from crfkit.errors import DataError
+from crfkit.values import shown
 
 
 @cython.final
@@ -81,7 +82,7 @@ cdef class Tally:
         arena_reserve(self, column, len(names) + 1, sizeof(int32_t))
         for name in names:
             if not isinstance(name, str) or not name:
-                raise DataError(f"sentence {sentence}: " + (f"the label {name!r} is not a str" if name != "" else "a label is empty"))
+                raise DataError(f"sentence {sentence}: " + ("a label is empty" if isinstance(name, str) else f"the label {shown(name)} is not a str"))
             text = (<str>name).encode("utf-8", "surrogatepass")
             (<int32_t*>column.data)[n] = self.label(text, len(text), sentence)
             n += 1

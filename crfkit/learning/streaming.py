@@ -45,7 +45,7 @@ def is_stream(train: Any) -> bool:
 
 
 def _read_once(entry: Any) -> bool:
-    if hasattr(entry, "read") or entry == "-":
+    if hasattr(entry, "read") or (isinstance(entry, str) and entry == "-"):
         return True
     try:
         return isinstance(entry, (str, os.PathLike)) and stat.S_ISFIFO(os.stat(entry).st_mode)

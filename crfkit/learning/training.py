@@ -181,7 +181,7 @@ def _template(template: Any, form: str) -> Template | None:
             raise OptionError("--format crfsuite takes no template: the data name their attributes")
         return None
     if template is None:
-        raise OptionError(f"--format {form} needs a template")
+        raise OptionError(f"--format {form} needs a template; attributes need none with --format crfsuite")
     return Template.of(template)
 
 

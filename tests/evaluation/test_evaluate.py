@@ -181,6 +181,8 @@ def test_without_chunks_each_token_is_one():
         (["O"], ["O"], "labels where sentences were expected"),
         ([["O", ""]], [["O", "O"]], "sentence 1: a label is empty"),
         ([["O", 3]], [["O", "O"]], "sentence 1: the label 3 is not a str"),
+        ([["O", numpy.array([])]], [["O", "O"]], r"sentence 1: the label array\(\[\], dtype=float64\) is not a str"),
+        ([numpy.array([["B-X", "O"]])], [["O"]], "sentence 1: the label array.* is not a str"),
         ([["O", "\ud800"]], [["O", "O"]], "is not valid UTF-8"),
     ],
 )

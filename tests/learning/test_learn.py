@@ -138,7 +138,7 @@ def test_a_stop_request_ends_after_the_current_pass():
     [
         ([], TEMPLATE, {}, CrfkitError, "no tokens"),
         ([[]], TEMPLATE, {}, DataError, "no tokens"),
-        (ROWS, None, {}, OptionError, "format='columns' needs a template"),
+        (ROWS, None, {}, OptionError, "format='columns' needs a template; attributes need none with format='crfsuite'"),
         (ROWS, TEMPLATE, {"format": "crfsuite"}, OptionError, "takes no template"),
         (ROWS, TEMPLATE, {"format": "xml"}, OptionError, "format: expected columns or conllu or crfsuite"),
         (ROWS, TEMPLATE, {"features": "some"}, OptionError, "features: expected observed or all, found 'some'"),
@@ -171,6 +171,7 @@ def test_a_stop_request_ends_after_the_current_pass():
         ([numpy.array(3)], TEMPLATE, {}, DataError, r"sentence 1: found array\(3\), expected a sentence: a list of rows"),
         ([numpy.array(3)], None, {"format": "crfsuite"}, DataError, r"sentence 1: found array\(3\), expected a sentence"),
         (numpy.array(3), TEMPLATE, {}, DataError, "found ndarray, expected a path, paths, or sentences"),
+        ([io.BytesIO(b"a b X\n"), numpy.array([])], TEMPLATE, {}, DataError, "found ndarray, expected a path or an open file"),
         ([io.BytesIO(b"a b X\n"), 3], TEMPLATE, {}, DataError, "found int, expected a path or an open file"),
         (ROWS, TEMPLATE, {"algorithm": ["sgd"]}, OptionError, "unknown algorithm"),
         (ROWS, TEMPLATE, {"dev": []}, DataError, "no tokens in the development data"),
@@ -189,11 +190,20 @@ def test_what_is_refused(train, rules, given, error, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_text_in_the_place_of_a_path_is_not_repeated_in_full(tmp_path):
+    text = "word X\n" * 20_000
+    for ask in (lambda: learn(text, TEMPLATE), lambda: learn(ROWS, text.encode()), lambda: load(text), lambda: Tagger(learn(ROWS, TEMPLATE, max_iter=1), Path(text))):
+        with pytest.raises(FileError, match=r"^'word X\\nword X.*\.\.\..*'") as caught:
+            ask()
+        assert len(str(caught.value)) < 500 and "\n" not in str(caught.value)
+
+
 def test_arrays_iterators_and_numbers_of_numpy():
     expected = learn(ROWS, TEMPLATE, max_iter=5, seed=3, l2=0.5, dev=ROWS).to_bytes()
     for kinds in (lambda rows: [numpy.array(sentence) for sentence in rows], iter, lambda rows: numpy.array(rows, object)):
         given = {"max_iter": numpy.int64(5), "seed": numpy.int32(3), "l2": numpy.float32(0.5)}
         assert learn(kinds(ROWS), TEMPLATE, **given, dev=kinds(ROWS)).to_bytes() == expected
+        assert learn(kinds(ROWS), TEMPLATE, "adf", passes=1).to_bytes() == learn(ROWS, TEMPLATE, "adf", passes=1).to_bytes()
 
 
 def test_attribute_rows(tmp_path):
