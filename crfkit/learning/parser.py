@@ -15,6 +15,7 @@ from crfkit.foreign import load_any
 from crfkit.parser.model import ParserModel, actions, build, check_search
 from crfkit.parser.places import features_of
 from crfkit.template.parsing import line_fault
+from crfkit.text.faults import plural
 from crfkit.text.reading import CONLLU
 from crfkit.text.sources import listed, parsed_blocks
 from crfkit.values import shown
@@ -162,10 +163,9 @@ class ParserTraining:
         trees = Trees(self.train, self.template, run, options.labels, progress)
         bank = trees.bank
         progress.close()
-        progress.note(
-            f"{bank.n_sequences:,} trees, {bank.n_tokens:,} tokens, {len(trees.relations) or 1:,} relations, "
-            f"{len(trees.template.lines)} lines; read in {trees.seconds:.2f} s"
-        )
+        relations = [plural(len(trees.relations), "relation")] if options.labels else []
+        counts = [f"{bank.n_sequences:,} trees", f"{bank.n_tokens:,} tokens", *relations, plural(len(trees.template.lines), "line")]
+        progress.note(f"{', '.join(counts)}; read in {trees.seconds:.2f} s")
         if bank.n_crossing:
             progress.note(
                 f"{bank.n_crossing:,} trees with crossing arcs are left out: no order of shift, left and right builds them"
