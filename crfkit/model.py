@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from crfkit.features.index import Index
     from crfkit.weights.layout import Layout
 
+S = TypeVar("S", bound="Stored")
 T = TypeVar("T")
 
 # The label before that of a feature, or the two before it.
@@ -42,19 +43,24 @@ LAYOUT_ARRAYS = {"u_ptr": "int64", "u_label": "uint16", "b_ptr": "int64", "b_pre
 # Sections in the place of "weights".
 _FEWER_BYTES = ("weights.half", "weights.scaled")
 
-# What a model reads from its file by itself. Other attributes are those of a subclass, and are pickled.
-_OWN = {"name", "sections", "verified", "template", "search", "index", "layout", "weights", "_header", "_attribute_names"}
-
-
 class Stored(Described):
     """What models have in common: each is kept in a file, and can be shown as text."""
 
     name: str
     sections: Mapping[str, Buffer]
 
+    # What a model reads from its file by itself. Other attributes are those of a subclass, and are pickled.
+    _own = frozenset({"name", "sections", "verified", "template", "index", "weights", "_header"})
+
     if TYPE_CHECKING:
 
         def features(self) -> Iterator[tuple[str | None, Previous, str, float]]: ...
+
+        def _set_up(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str, verify: bool) -> None: ...
+
+    def __reduce__(self):
+        others = {name: value for name, value in vars(self).items() if name not in self._own}
+        return _again, (type(self), self.to_bytes(), self.name), others or None
 
     def save(self, file: Any) -> int:
         """Write the model to a path, or to a file that is open for bytes; returns the bytes written. What stood at the path
@@ -119,14 +125,18 @@ class Model(Stored):
     """A model, read-only. `learn` makes one, `load` opens one."""
 
     rest: array.array | None = None  # what single precision leaves over of the weights of another program's model
+    _own = Stored._own | {"search", "layout", "_attribute_names"}
 
     def __init__(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str = "model", verify: bool = True):
+        self._set_up(header, sections, name, verify)
+
+    def _set_up(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str, verify: bool) -> None:
         from crfkit.features.index import Index
         from crfkit.weights.layout import Layout
 
-        self._header = header = checked(copied(header))
         self.name, self.sections, self.verified = name, sections, verify
         try:
+            self._header = header = checked(copied(header))
             self.template = template_of(header)
             self.search = Search.of(header)
             if self.search is None and self.template is not None and self.template.history_line is not None:
@@ -201,10 +211,6 @@ class Model(Stored):
     def tagger(self, constraints: Source | None = None) -> Tagger:
         """The model at work: `model.tagger().tag(rows)`."""
         return Tagger(self, constraints)
-
-    def __reduce__(self):
-        others = {name: value for name, value in vars(self).items() if name not in _OWN}
-        return _again, (type(self), self.to_bytes(), self.name), others or None
 
     def __repr__(self) -> str:
         header = self._header
@@ -289,27 +295,18 @@ def assembled(
 def load(path_or_bytes: Any, verify: bool = True) -> Model:
     """Open a model file (its path, an open file, or its bytes) and check it. With verify=False the time does not depend
     on its size; what is used is then checked when it is used."""
-    return of_file(modelfile.read(path_or_bytes, verify=verify), verify)
+    return of_file(Model, modelfile.read(path_or_bytes, verify=verify), verify)
 
 
-def of_file(file: modelfile.ModelFile, verify: bool = True) -> Model:
-    """The model that a file holds."""
-    return _read(Model, file, verify)
-
-
-def _read(cls: type[Model], file: modelfile.ModelFile, verify: bool = True) -> Model:
-    sections = {name: file.section(name, entry.dtype) for name, entry in file.sections.items()}
+def of_file(cls: type[S], file: modelfile.ModelFile, verify: bool = True) -> S:
+    """The model of this class that a file holds. The __init__ of a subclass may take what it likes: it is not called."""
     model = cls.__new__(cls)
-    try:
-        Model.__init__(model, file.header, sections, file.name, verify=verify)
-    except ModelFileError as error:
-        reason = str(error)
-        raise ModelFileError(reason if reason.startswith(file.name) else f"{file.name}: {reason}") from None
+    model._set_up(file.header, {name: file.section(name, entry.dtype) for name, entry in file.sections.items()}, file.name, verify)
     return model
 
 
-def _again(cls: type[Model], data: bytes, name: str) -> Model:
+def _again(cls: type[Stored], data: bytes, name: str) -> Stored:
     """A model that was pickled; what its class adds comes with its state."""
     file = modelfile.read(data)
     file.name = name
-    return _read(cls, file)
+    return of_file(cls, file)

@@ -21,8 +21,8 @@ from .decoders import Decoders
 from .errors import DataError, OptionError, UnsupportedError
 from .header import Described, Search, check_columns
 from .parallel import in_order, threads_of
-from .text.faults import plural
-from .values import copied, lists, plain, shown
+from .text.faults import list_of, plural
+from .values import copied, plain, shown
 
 if TYPE_CHECKING:
     import numpy
@@ -321,7 +321,7 @@ class Tagger(Described):
 
     def _parsed(self, sentences: Iterable[Sentence]) -> Rows:
         """Sentences, parsed together, so that an error says which of them it is."""
-        rows, given = Rows(self._header["format"]), _listed(sentences, "sentences")
+        rows, given = Rows(self._header["format"]), list_of(sentences, "sentences")
         rows.loose = self.loose
         if self._header["format"] == "crfsuite":
             fill_items(rows, given)
@@ -338,14 +338,14 @@ class Tagger(Described):
         return [labels for part in in_order(work, starts, min(threads, len(starts))) for labels in part]
 
     def _ids(self, scratch: OneSentence, labels: Labels) -> list[int]:
-        found = _listed(labels, "labels")
+        found = list_of(labels, "labels")
         if len(found) != scratch.length:
             raise DataError(f"found {plural(len(found), 'label')}, expected {scratch.length}: one for each row")
         return self.decoders.first.label_ids(found)
 
     def _mask(self, allowed: Allowed, n: int) -> bytes:
         """Flags [n][labels] of what is allowed."""
-        entries = _listed(allowed, "allowed labels for each row")
+        entries = list_of(allowed, "allowed labels for each row")
         if len(entries) != n:
             raise DataError(f"allowed: found {len(entries)} entries, expected {n}: one for each row")
         width = len(self._header["labels"])
@@ -354,7 +354,7 @@ class Tagger(Described):
             if entry is None:
                 mask[t * width : (t + 1) * width] = b"\1" * width
                 continue
-            labels = [entry] if isinstance(entry, str) else _listed(entry, "labels")
+            labels = [entry] if isinstance(entry, str) else list_of(entry, "labels")
             if not labels:
                 raise DataError(f"allowed: entry {t + 1} has no labels: expected one or more, or None for any label")
             for j in self.decoders.first.label_ids(labels):
@@ -371,10 +371,3 @@ def _again(cls: type[Tagger], model: Any, constraints: Constraints | None) -> Ta
 
 def _by_marginals(scratch: OneSentence) -> list[str]:
     return scratch.best_labels(True)
-
-
-def _listed(found: Any, expected: str) -> list[Any]:
-    """A list of it, made once: what tells its length need not give as many."""
-    if not lists(found):
-        raise DataError(f"found {shown(found)}, expected {expected}")
-    return list(found)

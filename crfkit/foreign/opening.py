@@ -141,10 +141,10 @@ def load_any(path_or_bytes: Any, verify: bool = True) -> Model | ParserModel:
         return load(path_or_bytes)
     file = modelfile.read(path_or_bytes, verify=verify)
     if file.header.get("kind") != modelfile.PARSER:
-        return model.of_file(file, verify)
+        return model.of_file(model.Model, file, verify)
     from crfkit.parser import model as parser
 
-    return parser.of_file(file, verify)
+    return model.of_file(parser.ParserModel, file, verify)
 
 
 def dump(path_or_bytes: Any) -> Iterator[str] | None:

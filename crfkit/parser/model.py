@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from crfkit import modelfile
 from crfkit.errors import DataError, ModelFileError, OptionError, TemplateError, UnsupportedError
 from crfkit.header import check_fields, misfits_column, template_of
-from crfkit.model import Stored
+from crfkit.model import Stored, of_file
 from crfkit.options import make
 from crfkit.parallel import in_order, threads_of
+from crfkit.text.faults import list_of
 from crfkit.text.reading import BYTE_ORDER_MARK, CONLLU
 from crfkit.text.rows import Rows
 from crfkit.values import copied, shown
@@ -78,7 +79,12 @@ def check_search(depth: int, relations: int) -> None:
 class ParserModel(Stored):
     """A parser, read-only. `learn` makes one of a template with P lines, `load` opens one."""
 
+    _own = Stored._own | {"depth", "parts", "sizes", "tables"}
+
     def __init__(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str = "model", verify: bool = True):
+        self._set_up(header, sections, name, verify)
+
+    def _set_up(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str, verify: bool) -> None:
         from crfkit.features.index import Index
         from crfkit.trainers.base import all_finite
 
@@ -123,11 +129,8 @@ class ParserModel(Stored):
             raise UnsupportedError("a parser takes no constraints: they are for labels")
         return Parser(self)
 
-    def __reduce__(self):
-        return load, (self.to_bytes(),)
-
     def __repr__(self) -> str:
-        return f"<ParserModel {self.name}: depth {self.depth}, {len(self._header['relations'])} relations, {self._header['features']:,} features>"
+        return f"<{type(self).__name__} {self.name}: depth {self.depth}, {len(self._header['relations'])} relations, {self._header['features']:,} features>"
 
     def attributes(self) -> Iterator[tuple[int, int, list[int | str | None], str]]:
         """(line, row of weights, what its cells are, name) of each attribute. A cell is a text, a number, or None
@@ -187,13 +190,7 @@ def build(tables: StateTables, weights: Any, index: Any, header: dict[str, Any])
 
 def load(path_or_bytes: Any, verify: bool = True) -> ParserModel:
     """Open a model file."""
-    return of_file(modelfile.read(path_or_bytes, verify=verify), verify)
-
-
-def of_file(file: modelfile.ModelFile, verify: bool = True) -> ParserModel:
-    """The parser that a file holds."""
-    sections = {name: file.section(name, entry.dtype) for name, entry in file.sections.items()}
-    return ParserModel(file.header, sections, file.name, verify)
+    return of_file(ParserModel, modelfile.read(path_or_bytes, verify=verify), verify)
 
 
 class Parser:
@@ -207,15 +204,24 @@ class Parser:
         if not isinstance(found, ParserModel):
             raise OptionError(f"model: found {shown(found)}, expected a parser's model; crfkit.load opens a file and gives a Parser")
         self.model: ParserModel = found
+        self._set_up()
+
+    def _set_up(self) -> None:
         self._header = self.model.header
         self._used = [self._header["column_names"][column] for column in self.model.index.plan.columns]
         self._compared = [self._header["column_names"][column] for column in self.model.parts.compared]
 
-    def __reduce__(self):
-        return Parser, (self.model,)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What was pickled or copied: the model, and what a subclass adds."""
+        self.__dict__.update(state)
+        self._set_up()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_header", "_used", "_compared")}
 
     def __repr__(self) -> str:
-        return repr(self.model).replace("ParserModel", "Parser", 1)
+        _, _, rest = repr(self.model).partition(" ")
+        return f"<{type(self).__name__} {rest}"
 
     @property
     def header(self) -> dict[str, Any]:
@@ -255,7 +261,7 @@ class Parser:
     def tag_many(self, sentences: Iterable[Sequence[Sequence[str]]], threads: int = 0) -> list[Heads]:
         """The heads of each sentence, as of `tag`, on threads (0: one for each processor)."""
         parsed = Rows("conllu")
-        parsed.fill(sentences)
+        parsed.fill(list_of(sentences, "sentences"))
         if not parsed.n_tokens:
             return [[] for _ in range(len(parsed))]
         names = self._header["column_names"][: parsed.n_columns]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crfkit.errors import DataError
-from crfkit.values import as_bytes, shown
+from crfkit.values import as_bytes, lists, shown
 
 if TYPE_CHECKING:
     from .reading import Block
@@ -96,6 +96,13 @@ def columns_of(row: Any, sentence: int, token: int) -> tuple[Any, ...]:
 def no_sentence(found: Any, number: int) -> DataError:
     """The error of something from Python that is no sentence."""
     return DataError(f"sentence {number}: found {shown(found)}, expected a sentence: a list of rows")
+
+
+def list_of(found: Any, expected: str) -> list[Any]:
+    """A list of what came from Python, made once: what tells its length need not give as many."""
+    if not lists(found):
+        raise DataError(f"found {shown(found)}, expected {expected}")
+    return list(found)
 
 
 def misfit(sentence: int, token: int, found: str, expected: Any) -> DataError:
