@@ -129,6 +129,8 @@ class CRF(Estimator):
     The parameters are those of `learn`; `constraints` are those of a Tagger. `threads` counts for predictions, too.
 
     After `fit` there are: `model_`, a Model; `tagger_`, a Tagger of it; `classes_`, its labels.
+
+    A subclass may have parameters of its own: its __init__ passes the others on, as **options.
     """
 
     model_: Model

@@ -132,7 +132,7 @@ class Tagger(Described):
 
     @property
     def loose(self) -> bool:
-        """Whether data are read as by the program that the model comes from."""
+        """Whether data are read as another program reads them: true of models of CRFsuite, CRF++ and Wapiti."""
         return self.decoders.loose
 
     def need_probabilities(self, wanted: str) -> None:

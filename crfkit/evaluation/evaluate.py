@@ -42,6 +42,7 @@ def evaluate(
 
     scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none. With strict only
     well-formed chunks count, and a label that the scheme does not have is an error.
+    outside is the label of tokens that are in no chunk.
     """
     names = _candidates(scheme, strict)
     if not isinstance(outside, str):
