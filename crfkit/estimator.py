@@ -63,7 +63,7 @@ class Estimator:
         return self
 
     def _unknown(self, name: str) -> OptionError:
-        return OptionError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(self._defaults())}")
+        return OptionError(f"{type(self).__name__} has no parameter {shown(name)}; it has {', '.join(self._defaults())}")
 
     def __repr__(self) -> str:
         """What was set, in the order of names, as scikit-learn shows it."""

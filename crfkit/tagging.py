@@ -22,7 +22,7 @@ from .errors import DataError, OptionError, UnsupportedError
 from .header import Described, Search, check_columns
 from .parallel import in_order, threads_of
 from .text.faults import list_of, plural
-from .values import copied, plain, shown
+from .values import copied, exactly, plain, shown
 
 if TYPE_CHECKING:
     import numpy
@@ -267,7 +267,7 @@ class Tagger(Described):
         n = plain(n)
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n < 2**31:
             reach = "from 1 to 2147483647" if isinstance(n, int) and n > 1 else "of at least 1"
-            raise OptionError(f"n: expected a whole number {reach}, found {shown(n) if isinstance(n, int) else repr(n)}")
+            raise OptionError(f"n: expected a whole number {reach}, found {exactly(n)}")
         self.need_probabilities("nbest")
 
         def answer(scratch: OneSentence) -> list[tuple[float, list[str]]]:

@@ -7,7 +7,7 @@ from crfkit.features.strings cimport StringTable, string_hash, strings_find
 from crfkit.loops.structs cimport weight_t
 
 from crfkit.errors import DataError
-from crfkit.values import as_bytes
+from crfkit.values import as_bytes, shown
 
 cdef enum:
     ALIGNMENT = 64  # of weights, for the compiled loops
@@ -86,10 +86,10 @@ cdef class Decoder:
             raise TypeError("a Decoder that was not set up")
         for t, label in enumerate(labels):
             if not isinstance(label, str):
-                raise DataError(f"token {t + 1}: found {type(label).__name__} {label!r}, expected a label (str)")
+                raise DataError(f"token {t + 1}: found {type(label).__name__} {shown(label)}, expected a label (str)")
             text = label.encode("utf-8", "surrogatepass")
             j = strings_find(&self.label_table.c, text, len(text), string_hash(text, len(text)))
             if j < 0:
-                raise DataError(f"token {t + 1}: the model has no label {label!r}")
+                raise DataError(f"token {t + 1}: the model has no label {shown(label)}")
             ids.append(j)
         return ids

@@ -196,7 +196,7 @@ cdef class Tally:
         try:
             spelled = schemes.spelling(text, self.outside, self.raw, self.lines.form == FORM_CRFSUITE)
         except UnicodeDecodeError:
-            raise DataError(f"the label {text!r} is not valid UTF-8", self.path, line) from None
+            raise DataError(f"the label {shown(text)} is not valid UTF-8", self.path, line) from None
         reserve_zeroed(self, &self.labels, &self.n_labels, i + 1, sizeof(LabelC))
         reserve_zeroed(self, &self.spellings, &self.n_spellings, i + 1, sizeof(SpellingC))
         (<SpellingC*>self.spellings.data)[i].same = i

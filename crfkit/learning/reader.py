@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.errors import DataError, TemplateError
 from crfkit.template.parsing import Template, line_fault
 from crfkit.text.sources import label_column, parsed_blocks
+from crfkit.values import shown
 
 from .progress import Progress
 
@@ -102,7 +103,7 @@ class Reader:
         dataset, path = self.builder.finish(), self.columns.path
         for label in dataset.labels:
             if set(label) & set("\t\r\n\0"):
-                raise DataError(f"the label {label!r} holds a tab, a line end or a zero byte", path)
+                raise DataError(f"the label {shown(label)} holds a tab, a line end or a zero byte", path)
         if len(dataset.labels) < 2:
             raise DataError(f"only one label, {dataset.labels[0]!r}: there is nothing to learn", path)
         return dataset
