@@ -50,8 +50,10 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def lists(value: Any) -> bool:
-    """Whether there is a list to be had of it. A text is none, nor is a NumPy array without dimensions, which looks like one."""
-    return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0
+    """Whether there is a list to be had of it. A text is none, nor are two that look like one: a NumPy array without dimensions,
+    and a data frame of pandas, which lists the names of its columns.
+    """
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0 and not hasattr(value, "iterrows")
 
 
 def shown(value: Any) -> str:
@@ -60,6 +62,8 @@ def shown(value: Any) -> str:
         return f"a whole number of {value.bit_length():,} bits"
     if isinstance(value, float):
         return f"{value:g}"
+    if hasattr(value, "iterrows"):
+        return f"a {type(value).__name__}, whose rows are in its .values"
     import reprlib
 
     bounded = reprlib.Repr()

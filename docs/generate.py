@@ -87,6 +87,7 @@ crfkit.evaluate([["B-PER", "O"]], [tagger.tag(rows)]).f1
 ```
 
 * A **sentence** is a list of rows, a **row** a list of columns (str). Training rows have the label last.
+* Lists may be tuples, iterators or NumPy arrays. Of a data frame of pandas pass the rows: `frame[["word", "pos"]].values`.
 * Options have the names of the [command line](cli.md#crfkit-learn), with underscores: `max_iter=100`.
 * With `format="crfsuite"` a row holds attributes: names, pairs `(name, value)`, or a mapping from names to values.
   Training rows are pairs `(attributes, label)`.

@@ -8,6 +8,7 @@ import sys
 
 import numpy
 import pytest
+from liars import Frame
 from models import sentences
 
 import crfkit
@@ -171,6 +172,7 @@ def test_a_subclass_may_pass_options_on():
         (([[["a"]], 7], [["A"], ["B"]]), DataError, "sentence 2: found 7, expected a list with an entry"),
         (([[["a"]]], ["A"]), DataError, "sentence 1: found 'A', expected a list"),
         (("text", LABELS), DataError, "X: found 'text', expected a list of sentences"),
+        ((Frame(["word"]), LABELS), DataError, "X: found a Frame, whose rows are in its .values, expected a list of sentences"),
         ((numpy.array(3), LABELS), DataError, r"X: found array\(3\), expected a list of sentences"),
         (([], []), DataError, "no tokens|expected"),
         (([[["a"]]], [[5]]), DataError, "sentence 1.*5"),

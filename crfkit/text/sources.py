@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from crfkit.errors import DataError, OptionError
+from crfkit.values import lists
 
 from .items import fill_items
 from .reading import Layout, Source
@@ -22,10 +23,9 @@ def listed(data: Any) -> Any:
     """
     if isinstance(data, (str, bytes, os.PathLike, list, tuple)) or hasattr(data, "read"):
         return data
-    try:
-        return list(data)
-    except TypeError:
-        raise DataError(f"found {type(data).__name__}, expected a path, paths, or sentences as lists of rows") from None
+    if not lists(data) or isinstance(data, Mapping):
+        raise DataError(f"found {type(data).__name__}, expected a path, paths, or sentences as lists of rows")
+    return list(data)
 
 
 def is_rows(train: Any) -> bool:

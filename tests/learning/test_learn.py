@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from liars import Frame
 from trainers.samples import named_weights, sentences, template
 from workers import here
 
@@ -170,6 +171,9 @@ def test_a_stop_request_ends_after_the_current_pass():
         ([3], TEMPLATE, {}, DataError, "sentence 1: found 3, expected a sentence: a list of rows"),
         ([numpy.array(3)], TEMPLATE, {}, DataError, r"sentence 1: found array\(3\), expected a sentence: a list of rows"),
         ([numpy.array(3)], None, {"format": "crfsuite"}, DataError, r"sentence 1: found array\(3\), expected a sentence"),
+        (Frame(["word", "label"]), TEMPLATE, {}, DataError, "found Frame, expected a path, paths, or sentences"),
+        ([Frame(["word", "label"])], TEMPLATE, {}, DataError, "sentence 1: found a Frame, whose rows are in its .values, expected a sentence: a list of rows"),
+        ({"word": "label"}, TEMPLATE, {}, DataError, "found dict, expected a path, paths, or sentences"),
         (numpy.array(3), TEMPLATE, {}, DataError, "found ndarray, expected a path, paths, or sentences"),
         ([io.BytesIO(b"a b X\n"), numpy.array([])], TEMPLATE, {}, DataError, "found ndarray, expected a path or an open file"),
         ([io.BytesIO(b"a b X\n"), 3], TEMPLATE, {}, DataError, "found int, expected a path or an open file"),
