@@ -1,6 +1,6 @@
 """Doors for programs written for other libraries: the same names, the same behaviour, crfkit behind them.
 
-crfpp                           CRF++'s commands
+crfpp, CRFPP                    CRF++'s commands, and its module for Python
 crfsuite, wapiti                CRFsuite's and Wapiti's command
 pycrfsuite, sklearn_crfsuite    python-crfsuite and sklearn-crfsuite
 """
@@ -10,15 +10,17 @@ from importlib import import_module
 
 __all__ = ["install_aliases"]
 
+# The names that programs import, and crfkit's modules.
 _MODULES = {
-    "pycrfsuite": ("", "._pycrfsuite", "._dumpparser", "._logparser"),
-    "sklearn_crfsuite": ("", ".estimator", ".trainer", ".utils", "._fileresource"),
+    **{f"pycrfsuite{name}": f"pycrfsuite{name}" for name in ("", "._pycrfsuite", "._dumpparser", "._logparser")},
+    **{f"sklearn_crfsuite{name}": f"sklearn_crfsuite{name}" for name in ("", ".estimator", ".trainer", ".utils", "._fileresource")},
+    "CRFPP": "CRFPP",
+    "pycrfpp": "CRFPP",
 }
 
 
 def install_aliases() -> None:
-    """From now on, `import pycrfsuite` and `import sklearn_crfsuite` get crfkit's modules. Programs then run without a change,
-    and pickles of sklearn-crfsuite's CRF are opened as crfkit's."""
-    for package, modules in _MODULES.items():
-        for name in modules:
-            sys.modules[package + name] = import_module(f"{__name__}.{package}{name}")
+    """From now on, `import pycrfsuite`, `sklearn_crfsuite`, `CRFPP` and `pycrfpp` get crfkit's modules. Programs then run without a
+    change, and pickles of sklearn-crfsuite's CRF are opened as crfkit's."""
+    for name, module in _MODULES.items():
+        sys.modules[name] = import_module(f"{__name__}.{module}")

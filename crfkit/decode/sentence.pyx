@@ -12,7 +12,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_allow, lattice_path_score
 from .nbest cimport search_nbest
 from .scratch cimport reverse
-from crfkit.loops.structs cimport LatticeC
+from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 
 from crfkit.errors import DataError
 
@@ -122,6 +122,32 @@ cdef class OneSentence:
             lattice_allow(&self.lattice.c, &mask[0])
             self.level_scores()
         self.expected = False
+
+    def shift(self, const double[:, ::1] more not None):
+        """Add to the scores [T][L] of labels."""
+        cdef LatticeC* lat = &self.lattice.c
+        cdef int64_t t, j
+        if self.decoder.depth >= 0 or more.shape[0] != lat.T or more.shape[1] != lat.L:
+            raise ValueError("scores of another sentence, or of a model whose labels hang on those given before")
+        for t in range(lat.T):
+            for j in range(lat.L):
+                lat.score[t * lat.P + j] += more[t, j]
+        self.expected = False
+
+    def fill_scores(self, double[:, ::1] labels not None, double[:, :, ::1] steps not None):
+        """The scores [T][L] of labels, and those [T-1][L][L] of steps from one label to the next: without `level`."""
+        cdef LatticeC* lat = &self.lattice.c
+        cdef int32_t t, i, j
+        if self.decoder.depth >= 0 or labels.shape[0] != lat.T or labels.shape[1] != lat.L:
+            raise ValueError("an array of another shape, or a model whose labels hang on those given before")
+        if steps.shape[0] != max(lat.T - 1, 0) or steps.shape[1] != lat.L or steps.shape[2] != lat.L:
+            raise ValueError("an array of another shape")
+        for t in range(lat.T):
+            memcpy(&labels[t, 0], lat.score + <int64_t>t * lat.P, lat.L * sizeof(double))
+        for t in range(1, lat.T):
+            for i in range(lat.L):
+                for j in range(lat.L):
+                    steps[t - 1, i, j] = crfkit_edge_score(lat.edge[t], i, j)
 
     @property
     def length(self):

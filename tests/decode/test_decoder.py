@@ -107,6 +107,12 @@ def test_one_sentence_at_a_time():
     for shape in ((2, 4, 4), (1, 4, 3), (1, 3, 4)):
         with pytest.raises(ValueError, match="another shape"):
             scratch.fill_edges(numpy.empty(shape))
+    for nodes, steps in (((2, 3), (1, 4, 4)), ((1, 4), (1, 4, 4)), ((2, 4), (2, 4, 4)), ((2, 4), (1, 3, 4)), ((2, 4), (1, 4, 3))):
+        with pytest.raises(ValueError, match="another shape"):
+            scratch.fill_scores(numpy.empty(nodes), numpy.empty(steps))
+    for shape in ((2, 3), (1, 4), (3, 4)):
+        with pytest.raises(ValueError, match="scores of another sentence"):
+            scratch.shift(numpy.zeros(shape))
 
 
 def test_a_sentence_without_tokens_has_one_path():
@@ -118,6 +124,8 @@ def test_a_sentence_without_tokens_has_one_path():
     scratch.restrict(b"")
     scratch.fill_nodes(numpy.empty((0, 4)))
     scratch.fill_edges(numpy.empty((0, 4, 4)))
+    scratch.fill_scores(numpy.empty((0, 4)), numpy.empty((0, 4, 4)))
+    scratch.shift(numpy.empty((0, 4)))
 
 
 def test_questions_in_any_order_have_the_same_answers():

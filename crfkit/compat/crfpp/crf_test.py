@@ -29,13 +29,11 @@ def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: s
     """Label FILES (standard input without one) in CRF++'s layout."""
     inputs = files or ("-",)
     refuse_overwriting("--output", output, (model, *inputs))
-    tagger = foreign.load(model).tagger()
-    if tagger.header["format"] == "crfsuite":
-        raise UnsupportedError(f"{model}: has no template: the data name their attributes; label such data with `crfkit tag`")
+    tagger = tagger_of(model)
     for name, asked in (("--nbest", nbest), ("--verbose", verbose)):
         if asked:
             tagger.need_probabilities(name)
-    tagger = _scaled(tagger, cost_factor)
+    tagger = scaled(tagger, cost_factor)
     printer = Printer(verbose=min(verbose, 2), nbest=nbest, cells=True)
     with opened(output) as stream:
         for name in inputs:
@@ -52,7 +50,15 @@ def main() -> None:
     crf_test(prog_name="crfkit-crf-test")
 
 
-def _scaled(tagger: Tagger, factor: float) -> Tagger:
+def tagger_of(model: str) -> Tagger:
+    """A model of data in columns."""
+    tagger = foreign.load(model).tagger()
+    if tagger.header["format"] == "crfsuite":
+        raise UnsupportedError(f"{model}: has no template: the data name their attributes; label such data with `crfkit tag`")
+    return tagger
+
+
+def scaled(tagger: Tagger, factor: float) -> Tagger:
     """The same model with all scores multiplied by the factor."""
     if factor == 1:
         return tagger

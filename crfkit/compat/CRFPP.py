@@ -1,0 +1,339 @@
+"""CRF++'s module for Python, and pycrfpp: the same calls, on models of CRF++ and of crfkit.
+
+    tagger = CRFPP.Tagger("-m MODEL -v 3 -n 2")
+    tagger.add("He PRP")
+    tagger.add("reckons VBZ")
+    tagger.parse()
+    tagger.y2(0), tagger.prob(0)
+"""
+
+from __future__ import annotations
+
+import re
+from math import exp
+from typing import Any
+
+import click
+
+from crfkit.decode.sentence import OneSentence
+from crfkit.errors import CrfkitError
+from crfkit.header import template_of
+from crfkit.values import as_text
+
+from .crfpp.costs import Costs
+from .crfpp.crf_test import crf_test, scaled, tagger_of
+
+__all__ = ["VERSION", "Model", "Tagger"]
+
+_cells = re.compile(r"[^ \t\r\n]+").findall
+
+VERSION = "0.59"
+"""The release of CRF++ whose calls these are."""
+
+
+def _given(arg: str | bytes) -> dict[str, Any]:
+    """The options of crf_test in a text; RuntimeError says what is wrong."""
+    try:
+        with crf_test.make_context("CRFPP", _text(arg).split()) as context:
+            return context.params
+    except click.ClickException as error:
+        raise RuntimeError(error.format_message()) from None
+    except click.exceptions.Exit:
+        raise RuntimeError("--help and --version are for crfkit-crf-test") from None
+
+
+def _text(given: str | bytes) -> str:
+    return as_text(given) if isinstance(given, bytes) else given
+
+
+class Model:
+    """A model that many taggers share: `Model("-m MODEL -v 1")`, with crf_test's options."""
+
+    def __init__(self, arg: str | bytes):
+        given = _given(arg)
+        try:
+            self._tagger = tagger_of(given["model"])
+        except CrfkitError as error:
+            raise RuntimeError(str(error)) from None
+        self._settings = {name: given[name] for name in ("verbose", "nbest", "cost_factor")}
+
+    def createTagger(self) -> Tagger:
+        """A tagger, with the options of this model."""
+        return Tagger._of(self)
+
+    def getTemplate(self) -> str:
+        """The lines of the template."""
+        template = template_of(self._tagger.header)
+        return "" if template is None else template.text
+
+    def what(self) -> str:
+        """What went wrong: nothing, as a model that cannot be opened is a RuntimeError."""
+        return ""
+
+
+class Tagger:
+    """A sentence, token by token, and its labels. Numbers of tokens, columns and labels begin with 0; others are an IndexError."""
+
+    def __init__(self, arg: str | bytes):
+        self._set_up(Model(arg))
+
+    @classmethod
+    def _of(cls, model: Model) -> Tagger:
+        self = cls.__new__(cls)
+        self._set_up(model)
+        return self
+
+    def _set_up(self, model: Model) -> None:
+        self._penalties: dict[tuple[int, int], float] = {}
+        self._what = ""
+        self.set_model(model)
+        self.set_vlevel(model._settings["verbose"])
+        self.set_nbest(model._settings["nbest"])
+        self.set_cost_factor(model._settings["cost_factor"])
+
+    # Options
+
+    def set_model(self, model: Model) -> bool:
+        """Take another model; the sentence is cleared."""
+        self._model = model._tagger
+        self._sentence: OneSentence | None = None
+        self._labels, self._xsize = self._model.labels, self._model.header["columns"] - 1
+        self._numbers = {label: number for number, label in enumerate(self._labels)}
+        return self.clear()
+
+    def set_vlevel(self, vlevel: int) -> None:
+        """What `parse` of a text prints: labels; 1: and their probabilities; 2: those of all labels."""
+        self._vlevel = vlevel
+
+    def vlevel(self) -> int:
+        """See set_vlevel."""
+        return self._vlevel
+
+    def set_nbest(self, nbest: int) -> None:
+        """How many labellings `parse` of a text prints; `next` goes on as long as there are any."""
+        self._nbest = nbest
+
+    def nbest(self) -> int:
+        """See set_nbest."""
+        return self._nbest
+
+    def set_cost_factor(self, cost_factor: float) -> None:
+        """Multiply all costs by a number above 0, from the next `parse` on."""
+        if not 0 < cost_factor < float("inf"):
+            raise ValueError(f"cost_factor: expected a finite number above 0, found {cost_factor}")
+        self._cost_factor, self._sentence = float(cost_factor), None
+
+    def cost_factor(self) -> float:
+        """See set_cost_factor."""
+        return self._cost_factor
+
+    def set_penalty(self, i: int, j: int, penalty: float) -> None:
+        """Add to the cost of label j at token i, from the next `parse` on. As in CRF++ it stays when the sentence is cleared."""
+        self._model.need_probabilities("set_penalty")
+        self._penalties[_within(i, self.size()), _within(j, self.ysize())] = float(penalty)
+
+    def penalty(self, i: int, j: int) -> float:
+        """See set_penalty."""
+        return self._penalties.get((i, j), 0.0)
+
+    # The sentence
+
+    def add(self, line: str | bytes) -> bool:
+        """Add a token: its columns, with blanks or tabs between them. False: there are too few, as `what` says."""
+        cells = _cells(_text(line))
+        if len(cells) < self._xsize:
+            self._what = f"x is small: size={len(cells)} xsize={self._xsize}"
+            return False
+        self._rows.append(cells)
+        self._result.append(self._labels[0])
+        return True
+
+    def clear(self) -> bool:
+        """Begin a new sentence."""
+        self._rows: list[list[str]] = []
+        self._result: list[str] = []
+        return self._forget()
+
+    def empty(self) -> bool:
+        """Whether there are no tokens."""
+        return not self._rows
+
+    def size(self) -> int:
+        """Tokens."""
+        return len(self._rows)
+
+    def xsize(self) -> int:
+        """Columns that tokens must have."""
+        return self._xsize
+
+    def ysize(self) -> int:
+        """Labels of the model."""
+        return len(self._labels)
+
+    def dsize(self) -> int:
+        """Features of the model; those whose weight is 0 may be left out."""
+        return self._model.model.layout.n_features
+
+    def x(self, i: int, j: int) -> str:
+        """Column j of token i."""
+        row = self._rows[_within(i, self.size())]
+        return row[_within(j, len(row))]
+
+    def what(self) -> str:
+        """What was wrong with the last token or sentence that was refused."""
+        return self._what
+
+    # Its labels
+
+    def parse(self, text: str | bytes | None = None) -> Any:
+        """Find the labels: True, or False if something is wrong, as `what` says. With a text of lines: take its first sentence, and
+        give it back with labels, in the layout of crf_test; None if something is wrong."""
+        if text is not None:
+            return self._of_text(_text(text))
+        self._forget()
+        try:
+            self._look()
+        except CrfkitError as error:
+            self._what = str(error)
+            return False
+        return True
+
+    def _of_text(self, text: str) -> str | None:
+        self.clear()
+        for line in text.split("\n"):
+            if not line.strip(" \t\r"):
+                break
+            if not self.add(line):
+                return None
+        if not self.parse():
+            return None
+        if self._nbest:
+            return "".join(f"# {rank} {self.prob():.6f}\n{self._lines()}\n" for rank in range(self._nbest) if self.next())
+        return (f"# {self.prob():.6f}\n" if self._vlevel else "") + self._lines() + "\n"
+
+    def _lines(self) -> str:
+        """The tokens with their labels."""
+        return "".join("\t".join([*row, self._shown(i)]) + "\n" for i, row in enumerate(self._rows))
+
+    def _shown(self, i: int) -> str:
+        if not self._vlevel:
+            return self.y2(i)
+        others = range(self.ysize()) if self._vlevel > 1 else ()
+        return "\t".join([f"{self.y2(i)}/{self.prob(i):.6f}", *(f"{self.yname(j)}/{self.prob(i, j):.6f}" for j in others)])
+
+    def _forget(self) -> bool:
+        """What is known of the labels of a sentence."""
+        self._paths: list[list[str]] | None = None
+        self._rank = 0
+        self._costs: Costs | None = None
+        self._read = False
+        return True
+
+    def _look(self) -> OneSentence:
+        """The sentence, read and labelled."""
+        if self._sentence is None:
+            self._sentence = scaled(self._model, self._cost_factor).decoders.new_scratch()
+        if not self._read:
+            self._sentence.read([row[: self._xsize] for row in self._rows])
+            if self._penalties and self._rows:
+                self._sentence.shift(self._more())
+            self._result = self._sentence.best_labels()
+            self._read = True
+        return self._sentence
+
+    def _more(self) -> Any:
+        """The penalties of all labels at all tokens."""
+        import numpy
+
+        more = numpy.zeros((self.size(), self.ysize()))
+        for (i, j), penalty in self._penalties.items():
+            if i < self.size():
+                more[i, j] = penalty
+        return more
+
+    def next(self) -> bool:
+        """Take the next best labelling, at first the best; False: there is none."""
+        sentence = self._look()
+        self._model.need_probabilities("next")
+        if not self._rows:
+            return False
+        if self._paths is None or self._rank == len(self._paths) > 0:
+            wanted = 2 * max(self._rank, self._nbest, 4)
+            self._paths = [labels for _, labels in sentence.best_paths(wanted)]
+        if self._rank >= len(self._paths):
+            return False
+        self._result = self._paths[self._rank]
+        self._rank += 1
+        return True
+
+    def y(self, i: int) -> int:
+        """The number of the label of token i."""
+        return self._numbers[self.y2(i)]
+
+    result = y
+
+    def y2(self, i: int) -> str:
+        """The label of token i."""
+        return self._result[_within(i, len(self._result))]
+
+    def yname(self, j: int) -> str:
+        """Label j of the model."""
+        return self._labels[_within(j, self.ysize())]
+
+    def answer(self, i: int) -> int:
+        """0, as in CRF++, which knows right labels in training alone."""
+        _within(i, self.size())
+        return 0
+
+    # Probabilities and costs
+
+    def prob(self, i: int | None = None, j: int | None = None) -> float:
+        """The probability of the labels; with i that of token i's label, with j that of label j there."""
+        sentence = self._look()
+        self._model.need_probabilities("prob")
+        if i is None:
+            return exp(sentence.score_of([self._numbers[label] for label in self._result]) - sentence.log_z())
+        return sentence.marginal(_within(i, self.size()), self.y(i) if j is None else _within(j, self.ysize()))
+
+    def Z(self) -> float:
+        """The logarithm of the sum over all labellings."""
+        self._model.need_probabilities("Z")
+        return self._look().log_z()
+
+    def _lattice(self) -> Costs:
+        sentence = self._look()
+        self._model.need_probabilities("alpha, beta, or a cost")
+        if self._costs is None:
+            self._costs = Costs(sentence, self.ysize())
+        return self._costs
+
+    def alpha(self, i: int, j: int) -> float:
+        """The logarithm of the sum over all ways that lead to label j at token i."""
+        return float(self._lattice().alpha[_within(i, self.size()), _within(j, self.ysize())])
+
+    def beta(self, i: int, j: int) -> float:
+        """The logarithm of the sum over all ways that lead on from label j at token i."""
+        return float(self._lattice().beta[_within(i, self.size()), _within(j, self.ysize())])
+
+    def best_cost(self, i: int, j: int) -> float:
+        """The cost of the best way that leads to label j at token i."""
+        return float(self._lattice().best[_within(i, self.size()), _within(j, self.ysize())])
+
+    def emission_cost(self, i: int, j: int) -> float:
+        """The cost of label j at token i."""
+        return float(self._lattice().emission[_within(i, self.size()), _within(j, self.ysize())])
+
+    def next_transition_cost(self, i: int, j: int, k: int) -> float:
+        """The cost of label k at the token behind label j at token i."""
+        return float(self._lattice().steps[_within(i, self.size() - 1), _within(j, self.ysize()), _within(k, self.ysize())])
+
+    def prev_transition_cost(self, i: int, j: int, k: int) -> float:
+        """The cost of label k at the token before label j at token i."""
+        return float(self._lattice().steps[_within(i - 1, self.size() - 1), _within(k, self.ysize()), _within(j, self.ysize())])
+
+
+def _within(number: int, size: int) -> int:
+    """A number from 0 to size."""
+    if not 0 <= number < size:
+        raise IndexError(f"{number} of {size}")
+    return number

@@ -1,0 +1,227 @@
+"""CRF++'s calls from Python, against all labellings of short sentences."""
+
+import itertools
+import math
+import random
+import subprocess
+import sys
+
+import pytest
+
+import crfkit
+from crfkit.compat import CRFPP
+from crfkit.compat.crfpp.crf_learn import crf_learn
+from crfkit.errors import UnsupportedError
+
+LABELS = ["A", "日", "C"]
+WORDS, TAGS = ["w", "é", "v"], ["X", "Y"]
+SENTENCES = [[["w", "X"], ["é", "Y"], ["v", "X"], ["w", "Y"]], [["v", "Y"]], [["new", "X"], ["v", "new"]]]
+CASES = pytest.mark.parametrize("rows", SENTENCES, ids=["four", "one", "new"])
+WEIGHTS: dict[str, list[float]] = {}
+_chance = random.Random(5)
+for _name in [*(f"U0:{word}" for word in WORDS), *(f"U1:{word}/{tag}" for word in [*WORDS, "_B-1"] for tag in TAGS)]:
+    WEIGHTS[_name] = [_chance.uniform(-1, 1) for _ in LABELS]
+for _name in ["B", *(f"B1:{tag}" for tag in TAGS)]:
+    WEIGHTS[_name] = [_chance.uniform(-1, 1) for _ in range(len(LABELS) ** 2)]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path, places = tmp_path_factory.mktemp("crfpp") / "model", list(itertools.accumulate(map(len, WEIGHTS.values()), initial=0))
+    head = f"version: 100\ncost-factor: 1\nmaxid: {places[-1]}\nxsize: 2\n"
+    blocks = [LABELS, ["U0:%x[0,0]", "U1:%x[-1,0]/%x[0,1]", "B", "B1:%x[0,1]"], [f"{place} {name}" for place, name in zip(places, WEIGHTS, strict=False)]]
+    blocks.append([f"{weight:.16f}" for weights in WEIGHTS.values() for weight in weights])
+    path.write_text(head + "".join("\n" + "".join(f"{line}\n" for line in block) for block in blocks) + "\n", encoding="utf-8")
+    return path
+
+
+class Brute:
+    """A sentence by the meaning of a model: all its labellings."""
+
+    def __init__(self, rows, factor=1.0, penalties=()):
+        n, zeros = len(LABELS), [0.0] * 9
+        before = ["_B-1", *(row[0] for row in rows)]
+        self.nodes = [[factor * (WEIGHTS.get(f"U0:{word}", zeros)[j] + WEIGHTS.get(f"U1:{before[t]}/{tag}", zeros)[j]) for j in range(n)]
+                      for t, (word, tag) in enumerate(rows)]
+        for i, j, penalty in penalties:
+            self.nodes[i][j] += penalty
+        self.steps = [[[factor * (WEIGHTS["B"][n * i + j] + WEIGHTS.get(f"B1:{tag}", zeros)[n * i + j]) for j in range(n)] for i in range(n)] for _, tag in rows]
+        self.scores = {path: self.score(path) for path in itertools.product(range(n), repeat=len(rows))}
+
+    def score(self, path, begin=0):
+        """Of labels from token `begin` on."""
+        return sum(self.nodes[t][j] for t, j in enumerate(path, begin)) + sum(
+            self.steps[t][i][j] for t, (i, j) in enumerate(itertools.pairwise(path), begin + 1))
+
+    def z(self, keep=lambda path: True):
+        return math.log(sum(math.exp(score) for path, score in self.scores.items() if keep(path)))
+
+    def ways(self, begin, end):
+        """Labels of the tokens from begin to end."""
+        return itertools.product(range(len(LABELS)), repeat=end - begin)
+
+
+def tagger_of(path, rows, options="-v 2"):
+    tagger = CRFPP.Tagger(f"-m {path} {options}")
+    for row in rows:
+        assert tagger.add("\t".join(row)) is True
+    return tagger
+
+
+def cells(tagger):
+    return [(i, j) for i in range(tagger.size()) for j in range(tagger.ysize())]
+
+
+@CASES
+@pytest.mark.parametrize("options, factor", [("-v 2", 1.0), ("-c 1.5", 1.5), ("-n2 -v1 --cost-factor=0.5", 0.5)])
+def test_costs_and_probabilities(model, rows, options, factor):
+    tagger, brute = tagger_of(model, rows, options), Brute(rows, factor)
+    assert tagger.parse() is True and tagger.cost_factor() == factor
+    best = max(brute.scores, key=brute.scores.get)
+    assert tuple(map(tagger.y, range(len(rows)))) == tuple(map(tagger.result, range(len(rows)))) == best
+    assert [tagger.y2(i) for i in range(len(rows))] == [LABELS[j] for j in best]
+    assert tagger.Z() == pytest.approx(brute.z(), abs=1e-6)
+    assert tagger.prob() == pytest.approx(math.exp(brute.scores[best] - brute.z()), abs=1e-6)
+    for i, j in cells(tagger):
+        marginal = math.exp(brute.z(lambda path, i=i, j=j: path[i] == j) - brute.z())
+        assert tagger.prob(i, j) == pytest.approx(marginal, abs=1e-6)
+        if best[i] == j:
+            assert tagger.prob(i) == pytest.approx(marginal, abs=1e-6)
+        assert tagger.emission_cost(i, j) == pytest.approx(brute.nodes[i][j], abs=1e-6)
+        ahead = [brute.score((*path, j)) for path in brute.ways(0, i)]
+        behind = [brute.score((j, *path), i) for path in brute.ways(i + 1, len(rows))]
+        assert tagger.alpha(i, j) == pytest.approx(math.log(sum(map(math.exp, ahead))), abs=1e-6)
+        assert tagger.beta(i, j) == pytest.approx(math.log(sum(map(math.exp, behind))), abs=1e-6)
+        assert tagger.best_cost(i, j) == pytest.approx(max(ahead), abs=1e-6)
+        for k in range(len(LABELS) * (i + 1 < len(rows))):
+            assert tagger.next_transition_cost(i, j, k) == tagger.prev_transition_cost(i + 1, k, j) == pytest.approx(brute.steps[i + 1][j][k], abs=1e-6)
+
+
+@CASES
+def test_next_goes_through_all_labellings(model, rows):
+    tagger, brute = tagger_of(model, rows, "-n 2"), Brute(rows)
+    tagger.parse()
+    found = []
+    while tagger.next():
+        found.append(tuple(tagger.y(i) for i in range(len(rows))))
+        assert tagger.prob() == pytest.approx(math.exp(brute.scores[found[-1]] - brute.z()), abs=1e-6)
+    assert found == sorted(brute.scores, key=brute.scores.get, reverse=True) and tagger.next() is False
+    tagger.parse()
+    assert tagger.next() and tuple(tagger.y(i) for i in range(len(rows))) == found[0]
+
+
+def test_penalties_add_to_costs_and_stay(model):
+    rows, penalties = SENTENCES[0], [(0, 1, 2.5), (2, 0, -3.0)]
+    tagger = tagger_of(model, rows, "-c 2")
+    for penalty in penalties:
+        tagger.set_penalty(*penalty)
+    assert tagger.penalty(2, 0) == -3 and tagger.penalty(1, 1) == 0
+    for _ in range(2):
+        tagger.parse()
+        brute = Brute(rows, 2.0, penalties)
+        assert tuple(map(tagger.y, range(4))) == max(brute.scores, key=brute.scores.get) and tagger.Z() == pytest.approx(brute.z(), abs=1e-6)
+        assert tagger.next() and tagger.prob() == pytest.approx(math.exp(max(brute.scores.values()) - brute.z()), abs=1e-6)
+        tagger.clear()
+        for row in rows:
+            tagger.add(" ".join(row))
+    tagger.clear()
+    tagger.add("w X")  # a sentence that ends before the last of them
+    assert tagger.parse() and tagger.Z() == pytest.approx(Brute([["w", "X"]], 2.0, penalties[:1]).z(), abs=1e-6)
+
+
+@pytest.mark.parametrize("options", ["", "-v 1", "-v 2", "-n 3", "-n 20 -v1", "-v 2 -n 2 -c 3"])
+def test_texts_are_answered_as_by_crf_test(model, tmp_path, options):
+    from commands import invoked
+
+    from crfkit.compat.crfpp.crf_test import crf_test
+
+    for rows in SENTENCES:
+        text = "".join("\t".join(row) + "\n" for row in rows)
+        (tmp_path / "text").write_text(text, encoding="utf-8")
+        expected = invoked(crf_test, "-m", str(model), *options.split(), "text").stdout
+        tagger = CRFPP.Tagger(f"-m {model} {options}")
+        assert tagger.parse(text) == tagger.parse(f"{text}\nv Y\n") == tagger.parse(text.encode()) == expected
+        assert tagger.size() == len(rows)
+    assert tagger.parse("one\n") is None and tagger.what()
+
+
+def test_a_sentence_is_made_of_tokens(model):
+    tagger = CRFPP.Tagger(f"-m {model}")
+    assert tagger.empty() and tagger.size() == 0 and tagger.parse() and not tagger.next() and tagger.parse("") == "\n"
+    assert (tagger.xsize(), tagger.ysize(), [tagger.yname(j) for j in range(3)]) == (2, 3, LABELS)
+    assert tagger.dsize() == sum(map(len, WEIGHTS.values()))
+    assert tagger.add("w") is False and "xsize=2" in tagger.what() and tagger.empty()
+    assert tagger.add(" w \t X  B \r\n") and tagger.add("a\u3000b Y".encode())
+    assert [tagger.x(0, j) for j in range(3)] == ["w", "X", "B"] and tagger.x(1, 0) == "a\u3000b"
+    assert tagger.y(0) == 0 and tagger.answer(1) == 0
+    assert tagger.parse() and tagger.clear() and tagger.empty()
+
+
+def test_what_is_not_there_is_an_index_error(model):
+    tagger = tagger_of(model, SENTENCES[0])
+    tagger.parse()
+    calls = [lambda: tagger.x(4, 0), lambda: tagger.x(0, 2), lambda: tagger.y(-1), lambda: tagger.y2(4), lambda: tagger.yname(3), lambda: tagger.answer(4)]
+    calls += [lambda: tagger.prob(4), lambda: tagger.prob(0, 3), lambda: tagger.prob(-1, 0), lambda: tagger.alpha(0, -1), lambda: tagger.beta(4, 0)]
+    calls += [lambda: tagger.emission_cost(0, 3), lambda: tagger.best_cost(4, 0), lambda: tagger.set_penalty(4, 0, 1.0), lambda: tagger.set_penalty(0, 3, 1.0)]
+    calls += [lambda: tagger.next_transition_cost(3, 0, 0), lambda: tagger.prev_transition_cost(0, 0, 0), lambda: tagger.next_transition_cost(0, 0, 3)]
+    for call in calls:
+        with pytest.raises(IndexError):
+            call()
+
+
+def test_options_are_those_of_crf_test(model, tmp_path):
+    tagger = CRFPP.Tagger(f"--nbest=3 -v2 -m {model}")
+    assert (tagger.nbest(), tagger.vlevel(), tagger.cost_factor()) == (3, 2, 1.0)
+    (tmp_path / "no").write_text("no model")
+    for wrong in ("", "-m", "-x", f"-m {model}.not", f"-m {tmp_path / 'no'}", f"-m {model} -c 0", f"-m {model} -n x", "--help"):
+        with pytest.raises(RuntimeError, match=r"^[^\n]+$"):
+            CRFPP.Tagger(wrong)
+    with pytest.raises(ValueError, match="cost_factor"):
+        tagger.set_cost_factor(math.nan)
+
+
+def test_options_may_change(model):
+    rows = SENTENCES[0]
+    tagger = tagger_of(model, rows, "")
+    tagger.parse()
+    tagger.set_cost_factor(2.0)
+    tagger.set_nbest(1)
+    tagger.set_vlevel(1)
+    assert tagger.parse() and tagger.Z() == pytest.approx(Brute(rows, 2.0).z(), abs=1e-6)
+    assert tagger.parse("w X\n").startswith("# 0 0.") and (tagger.nbest(), tagger.vlevel()) == (1, 1)
+
+
+def test_taggers_share_a_model(model):
+    shared = CRFPP.Model(f"-m {model} -v 1 -n 2")
+    first, second = shared.createTagger(), shared.createTagger()
+    first.add("w X")
+    second.add("v Y")
+    assert first.parse() and second.parse() and first.Z() == pytest.approx(Brute([["w", "X"]]).z(), abs=1e-6)
+    assert second.Z() == pytest.approx(Brute([["v", "Y"]]).z(), abs=1e-6) and (first.vlevel(), first.nbest()) == (1, 2)
+    assert shared.getTemplate().split() == ["U0:%x[0,0]", "U1:%x[-1,0]/%x[0,1]", "B", "B1:%x[0,1]"] and shared.what() == ""
+    assert first.set_model(shared) and first.empty()
+
+
+def test_models_of_crfkit_without_probabilities_label(tmp_path):
+    (tmp_path / "t").write_text("U:%x[0,0]\nB\n")
+    crfkit.learn([[["a", "A"], ["b", "B"]]] * 3, tmp_path / "t", algorithm="perceptron").save(tmp_path / "m")
+    tagger = tagger_of(tmp_path / "m", [["a"], ["b"]], "")
+    assert tagger.parse() and [tagger.y2(i) for i in range(2)] == ["A", "B"] and tagger.parse("b\n") == "b\tB\n\n"
+    for call in (tagger.prob, tagger.Z, tagger.next, lambda: tagger.alpha(0, 0), lambda: tagger.set_penalty(0, 0, 1.0)):
+        with pytest.raises(UnsupportedError):
+            call()
+
+
+def test_a_model_of_crf_learn(tmp_path):
+    from commands import invoked
+
+    (tmp_path / "t").write_text("U:%x[0,0]\nB\n")
+    (tmp_path / "d").write_text("a A\nb B\n\nb B\na A\n\n" * 3)
+    invoked(crf_learn, "t", "d", "m")
+    tagger = tagger_of(tmp_path / "m", [["a"], ["b"]], "-v1")
+    assert tagger.parse() and [tagger.y2(i) for i in range(2)] == ["A", "B"] and 0.5 < tagger.prob() < 1
+
+
+def test_programs_find_the_module_by_its_names():
+    code = "import crfkit.compat\ncrfkit.compat.install_aliases()\nimport CRFPP, pycrfpp\nassert CRFPP.Tagger is pycrfpp.Tagger and CRFPP.VERSION == '0.59'"
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
