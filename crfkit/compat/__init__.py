@@ -1,7 +1,7 @@
 """Doors for programs written for other libraries: the same names, the same behaviour, crfkit behind them.
 
 crfpp, CRFPP                    CRF++'s commands, and its module for Python
-crfsuite, wapiti                CRFsuite's and Wapiti's command
+crfsuite, wapiti                CRFsuite's and Wapiti's command; libwapiti's module for Python
 pycrfsuite, sklearn_crfsuite    python-crfsuite and sklearn-crfsuite
 """
 
@@ -16,11 +16,13 @@ _MODULES = {
     **{f"sklearn_crfsuite{name}": f"sklearn_crfsuite{name}" for name in ("", ".estimator", ".trainer", ".utils", "._fileresource")},
     "CRFPP": "CRFPP",
     "pycrfpp": "CRFPP",
+    "wapiti": "wapiti",
+    "wapiti.api": "wapiti.api",
 }
 
 
 def install_aliases() -> None:
-    """From now on, `import pycrfsuite`, `sklearn_crfsuite`, `CRFPP` and `pycrfpp` get crfkit's modules. Programs then run without a
-    change, and pickles of sklearn-crfsuite's CRF are opened as crfkit's."""
+    """From now on, `import pycrfsuite`, `sklearn_crfsuite`, `CRFPP`, `pycrfpp` and `wapiti` get crfkit's modules. Programs then run
+    without a change, and pickles of sklearn-crfsuite's CRF are opened as crfkit's."""
     for name, module in _MODULES.items():
         sys.modules[name] = import_module(f"{__name__}.{module}")

@@ -34,14 +34,18 @@ class Windows:
 
 
 class Told(Progress):
-    """Says what Wapiti says. `trainer` and `errors` are known once training begins."""
+    """Says what Wapiti says, to `say` or on standard error. `trainer` and `errors` are known once training begins."""
 
-    def __init__(self, windows: Windows):
+    def __init__(self, windows: Windows, say: Callable[[str], Any] | None = None):
         super().__init__("never")
+        self.say = say or super().note
         self.windows = windows
         self.trainer: Any = None
         self.errors: Errors | None = None
         self.sequences = 0
+
+    def note(self, text: str) -> None:
+        self.say(text)
 
     def step(self, text: str) -> None:
         """What is done next."""

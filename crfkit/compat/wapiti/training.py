@@ -6,6 +6,7 @@ import array
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -50,8 +51,8 @@ def read_patterns(path: str, dialect: str) -> Template:
         raise TemplateError(error.reason, path, error.line) from None
 
 
-def train(given: dict[str, Any], source: str) -> bytes:
-    """The model of the data `source`, as the bytes of Wapiti's file."""
+def train(given: dict[str, Any], source: str, say: Callable[[str], Any] | None = None) -> bytes:
+    """The model of the data `source`, as the bytes of Wapiti's file. `say` is told how far it is; None: standard error."""
     if given["type"] == "memm":
         raise OptionError("--type memm: its steps are normalised one by one, as those of no CRF; crfkit trains crf and maxent")
     if given["me"] and given["pattern"]:
@@ -61,7 +62,7 @@ def train(given: dict[str, Any], source: str) -> bytes:
     algorithm, chosen = trainer_of(given)
     made = options.make(algorithm, chosen)
     windows = Windows(given["objwin"], given["stopwin"], given["stopeps"])
-    told, stop = Told(windows), StopRequest(lambda: windows.over)
+    told, stop = Told(windows, say), StopRequest(lambda: windows.over)
     with stop.on_signals(), ExitStack() as stack:
         return _trained(given, source, algorithm, made, told, stop, stack)
 

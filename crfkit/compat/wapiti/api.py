@@ -1,0 +1,162 @@
+"""libwapiti's module for Python: `Model` learns from texts, and labels them.
+
+    model = Model(patterns="*\\nu:%x[0,0]", rho1=0.1)
+    model.train(["the DT\\ndog NN", "a DT\\ncat NN"])
+    model.save("pos.wapiti")
+    Model(model="pos.wapiti").label_sequence("the\\ncat")
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from crfkit.constants import MOST_THREADS
+from crfkit.errors import OptionError
+from crfkit.values import as_bytes, as_text, nearest
+
+if TYPE_CHECKING:
+    from crfkit.tagging import Tagger
+
+ALGORITHMS = ["l-bfgs", "sgd-l1", "bcd", "rprop", "rprop+", "rprop-", "auto"]
+
+logger = logging.getLogger("wapiti")
+"""Is told what `wapiti train` prints."""
+
+_NAMES = {"me": "maxent", "post": "lblpost", "score": "outsc"}
+"""Long options of the command that have other names in libwapiti."""
+
+
+class Model:
+    """A model of Wapiti. `model` opens one, of crfkit and CRF++ too; `patterns` (a text) or `pattern` (a file) are for one that is to be
+    trained. Other options have the names of the long options of Wapiti's `train` and `label`, or of libwapiti; `options` has
+    them all, and may be changed.
+    """
+
+    def __init__(self, patterns: str | None = None, encoding: str = "utf8", **options: Any):
+        self.encoding, self.patterns, self._sequences = encoding, patterns, list[bytes]()
+        self._trained: bytes | None = None
+        self._tagger: Tagger | None = None
+        self.options = _all_options(options)
+        if self.options.model:
+            self._open(self.options.model)
+        elif self.options.pattern:
+            self.patterns = as_text(Path(self.options.pattern).read_bytes())
+
+    def _open(self, path: str) -> None:
+        from .labelling import by_lines, tagger_of
+
+        self._tagger = tagger_of(path, self.options.lblpost or self.options.nbest > 1)
+        if by_lines(self._tagger):
+            raise OptionError(f"{path}: a model for single lines is for `crfkit-wapiti label`")
+
+    def add_training_sequence(self, sequence: str | bytes) -> None:
+        """Take a sequence of lines, the label last, for `train`. Blank lines count for nothing."""
+        self._sequences.append(b"\n".join(self._lines(sequence)))
+
+    def train(self, sequences: Iterable[str | bytes] | None = None) -> None:
+        """Train on all sequences that were taken, and on these."""
+        from .training import train
+
+        for sequence in sequences or ():
+            self.add_training_sequence(sequence)
+        with tempfile.TemporaryDirectory() as folder:
+            data, pattern, model = (os.path.join(folder, name) for name in ("sequences", "patterns", "model"))
+            Path(data).write_bytes(b"\n\n".join(self._sequences) + b"\n")
+            if self.patterns:
+                Path(pattern).write_bytes(self._bytes(self.patterns))
+            given = {**_understood(vars(self.options), "train"), "pattern": pattern if self.patterns else None}
+            if given["algo"] == "auto":
+                given["algo"] = "l-bfgs"
+            self._trained = train(given, data, logger.info)
+            Path(model).write_bytes(self._trained)
+            self._open(model)
+
+    def save(self, filename: str | os.PathLike[str]) -> None:
+        """Write the model to a file."""
+        from crfkit.replacing import replacing
+
+        if not isinstance(filename, (str, os.PathLike)):
+            raise TypeError("The file name must be unicode type")
+        content = self._trained
+        if content is None:
+            if not self.options.model:
+                raise OptionError("nothing to save: train the model first")
+            content = Path(self.options.model).read_bytes()
+        with replacing(filename) as file:
+            file.write(content)
+
+    def label_sequence(self, lines: str | bytes, include_input: bool = False) -> bytes:
+        """The labels of one sequence of lines, one a line; with `include_input` behind the lines as they came. Blank lines count for
+        nothing. With the option `nbest` a blank line is between one labelling and the next."""
+        if self._tagger is None:
+            raise OptionError("nothing to label with: open a model, or train one")
+        given = self._lines(lines)
+        if not given:
+            return b""
+        rows = [as_text(line).split() for line in given]
+        if self.options.nbest > 1:
+            found = [labels for _, labels in self._tagger.nbest(rows, self.options.nbest)]
+        else:
+            found = [self._tagger.tag(rows, posterior=bool(self.options.lblpost))]
+        before = [line + b"\t" for line in given] if include_input else [b""] * len(given)
+        return b"\n".join(b"".join(start + as_bytes(label) + b"\n" for start, label in zip(before, labels, strict=True)) for labels in found)
+
+    def _lines(self, sequence: str | bytes) -> list[bytes]:
+        """Its lines that are not blank."""
+        lines = (line.rstrip(b"\r") for line in self._bytes(sequence).split(b"\n"))
+        return [line for line in lines if line.strip()]
+
+    def _bytes(self, text: str | bytes) -> bytes:
+        return text.encode(self.encoding) if isinstance(text, str) else text
+
+
+def _tables() -> dict[str, list[tuple[str, str, Any, Any]]]:
+    """Of `train` and `label`: each option as libwapiti calls it, as the command does, its type (None: a flag), its default."""
+    from . import commands
+
+    found: dict[str, list[tuple[str, str, Any, Any]]] = {}
+    for table, options in (("train", commands.TRAIN), ("label", commands.LABEL)):
+        long = [(names.rpartition("--")[2], kind, default) for names, kind, default, _ in options]
+        found[table] = [(_NAMES.get(name, name), name, kind, default) for name, kind, default in long]
+    return found
+
+
+def _all_options(given: dict[str, Any]) -> SimpleNamespace:
+    """These options, and the defaults of others. OptionError for names and values that are none."""
+    found = {name: default for table in _tables().values() for name, _, _, default in table}
+    found["nthread"] = min(os.cpu_count() or 1, MOST_THREADS)
+    for key, value in given.items():
+        name = _NAMES.get(key, key)
+        if name not in found:
+            likely = nearest(key, [*found, *_NAMES])
+            raise OptionError(f"Model has no option {key!r}" + (f"; did you mean {likely!r}?" if likely else ""))
+        found[name] = as_text(value) if isinstance(value, bytes) else value
+    for table in _tables():
+        _understood(found, table)
+    return SimpleNamespace(**found)
+
+
+def _understood(options: dict[str, Any], table: str) -> dict[str, Any]:
+    """What the command `train` or `label` is given with these options."""
+    import click
+
+    from . import commands
+
+    words = []
+    for name, command, kind, _ in _tables()[table]:
+        value = options[name]
+        if kind is not None:
+            words += [] if value is None else [f"--{command}={value}"]
+        elif value:
+            words.append(f"--{command}")
+    try:
+        found: dict[str, Any] = getattr(commands, table).make_context("wapiti.Model", words).params
+    except click.ClickException as error:
+        raise OptionError(error.format_message()) from None
+    return found

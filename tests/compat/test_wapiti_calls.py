@@ -1,0 +1,154 @@
+"""libwapiti's Model, against the commands, which test_wapiti.py holds against Wapiti itself, and against libwapiti where it is installed."""
+
+import importlib.util
+import json
+import logging
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+from commands import invoked, text_of
+
+from crfkit.compat.wapiti import Model
+from crfkit.compat.wapiti.commands import cli
+from crfkit.errors import CrfkitError, DataError, FileError, ModelFileError, OptionError
+
+run = partial(invoked, cli)
+PATTERNS = "*\nu0:%x[0,0]\nu1:%X[-1,0]/%x[0,1]\nb2:%x[0,1] # tags\n"
+WORDS = [("Été", "N"), ("the", "D"), ("is", "V"), ("dog", "N"), ("a", "D")]
+TRAIN = [[[*WORDS[(i + t * t) % 5], "BIO"[(i * t + t) % 3]] for t in range(1 + i % 5)] for i in range(30)]
+TEST = [[list(WORDS[(i + 2 * t) % 5]) for t in range(1 + i % 6)] for i in range(12)]
+TEXTS = [text_of([rows]).strip("\n") for rows in TRAIN]
+ASKED = [text_of([rows]).strip("\n") for rows in TEST]
+QUICK = {"rho1": 0.1, "rho2": 0.01, "maxiter": 20, "nthread": 1}
+
+
+@pytest.fixture(autouse=True)
+def files():
+    Path("patterns").write_text(PATTERNS)
+    Path("train").write_text(text_of(TRAIN), encoding="utf-8")
+    Path("test").write_text(text_of(TEST), encoding="utf-8")
+
+
+def model():
+    run("train", "-p", "patterns", "-1", "0.1", "-2", "0.01", "-i", "20", "train", "model")
+    return Path("model")
+
+
+def labelled(*options):
+    return run("label", "-m", "model", *options, "test").stdout_bytes
+
+
+def test_training_is_that_of_the_command():
+    expected = model().read_bytes()
+    first, second = Model(PATTERNS, **QUICK), Model(pattern="patterns", algo=b"auto", **QUICK)
+    for text in TEXTS:
+        first.add_training_sequence(text)
+    first.train()
+    second.train([TEXTS[0].encode(), *TEXTS[1:]])
+    for made in (first, second):
+        made.save("saved")
+        assert Path("saved").read_bytes() == expected
+        assert "".join(made.label_sequence(text, True).decode() + "\n" for text in ASKED).encode() == labelled()
+    assert second.patterns == PATTERNS
+
+
+def test_blank_lines_do_not_divide_sequences():
+    one, other = Model(PATTERNS, **QUICK), Model(PATTERNS, **QUICK)
+    one.train([TEXTS[4], TEXTS[9]])
+    other.train([TEXTS[4].replace("\n", "\n\n \r\n"), f"\n{TEXTS[9]}\n\n"])
+    one.save("one")
+    other.save("other")
+    assert Path("one").read_bytes() == Path("other").read_bytes()
+    assert one.label_sequence(f"{ASKED[1]}\n\n{ASKED[2]}\n") == one.label_sequence(f"{ASKED[1]}\n{ASKED[2]}")
+    assert one.label_sequence("") == one.label_sequence("\n \n", True) == b""
+
+
+@pytest.mark.parametrize("given, options", [({}, []), ({"nbest": 3}, ["-n", "3"]), ({"lblpost": True}, ["-p"]), ({"post": True, "label": True}, ["-p"])])
+def test_labels_are_those_of_the_command(given, options):
+    opened = Model(model=str(model()), **given)
+    assert "".join(opened.label_sequence(text, include_input=True).decode() + "\n" for text in ASKED).encode() == labelled(*options)
+    assert "".join(opened.label_sequence(text).decode() + "\n" for text in ASKED).encode() == labelled("-l", *options)
+    opened.save("again")
+    assert Path("again").read_bytes() == Path("model").read_bytes()
+
+
+def test_options_may_change():
+    opened = Model(model=str(model()))
+    assert opened.options.nbest == 1 and not opened.options.lblpost
+    opened.options.nbest = 3
+    assert "".join(opened.label_sequence(text).decode() + "\n" for text in ASKED).encode() == labelled("-l", "-n", "3")
+
+
+def test_a_model_goes_on_learning():
+    model()
+    run("train", "-m", "model", "-1", "0.1", "-2", "0.01", "-i", "5", "train", "further")
+    going = Model(model="model", **{**QUICK, "maxiter": 5})
+    going.train(TEXTS)
+    going.save(Path("gone"))
+    assert Path("gone").read_bytes() == Path("further").read_bytes()
+
+
+def test_texts_are_of_the_encoding():
+    latin = Model(PATTERNS, encoding="latin-1", **QUICK)
+    latin.train(TEXTS)
+    latin.save("m")
+    assert "Été".encode("latin-1") in Path("m").read_bytes()
+    assert latin.label_sequence("Été N", True).startswith("Été N\t".encode("latin-1"))
+
+
+def test_training_tells_the_logger(caplog, capfd):
+    with caplog.at_level(logging.INFO, "wapiti"):
+        Model(PATTERNS, **QUICK).train(TEXTS)
+    assert "* Load patterns" in caplog.messages and any(line.startswith("  [   1] obj=") for line in caplog.messages)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_is_wrong_is_an_error():
+    Path("lines").write_text("a x\nb y\n")
+    run("train", "--me", "lines", "single")
+    for wrong, error in (({"rho3": 1}, OptionError), ({"rho1": -1}, OptionError), ({"algo": "x"}, OptionError), ({"clip": True}, OptionError)):
+        with pytest.raises(error, match=r"^[^\n]+$"):
+            Model(PATTERNS, **wrong).train(TEXTS)
+    for path, error in (("none", FileError), ("train", ModelFileError), ("single", OptionError)):
+        with pytest.raises(error):
+            Model(model=path)
+    empty = Model(PATTERNS)
+    for call in (lambda: empty.label_sequence("a"), lambda: empty.save("m"), lambda: empty.train(), lambda: Model().train(TEXTS)):
+        with pytest.raises(CrfkitError):
+            call()
+    with pytest.raises(TypeError):
+        empty.save(b"m")
+    with pytest.raises(DataError):
+        Model(model=str(model())).label_sequence("the")
+    with pytest.raises(OptionError, match="maxiter"):
+        Model(maxiters=3)
+
+
+PEER = """
+import json, sys
+from wapiti import Model
+asked = json.load(sys.stdin)
+found = []
+for options in ({}, {"nbest": 2}, {"outsc": True}):
+    opened = Model(model="model", **options)
+    found += [opened.label_sequence(text, inputs).decode() for text in asked for inputs in (False, True)]
+opened.options.nbest = 3
+print(json.dumps(found + [opened.label_sequence(text).decode() for text in asked]))
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("libwapiti") is None, reason="libwapiti is not installed")
+def test_programs_find_the_same():
+    model()
+    given = json.dumps(ASKED)
+    ours = "import crfkit.compat\ncrfkit.compat.install_aliases()\n"
+    theirs, own = (subprocess.run([sys.executable, "-c", code], input=given, capture_output=True, text=True, check=True).stdout for code in (PEER, ours + PEER))
+    assert json.loads(theirs.splitlines()[-1]) == json.loads(own)
+
+
+def test_programs_find_the_module_by_its_name():
+    code = "import crfkit.compat\ncrfkit.compat.install_aliases()\nimport wapiti, wapiti.api\nassert wapiti.Model is wapiti.api.Model and wapiti.ALGORITHMS"
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
