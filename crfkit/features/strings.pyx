@@ -119,10 +119,15 @@ cdef class StringTable(Arena):
         cdef StringTable chosen = StringTable()
         cdef const char* s
         cdef int64_t n, i
+        cdef int32_t largest = -1
         chosen.reserve_slots(keep.shape[0])
         for i in range(keep.shape[0]):
             n = strings_get(&self.c, keep[i], &s)
-            chosen.intern(s, n)
+            if keep[i] > largest:  # as mostly: it cannot be there yet
+                chosen.add(s, n, string_hash(s, n))
+                largest = keep[i]
+            else:
+                chosen.intern(s, n)
         return chosen
 
     def pack(self):

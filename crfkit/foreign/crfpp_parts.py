@@ -59,7 +59,8 @@ def _of_kind(names: StringTable, kind: bytes) -> list[int]:
     """The numbers of the names that begin so."""
     from .placed import initials
 
-    return list(compress(range(len(names)), map(kind[0].__eq__, initials(names))))
+    flags = bytes(kind[0]) + b"\1" + bytes(255 - kind[0])
+    return list(compress(range(len(names)), initials(names).translate(flags)))
 
 
 def plain_line(template: Template) -> tuple[bytes | None, bool]:
