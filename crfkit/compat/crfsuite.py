@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sys
 import time
 from collections.abc import Iterator
@@ -51,12 +50,12 @@ def main() -> None:
 @click.option("-a", "--algorithm", default="lbfgs", metavar="NAME", help="lbfgs, l2sgd, averaged-perceptron (ap), passive-aggressive (pa), arow.")
 @click.option("-p", "--set", "given", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the algorithm; -H lists them.")
 @click.option("-m", "--model", default="", metavar="FILE", help="Store the model in FILE.")
-@click.option("-g", "--split", type=click.IntRange(min=0), default=0, metavar="N", help="Split the sequences into N groups at random.")
+@click.option("-g", "--split", type=click.IntRange(min=0), default=0, metavar="N", help="Split the sequences into N groups of one size, by CRFsuite's dice.")
 @click.option("-e", "--holdout", type=click.IntRange(min=1), default=None, metavar="M", help="Score the M-th group, or file, instead of learning from it.")
 @click.option("-x", "--cross-validate", is_flag=True, help="Hold out each group in turn.")
 @click.option("-l", "--log-to-file", is_flag=True, help="Write the log to a file named after the options.")
 @click.option("-L", "--logbase", default="log.crfsuite", metavar="BASE", help="How the name of that file begins.")
-@click.option("-H", "--help-parameters", is_flag=True, help="List the algorithm's parameters.")
+@click.option("-H", "--help-parameters", "--help-params", "help_parameters", is_flag=True, help="List the algorithm's parameters.")
 @click.argument("data", nargs=-1)
 def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: int, holdout: int | None, cross_validate: bool, log_to_file: bool,
           logbase: str, help_parameters: bool, data: tuple[str, ...]) -> None:  # fmt: skip
@@ -83,6 +82,7 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
     except ValueError as error:
         raise OptionError(getattr(error, "message", str(error))) from None
     if help_parameters:
+        print(f"PARAMETERS for {trainer._algorithm} (crf1d):\n")
         _list_parameters(trainer)
         return
     if log_to_file:
@@ -101,10 +101,15 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
             print(f"===== Cross validation ({group + 1}/{groups}) =====", file=log)
             trainer.train("", group)
             print(file=log)
-        return
-    if holdout is not None and holdout > groups:
-        raise OptionError(f"--holdout: there are {groups} groups, found {holdout}")
-    trainer.train(model, -1 if holdout is None else holdout - 1)
+    else:
+        if holdout is not None and holdout > groups:
+            raise OptionError(f"--holdout: there are {groups} groups, found {holdout}")
+        trainer.train(model, -1 if holdout is None else holdout - 1)
+    print(f"End time of the training: {_now()}\n", file=log)
+
+
+def _now() -> str:
+    return f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _list_parameters(trainer: Any) -> None:
@@ -117,22 +122,23 @@ def _list_parameters(trainer: Any) -> None:
 def _read_groups(trainer: Any, data: tuple[str, ...], split: int, log: TextIO) -> int:
     """Append the sequences of all files; how many groups there are."""
     print(f"CRFSuite's learn, by crfkit {__version__}\n", file=log)
-    print(f"Start time of the training: {datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}\n", file=log)
+    print(f"Start time of the training: {_now()}\n", file=log)
     print("Reading the data set(s)", file=log)
-    begun, dice, names = time.perf_counter(), random.Random(0), set()
-    n_sequences = n_items = 0
+    names, n_items, sequences = set(), 0, trainer.sequences
     for group, name in enumerate(data):
         print(f"[{group + 1}] {name}", file=log)
+        begun, before = time.perf_counter(), len(sequences.groups)
         for rows in _parsed(name):
             for place, labels in enumerate(gold_labels(rows)):
-                trainer.sequences.append(rows, place, None, dice.randrange(split) if split else group)
+                sequences.append(rows, place, None, group)
                 names.update(labels)
                 n_items += len(labels)
-            n_sequences += len(rows)
         print("....".join(map(str, range(11))), file=log)
-    print(f"Number of instances: {n_sequences}\nSeconds required: {time.perf_counter() - begun:.3f}\n", file=log)
-    print(f"Statistics the data set(s)\nNumber of data sets (groups): {split or len(data)}\nNumber of instances: {n_sequences}\n"
-          f"Number of items: {n_items}\nNumber of labels: {len(names)}\n", file=log)  # fmt: skip
+        print(f"Number of instances: {len(sequences.groups) - before}\nSeconds required: {time.perf_counter() - begun:.3f}", file=log)
+    if split:
+        sequences.split(split)
+    print(f"\nStatistics the data set(s)\nNumber of data sets (groups): {split or len(data)}\nNumber of instances: {len(sequences.groups)}\n"
+          f"Number of items: {n_items}\nNumber of attributes: {sequences.n_attributes()}\nNumber of labels: {len(names)}\n", file=log)  # fmt: skip
     return split or len(data)
 
 

@@ -1,5 +1,10 @@
 """crfkit-crfsuite: CRFsuite's options, log and output."""
 
+import platform
+import re
+import subprocess
+import sys
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -8,7 +13,8 @@ import pycrfsuite
 import pytest
 from pycrfsuite._logparser import TrainLogParser
 
-from crfkit.compat.crfsuite import cli
+from crfkit.compat.crfsuite import _parsed, cli
+from crfkit.compat.pycrfsuite.features import Sequences
 
 SENTENCES = [[("AO", 1), ("B", 2)], [("O", 3)], [("B", 2), ("AO", 1), ("O", 0)]] * 4
 
@@ -60,6 +66,38 @@ def test_the_log_tells_of_reading():
     assert "[1] train\n0....1....2....3....4....5....6....7....8....9....10\nNumber of instances: " in out
     error = run("learn", "-p", "c2=-1", "train", code=1).stderr
     assert "c2: expected a number of at least 0, found -1" in error
+
+
+def test_what_the_log_says_of_the_data(tmp_path):
+    """Each file has its lines; what holds for all stands behind them."""
+    out = run("learn", "-a", "ap", "-p", "max_iterations=1", "train", "test").stdout
+    assert re.search(r"\[1\] train\n0\.\.[^\n]*10\nNumber of instances: 12\nSeconds required: [\d.]+\n\[2\] test\n0[^\n]*\nNumber of instances: 12\nS[^\n]*\n\nStat", out)
+    items, names = 2 * sum(map(len, SENTENCES)), len({f"w={(word + shift) // 2}" for shift in (0, 1) for word in range(4)}) + 1 + 4
+    expected = f"(groups): 2\nNumber of instances: 24\nNumber of items: {items}\nNumber of attributes: {names}\nNumber of labels: 3\n\n"
+    assert expected in out and re.search(r"\nEnd time of the training: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n\n$", out)
+    for flag in ("-H", "--help-params"):
+        assert run("learn", "-a", "ap", flag).stdout.startswith("PARAMETERS for averaged-perceptron (crf1d):\n\n")
+
+
+def c_shuffled(n):
+    """0 to n - 1, each in turn exchanged with one that rand() of the C library gives."""
+    code = "import ctypes\nrand = ctypes.CDLL(None).rand\nprint(*(rand() % N for _ in range(N)))".replace("N", str(n))
+    order = list(range(n))
+    for k, j in enumerate(map(int, subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())):
+        order[k], order[j] = order[j], order[k]
+    return order
+
+
+def test_groups_are_of_one_size_and_those_of_crfsuite():
+    sequences = Sequences()
+    rows = next(iter(_parsed("train")))
+    for n in range(97):
+        sequences.append(rows, n % len(rows), None, 0)
+    sequences.split(7)
+    assert sorted(Counter(sequences.groups).values()) == [13] * 1 + [14] * 6
+    if platform.libc_ver()[0] == "glibc":
+        assert [sequences.groups[k] for k in c_shuffled(97)] == [place % 7 for place in range(97)]
+    Sequences().split(3)
 
 
 def test_cross_validation_and_log_file(tmp_path):

@@ -34,6 +34,21 @@ class Sequences:
                 self.groups.pop()
                 raise
 
+    def split(self, n: int) -> None:
+        """Make n groups, by CRFsuite's dice."""
+        from crfkit.trainers.online.crfsuite import shuffled
+
+        for place, sequence in enumerate(shuffled(len(self.groups))):
+            self.groups[sequence] = place % n
+
+    def n_attributes(self) -> int:
+        """How many names attributes have."""
+        from crfkit.features.indexing import IndexBuilder
+
+        builder = IndexBuilder(None, crfsuite=True)
+        builder.meet(self.rows, 0, len(self.groups))
+        return builder.n_attributes[0]
+
     def runs(self, holdout: int) -> Iterator[tuple[bool, int, int]]:
         """Sequences beside each other that are held out, or that are not: whether they are, the first, how many."""
         first = 0

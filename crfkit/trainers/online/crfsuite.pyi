@@ -1,3 +1,4 @@
+from array import array
 from typing import Any
 
 from crfkit.data.dataset import Dataset
@@ -7,6 +8,8 @@ from .paths import AveragedTrainer
 from .scaled import ScaledTrainer
 
 RULES: dict[str, int]
+
+def shuffled(n: int) -> array[int]: ...
 
 class CrfsuiteTrainer(AveragedTrainer):
     def __init__(self, data: Dataset, layout: Layout, options: Any, **unused: Any) -> None: ...

@@ -12,6 +12,8 @@ Averages are of the weights before the first step and after each. Sequences come
 that of glibc: it is part of the result.
 """
 
+import array
+
 from libc.math cimport fmin, sqrt
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
@@ -35,6 +37,17 @@ cdef enum Rule:
     AROW
 
 RULES = {"averaged-perceptron": PERCEPTRON, "passive-aggressive": PASSIVE, "arow": AROW}
+
+
+def shuffled(int32_t n):
+    """The numbers below n, as an array, in the first order that a program draws."""
+    cdef GlibcC dice
+    order = array.array("i", range(n))
+    cdef int32_t[::1] items = order
+    glibc_seed(&dice)
+    if n > 0:
+        glibc_shuffle(&dice, &items[0], n)
+    return order
 
 
 cdef int first_order(OnlineTrainer trainer, BufferC* drawn, GlibcC* dice) except -1:
