@@ -81,7 +81,7 @@ def test_what_the_log_says_of_the_data(tmp_path):
 
 def c_shuffled(n):
     """0 to n - 1, each in turn exchanged with one that rand() of the C library gives."""
-    code = "import ctypes\nrand = ctypes.CDLL(None).rand\nprint(*(rand() % N for _ in range(N)))".replace("N", str(n))
+    code = f"import ctypes\nrand = ctypes.CDLL(None).rand\nprint(*(rand() % {n} for _ in range({n})))"
     order = list(range(n))
     for k, j in enumerate(map(int, subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())):
         order[k], order[j] = order[j], order[k]
