@@ -73,7 +73,7 @@ def test_the_header_says_how_it_was_made(train):
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "chosen"), [("lbfgs", ["l2"]), ("sgd", ["l2", "rate"]), ("adf", ["l2", "rate"]), ("sapo", ["rate"]), ("arow", ["regularization"])]
+    ("algorithm", "chosen"), [("lbfgs", ["l2"]), ("sgd", ["l2", "rate"]), ("adf", ["l2", "rate"]), ("sapo", ["l2", "rate"]), ("arow", ["regularization"])]
 )
 def test_what_is_chosen_for_the_data_is_told(train, algorithm, chosen):
     """On standard error, in the log and in the header; and it is what to give for the same model."""

@@ -149,7 +149,7 @@ DEFAULTS = """\
 How many points the defaults of a trainer are behind the best of its ten trials, on development data. The best of ten is a little lucky; below zero the defaults are better than all ten.
 The defaults of `arow` and `cw` were r = 30 and a confidence of 0.55 at the commit of these runs. Today r is tried on a sample and the confidence is 0.52: within a point of the best on
 [22 sets of development data](../defaults.md#arow-cw).
-The penalty of `sgd`, `adf` and `lbfgs` was `--l2 1` at the commit of these runs. Today it is [chosen for the data](../defaults.md#the-l2-penalty)."""
+The penalty of `lbfgs`, `sgd`, `adf` and `sapo` was `--l2 1` at the commit of these runs. Today it is [chosen for the data](../defaults.md#the-l2-penalty)."""
 
 
 def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str], runs: Any, folder: Path) -> list[str]:

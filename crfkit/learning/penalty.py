@@ -4,12 +4,17 @@ An attribute that occurs once cannot have a weight beyond 1 / l2, whatever it te
 attributes are rare, an --l2 of 1 leaves next to nothing of what they tell. Where they are frequent, as letters are, it is what keeps
 weights from following noise. So the penalty rises with how often attributes occur. Where many of them tell of one token, as the words of a
 document do, small weights are enough, and it is not as low. docs/defaults.md has the trials.
+
+SAPO learns from a sequence until the true path is so many times as likely as all others that were found. What few attributes tell of a
+token takes large weights then; of many, small ones, and a small penalty would let it stop early. So fewer attributes count as many.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from crfkit.options.trainers import Sapo
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -18,13 +23,14 @@ USUAL = 1.0
 LEAST = 0.1
 OFTEN = 10.0  # occurrences of an attribute, in the mean, from which on the penalty is the usual one
 MANY = 250.0  # attributes of a token, for which it is that as well
+MANY_OF_PATHS = 25.0  # the same for SAPO
 
 
-def fitting_l2(tokens: int, attributes: int, occurrences: int) -> float:
+def fitting_l2(tokens: int, attributes: int, occurrences: int, many: float = MANY) -> float:
     """For so many tokens, which have attributes so many times, so many of these being different. Two digits, so that what is
     printed can be given."""
     of_each, of_a_token = occurrences / max(attributes, 1), occurrences / max(tokens, 1)
-    found = max(LEAST, of_a_token / MANY, (of_each / OFTEN) ** 3)
+    found = max(LEAST, of_a_token / many, (of_each / OFTEN) ** 3)
     return float(f"{min(USUAL, found):.2g}")
 
 
@@ -33,5 +39,6 @@ def with_penalty(options: Any, corpus: Corpus) -> tuple[Any, dict[str, float]]:
     if getattr(options, "l2", USUAL) is not None:
         return options, {}
     data = corpus.dataset
-    l2 = fitting_l2(data.n_tokens, sum(corpus.layout.n_attributes), sum(data.n_incidences))
+    many = MANY_OF_PATHS if isinstance(options, Sapo) else MANY
+    l2 = fitting_l2(data.n_tokens, sum(corpus.layout.n_attributes), sum(data.n_incidences), many)
     return replace(options, l2=l2), {"l2": l2}

@@ -166,7 +166,7 @@ class Adf:
 class Sapo:
     """Search-based probabilistic online learning: SGD with the n best paths in place of all paths."""
 
-    l2: float = _l2(1.0)
+    l2: float | None = _l2()
     passes: int = _passes(30)
     nbest: int = option(5, "Candidates, the best paths, to learn from at each step.", low=1, high=1_000_000, short="-n")
     search: str = option("astar", "How candidates are found: astar, exactly; beam, approximately.", choices=("astar", "beam"))

@@ -11,7 +11,7 @@ from crfkit.learning.penalty import fitting_l2
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 
-FITTED = ["lbfgs", "sgd", "adf"]
+FITTED = ["lbfgs", "sgd", "adf", "sapo"]
 
 
 def test_rare_attributes_have_a_small_one_and_frequent_ones_the_usual():
@@ -23,6 +23,15 @@ def test_rare_attributes_have_a_small_one_and_frequent_ones_the_usual():
 def test_many_attributes_of_a_token_raise_it():
     found = [fitting_l2(100, 100 * of_a_token, 100 * of_a_token) for of_a_token in (1, 25, 50, 100, 250, 1000)]
     assert found == [0.1, 0.1, 0.2, 0.4, 1, 1]
+
+
+def test_sapo_has_the_usual_one_from_fewer_attributes_on():
+    """A tenth of those of the others."""
+    for of_a_token in (1, 2, 5, 10, 20, 25, 100):
+        rows = [[*(f"{k}-{t}" for k in range(of_a_token)), "xy"[t % 2]] for t in range(2)]
+        rules = "".join(f"U{k:03}:%x[0,{k}]\n" for k in range(of_a_token))
+        found = learn([rows], rules, "sapo", passes=1).header["chosen"]["l2"]
+        assert found == max(0.1, min(of_a_token / 25, 1)) == fitting_l2(2, 20 * of_a_token, 20 * of_a_token)
 
 
 @pytest.mark.parametrize("nothing", [(0, 0, 0), (1, 0, 0), (5, 0, 0)])
@@ -39,7 +48,8 @@ def test_it_follows_from_what_the_template_finds(algorithm, name, limit, min_fre
                            for rows in data for t in range(kind == "B", len(rows))) for kind in "UB"}  # fmt: skip
     counts = [n for found in names.values() for string, n in found.items() if string is not None and n >= min_freq]
     model = learn(data, rules, algorithm, min_freq=min_freq, **({"max_iter": 1, "warm_up": 0} if algorithm == "lbfgs" else {"passes": 1}))
-    assert model.header["chosen"]["l2"] == fitting_l2(sum(map(len, data)), len(counts), sum(counts))
+    many = 25 if algorithm == "sapo" else 250
+    assert model.header["chosen"]["l2"] == fitting_l2(sum(map(len, data)), len(counts), sum(counts), many)
     assert model.header["options"]["l2"] is None
 
 
