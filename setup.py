@@ -8,6 +8,8 @@ import gc
 import os
 import sys
 import sysconfig
+import tempfile
+from collections import defaultdict
 from glob import glob
 
 from Cython.Build import cythonize
@@ -15,6 +17,7 @@ from Cython.Compiler import Options
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.modified import newer_group
 
 DEBUG = bool(os.environ.get("CRFKIT_DEBUG"))
 SANITIZE = bool(os.environ.get("CRFKIT_SANITIZE"))
@@ -60,6 +63,8 @@ else:
     compile_args += ["-g0"]
     if GCC:  # what runs once, when a module is imported, is not worth the optimiser's time
         compile_args += ['-DCYTHON_SMALL_CODE=__attribute__((cold,optimize("O0")))']
+if GCC:  # as Cython defines it, but before Python.h is compiled, too
+    compile_args += ["-DPY_SSIZE_T_CLEAN="]
 if SANITIZE:
     flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     compile_args += flags
@@ -114,6 +119,27 @@ class Build(build_ext):
         # Compiled last, a long module would leave all cores but one without work.
         self.extensions.sort(key=lambda module: (module.name != LOOPS, -os.path.getsize(module.sources[0])))
         super().run()
+
+    def build_extensions(self):
+        with tempfile.TemporaryDirectory() as folder:
+            if GCC:
+                self.precompile_python(folder)
+            super().build_extensions()
+
+    def precompile_python(self, folder):
+        """Reads Python.h once for all modules with the same options: gcc takes Python.h.gch for it, and itself ignores one that does not fit."""
+        due = defaultdict(list)
+        for module in self.extensions:
+            if self.force or newer_group(module.sources, self.get_ext_fullpath(module.name)):
+                due[tuple(module.extra_compile_args)].append(module)
+        include = sysconfig.get_path("include")
+        for arguments, modules in due.items():
+            if len(modules) > 5:  # compiling it takes as long as reading it five times
+                made = tempfile.mkdtemp(dir=folder)
+                header = ["-x", "c-header", os.path.join(include, "Python.h"), "-o", os.path.join(made, "Python.h.gch")]
+                self.compiler.spawn([*self.compiler.compiler_so, "-I" + include, *arguments, *header])
+                for module in modules:
+                    module.include_dirs.insert(0, made)
 
 
 class Modules(build_py):
