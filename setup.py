@@ -52,7 +52,9 @@ LEVELS = (
 )
 
 # Where Python's objects are seldom met, its own functions for numbers and exceptions do: Cython's faster ones are a twentieth of the C.
+# They are met for every token and string in these modules, where those are optimised.
 PLAIN = ["-DCYTHON_USE_PYLONG_INTERNALS=0", "-DCYTHON_FAST_THREAD_STATE=0"]
+OBJECTS = ("crfkit.decode", "crfkit.features.index", "crfkit.features.strings", "crfkit.text")
 
 # The same bits from every compiler and on every processor: no product and sum is fused into one.
 compile_args = ["-ffp-contract=off", "-Wno-unused-function", "-Wno-psabi"]
@@ -74,7 +76,8 @@ if SANITIZE:
 def extension(name, sources, **more):
     """A compiled module."""
     found = VECTORISED if name == LOOPS else [next(level for level, names in LEVELS if name.startswith(names))]
-    level = [] if DEBUG or SANITIZE else found + (PLAIN if found[0] in ("-O0", "-O1") else [])
+    plain = found[0] in ("-O0", "-O1") or not name.startswith(OBJECTS)
+    level = [] if DEBUG or SANITIZE else found + (PLAIN if plain else [])
     return Extension(name, sources, extra_compile_args=compile_args + level, extra_link_args=link_args, **more)
 
 
