@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import tempfile
 from collections import defaultdict
+from contextlib import suppress
 from glob import glob
 
 from Cython.Build import cythonize
@@ -17,6 +18,7 @@ from Cython.Compiler import Options
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.errors import ExecError
 from setuptools.modified import newer_group
 
 DEBUG = bool(os.environ.get("CRFKIT_DEBUG"))
@@ -140,9 +142,10 @@ class Build(build_ext):
             if len(modules) > 5:  # compiling it takes as long as reading it five times
                 made = tempfile.mkdtemp(dir=folder)
                 header = ["-x", "c-header", os.path.join(include, "Python.h"), "-o", os.path.join(made, "Python.h.gch")]
-                self.compiler.spawn([*self.compiler.compiler_so, "-I" + include, *arguments, *header])
-                for module in modules:
-                    module.include_dirs.insert(0, made)
+                with suppress(ExecError):  # modules then read Python.h themselves
+                    self.compiler.spawn([*self.compiler.compiler_so, "-I" + include, *arguments, *header])
+                    for module in modules:
+                        module.include_dirs.insert(0, made)
 
 
 class Modules(build_py):
