@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import array
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
+from math import prod
 
 from crfkit.errors import UnsupportedError
 from crfkit.template import dialects
@@ -20,6 +21,8 @@ from crfkit.values import as_text
 from .parts import Parts, Rows
 
 FARTHEST = 4  # tokens away: beyond that Wapiti has one name for all
+
+MOST_FORMS = 1 << 12  # of one name: each cell that reads like one beyond the sentence may be that, or not
 
 # First letters for single labels, for pairs, for both; the names of cells beyond the sentence.
 _LETTERS = {dialects.WAPITI: (b"u", b"b", b"*"), dialects.CRFPP: (b"U", b"B", None)}
@@ -66,11 +69,11 @@ def _texts(line: Line, to: str) -> Iterator[bytes]:
 def _renamed(parts: Parts, bigram: bool, to: str) -> Rows:
     """The features of one kind under their names in the other language."""
     assert parts.template is not None
-    lines = [line for line in parts.template.lines if "UB"[bigram] in line.kinds]
+    beginnings = _Beginnings(line for line in parts.template.lines if "UB"[bigram] in line.kinds)
     old, new = (parts.bigrams if bigram else parts.unigrams), Rows.empty()
     made: dict[bytes, tuple] = {}
     for number, name in enumerate(old.names):
-        for other in sorted({renamed for line in lines for renamed in _names(name, line, bigram, parts.template.dialect, to)}):
+        for other in sorted({renamed for line in beginnings.of(name) for renamed in _names(name, line, bigram, parts.template.dialect, to)}):
             span = slice(old.ptr[number], old.ptr[number + 1])
             features = old.label[span], old.weight[span], old.previous[span] if bigram else array.array("H")
             if made.setdefault(other, features) != features:
@@ -83,25 +86,54 @@ def _renamed(parts: Parts, bigram: bool, to: str) -> Rows:
     return new
 
 
+class _Beginnings:
+    """Lines by the text before their first macro, so that not every line has to be compared with every name."""
+
+    def __init__(self, lines: Iterable[Line]):
+        self.lines: dict[bytes, dict[tuple, Line]] = {}
+        for line in lines:  # what makes the same names under the same conditions needs to be asked but once
+            same = self.lines.setdefault(line.literals[0], {})
+            same.setdefault((line.kinds, tuple(line.literals), tuple(macro.row for macro in line.macros)), line)
+        self.lengths = sorted({len(text) for text in self.lines})
+
+    def of(self, name: bytes) -> Iterator[Line]:
+        """The lines whose features may have this name."""
+        for length in self.lengths:
+            if length <= len(name):
+                yield from self.lines.get(name[:length], {}).values()
+
+
 def _names(name: bytes, line: Line, bigram: bool, source: str | None, to: str) -> Iterator[bytes]:
-    """What the line, in the other language, says where it says `name` in its own."""
+    """What the line, in the other language, says where it says `name` in its own; they begin alike."""
     before, after = _PADDINGS.get(source or "", b"_B"), _PADDINGS[to]
-    if not name.startswith(line.literals[0]):
-        return
     letter = _LETTERS[to][2] if line.kinds == "UB" and _LETTERS[to][2] else _LETTERS[to][bigram]
     assert letter is not None
-    cells = [rb"(.*)"] * len(line.macros)
-    beyond = [_beyond(macro.row, before) if before in name else [] for macro in line.macros]
+    beyond = [[padding for padding in _beyond(macro.row, before) if padding in name] for macro in line.macros]
+    if prod(len(found) + 1 for found in beyond) > MOST_FORMS:
+        raise UnsupportedError(f"line {line.number} of the template: too many of its macros look beyond the sentence at once to rename them all")
     for chosen in product(*([None, *found] for found in beyond)):
-        forms = [cell if padding is None else b"(" + re.escape(padding) + b")" for cell, padding in zip(cells, chosen, strict=True)]
-        pattern = re.escape(line.literals[0]) + b"".join(form + re.escape(literal) for form, literal in zip(forms, line.literals[1:], strict=True))
-        found = re.fullmatch(pattern, name, re.DOTALL)
+        found = _cells(line, chosen, name)
         if found is None:
             continue
         text = letter + line.literals[0][1:]
-        for cell, padding, literal in zip(found.groups(), chosen, line.literals[1:], strict=True):
+        for cell, padding, literal in zip(found, chosen, line.literals[1:], strict=True):
             text += (cell if padding is None else padding.replace(before, after)) + literal
         yield text
+
+
+def _cells(line: Line, chosen: tuple[bytes | None, ...], name: bytes) -> tuple[bytes, ...] | None:
+    """The cells that a name holds where some of them are paddings; None if it is no name of the line. Patterns are compiled
+    for each line and choice: only where nearly all names are one text and one cell is that done without them."""
+    if not line.macros:
+        return () if name == line.literals[0] else None
+    if len(line.macros) == 1 and chosen[0] is None:  # as most lines are: a pattern for each of thousands takes long to compile
+        first, last = line.literals
+        long_enough = len(name) >= len(first) + len(last)
+        return (name[len(first) : len(name) - len(last)],) if long_enough and name.endswith(last) else None
+    forms = [rb"(.*)" if padding is None else b"(" + re.escape(padding) + b")" for padding in chosen]
+    pattern = re.escape(line.literals[0]) + b"".join(form + re.escape(literal) for form, literal in zip(forms, line.literals[1:], strict=True))
+    found = re.fullmatch(pattern, name, re.DOTALL)
+    return None if found is None else found.groups()
 
 
 def _beyond(row: int, prefix: bytes) -> list[bytes]:

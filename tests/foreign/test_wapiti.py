@@ -11,6 +11,7 @@ from foreign.hostile import WAPITI, use
 import crfkit
 from crfkit import foreign
 from crfkit.errors import CrfkitError, ModelFileError, TemplateError, UnsupportedError
+from crfkit.foreign import translating
 from crfkit.foreign.wapiti import as_c_prints, write
 from crfkit.template.parsing import Template
 from crfkit.template.pattern_syntax import plain_pattern
@@ -265,3 +266,27 @@ def test_messages(old, new, message):
     assert old in WAPITI
     with pytest.raises(ModelFileError, match=f"^model in memory: .*(?:{message})"):
         foreign.load(WAPITI.replace(old, new, 1))
+
+
+def test_templates_of_many_lines_are_compared_with_few_names(monkeypatch):
+    """Each line with the names that begin as it does."""
+    asked = []
+    names = translating._names
+    monkeypatch.setattr(translating, "_names", lambda *how: asked.append(how[:2]) or names(*how))
+    template = "".join(f"U{n}:%x[0,0]\n" for n in range(100)) + "".join(f"U{n}:\n" for n in range(1000, 1100)) + "U1:%x[0,0]\nB\n"
+    ours = learned(template)
+    ours.save("ours")
+    foreign.convert("ours", "theirs", "wapiti")
+    n_names = sum(ours.layout.n_attributes)
+    assert n_names > 200 and len(asked) <= 2 * n_names
+    for sentence in sentences(21, 20):
+        rows = [[row[0].replace("_x-1", "_B-1"), row[1]] for row in sentence]
+        expected = ours.tagger().tag(rows)
+        assert crfkit.load("theirs").tag(rows) == expected
+
+
+def test_too_many_names_of_one_feature():
+    line = "U:" + "/".join("%x[-1,0]" for _ in range(13))
+    learned(f"{line}\nB\n").save("ours")
+    with pytest.raises(UnsupportedError, match="line 1 of the template: too many of its macros look beyond the sentence at once"):
+        foreign.convert("ours", "theirs", "wapiti")
