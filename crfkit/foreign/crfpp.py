@@ -10,7 +10,6 @@ A feature of a U line has a weight for each label, one of a B line for each pair
 
 from __future__ import annotations
 
-import array
 import math
 import struct
 from collections.abc import Iterator
@@ -83,5 +82,5 @@ def write(parts: Parts) -> bytes:
     names = write_names(features)
     kind, cost = parts.options.get("type", 0), parts.options.get("cost_factor", 1.0)
     header = _HEADER.pack(_VERSION, kind, cost, len(weights), columns_in_use(parts), len(names))
-    blocks = [_LENGTH.pack(len(labels)), labels, _LENGTH.pack(len(template)), template, names, array.array("f", weights).tobytes()]
+    blocks = [_LENGTH.pack(len(labels)), labels, _LENGTH.pack(len(template)), template, names, weights.astype("<f4").tobytes()]
     return header + b"".join(blocks)

@@ -16,7 +16,11 @@ from .parts import Parts, Places, Rows
 from .translating import translated
 
 if TYPE_CHECKING:
+    import numpy
+
     from crfkit.features.strings import StringTable
+
+MOST_WEIGHTS = (1 << 31) - 1  # places in its tables of names have 32 bits, one of them for the sign
 
 
 def assembled(
@@ -69,7 +73,7 @@ def plain_line(template: Template) -> tuple[bytes | None, bool]:
     return (plain[0], plain[0] in plain[1:]) if plain else (None, False)
 
 
-Taken = tuple[Parts, list[bytes], list[tuple[bytes, int]], array.array]
+Taken = tuple[Parts, list[bytes], list[tuple[bytes, int]], "numpy.ndarray"]
 
 
 def taken_apart(parts: Parts) -> Taken:
@@ -94,6 +98,8 @@ def taken_apart(parts: Parts) -> Taken:
     for name in names:
         places[name] = total
         total += n * n if name[:1] == b"B" else n
+    if total > MOST_WEIGHTS:
+        raise UnsupportedError(f"{total} weights, one for each label or pair of labels of every attribute: CRF++'s models have room for {MOST_WEIGHTS}")
     weights = numpy.zeros(total)
     for rows in (parts.unigrams, parts.bigrams):
         starts = numpy.fromiter((places[name] for name in rows.names), numpy.int64, len(rows.names))
@@ -103,7 +109,7 @@ def taken_apart(parts: Parts) -> Taken:
         weights[at] = rows.weight
     if plain is not None and parts.pairs is not None:
         weights[places[plain] : places[plain] + n * n] = parts.pairs
-    return parts, lines, sorted(places.items()), array.array("d", weights.tobytes())
+    return parts, lines, sorted(places.items()), weights
 
 
 def columns_in_use(parts: Parts) -> int:

@@ -14,12 +14,16 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from crfkit.errors import ModelFileError
 from crfkit.values import as_bytes, as_text
 
 from .crfpp_parts import assembled, columns_in_use, taken_apart
 from .parts import Parts, Places
+
+if TYPE_CHECKING:
+    import numpy
 
 NAME = "crfpp-text"
 
@@ -119,7 +123,7 @@ def write(parts: Parts) -> bytes:
     return as_bytes("".join(text_lines(*taken_apart(parts))))
 
 
-def text_lines(parts: Parts, template: list[bytes], features: list[tuple[bytes, int]], weights: array.array) -> Iterator[str]:
+def text_lines(parts: Parts, template: list[bytes], features: list[tuple[bytes, int]], weights: numpy.ndarray) -> Iterator[str]:
     """The lines of a text model."""
     yield f"version: 100\ncost-factor: {parts.options.get('cost_factor', 1.0):g}\nmaxid: {len(weights)}\nxsize: {columns_in_use(parts)}\n\n"
     yield "".join(f"{label}\n" for label in parts.labels) + "\n"
@@ -127,5 +131,5 @@ def text_lines(parts: Parts, template: list[bytes], features: list[tuple[bytes, 
     for name, place in features:
         yield f"{place} {as_text(name)}\n"
     yield "\n"
-    for weight in weights:
+    for weight in weights.data:  # numbers of Python, which are written sooner
         yield f"{weight:.16f}\n" if weight else "0.0000000000000000\n"

@@ -16,7 +16,7 @@ import crfkit
 from crfkit import foreign
 from crfkit.decode.printing import Printer
 from crfkit.errors import ModelFileError, UnsupportedError
-from crfkit.foreign import crfpp, crfpp_text
+from crfkit.foreign import crfpp, crfpp_parts, crfpp_text
 from crfkit.foreign.parts import model_of, parts_of
 from crfkit.template.parsing import Template
 from crfkit.text.reading import Source
@@ -237,3 +237,14 @@ def test_an_attribute_without_a_name_is_refused():
             crfkit.Model(model.header, sections)
     with pytest.raises(ModelFileError, match="damaged: several attributes have one name"):
         parts_of(crfkit.Model(model.header, sections, verify=False))
+
+
+def test_more_weights_than_its_tables_can_number(monkeypatch):
+    """Each attribute of a pair of labels has a weight for all pairs there."""
+    crfkit.learn([[["a", "X"], ["b", "Y"]]] * 3, template="U:%x[0,0]\nB:%x[0,0]\n").save("ours")
+    monkeypatch.setattr(crfpp_parts, "MOST_WEIGHTS", 7)
+    for to in ("crfpp", "crfpp-text"):
+        with pytest.raises(UnsupportedError, match=r"^ours: 8 weights, one for each label or pair of labels of every attribute: CRF"):
+            foreign.convert("ours", "theirs", to)
+    monkeypatch.setattr(crfpp_parts, "MOST_WEIGHTS", 8)
+    foreign.convert("ours", "theirs", "crfpp")
