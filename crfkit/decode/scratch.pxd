@@ -28,6 +28,7 @@ cdef class Scratch(Arena):
     cdef BufferC labels                 # uint16 of the tokens of a block
     cdef BufferC flags                  # uint8 [L]
     cdef double path_score              # of the labels found last
+    cdef double step_level              # what was taken from the scores of all pairs of labels
     cdef readonly double level          # what was taken from the scores of all labels
 
     cdef int score(self, Rows rows, int64_t s) except -1 nogil

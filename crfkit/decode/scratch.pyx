@@ -11,8 +11,9 @@ from libc.stdint cimport uint8_t
 
 from crfkit.text.rows cimport FORM_CONLLU, Rows, rows_label
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_forbid, lattice_level, lattice_load_weights, lattice_path_score, recursions_of
+from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_fits
+from .levels cimport level_rows, level_step, towers
 from .lookahead cimport LookaheadSearch
 from crfkit.memory cimport arena_reserve, memchr, memcpy, memset
 from .nbest cimport NBest
@@ -45,6 +46,8 @@ cdef class Scratch:
         if decoder.constrained:
             lattice_forbid(&self.lattice.c, decoder.may_follow)
             self.voting = _votes(decoder)
+        if decoder.depth < 0:
+            self.step_level = level_step(&self.lattice.c.shared)
         if decoder.depth >= 0:
             self.history = LookaheadSearch(decoder.layout, self.lattice, decoder.depth, decoder.index.shared())
             self.history.w = decoder.w
@@ -76,14 +79,14 @@ cdef class Scratch:
             self.check_scores()
         if self.decoder.constrained:
             self.bound(self.lattice)
-        self.level = 0
+        self.level = self.step_level * (self.lattice.c.T - 1)
         self.level_scores()
         return 0
 
     cdef void level_scores(self) noexcept nogil:
-        """Once it is known which labels are possible: values may be as large as they like."""
-        if self.extractor.sentence.u_val != NULL and self.decoder.depth < 0:
-            self.level += lattice_level(&self.lattice.c)
+        """Once it is known which labels are possible: weights and values may be as large as they like."""
+        if self.decoder.depth < 0 and towers(&self.lattice.c):
+            self.level += level_rows(&self.lattice.c)
 
     cdef int bound(self, Lattice lattice) noexcept nogil:
         """Only labels that may begin and end a sentence stay possible at its ends."""

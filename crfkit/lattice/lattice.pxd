@@ -27,7 +27,6 @@ cdef void lattice_follow(LatticeC* lat, const LayoutC* layout, const weight_t* w
 cdef void lattice_add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogil
 cdef void lattice_add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil
 cdef int lattice_expect(LatticeC* lat) except -1 nogil
-cdef double lattice_level(LatticeC* lat) noexcept nogil
 cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noexcept nogil
 cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil
 cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nogil

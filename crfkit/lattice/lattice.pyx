@@ -5,7 +5,7 @@ sequence without any possible path), what needs no speed, and what decides which
 label pairs, or a list of those with a weight. Paths are the same with either, to the last bit.
 """
 
-from libc.math cimport INFINITY, exp, fabs
+from libc.math cimport INFINITY, exp
 
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve, memset
@@ -20,8 +20,6 @@ cdef int64_t LARGEST_CELL = (1 << 31) - 1       # places in a matrix of label pa
 
 cdef enum:
     ROWS_TO_CHOOSE = 32     # labels: with fewer, all rows of a matrix are looked at sooner than chosen
-
-cdef double LARGE = 1e9         # beside it a score is off by up to a ten-millionth
 
 IMPOSSIBLE = "no sequence of labels is possible under the constraints, or a weight is not finite"
 
@@ -93,25 +91,6 @@ cdef void lattice_add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogi
         if k % lat.P < lat.L:
             lat.shared.score[k] += rest.shared.score[k]
     K.exp_tau(lat)
-
-
-cdef double lattice_level(LatticeC* lat) noexcept nogil:
-    """After score: take the greatest score of a position from all that are there, where it is so large that digits would be lost
-    beside it. It tells nothing about labels. What was taken, in all."""
-    cdef double* row
-    cdef double most, taken = 0
-    cdef int64_t t, j
-    for t in range(lat.T):
-        row = lat.score + t * lat.P
-        most = row[0]
-        for j in range(1, lat.L):
-            if row[j] > most:  # fmax would be a call for each label
-                most = row[j]
-        if LARGE < fabs(most) < INFINITY:
-            taken += most
-            for j in range(lat.L):
-                row[j] -= most
-    return taken
 
 
 cdef void lattice_add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil:

@@ -1,8 +1,10 @@
-"""Values of any size: probabilities beside sums over all sequences of labels, with sixty digits."""
+"""Values and weights of any size: probabilities beside sums over all sequences of labels, with sixty digits."""
 
 from decimal import Decimal, localcontext
-from itertools import product
+from itertools import pairwise, product
+from pathlib import Path
 
+import numpy
 import pytest
 from trainers.samples import named_weights
 
@@ -56,3 +58,54 @@ def test_probabilities(model, value, allowed):
     assert tagger.log_z(items, allowed=allowed) == pytest.approx(log_z, rel=1e-6)
     for path, p in wanted.items():
         assert tagger.probability(items, list(path), allowed=allowed) == pytest.approx(p, abs=1e-5)
+
+
+@pytest.mark.parametrize("form", [lambda w: w, lambda w: -w])
+@pytest.mark.parametrize("size", [1.0, 2.0**40, 2.0**57, 2.0**70, 2.0**127])
+@pytest.mark.parametrize(("template", "large"), [("U:%x[0,0]\nB\n", "labels"), ("U:%x[0,0]\nB\n", "pairs"), ("U:%x[0,0]\nB:%x[0,0]\n", "labels")])
+def test_large_weights(template, large, size, form):
+    """Beside weights that all labels, or all pairs, have in turns; where those cancel, small ones decide."""
+    weights = crfpp_weights(form(size) if large == "labels" else 0.25, form(size) if large == "pairs" else 0.5)
+    Path("text").write_text(crfpp_text(template, weights))
+    tagger = crfkit.load("text")
+    rows = [["a"], ["b"], ["a"], ["c"]]
+    wanted = exact_crfpp(template, weights, rows)
+    marginals = tagger.marginals(rows)
+    for t in range(len(rows)):
+        for j, label in enumerate("AB"):
+            assert marginals[t][j] == pytest.approx(sum(p for path, p in wanted.items() if path[t] == label), abs=1e-6)
+    best = max(wanted, key=wanted.get)
+    assert tagger.tag(rows) == list(best)
+    assert tagger.probability(rows, list(best)) == pytest.approx(wanted[best], abs=1e-6)
+
+
+def crfpp_weights(node, pair):
+    """Weights of features of CRF++, in single precision: a large one here and there, the same for each label or each pair."""
+    single = [float(numpy.float32(x)) for x in (node, pair, 0.1, 0.7, 0.3)]
+    node, pair, few, many, some = single
+    return {"U:a": [node, node], "U:b": [few, many], "U:c": [some, few], "B": [pair, few, many, pair]}
+
+
+def crfpp_text(template, weights):
+    """A text model of CRF++; B lines with a macro have the same weights for every word."""
+    names = ["U:a", "U:b", "U:c", *(["B"] if template.endswith("B\n") else ["B:a", "B:b", "B:c"])]
+    lines, values = [], []
+    for name in names:
+        lines.append(f"{len(values)} {name}")
+        values += weights[name if name in weights else "B"]
+    head = f"version: 100\ncost-factor: 1\nmaxid: {len(values)}\nxsize: 1\n\nA\nB\n\n{template}\n"
+    return head + "".join(line + "\n" for line in lines) + "\n" + "".join(f"{value!r}\n" for value in values)
+
+
+def exact_crfpp(template, weights, rows):
+    """{labels: probability} with sixty digits."""
+    with localcontext() as context:
+        context.prec = 60
+        scores = {}
+        for path in product(range(2), repeat=len(rows)):
+            score = sum(Decimal(weights["U:" + word][label]) for (word,), label in zip(rows, path, strict=True))
+            score += sum(Decimal(weights["B"][2 * before + after]) for before, after in pairwise(path))
+            scores["".join("AB"[label] for label in path)] = score
+        most = max(scores.values())
+        total = sum((score - most).exp() for score in scores.values())
+        return {path: float((score - most).exp() / total) for path, score in scores.items()}
