@@ -69,10 +69,11 @@ def test_lines_come_out_as_they_went_in(run):
     [
         (lambda text: text.replace("\n", "\r\n"), lambda text: text.replace("\r\n", "\n")),
         (lambda text: "\ufeff" + text, lambda text: text),
+        (lambda text: "\ufeff" + text.replace("\n\n", "\n\n\ufeff", 1), lambda text: text.replace("\ufeff", "")),
         (lambda text: text.rstrip("\n"), lambda text: text),
         (lambda text: "\n \n" + text.replace("\n\n", "\n\t\n\n"), lambda text: text),
     ],
-    ids=["crlf", "byte order mark", "no final newline", "more blank lines"],
+    ids=["crlf", "byte order mark", "files that were joined", "no final newline", "more blank lines"],
 )
 def test_odd_line_ends(run, change, back):
     assert back(run("m", stdin=change(WORDS))) == run("m", stdin=WORDS)

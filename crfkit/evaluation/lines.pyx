@@ -7,7 +7,7 @@ before a sentence is known.
 
 from crfkit.memory cimport memchr, memcmp
 from crfkit.text.rows cimport FORM_COLUMNS, FORM_CONLLU, FORM_CRFSUITE
-from crfkit.text.scanning cimport has_probability, is_decimal, is_digit, is_probability, without_probability
+from crfkit.text.scanning cimport has_probability, is_decimal, is_digit, is_probability, mark_at, without_probability
 
 from crfkit.errors import DataError
 from crfkit.text.faults import plural
@@ -43,6 +43,7 @@ cdef class Lines:
         if stop == at:
             self.skipping = False
             return BLANK
+        at += mark_at(at, 0, stop - at)
         if self.skipping or (between and at[0] == b"#" and (self.is_header(at, stop) or self.comments)) or self.is_aside(at, stop):
             return NO_TOKEN
         self.cut(at, stop, cut)

@@ -46,6 +46,8 @@ def _ragged(fault: Found) -> str:
     told_by = None if layout.line is None or layout.path != block.path else layout.line - block.first_line
     if block.data[fault.at : fault.at + 1] == b"#" or (told_by is not None and begins_with_mark(block.data, told_by)):
         message += " (--comments passes over lines before a sentence that begin with '#')"
+    if b"\r" in block.data[fault.at :].split(b"\n", 1)[0].rstrip(b"\r"):
+        message += " (a carriage return is within the line: lines end with \\n or \\r\\n)"
     if block.loose and b"\t" in block.data:
         message += " (for CRF++ and Wapiti columns end at blanks, too)"
     return message

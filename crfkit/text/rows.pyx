@@ -18,7 +18,7 @@ from libc.stdint cimport INT32_MAX
 
 from crfkit.memory cimport memcmp, memcpy
 from .table cimport FORM_CONLLU, FORM_CRFSUITE, LABEL_NONE, Table
-from .scanning cimport blank_line, conllu_id, find, parse_number, utf8_fault
+from .scanning cimport blank_line, conllu_id, find, mark_at, parse_number, utf8_fault
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
@@ -88,14 +88,14 @@ cdef inline int64_t split(const char* text, int64_t start, int64_t stop, int64_t
 
 
 def first_row(bytes data not None, form, int64_t skip, bint comments=False, bint loose=False):
-    """(lines before it, number of columns) of the first row after skip bytes of header, or None."""
+    """(lines before it, number of columns, whether a carriage return is inside) of the first row after skip bytes of header, or None."""
     cdef const char* text = data
     cdef int64_t pos = skip, n = len(data), stop, next_line
     aside = {"columns": b"", "conllu": b"#", "crfsuite": b"@"}[form] + b"#" * comments
     while pos < n:
         if not blank_line(text, pos, n, &stop, &next_line) and text[pos:pos + 1] not in aside:
             columns = 1 if form == "crfsuite" else split(text, pos, stop, 0, NULL, NULL, loose)
-            return data.count(b"\n", 0, pos), columns
+            return data.count(b"\n", 0, pos), columns, find(text, b"\r", pos, stop) < stop
         pos = next_line
     return None
 
@@ -157,9 +157,11 @@ cdef class Rows(Table):
 
     cdef int add_line(self, int64_t start, int64_t stop) except -1 nogil:
         """A line that is not blank; 1 if there is a fault."""
-        cdef int64_t t = self.c.n_tok
+        cdef int64_t t = self.c.n_tok, whole = start
         cdef int kind = 1
         cdef bint inside = t > self.c.seq_ptr[self.c.n_seq]
+        if not self.loose:
+            start += mark_at(self.c.text, start, stop)
         if self.c.text[start] == b"#":
             if self.c.form == FORM_CONLLU or (self.c.comments and not inside):
                 return 0
@@ -181,7 +183,7 @@ cdef class Rows(Table):
             if kind == 0:
                 return self.fail(FAULT_ID, start)
         if kind == 1:
-            self.c.line_start[t] = start
+            self.c.line_start[t] = whole
             self.c.line_end[t] = stop
             self.c.n_tok += 1
         return 0

@@ -32,6 +32,13 @@ cdef inline bint blank_line(const char* text, int64_t start, int64_t n, int64_t*
     return start == end
 
 
+cdef inline int64_t mark_at(const char* text, int64_t start, int64_t stop) noexcept nogil:
+    """Bytes of the byte order mark that a line begins with, as where files were joined; 0 if it is all of the first cell."""
+    if stop - start <= 3 or text[start] != <char> 0xEF or text[start + 1] != <char> 0xBB or text[start + 2] != <char> 0xBF:
+        return 0
+    return 0 if is_blank(text[start + 3]) else 3
+
+
 cdef inline void copy_bytes(char* to, const char* s, int64_t n) noexcept nogil:
     """Copy n bytes, of a short text without a call: two words, or pairs of words, which may overlap, hold all of it."""
     cdef uint64_t first, last

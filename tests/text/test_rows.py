@@ -57,6 +57,8 @@ def slow_parse(data, form="columns"):
                 sentences.append(sentence)
             sentence = []
             continue
+        if line.startswith(b"\xef\xbb\xbf") and line[3:4].strip(b" \t\r"):
+            line = line[3:]
         if form == "conllu" and line.startswith(b"#"):
             continue
         cells = cells_of(line)
@@ -155,7 +157,7 @@ def test_last_cut_is_after_the_last_blank_line(data, keep):
 def test_first_row_agrees_with_the_parse(data, form):
     expected = slow_parse(data, form)
     if isinstance(expected, list) and expected:
-        line, n_cols = first_row(data, form, 0)
+        line, n_cols, _ = first_row(data, form, 0)
         assert n_cols == parse(data, form).n_columns
         if form == "columns":
             assert line + 1 == parse(data).line_of(0)
@@ -445,3 +447,36 @@ class Table(list):
 def test_rows_without_an_order_and_tables_are_refused(row):
     with pytest.raises(DataError, match=r"^sentence 1, token 1: found .*, expected a list of columns$"):
         Rows().fill([[row]])
+
+
+@pytest.mark.parametrize("form", ["columns", "conllu", "crfsuite"])
+def test_byte_order_marks_where_files_were_joined(form):
+    """They are no part of the first cell, but stay in the line."""
+    sentence = {"columns": "a A\n\n", "conllu": "# one\n1\ta\ta\tA\t_\t_\t0\t_\t_\t_\n\n", "crfsuite": "@weight:2\nA\ta\n\n"}[form]
+    found = []
+    for between in ("", "\ufeff"):
+        (block,) = Source(io.BytesIO((sentence + between + sentence).encode()), form)
+        rows = Rows(form)
+        rows.parse(block)
+        found.append((rows.sentences(), block.data.replace(between.encode(), b"")))
+    assert found[0] == found[1]
+
+
+def test_a_cell_that_is_a_byte_order_mark():
+    (block,) = Source(io.BytesIO("\ufeff\ufeff A\n\n\ufeff B\n\n".encode()))
+    rows = Rows("columns")
+    rows.parse(block)
+    assert rows.sentences() == [[["\ufeff".encode(), b"A"]], [["\ufeff".encode(), b"B"]]]
+
+
+@pytest.mark.parametrize("data", ["a A\rb B\r\ra A\r", "\n\na\tA\rb\tB\r\n"])
+def test_lines_that_end_with_carriage_returns_alone(data):
+    line = 1 + data.count("\n\n") * 2
+    with pytest.raises(DataError, match=rf"^<stream>:{line}: a carriage return within the line: expected lines that end with \\n or \\r\\n$"):
+        list(Source(io.BytesIO(data.encode())))
+
+
+def test_such_lines_behind_others():
+    (block,) = Source(io.BytesIO(b"a A\nb B\ra A\r\n\n"))
+    with pytest.raises(DataError, match=r"2: found 3 columns, expected 2 as in <stream>:1 \(a carriage return is within the line"):
+        Rows("columns").parse(block)
