@@ -60,7 +60,7 @@ def rows_at(StringTable names not None, const int64_t[::1] places not None, cons
         array_t ptr = clone(NUMBERS, n + 1, zero=False)
         array_t label, weight, previous
         const double* weight_at
-        const int64_t* number_at = NULL
+        const int64_t* number_at
     if not 1 <= labels <= 0xFFFF or places.shape[0] != names.c.n or (numbers is not None and numbers.shape[0] != weights.shape[0]):
         raise ValueError("names, places and weights that do not belong together")
     ptr.data.as_longlongs[0] = 0
@@ -81,12 +81,13 @@ def rows_at(StringTable names not None, const int64_t[::1] places not None, cons
     previous = clone(LABELS, total if bigram else 0, zero=False)
     if total:
         weight_at = &weights[0]
-        if numbers is not None:
-            number_at = &numbers[0]
         for i in range(n):
             place = places[chosen[i]]
-            k = place if number_at == NULL else first_from(numbers, place)
-            fill_row(weight_at + k, NULL if number_at == NULL else number_at + k, place, labels,
+            k, number_at = place, NULL
+            if numbers is not None:
+                k = first_from(numbers, place)
+                number_at = &numbers[0] + k
+            fill_row(weight_at + k, number_at, place, labels,
                      ptr.data.as_longlongs[i], ptr.data.as_longlongs[i + 1], label.data.as_ushorts, weight.data.as_doubles,
                      previous.data.as_ushorts if bigram else NULL)
     return names.select(chosen), ptr, label, weight, previous

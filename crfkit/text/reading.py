@@ -143,8 +143,8 @@ class Source:
                 row = first_row(data, self.form, skip, self.comments, self.loose)
                 seen = row is not None
                 if row is not None:
-                    if row[2]:
-                        raise DataError("a carriage return within the line: expected lines that end with \\n or \\r\\n", path, row[0] + line)
+                    if row[2] and added and not self.loose and data.count(b"\n") == 1:
+                        raise DataError("lines that end with carriage returns alone: expected \\n or \\r\\n", path)
                     layout = self._first_row(row[0] + line, row[1], path, layout)
             yield Block(data, line, path, skip, layout, self.comments, self.loose, self.marks, added, mark and first)
             line += data.count(b"\n")
