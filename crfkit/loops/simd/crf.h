@@ -318,9 +318,6 @@ typedef struct {
     int32_t (*came_from)(const LatticeC *, int32_t t, int32_t j);
     /* which of n numbers are at least `least`: their places, in order; how many */
     int32_t (*at_least)(int32_t n, const double *x, double least, int32_t *which);
-    /* its second half: the path from alpha[t][j] (best score of a beginning that ends in j) and beta[t][j] (the same
-     * without the score of the node) */
-    double (*trace_back)(const LatticeC *, uint16_t *labels);
     /* out[i] = max over j of x[j] + M[j][i], of rows of P */
     void (*max_plus)(int32_t L, int32_t P, const double *x, const double *M, double *out);
     /* P(y[t-1] = i, y[t] = j) after forward_backward */
