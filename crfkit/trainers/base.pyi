@@ -16,6 +16,7 @@ class Trainer:
     threaded: bool
     lock_free: bool
     measured_steps: bool
+    rates_of_rows: bool
     def __init__(
         self,
         data: Dataset,

@@ -62,6 +62,7 @@ cdef class Trainer:
 
     threaded = False            # several threads make the weights that one makes
     lock_free = False           # several threads may change the weights at once
+    rates_of_rows = False       # each row has a rate, which passes change (`rates`)
     measured_steps = True       # a step changes a weight by about 1 at most, however large values and long sequences are
 
     def __cinit__(self, Dataset data, Layout layout, options, initial=None, Trainer leader=None, **unused):

@@ -36,6 +36,11 @@ cdef struct AttributeC:
     int32_t window          # rate and weights are those after this one
     int32_t place           # in the layout that was borrowed, or -1
 
+cdef enum Kind:
+    UNIGRAM
+    RICH
+    PLAIN
+
 cdef struct WindowC:
     double penalty          # l2 / sequences seen
     int64_t n               # its sequences
@@ -49,12 +54,16 @@ cdef int by_key(const void* a, const void* b) noexcept nogil:
 cdef class Family(Arena):
     """Attributes of one kind."""
 
+    cdef Kind kind
     cdef GramTableC known       # (attribute, key) -> feature
     cdef BufferC feature_buffer, attribute_buffer, borrowed_buffer
     cdef FeatureC* feature
     cdef AttributeC* attribute
     cdef int32_t* borrowed      # attributes by their places
     cdef int64_t n, n_borrowed
+
+    def __cinit__(self, Kind kind):
+        self.kind = kind
 
     cdef int extend(self, int64_t n, double rate, int32_t window) except -1 nogil:
         """Attributes that are new, up to number n."""
@@ -106,7 +115,30 @@ cdef class Family(Arena):
             self.feature[f].weight = <float>(self.feature[f].weight * scale)
             f = self.feature[f].next
 
-    cdef tuple lists(self, bint pairs, const int32_t[::1] rank):
+    cdef int64_t cell(self, const LayoutC* c, int64_t k, uint32_t key, const int32_t* rank) noexcept nogil:
+        """Where a weight of the k-th attribute borrowed stands in the layout of these."""
+        if self.kind == UNIGRAM:
+            return layout_cell(c, <int32_t>k, rank[key])
+        if self.kind == RICH:
+            return layout_rich_cell(c, <int32_t>k, rank[key >> 16], rank[key & 0xFFFF])
+        return c.tau0 + <int64_t>rank[key >> 16] * c.P + rank[key & 0xFFFF]
+
+    cdef void exchange(self, const LayoutC* c, float* w, const int32_t* rank, bint out) noexcept nogil:
+        """Copy weights of what is borrowed: out into the cells of its layout, or back."""
+        cdef FeatureC* feature
+        cdef int64_t k
+        cdef int32_t f
+        for k in range(self.n_borrowed):
+            f = self.attribute[self.borrowed[k]].first
+            while f >= 0:
+                feature = &self.feature[f]
+                if out:
+                    w[self.cell(c, k, feature.key, rank)] = feature.weight
+                else:
+                    feature.weight = w[self.cell(c, k, feature.key, rank)]
+                f = feature.next
+
+    cdef tuple lists(self, const int32_t[::1] rank):
         """Features of the attributes borrowed, in their order, with labels renumbered: where those of each begin,
         and the keys in ascending order."""
         cdef:
@@ -126,7 +158,7 @@ cdef class Family(Arena):
             n = ptr[k]
             while f >= 0:
                 key = self.feature[f].key
-                out[n] = (<uint32_t>rank[key >> 16] << 16 if pairs else 0) | <uint32_t>rank[key & 0xFFFF]
+                out[n] = (0 if self.kind == UNIGRAM else <uint32_t>rank[key >> 16] << 16) | <uint32_t>rank[key & 0xFFFF]
                 f = self.feature[f].next
                 n += 1
             if n - ptr[k] > 1:
@@ -138,6 +170,7 @@ cdef class Growing(Arena):
     """All features of a stream so far. `options` are those of adf: l2, rate, alpha."""
 
     cdef Family u, b, tau
+    cdef tuple families             # these, in the order of the rows of a layout
     cdef BufferC window_buffer
     cdef double l2, alpha
     cdef public double rate     # of attributes that are met for the first time
@@ -147,15 +180,17 @@ cdef class Growing(Arena):
     cdef int64_t size               # sequences of the window that was borrowed for
 
     def __init__(self, options, bint has_tau):
-        self.u, self.b, self.tau = Family(), Family(), Family()
+        self.families = self.u, self.b, self.tau = Family(UNIGRAM), Family(RICH), Family(PLAIN)
         self.l2, self.rate, self.alpha = options.l2, options.rate or 0, options.alpha
         self.has_tau = has_tau
         self.tau.extend(1, self.rate, 0)
 
     def borrow(self, Dataset data not None):
         """The layout of a window, whose data are renumbered for it, with weights and rates of all its rows."""
-        cdef const DatasetC* c = &data.c
-        cdef int64_t labels = len(data.labels)
+        cdef:
+            const DatasetC* c = &data.c
+            int64_t labels = len(data.labels), k
+            Family family
         with nogil:
             self.u.extend(data.n_u, self.rate, self.window)
             self.b.extend(data.n_b, self.rate, self.window)
@@ -165,19 +200,14 @@ cdef class Growing(Arena):
         self.bring_up_to_date()
         layout, weights = self.layout_of(identity(labels), True)
         data.renumber(places(self.u), places(self.b))
-        rates = array.array("d", [self.tau.attribute[0].rate]) * (self.u.n_borrowed + self.b.n_borrowed + 1)
-        cdef double[::1] rate = rates
-        cdef int64_t k
-        for k in range(self.u.n_borrowed):
-            rate[k] = self.u.attribute[self.u.borrowed[k]].rate
-        for k in range(self.b.n_borrowed):
-            rate[self.u.n_borrowed + k] = self.b.attribute[self.b.borrowed[k]].rate
+        rates = array.array("d", [family.attribute[family.borrowed[k]].rate for family in self.families for k in range(family.n_borrowed)])
         return layout, weights, rates
 
     cdef int observe(self, const DatasetC* c) except -1 nogil:
         """Note what occurs in a window."""
         cdef int64_t s, t, u
         cdef uint32_t pair = 0
+        self.tau.meet(0)
         for s in range(c.n_seq):
             for t in range(c.seq_ptr[s], c.seq_ptr[s + 1]):
                 for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
@@ -200,10 +230,9 @@ cdef class Growing(Arena):
             const WindowC* windows = <const WindowC*>self.window_buffer.data
             Family family
             int64_t k
-        for family in (self.u, self.b):
+        for family in self.families:
             for k in range(family.n_borrowed):
                 family.catch_up(family.borrowed[k], windows, self.window, self.alpha)
-        self.tau.catch_up(0, windows, self.window, self.alpha)
         return 0
 
     cdef int32_t dense_first(self, int32_t P) except -1:
@@ -229,78 +258,48 @@ cdef class Growing(Arena):
         cdef:
             Layout layout
             int64_t k
-            int32_t hot = 0, f, labels = <int32_t>rank.shape[0]
+            int32_t hot = 0, labels = <int32_t>rank.shape[0]
             float[::1] w
             Family family
             uint32_t key
         if dense and self.u.n_borrowed:
             hot = self.dense_first(padded(labels))
-        for family in (self.u, self.b):
+        for family in self.families:
             for k in range(family.n_borrowed):
                 family.attribute[family.borrowed[k]].place = <int32_t>k
-        u_ptr, u_key = self.u.lists(False, rank)
-        b_ptr, b_key = self.b.lists(True, rank)
+        (u_ptr, u_key), (b_ptr, b_key), (_, plain) = [family.lists(rank) for family in self.families]
         layout = Layout(labels, self.has_tau, hot, u_ptr, halves(u_key, 0), b_ptr, halves(b_key, 16), halves(b_key, 0))
         pairs = bytearray(<int64_t>labels * layout.c.P)
-        f = self.tau.attribute[0].first
-        while f >= 0:
-            key = self.tau.feature[f].key
-            pairs[<int64_t>rank[key >> 16] * layout.c.P + rank[key & 0xFFFF]] = 1
-            f = self.tau.feature[f].next
+        for key in plain:
+            pairs[<int64_t>(key >> 16) * layout.c.P + (key & 0xFFFF)] = 1
         layout.tell_absent(pairs)
         weights = array.array("f", bytes(4 * layout.c.n_cells))
         w = weights if layout.c.n_cells else None
-        self.exchange(&layout.c, &w[0] if layout.c.n_cells else NULL, &rank[0], True)
+        for family in self.families:
+            family.exchange(&layout.c, &w[0] if layout.c.n_cells else NULL, &rank[0], True)
         return layout, weights
 
-    cdef void exchange(self, const LayoutC* c, float* w, const int32_t* rank, bint out) noexcept nogil:
-        """Copy weights of what is borrowed: out into the cells of its layout, or back."""
-        cdef int64_t k, cell
-        cdef int32_t f
-        cdef uint32_t key
-        for k in range(self.u.n_borrowed):
-            f = self.u.attribute[self.u.borrowed[k]].first
-            while f >= 0:
-                copy(&self.u.feature[f], w, layout_cell(c, <int32_t>k, rank[self.u.feature[f].key]), out)
-                f = self.u.feature[f].next
-        for k in range(self.b.n_borrowed):
-            f = self.b.attribute[self.b.borrowed[k]].first
-            while f >= 0:
-                key = self.b.feature[f].key
-                cell = layout_rich_cell(c, <int32_t>k, rank[key >> 16], rank[key & 0xFFFF])
-                copy(&self.b.feature[f], w, cell, out)
-                f = self.b.feature[f].next
-        f = self.tau.attribute[0].first
-        while f >= 0:
-            key = self.tau.feature[f].key
-            copy(&self.tau.feature[f], w, c.tau0 + <int64_t>rank[key >> 16] * c.P + rank[key & 0xFFFF], out)
-            f = self.tau.feature[f].next
-
-    def give_back(self, Layout layout not None, float[::1] weights, rates):
-        """The window is over. `rates` are those after it: of unigram attributes, bigram attributes, label pairs."""
+    def give_back(self, Layout layout not None, float[::1] weights, const double[::1] rates not None):
+        """The window is over. `rates` are those of all rows after it."""
         cdef:
             const int32_t[::1] rank = identity(layout.c.L)
+            AttributeC* own
             WindowC* window
-            int64_t k
-            double rate
-        if weights.shape[0] != layout.c.n_cells:
+            Family family
+            int64_t k, r = 0
+        if weights.shape[0] != layout.c.n_cells or rates.shape[0] != self.u.n_borrowed + self.b.n_borrowed + 1:
             raise ValueError("weights of another layout")
-        u_rates, b_rates, pair_rate = rates
-        self.exchange(&layout.c, &weights[0] if layout.c.n_cells else NULL, &rank[0], False)
         arena_reserve(self, &self.window_buffer, <int64_t>self.window + 1, sizeof(WindowC))
         window = (<WindowC*>self.window_buffer.data) + self.window
         window.penalty, window.n = self.l2 / self.sequences, self.size
         self.window += 1
-        for k, rate in enumerate(u_rates):
-            self.settle(self.u, k, rate)
-        for k, rate in enumerate(b_rates):
-            self.settle(self.b, k, rate)
-        self.tau.attribute[0].rate, self.tau.attribute[0].window = pair_rate, self.window
-        self.u.n_borrowed = self.b.n_borrowed = 0
-
-    cdef void settle(self, Family family, int64_t k, double rate) noexcept:
-        cdef AttributeC* own = &family.attribute[family.borrowed[k]]
-        own.rate, own.window, own.place = rate, self.window, -1
+        for family in self.families:
+            family.exchange(&layout.c, &weights[0] if layout.c.n_cells else NULL, &rank[0], False)
+            for k in range(family.n_borrowed):
+                own = &family.attribute[family.borrowed[k]]
+                own.rate, own.window, own.place = rates[r], self.window, -1
+                r += 1
+            family.n_borrowed = 0
 
     def finish(self, labels, order):
         """Layout and weights of all features, with `labels` as they came in the order wanted. Attributes keep the
@@ -311,18 +310,11 @@ cdef class Growing(Arena):
             raise TypeError("a Growing that was not set up")
         position = {label: number for number, label in enumerate(order)}
         rank = array.array("i", [position[label] for label in labels])
-        for family in (self.u, self.b):
+        for family in self.families:
             for a in range(family.n):
                 family.meet(a)
         self.bring_up_to_date()
         return self.layout_of(rank, False)
-
-
-cdef void copy(FeatureC* feature, float* w, int64_t cell, bint out) noexcept nogil:
-    if out:
-        w[cell] = feature.weight
-    else:
-        feature.weight = w[cell]
 
 
 cdef halves(const uint32_t[::1] keys, int shift):

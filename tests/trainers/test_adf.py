@@ -27,8 +27,8 @@ def both(corpus, l2, rate, alpha=0.995, beta=0.6, seed=0, start=None, shared=Fal
 
 def rates_of(built, trainer):
     """The rate of every feature."""
-    unigrams, bigrams, pairs = trainer.rates()
-    find = {"U": lambda a, *_: unigrams[built.u_new[a]], "B": lambda b, *_: bigrams[built.b_new[b]], "T": lambda *_: pairs}
+    rates, n = trainer.rates(), built.layout.n_attributes[0]
+    find = {"U": lambda a, *_: rates[built.u_new[a]], "B": lambda b, *_: rates[n + built.b_new[b]], "T": lambda *_: rates[-1]}
     return {feature: find[feature[0]](*feature[1:]) for feature in built.cells}
 
 
@@ -103,8 +103,7 @@ def test_few_sequences_do_not_make_short_windows():
         trainer = Trainer(built.dataset, built.layout, options_of("adf", **own))
         for _ in range(2):
             trainer.run_pass()
-        _, bigrams, pairs = trainer.rates()     # those of unigrams depend on their values, too
-        return trainer.rate0, {*bigrams, pairs}
+        return trainer.rate0, {*trainer.rates()[built.layout.n_attributes[0] :]}    # those of unigrams depend on their values, too
 
     found, rates = rates_after_two_passes()
     assert len(rates) > 5 and min(rates) > 0.6 * 0.99 * found  # one window in 114 steps

@@ -32,7 +32,7 @@ class Mixing:
     """A trainer in the sense of trainers/base.pyx, whose passes are those of workers."""
 
     def __init__(self, far: FarCorpus, algorithm: str, options: Any, run: Run, initial: array.array | None, shared: list[int]):
-        self.far, self.algorithm, self.options, self.seed = far, algorithm, options, run.seed
+        self.far, self.kind, self.options, self.seed = far, trainer_class(algorithm), options, run.seed
         self.layout = far.layout
         self.n = len(far.shards)
         self.passes, self.converged, self.interrupted = 0, None, False
@@ -97,7 +97,7 @@ class Mixing:
     def _step(self) -> float:
         """About what one step may add to a weight. It is one where steps are measured; others add values as they are,
         once for each token of a sequence that has them. Not so much that small weights would be rounded away."""
-        if trainer_class(self.algorithm).measured_steps:
+        if self.kind.measured_steps:
             return 1.0
         return min(self.far.data.largest_value * max(1.0, self.far.data.longest / USUAL_LENGTH), 1024.0)
 
@@ -107,7 +107,7 @@ class Mixing:
         limits = [limit, quantum_of(limit, self.n)]
         most_rate = 2 * (self.rate or 1.0)
         rate_limits = [most_rate, quantum_of(most_rate, self.n)]
-        names = ["last", *(["average"] if self.average is not None else []), *(["rates"] if self.algorithm == "adf" else [])]
+        names = ["last", *(["average"] if self.average is not None else []), *(["rates"] if self.kind.rates_of_rows else [])]
         sums = {
             name: array.array("d", [0.0])
             * (1 + sum(self.layout.n_attributes) if name == "rates" else self.layout.n_cells)
@@ -179,7 +179,7 @@ class Mixing:
         self.current = _numbers("f", state["weights"], self.layout.n_cells)
         if self.average is not None:
             self.average = _numbers("d", state["average"], self.layout.n_cells)
-        if self.algorithm == "adf" and self.passes:
+        if self.kind.rates_of_rows and self.passes:
             self.rates = _numbers("d", state["rates"], 1 + sum(self.layout.n_attributes))
 
 

@@ -258,9 +258,8 @@ class Service:
                 add_rounded(sums["average"], found, *limits)
                 found = trainer.state()["weights"]
             add_rounded(sums["last"], found, *limits)
-            if self.algorithm == "adf":
-                of_u, of_b, of_pairs = trainer.rates()
-                own = array.array("d", [*of_u, *of_b, of_pairs])
+            if trainer.rates_of_rows:
+                own = trainer.rates()
                 add_rounded(sums.setdefault("rates", array.array("d", [0.0]) * len(own)), own, *rate_limits)
             records.append(record)
         return {"shards": shards, "sums": sums, "records": records}

@@ -39,6 +39,8 @@ from crfkit.loops.atomic cimport crfkit_spin_lock, crfkit_spin_unlock
 from crfkit.trainers.stepwise cimport OnlineTrainer
 from .calibrated cimport CalibratedTrainer
 
+import array
+
 from crfkit.errors import ImpossibleError
 
 cdef enum:
@@ -76,6 +78,7 @@ cdef class Adf(CalibratedTrainer):
     cdef int32_t window
 
     lock_free = True
+    rates_of_rows = True
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
@@ -320,16 +323,16 @@ cdef class Adf(CalibratedTrainer):
         return min(n, self.q - self.steps % self.q)
 
     def rates(self):
-        """The rates as they stand, of unigram attributes, rich bigram attributes and the plain label pairs."""
-        cdef int64_t r, a = self.layout.c.A, pairs = a + self.layout.c.B
+        """The rates as they stand, of all rows."""
+        cdef int64_t r
         cdef RowC row
-        found = []
+        found = array.array("d")
         self.window = <int32_t>(self.steps // self.q)
-        for r in range(pairs + 1):
+        for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
             row = self.rows[r]
             self.catch_up(&row)
             found.append(row.rate)
-        return found[:a], found[a:pairs], found[pairs]
+        return found
 
     def state(self):
         cdef int64_t n = <int64_t>self.layout.c.A + self.layout.c.B + 1
