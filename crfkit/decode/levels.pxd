@@ -12,18 +12,6 @@ cdef enum:
     LARGE = 1000000000      # beside it a score is off by up to a ten-millionth
 
 
-cdef inline bint towers(const LatticeC* lat) noexcept nogil:
-    """After score: whether some label's score is so large that digits would be lost beside it."""
-    cdef const double* row
-    cdef int64_t t, j
-    for t in range(lat.T):
-        row = lat.score + t * lat.P
-        for j in range(lat.L):
-            if fabs(row[j]) > LARGE and fabs(row[j]) < INFINITY:
-                return True
-    return False
-
-
 cdef inline double level_step(EdgeC* edge) noexcept nogil:
     """Take the greatest score from all of a step that is a matrix, where it is large; what was taken. Potentials stay what they are."""
     cdef double most = edge.max

@@ -13,7 +13,7 @@ from crfkit.text.rows cimport FORM_CONLLU, Rows, rows_label
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_fits
-from .levels cimport level_rows, level_step, towers
+from .levels cimport level_rows, level_step
 from .lookahead cimport LookaheadSearch
 from crfkit.memory cimport arena_reserve, memchr, memcpy, memset
 from .nbest cimport NBest
@@ -48,7 +48,7 @@ cdef class Scratch:
             self.voting = _votes(decoder)
         if decoder.depth < 0:
             self.step_level = level_step(&self.lattice.c.shared)
-        if decoder.depth >= 0:
+        else:
             self.history = LookaheadSearch(decoder.layout, self.lattice, decoder.depth, decoder.index.shared())
             self.history.w = decoder.w
         arena_reserve(self, &self.flags, decoder.layout.c.L, 1)
@@ -85,7 +85,7 @@ cdef class Scratch:
 
     cdef void level_scores(self) noexcept nogil:
         """Once it is known which labels are possible: weights and values may be as large as they like."""
-        if self.decoder.depth < 0 and towers(&self.lattice.c):
+        if self.decoder.depth < 0:
             self.level += level_rows(&self.lattice.c)
 
     cdef int bound(self, Lattice lattice) noexcept nogil:
