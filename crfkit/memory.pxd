@@ -1,17 +1,18 @@
 """Grow-only buffers on cache-line boundaries, for every loop that does not know its sizes beforehand.
 
 A BufferC starts as zeros. Growing goes through realloc, so a large buffer is remapped by the system and not copied.
-There are two ways to use one:
+There are three ways to use one:
 
     in a class      cdef class Lattice(Arena):              the class is an Arena, and has buffers as attributes,
                         cdef BufferC rows                   or structs that hold buffers;
                     arena_reserve(self, &self.rows, n, 8)   with the first memory it gets, a buffer becomes the arena's,
                                                             and is freed with the object: no __dealloc__ to write
+    of one size     self.sums = <double*>arena_zeros(self, n, sizeof(double))       the buffer needs no name, and never grows
     for a while     cdef BufferC found = empty_buffer()
                     try: buffer_reserve(&found, n, 4)
                     finally: buffer_free(&found)
 
-What grows with a corpus is reserved by data_reserve. If its arena has a folder (--data-dir), it lies there in a file that is
+What grows with a corpus is reserved by data_reserve, or data_zeros. If its arena has a folder (--data-dir), it lies there in a file that is
 mapped into memory. The system keeps in memory what is in use, and writes the rest to the disk. A file loses its name as soon
 as it is made. So nothing is left behind, however a run ends, and no run sees the files of another one. Room on the disk is
 taken before it is used: a full disk is an error, not a signal.
@@ -33,12 +34,13 @@ cdef struct BufferC:
     int64_t capacity    # bytes from data on
     const char* folder  # where its file is, or NULL: in memory
     int file            # descriptor, if there is a folder and a block
+    bint unnamed        # it stands in memory of its own
     bint owned          # by an arena, and
     BufferC* next       # the next one of its list
 
 
 cdef inline BufferC empty_buffer() noexcept nogil:
-    return BufferC(NULL, NULL, 0, NULL, 0, False, NULL)
+    return BufferC(NULL, NULL, 0, NULL, 0, False, False, NULL)
 
 
 cdef class Arena:
@@ -75,6 +77,10 @@ cdef inline int data_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) e
     return arena_reserve(arena, b, n, size)
 
 
+cdef void* arena_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
+cdef void* data_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
+
+
 cdef inline void buffer_swap(BufferC* a, BufferC* b) noexcept nogil:
     """The memory of each goes to the other; who owns the buffers stays."""
     a.data, b.data = b.data, a.data
@@ -93,3 +99,4 @@ cdef class Vector:
 
 cdef object vector(object owner, str form, const void* data, int64_t n)
 cdef int take(dict state, str name, str form, void* data, int64_t n) except -1
+cdef int take_all(dict state, dict vectors) except -1

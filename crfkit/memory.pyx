@@ -9,7 +9,7 @@ import os
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uintptr_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport calloc, free, realloc
 from posix.unistd cimport close
 
 from crfkit.errors import FileError
@@ -84,10 +84,13 @@ cdef class Arena:
 
     def __dealloc__(self):
         # The last to go: the buffers stand in the object itself, whose memory is given back after this.
-        cdef BufferC* b = self.first
-        while b != NULL:
+        cdef BufferC* b
+        while self.first != NULL:
+            b = self.first
+            self.first = b.next
             buffer_free(b)
-            b = b.next
+            if b.unnamed:
+                free(b)
 
     cdef void keep_data_in(self, bytes folder) noexcept:
         """From now on data_reserve makes files in this folder; None: it takes memory."""
@@ -125,6 +128,27 @@ cdef void buffer_free(BufferC* b) noexcept nogil:
     else:
         free(b.block)
     b.block, b.data, b.capacity = NULL, NULL, 0
+
+
+cdef void* unnamed(Arena arena, int64_t n, int64_t size, const char* folder) except NULL nogil:
+    cdef BufferC* b = <BufferC*>calloc(1, sizeof(BufferC))
+    if b == NULL:
+        with gil:
+            raise MemoryError("no memory for a table")
+    b.unnamed, b.folder = True, folder
+    arena_reserve(arena, b, n + 1, size)
+    memset(b.data, 0, <size_t>((n + 1) * size))
+    return b.data
+
+
+cdef void* arena_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil:
+    """A table of n items of `size` bytes, and one more, all zero, that is freed with the object `arena`."""
+    return unnamed(arena, n, size, NULL)
+
+
+cdef void* data_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil:
+    """arena_zeros for what grows with the corpus: in a file, if the arena has a folder."""
+    return unnamed(arena, n, size, arena.path)
 
 
 cdef int open_file(BufferC* b) except -1:
@@ -215,4 +239,11 @@ cdef int take(dict state, str name, str form, void* data, int64_t n) except -1:
     if n:
         source = given.cast("B")
         memcpy(data, &source[0], given.nbytes)
+    return 0
+
+
+cdef int take_all(dict state, dict vectors) except -1:
+    """`take` what vectors are of, by their names."""
+    for name, own in vectors.items():
+        take(state, name, own.format, (<Vector>own.obj).data, own.shape[0])
     return 0

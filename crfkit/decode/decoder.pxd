@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, uint8_t
 
 from crfkit.features.tables cimport Features
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport Arena, BufferC
+from crfkit.memory cimport Arena
 from crfkit.features.strings cimport StringTable
 from crfkit.loops.structs cimport weight_t
 
@@ -17,8 +17,7 @@ cdef class Decoder(Arena):
     cdef list encoded                   # the same as bytes: what name points into
     cdef StringTable label_table
     cdef object owner                   # of the weights
-    cdef const weight_t* w              # its numbers, or copy if those are not aligned
-    cdef BufferC copy
+    cdef const weight_t* w              # its numbers, or a copy if those are not aligned
     cdef object rest_owner              # of the weights' rest, or None
     cdef const weight_t* rest           # what single precision left over of them, or NULL
     cdef bint verified, constrained
@@ -30,6 +29,5 @@ cdef class Decoder(Arena):
     cdef const uint8_t* may_follow      # [L][L], if constrained
     cdef const uint8_t* may_start       # [L]
     cdef const uint8_t* may_end         # [L]
-    cdef BufferC names, name_lens
     cdef const char** name              # [L]
     cdef int32_t* name_len              # [L]

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uintptr_t
 
-from crfkit.memory cimport arena_reserve, memcpy
+from crfkit.memory cimport arena_zeros, memcpy
 from crfkit.features.strings cimport StringTable, string_hash, strings_find
 from crfkit.loops.structs cimport weight_t
 
@@ -27,6 +27,7 @@ cdef class Decoder:
                  bint verified=True, constraints=None, int32_t depth=-1, bint backward=False, str recursions="auto", columns=None,
                  const float[::1] rest=None):
         cdef int32_t j, L = layout.c.L
+        cdef weight_t* copy
         if self.index is not None:
             raise TypeError("a Decoder is set up once")
         self.labels = list(labels)
@@ -46,14 +47,12 @@ cdef class Decoder:
         if weights.shape[0]:
             self.w = &weights[0]
             if <uintptr_t>self.w % ALIGNMENT:  # from a file they never are
-                arena_reserve(self, &self.copy, weights.shape[0], sizeof(weight_t))
-                memcpy(self.copy.data, self.w, weights.shape[0] * sizeof(weight_t))
-                self.w = <const weight_t*>self.copy.data
+                copy = <weight_t*>arena_zeros(self, weights.shape[0], sizeof(weight_t))
+                memcpy(copy, self.w, weights.shape[0] * sizeof(weight_t))
+                self.w = copy
         self.encoded = [as_bytes(label) for label in self.labels]
         self.label_table = StringTable()
-        arena_reserve(self, &self.names, L, sizeof(char*))
-        arena_reserve(self, &self.name_lens, L, sizeof(int32_t))
-        self.name, self.name_len = <const char**>self.names.data, <int32_t*>self.name_lens.data
+        self.name, self.name_len = <const char**>arena_zeros(self, L, sizeof(char*)), <int32_t*>arena_zeros(self, L, sizeof(int32_t))
         for j in range(L):
             self.name[j], self.name_len[j] = <bytes>self.encoded[j], len(self.encoded[j])
             if self.label_table.intern(self.name[j], self.name_len[j]) != j:

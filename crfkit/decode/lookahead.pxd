@@ -18,6 +18,12 @@ cdef struct ChoiceC:
     double correct              # value of the correct label, without the margin
 
 
+cdef struct MemoC:
+    int64_t stamp                   # of the decision it belongs to
+    double value
+    int32_t label
+
+
 cdef class LookaheadSearch(Arena):
     cdef Layout layout
     cdef const weight_t* w
@@ -26,16 +32,16 @@ cdef class LookaheadSearch(Arena):
     cdef int32_t depth
     cdef bint second                # some feature looks two labels back
     cdef bint stale                 # label-pair weights have changed since bounds were made from them
-    cdef BufferC pairs              # [L][P] best score of the step from label i, column, to label j, row
+    cdef double* pairs              # [L][P] best score of the step from label i, column, to label j, row
     cdef BufferC own                # the same [ring][L][P] of tokens with bigram attributes
     cdef BufferC has_own            # uint8 [T]
-    cdef BufferC most               # [L+1][P]: scratch of add_bounds, zeros between uses
-    cdef BufferC touched            # int64: its cells in use
+    cdef double* most               # [L+1][P]: scratch of add_bounds, zeros between uses
+    cdef int64_t* touched           # its cells in use
     cdef BufferC reach              # [T][P] best score of the tokens from t on, by the label before
-    cdef BufferC rows               # [levels][2][P]
-    cdef BufferC sums               # [P]
-    cdef BufferC memo               # [levels][L+2][L] of MemoC
-    cdef BufferC shared             # int32: bigram attributes of every token
+    cdef double* rows               # [levels][2][P]
+    cdef double* sums               # [P]
+    cdef MemoC* memo                # [levels][L+2][L]
+    cdef int32_t* shared            # bigram attributes of every token
     cdef int64_t n_shared
     cdef int32_t ring, scored, bounded, complete
     cdef int64_t stamp

@@ -20,19 +20,13 @@ from libc.math cimport INFINITY
 from crfkit.weights.history cimport ANY, history_begin, key_of
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport rich_row_fits
-from crfkit.memory cimport arena_reserve, memcpy, memset
+from crfkit.memory cimport arena_reserve, arena_zeros, memcpy
 from crfkit.loops.structs cimport LatticeC, LayoutC
 
 from crfkit.errors import ModelFileError
 
 cdef enum:
     AHEAD = 8           # tokens scored at a time: their weights are fetched while others are summed
-
-
-cdef struct MemoC:
-    int64_t stamp       # of the decision it belongs to
-    double value
-    int32_t label
 
 
 cdef inline void add_features(const LayoutC* layout, const weight_t* w, int32_t b, double value, int64_t before,
@@ -57,22 +51,18 @@ cdef class LookaheadSearch:
             for k in range(layout.c.b_ptr[layout.c.B]):
                 self.second |= layout.c.b_prev2[k] != ANY
         self.ring = depth + 1
-        arena_reserve(self, &self.pairs, L * P, sizeof(double))
-        arena_reserve(self, &self.most, (L + 1) * P, sizeof(double))
-        memset(self.most.data, 0, (L + 1) * P * sizeof(double))
-        arena_reserve(self, &self.touched, L * P + L, sizeof(int64_t))
-        arena_reserve(self, &self.rows, 2 * P * (depth + 1), sizeof(double))
-        arena_reserve(self, &self.sums, P, sizeof(double))
+        self.pairs, self.most = <double*>arena_zeros(self, L * P, sizeof(double)), <double*>arena_zeros(self, (L + 1) * P, sizeof(double))
+        self.touched = <int64_t*>arena_zeros(self, L * P + L, sizeof(int64_t))
+        self.rows, self.sums = <double*>arena_zeros(self, 2 * P * (depth + 1), sizeof(double)), <double*>arena_zeros(self, P, sizeof(double))
         if self.second:
-            arena_reserve(self, &self.memo, (depth + 1) * (L + 2) * L, sizeof(MemoC))
-            memset(self.memo.data, 0, (depth + 1) * (L + 2) * L * sizeof(MemoC))
+            self.memo = <MemoC*>arena_zeros(self, (depth + 1) * (L + 2) * L, sizeof(MemoC))
         shared = sorted({b for b in shared if b >= 0})
         self.n_shared = len(shared)
-        arena_reserve(self, &self.shared, self.n_shared + 1, sizeof(int32_t))
+        self.shared = <int32_t*>arena_zeros(self, self.n_shared, sizeof(int32_t))
         for k in range(self.n_shared):
             if shared[k] >= layout.c.B:
                 raise ValueError("attributes of another layout")
-            (<int32_t*>self.shared.data)[k] = shared[k]
+            self.shared[k] = shared[k]
             if not rich_row_fits(&layout.c, shared[k]):
                 raise ModelFileError("the model is damaged: its tables of features contradict each other")
         self.stale = True
@@ -94,7 +84,7 @@ cdef class LookaheadSearch:
         cdef:
             int32_t L = self.layout.c.L, unused
             int64_t P = self.layout.c.P, j
-            double* row = <double*>self.rows.data
+            double* row = self.rows
             double* base = row + P
             const double* reach
         out.t, out.last = t, min(t + self.depth, self.sent.T - 1)
@@ -156,14 +146,14 @@ cdef class LookaheadSearch:
         cdef int64_t P = self.layout.c.P
         cdef double* tau = self.lattice.c.shared.score
         tau[i * P + j] += by
-        (<double*>self.pairs.data)[j * P + i] += by
+        self.pairs[j * P + i] += by
         return 0
 
     cdef int note_history(self, int32_t b, int32_t before, int32_t previous, int32_t label, double by) noexcept nogil:
         """The weight of a feature of an attribute has changed. A bound on the features after several labels may stay
         too high until the next sentence."""
         cdef int64_t i, L = self.layout.c.L, P = self.layout.c.P
-        cdef double* row = <double*>self.pairs.data + label * P
+        cdef double* row = self.pairs + label * P
         if not self.is_shared(b):
             return 0
         self.stale |= before != ANY or previous == ANY
@@ -189,7 +179,7 @@ cdef class LookaheadSearch:
         """The sum of the weights of the features of a labelling."""
         cdef int32_t t, L = self.layout.c.L
         cdef double total = 0
-        cdef double* row = <double*>self.rows.data
+        cdef double* row = self.rows
         self.score_to(self.sent.T - 1)
         for t in range(self.sent.T):
             self.fill_row(t, labels[t - 2] if t > 1 else L + 1 - t, labels[t - 1] if t > 0 else L, row)
@@ -203,19 +193,19 @@ cdef class LookaheadSearch:
         cdef:
             LatticeC* lat = &self.lattice.c
             int64_t i, j, k, P = lat.P
-            double* pairs = <double*>self.pairs.data
+            double* pairs = self.pairs
         for i in range(P):
             for j in range(lat.L):
                 pairs[j * P + i] = lat.shared.score[i * P + j] if i < lat.L else 0
         for k in range(self.n_shared):
-            self.add_bounds((<int32_t*>self.shared.data)[k], 1.0, pairs)
+            self.add_bounds(self.shared[k], 1.0, pairs)
         self.stale = False
         return 0
 
     cdef bint is_shared(self, int32_t b) noexcept nogil:
         cdef int64_t k
         for k in range(self.n_shared):
-            if (<int32_t*>self.shared.data)[k] == b:
+            if self.shared[k] == b:
                 return True
         return False
 
@@ -224,8 +214,8 @@ cdef class LookaheadSearch:
         cdef:
             const LayoutC* layout = &self.layout.c
             int64_t f, k, cell, n = 0, i, j, L = layout.L, P = layout.P
-            double* most = <double*>self.most.data
-            int64_t* touched = <int64_t*>self.touched.data
+            double* most = self.most
+            int64_t* touched = self.touched
             double x
         for f in range(layout.b_ptr[b], layout.b_ptr[b + 1]):
             x = value * self.w[layout.rich0 + f]
@@ -284,7 +274,7 @@ cdef class LookaheadSearch:
             if own:
                 arena_reserve(self, &self.own, self.ring * size, sizeof(double))
                 matrix = <double*>self.own.data + (t % self.ring) * size
-                memcpy(matrix, self.pairs.data, size * sizeof(double))
+                memcpy(matrix, self.pairs, size * sizeof(double))
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
                     if not self.is_shared(sent.b_id[u]):
                         self.add_bounds(sent.b_id[u], sent.b_val[u] if sent.b_val != NULL else 1.0, matrix)
@@ -295,14 +285,14 @@ cdef class LookaheadSearch:
         """The steps into token t, [label][label before]."""
         if (<uint8_t*>self.has_own.data)[t]:
             return <double*>self.own.data + <int64_t>(t % self.ring) * self.layout.c.L * self.layout.c.P
-        return <double*>self.pairs.data
+        return self.pairs
 
     cdef int fill_reach(self, int32_t first, int32_t last) noexcept nogil:
         """reach[first .. last]; those that end with the sentence serve the decisions after this one, too."""
         cdef:
             int64_t P = self.layout.c.P, j
             int32_t s, L = self.layout.c.L
-            double* x = <double*>self.sums.data
+            double* x = self.sums
             const double* node
             double* reach
         for s in range(last if last < self.sent.T - 1 else min(last, self.complete - 1), first - 1, -1):
@@ -342,7 +332,7 @@ cdef class LookaheadSearch:
         made exact as far as needed. The row without what follows stands behind it."""
         cdef:
             int64_t P = self.layout.c.P, j, exact = -1
-            double* row = <double*>self.rows.data + 2 * P * level
+            double* row = self.rows + 2 * P * level
             const double* base = row + P
             int32_t best, unused
             uint8_t* solved
@@ -361,8 +351,8 @@ cdef class LookaheadSearch:
         """The best score of tokens t .. last after two labels, and the first of their labels."""
         cdef:
             int64_t L = self.layout.c.L, P = self.layout.c.P, j
-            MemoC* memo = <MemoC*>self.memo.data + ((level * (L + 2) + before) * L + previous)
-            double* row = <double*>self.rows.data + 2 * P * level
+            MemoC* memo = self.memo + ((level * (L + 2) + before) * L + previous)
+            double* row = self.rows + 2 * P * level
             const double* reach
         if memo.stamp != self.stamp:
             self.fill_row(t, before, previous, row)

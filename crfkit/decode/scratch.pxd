@@ -1,6 +1,6 @@
 """From the rows of a model's input to labels: the part that all taggers share, on one thread."""
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.text.rows cimport Rows
 from crfkit.features.walk cimport Extractor
@@ -26,7 +26,7 @@ cdef class Scratch(Arena):
     cdef LookaheadSearch history              # or None
     cdef Lattice voting                 # marginals as scores, where transitions are constrained
     cdef BufferC labels                 # uint16 of the tokens of a block
-    cdef BufferC flags                  # uint8 [L]
+    cdef uint8_t* flags                 # [L]
     cdef double path_score              # of the labels found last
     cdef double step_level              # what was taken from the scores of all pairs of labels
     cdef readonly double level          # what was taken from the scores of all labels

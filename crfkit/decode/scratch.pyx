@@ -15,7 +15,7 @@ from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_wei
 from crfkit.weights.layout cimport layout_fits
 from .levels cimport level_rows, level_step
 from .lookahead cimport LookaheadSearch
-from crfkit.memory cimport arena_reserve, memchr, memcpy, memset
+from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memcpy, memset
 from .nbest cimport NBest
 from crfkit.features.strings cimport StringTableC, string_hash, strings_find
 from crfkit.loops.structs cimport LatticeC, SentenceC
@@ -51,7 +51,7 @@ cdef class Scratch:
         else:
             self.history = LookaheadSearch(decoder.layout, self.lattice, decoder.depth, decoder.index.shared())
             self.history.w = decoder.w
-        arena_reserve(self, &self.flags, decoder.layout.c.L, 1)
+        self.flags = <uint8_t*>arena_zeros(self, decoder.layout.c.L, 1)
         self.lattice.list_pairs(recursions_of(decoder.recursions))
         self.decoder = decoder
 
@@ -107,7 +107,7 @@ cdef class Scratch:
         cdef LatticeC* lat = &self.lattice.c
         cdef double* node
         cdef const StringTableC* names = &self.decoder.label_table.c
-        cdef uint8_t* allowed = <uint8_t*>self.flags.data
+        cdef uint8_t* allowed = self.flags
         cdef const char* cell
         cdef const char* bar
         cdef int64_t t, j, size

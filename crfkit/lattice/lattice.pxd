@@ -38,7 +38,7 @@ cdef class Lattice(Arena):
     cdef int64_t positions              # room for so many
     cdef int64_t most                   # steps with rich attributes are lists of up to so many pairs
     cdef int64_t n_matrices             # so many of the steps with rich attributes have matrices that may stay
-    cdef BufferC matrices, pairs, sums, index             # of the shared step, and its sums
+    cdef BufferC pairs, sums, index     # of the shared step, and its sums
     cdef BufferC places, at_places      # of the features among the shared step's pairs, where it is a matrix
     cdef BufferC counts                 # of them, where it is a list
     cdef BufferC rows

@@ -8,7 +8,7 @@ label pairs, or a list of those with a weight. Paths are the same with either, t
 from libc.math cimport INFINITY, exp
 
 from crfkit.loops.kernels cimport K
-from crfkit.memory cimport arena_reserve, memset
+from crfkit.memory cimport arena_reserve, arena_zeros, memset
 from crfkit.loops.structs cimport (
     EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_set_score, crfkit_sums_bytes
 )
@@ -168,15 +168,13 @@ cdef class Lattice:
         lat.L = lat.shared.L = labels
         lat.P = lat.shared.P = (labels + 7) // 8 * 8
         matrix = <int64_t>lat.L * lat.P
-        arena_reserve(self, &self.matrices, 5 * matrix + lat.P + lat.L * max(lat.P, 64), sizeof(double))
-        lat.shared.score = <double*>self.matrices.data
+        lat.shared.score = <double*>arena_zeros(self, 5 * matrix + lat.P + lat.L * max(lat.P, 64), sizeof(double))
         lat.shared.E = lat.shared.score + matrix
         lat.shared.ET = lat.shared.E + matrix
         lat.outer = lat.shared.ET + matrix
         lat.pair = lat.outer + matrix
         lat.tops = lat.pair + matrix
         lat.unfolded = lat.tops + lat.P
-        memset(lat.outer, 0, 2 * matrix * sizeof(double))
         self.most = -1
 
     # ------------------------------------------------------------------------------- the shared step

@@ -1,8 +1,8 @@
 """Which features exist, and where their weights stand."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from crfkit.memory cimport Arena, BufferC
+from crfkit.memory cimport Arena
 from crfkit.loops.structs cimport LayoutC, SentenceC
 
 cdef void layout_clear_absent(const LayoutC* layout, double* cells, int64_t first, int64_t last) noexcept nogil
@@ -15,7 +15,7 @@ cdef class Layout(Arena):
     cdef readonly int64_t n_features        # weights that may differ from zero
     cdef dict sections                      # the arrays
     cdef object pairs                       # the mask of label pairs
-    cdef BufferC u_exists
+    cdef uint8_t* u_exists
     cdef bint unverified                    # from a file, and only its ends were checked
     cpdef int tell_absent(self, pairs) except -1
     cdef int verify(self) except -1

@@ -6,12 +6,12 @@ renumbered: those with many labels first, in dense rows; within both kinds the f
 in constant use share the cache.
 """
 
-from libc.stdint cimport uint8_t, uint16_t
+from libc.stdint cimport uint16_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.features.reach cimport RULE_ALL, RULE_DROPPED, RULE_OBSERVED
-from crfkit.memory cimport arena_reserve, memset
+from crfkit.memory cimport arena_zeros, memset
 from .history cimport ANY, MOST_HISTORY_LABELS, history_exists, history_key, layout_history_cell
 from .observed cimport TOKENS_AT_ONCE, Evidence, Observed
 from crfkit.errors import DataError, ModelFileError
@@ -205,13 +205,12 @@ cdef class Layout:
             raise ValueError(f"{mask.shape[0]} cells of label pairs, expected {<int64_t>c.L * c.P}")
         self.verify()
         self.pairs, c.tau_mask = pairs, &mask[0]
-        arena_reserve(self, &self.u_exists, c.cold0 // 8 + 1, 1)
-        c.u_exists = <const uint8_t*>self.u_exists.data
-        memset(self.u_exists.data, 0, <size_t>(c.cold0 // 8))
+        if self.u_exists == NULL:
+            c.u_exists = self.u_exists = <uint8_t*>arena_zeros(self, c.cold0 // 8, 1)
         for a in range(c.H):
             for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
                 k = <int64_t>a * c.P + c.u_label[f]
-                self.u_exists.data[k >> 3] |= 1 << (k & 7)
+                self.u_exists[k >> 3] |= 1 << (k & 7)
         self.n_features = c.u_ptr[c.A] + c.b_ptr[c.B]
         for k in range(<int64_t>c.L * c.P):
             self.n_features += c.tau_mask[k]

@@ -39,7 +39,7 @@ cdef class Observed(Arena):
     cdef const uint8_t* rule        # [n] of features/reach.pxd
     cdef const uint8_t* reach       # [n]; NULL: the same for all
     cdef SeenC* seen
-    cdef BufferC seen_buffer, found, merged, tokens, spare, begins
+    cdef BufferC found, merged, tokens, spare, begins
 
     cdef int reach_of(self, int64_t a) noexcept nogil
     cdef int list_tokens(self, int reach, int64_t first, int64_t last) except -1 nogil

@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.reach cimport REACH_EDGE, REACH_NONE, RULE_ALL, RULE_OBSERVED
-from crfkit.memory cimport arena_reserve, buffer_free, buffer_swap, memcpy, memset
+from crfkit.memory cimport arena_reserve, arena_zeros, buffer_free, buffer_swap, memcpy, memset
 from .history cimport ANY, NO_FEATURE, all_history, key_of, n_all_history, seen_at
 
 from crfkit.errors import DataError
@@ -39,8 +39,7 @@ cdef class Observed(Arena):
         self.n, self.at_once = evidence.n if evidence is not None else data.n_b if bigram else data.n_u, at_once
         if given.shape[0] != self.n or (reaches is not None and len(reaches) != self.n):
             raise ValueError(f"rules for {given.shape[0]} attributes, expected {self.n}")
-        arena_reserve(self, &self.seen_buffer, self.n, sizeof(SeenC))
-        self.seen = <SeenC*>self.seen_buffer.data
+        self.seen = <SeenC*>arena_zeros(self, self.n, sizeof(SeenC))
         if self.n:
             self.rule = &given[0]
             if reaches is not None:

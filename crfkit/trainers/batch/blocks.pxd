@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.structs cimport weight_t
-from crfkit.memory cimport Arena, BufferC
+from crfkit.memory cimport Arena
 from crfkit.weights.layout cimport Layout
 from .chains cimport Chains
 
@@ -18,7 +18,6 @@ cdef class Occurrences(Arena):
     cdef const int64_t* ptr         # [n+1] occurrences of an attribute: ptr[a] .. ptr[a+1]
     cdef const int32_t* token       # tokens, ascending, each once an attribute
     cdef const float* value         # or NULL: all 1
-    cdef BufferC ptrs, tokens, values
 
 
 cdef class Blocks(Arena):
@@ -52,7 +51,6 @@ cdef class Blocks(Arena):
     cdef double* old
     cdef double largest                 # absolute value of the attribute
     cdef double farthest                # change of a score
-    cdef BufferC kappas, tables, lists, steps_held
     cdef void choose(self, int32_t block) noexcept nogil
     cdef void add_feature(self, int64_t row, int64_t at, int64_t cell) noexcept nogil
     cdef int gather(self, int32_t block) except -1 nogil

@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, weight_t
-from crfkit.memory cimport arena_reserve, memcpy, memset
+from crfkit.memory cimport arena_zeros, memcpy, memset
 from crfkit.weights.layout cimport Layout
 from .chains cimport Chains
 
@@ -62,10 +62,7 @@ cdef class Occurrences:
         if data.c.n_tok > 0x7FFFFFFF:
             raise TrainingError("sbcd takes at most 2,147,483,647 tokens")
         self.n = n
-        arena_reserve(self, &self.ptrs, <int64_t>n + 2, sizeof(int64_t))
-        ptr = <int64_t*>self.ptrs.data
-        memset(ptr, 0, (<size_t>n + 2) * sizeof(int64_t))
-        self.ptr = ptr
+        self.ptr = ptr = <int64_t*>arena_zeros(self, <int64_t>n + 2, sizeof(int64_t))
         if row == NULL or n == 0:
             return
         ptr += 1    # counts, then begins, move one place on while rows are filled
@@ -76,11 +73,9 @@ cdef class Occurrences:
                         ptr[id[u] + 1] += 1
         for k in range(n):
             ptr[k + 1] += ptr[k]
-        arena_reserve(self, &self.tokens, ptr[n], sizeof(int32_t))
-        token = <int32_t*>self.tokens.data
+        token = <int32_t*>arena_zeros(self, ptr[n], sizeof(int32_t))
         if given != NULL or any_twice(row, id, data.c.n_tok):
-            arena_reserve(self, &self.values, ptr[n], sizeof(float))
-            value = <float*>self.values.data
+            value = <float*>arena_zeros(self, ptr[n], sizeof(float))
         self.token, self.value = token, value
         for s in range(data.c.n_seq):
             for t in range(data.c.seq_ptr[s] + rich, data.c.seq_ptr[s + 1]):
@@ -112,23 +107,17 @@ cdef class Blocks:
         self.nodes = Occurrences(data, layout.c.A, False)
         self.pairs = Occurrences(data, layout.c.B, True)
         self.n = layout.c.A + layout.c.B + (1 if layout.c.has_tau else 0)
-        arena_reserve(self, &self.kappas, self.n, sizeof(float))
-        self.kappa = <float*>self.kappas.data
+        self.kappa = <float*>arena_zeros(self, self.n, sizeof(float))
         for a in range(self.n):
             self.kappa[a] = kappa
-        arena_reserve(self, &self.tables, 9 * most, sizeof(double))
-        self.first = <double*>self.tables.data
+        self.first = <double*>arena_zeros(self, 9 * most, sizeof(double))
         self.second, self.seen = self.first + most, self.first + 2 * most
         self.change, self.factor = self.first + 3 * most, self.first + 4 * most
         self.expected, self.observed = self.first + 5 * most, self.first + 6 * most
         self.h, self.old = self.first + 7 * most, self.first + 8 * most
-        memset(self.tables.data, 0, 9 * most * sizeof(double))
-        arena_reserve(self, &self.lists, most + 1, sizeof(int64_t) + 2 * sizeof(int32_t))
-        self.cell = <int64_t*>self.lists.data
-        self.at = <int32_t*>(self.cell + most + 1)   # one more: `add_feature` writes before it looks
-        self.row = self.at + most + 1
-        arena_reserve(self, &self.steps_held, 2 * HELD * <int64_t>layout.c.P, sizeof(double))
-        self.lefts = <double*>self.steps_held.data
+        self.cell = <int64_t*>arena_zeros(self, most, sizeof(int64_t))      # with room for one more: `add_feature` writes before it looks
+        self.at, self.row = <int32_t*>arena_zeros(self, most, sizeof(int32_t)), <int32_t*>arena_zeros(self, most, sizeof(int32_t))
+        self.lefts = <double*>arena_zeros(self, 2 * HELD * <int64_t>layout.c.P, sizeof(double))
         self.rights = self.lefts + HELD * <int64_t>layout.c.P
 
     cdef void choose(self, int32_t block) noexcept nogil:

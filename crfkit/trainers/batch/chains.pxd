@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport Arena, BufferC
+from crfkit.memory cimport Arena
 from crfkit.loops.structs cimport weight_t
 
 from .edges cimport Edges
@@ -39,7 +39,6 @@ cdef class Chains(Arena):
     cdef double* edge_size              # [B] largest absolute weight of a rich attribute
     cdef uint8_t* wide                  # [n_seq] to be left to the lattice
     cdef readonly int64_t steps         # of either recursion, so far
-    cdef BufferC rows, tokens, sequences, sizes
     cdef int load_edges(self) except -1 nogil
     cdef int load_users(self, int32_t b) except -1 nogil
     cdef void measure_rich(self, int32_t b) noexcept nogil

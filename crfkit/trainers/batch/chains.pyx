@@ -20,7 +20,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport Lattice, lattice_expect, lattice_load_weights
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_reserve, memcpy, memset
+from crfkit.memory cimport arena_zeros, memcpy
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport SentenceC, dataset_sentence
 
@@ -52,31 +52,24 @@ cdef class Chains:
         self.data, self.layout, self.edges = data, layout, edges
         self.lattice = Lattice(layout.c.L)
         self.P = layout.c.P
-        arena_reserve(self, &self.rows, (3 * n + 3) * self.P, sizeof(double))
-        self.pot = <double*>self.rows.data
-        memset(self.pot, 0, (3 * n + 3) * self.P * sizeof(double))    # rows are compared before they are known
+        self.pot = <double*>arena_zeros(self, (3 * n + 3) * self.P, sizeof(double))     # rows are compared before they are known
         self.row = 3 * self.P
         self.alpha, self.beta = self.pot + self.P, self.pot + 2 * self.P
         self.right = self.pot + n * self.row
         self.ones, self.fresh = self.right + self.P, self.right + 2 * self.P
         for t in range(self.P):
             self.ones[t] = t < layout.c.L
-        arena_reserve(self, &self.tokens, n + 1, 2 * sizeof(double) + sizeof(int32_t))
-        self.scale = <double*>self.tokens.data
-        self.token_width = self.scale + n
-        self.sequence = <int32_t*>(self.token_width + n)
-        arena_reserve(self, &self.sequences, n_seq + 1, 2 * sizeof(double) + 4 * sizeof(int32_t) + 1)
-        self.offset = <double*>self.sequences.data
-        self.width = self.offset + n_seq
-        self.done_alpha = <int32_t*>(self.width + n_seq)
+        self.scale, self.token_width = <double*>arena_zeros(self, n, sizeof(double)), <double*>arena_zeros(self, n, sizeof(double))
+        self.sequence = <int32_t*>arena_zeros(self, n, sizeof(int32_t))
+        self.offset, self.width = <double*>arena_zeros(self, n_seq, sizeof(double)), <double*>arena_zeros(self, n_seq, sizeof(double))
+        self.done_alpha = <int32_t*>arena_zeros(self, 4 * n_seq, sizeof(int32_t))
         self.done_beta = self.done_alpha + n_seq
         self.last_change, self.first_change = self.done_beta + n_seq, self.done_beta + 2 * n_seq
-        self.wide = <uint8_t*>(self.first_change + n_seq)
+        self.wide = <uint8_t*>arena_zeros(self, n_seq, 1)
         for s in range(n_seq):
             for t in range(data.c.seq_ptr[s], data.c.seq_ptr[s + 1]):
                 self.sequence[t] = <int32_t>s
-        arena_reserve(self, &self.sizes, <int64_t>layout.c.B + 1, sizeof(double))
-        self.edge_size = <double*>self.sizes.data
+        self.edge_size = <double*>arena_zeros(self, layout.c.B, sizeof(double))
 
     cdef int load_edges(self) except -1 nogil:
         """All edge potentials from the weights."""

@@ -37,7 +37,6 @@ cdef class Edges(Arena):
     cdef int64_t* end                   # [B] those of attribute b: layout.b_ptr[b] .. end[b]
     cdef int64_t spent, budget          # bytes of the lists that are kept, and how many they may be
     cdef BufferC* store                # [kinds] pairs and index of those kept
-    cdef BufferC kinds, users_of, models, tables, forms, lists, pairs, indices, factors
     cdef int number_kinds(self) except -1
     cdef int number_users(self, int64_t total) except -1
     cdef int64_t most_features(self) noexcept nogil

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve, buffer_free, memcpy, memset
+from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, memcpy, memset
 from crfkit.lattice.lattice cimport SPARSE, most_pairs, recursions_of
 from crfkit.loops.structs cimport EdgeC, PairC, SentenceC, weight_t
 
@@ -42,37 +42,28 @@ cdef class Edges:
         self.budget = 3 * 8 * data.c.n_tok * layout.c.P
         self.listed = self.shared or self.recursions == SPARSE or 8 * self.matrix > CACHED
         n = self.n_kinds if self.shared else 1
-        arena_reserve(self, &self.tables, (2 * n + 3) * self.matrix, sizeof(double))
-        memset(self.tables.data, 0, (2 * n + 3) * self.matrix * sizeof(double))
-        arena_reserve(self, &self.forms, self.n_kinds, sizeof(EdgeC))
-        memset(self.forms.data, 0, self.n_kinds * sizeof(EdgeC))
-        self.edge = <EdgeC*>self.forms.data
+        table = <double*>arena_zeros(self, (2 * n + 3) * self.matrix, sizeof(double))
+        self.edge = <EdgeC*>arena_zeros(self, self.n_kinds, sizeof(EdgeC))
         for k in range(self.n_kinds):
             self.edge[k].L, self.edge[k].P, self.edge[k].n = layout.c.L, layout.c.P, TOO_LONG
         self.plain = self.spare = self.edge[0]
-        table = <double*>self.tables.data
         for k in range(n):
             self.edge[k].E, self.edge[k].ET = table + 2 * k * self.matrix, table + (2 * k + 1) * self.matrix
         self.plain.score = table + 2 * n * self.matrix
         self.unfolded = self.plain.score + self.matrix
         self.spare.E = self.unfolded + self.matrix
-        arena_reserve(self, &self.lists, self.n_kinds, sizeof(BufferC))
-        memset(self.lists.data, 0, self.n_kinds * sizeof(BufferC))
-        self.store = <BufferC*>self.lists.data
+        self.store = <BufferC*>arena_zeros(self, self.n_kinds, sizeof(BufferC))
         # Lists of plain pairs, of a kind in the making, and in between.
         most = min(L * L, most + self.most_features()) if most >= 0 else 0
-        arena_reserve(self, &self.pairs, L * L + 3 * most, sizeof(PairC))
-        arena_reserve(self, &self.indices, 4 * (L + 1) + L * L + most, sizeof(int32_t))
-        self.plain.pair, self.plain.row_ptr = <PairC*>self.pairs.data, <int32_t*>self.indices.data
+        self.plain.pair = <PairC*>arena_zeros(self, L * L + 3 * most, sizeof(PairC))
+        self.plain.row_ptr = <int32_t*>arena_zeros(self, 4 * (L + 1) + L * L + most, sizeof(int32_t))
         self.room, self.index_room = self.plain.pair + L * L, self.plain.row_ptr + 2 * (L + 1) + L * L
         self.merged[0] = self.room + most
         self.merged[1] = self.merged[0] + most
         if not self.shared:
             n = layout.c.b_ptr[layout.c.B]
-            arena_reserve(self, &self.factors, 1, n * (sizeof(double) + sizeof(int32_t)) + layout.c.B * sizeof(int64_t) + 64)
-            self.factor = <double*>self.factors.data
-            self.end = <int64_t*>(self.factor + n)
-            self.cell = <int32_t*>(self.end + layout.c.B)
+            self.factor, self.cell = <double*>arena_zeros(self, n, sizeof(double)), <int32_t*>arena_zeros(self, n, sizeof(int32_t))
+            self.end = <int64_t*>arena_zeros(self, layout.c.B, sizeof(int64_t))
 
     cdef int64_t most_features(self) noexcept nogil:
         """Of the rich attributes of one token."""
@@ -96,9 +87,7 @@ cdef class Edges:
             dict numbers = {b"": 0}
             list models = [0]
             bytes key
-        arena_reserve(self, &self.kinds, self.data.c.n_tok + 1, sizeof(int32_t))
-        self.kind = <int32_t*>self.kinds.data
-        memset(self.kind, 0, self.data.c.n_tok * sizeof(int32_t))
+        self.kind = <int32_t*>arena_zeros(self, self.data.c.n_tok, sizeof(int32_t))
         if row != NULL:
             for s in range(self.data.c.n_seq):
                 for t in range(self.data.c.seq_ptr[s] + 1, self.data.c.seq_ptr[s + 1]):
@@ -112,8 +101,7 @@ cdef class Edges:
                             models.append(t)
                         self.kind[t] = numbers[key]
         self.n_kinds = len(models)
-        arena_reserve(self, &self.models, self.n_kinds, sizeof(int32_t))
-        self.model = <int32_t*>self.models.data
+        self.model = <int32_t*>arena_zeros(self, self.n_kinds, sizeof(int32_t))
         for n in range(self.n_kinds):
             self.model[n] = models[n]
         return self.number_users(sum([row[t + 1] - row[t] for t in models[1:]]) if row != NULL else 0)
@@ -126,11 +114,8 @@ cdef class Edges:
             int64_t* users
             int32_t* user
             int64_t n = self.layout.c.B, s, t, u
-        arena_reserve(self, &self.users_of, n + 2 + total, sizeof(int64_t))
-        users = <int64_t*>self.users_of.data
-        user = <int32_t*>(users + n + 2)
-        memset(users, 0, (n + 2) * sizeof(int64_t))
-        users += 1  # as in Occurrences
+        users = <int64_t*>arena_zeros(self, n + 2, sizeof(int64_t)) + 1     # as in Occurrences
+        user = <int32_t*>arena_zeros(self, total, sizeof(int32_t))
         for s in range(1, self.n_kinds):
             for u in range(row[self.model[s]], row[self.model[s] + 1]):
                 users[id[u] + 1] += 1

@@ -18,7 +18,6 @@ cdef struct AttributeC:
 cdef class Survey(Arena):
     cdef int32_t n_slots
     cdef int64_t n, n_members           # attributes, and what they may bring along
-    cdef BufferC attributes, members, slots
     cdef AttributeC* attribute          # [n]
     cdef int32_t* member                # [n_members] what each brings along, slot by slot
     cdef int32_t* within                # [n_slots] the slot whose attributes always have one of this slot's beside them, or -1
@@ -34,7 +33,7 @@ cdef class Nests(Arena):
     cdef readonly int32_t n             # rows of sums
     cdef Dataset data                   # which `c` is a view of
     cdef DatasetC c                     # the data with the sums in place of what they add up
-    cdef BufferC u_ptr, u_id, starts, parts, table
+    cdef BufferC u_ptr, u_id, starts, parts
     cdef double* sums                   # [n][P]
     cdef int64_t* start                 # [n+1] nest k adds up part[start[k]] .. part[start[k+1]]
     cdef int32_t* part                  # attributes; -1-k: nest k

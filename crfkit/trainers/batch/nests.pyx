@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_reserve, buffer_free, data_reserve, memset
+from crfkit.memory cimport arena_reserve, arena_zeros, buffer_free, data_reserve, memset
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
 
 import array
@@ -72,11 +72,9 @@ cdef class Survey:
         if made_by.shape[0] != layout.c.A:
             raise ValueError("attributes whose lines are not known")
         self.n_slots, self.n = n, layout.c.A
-        arena_reserve(self, &self.slots, 5 * n + 1, sizeof(int32_t))
-        self.within = <int32_t*>self.slots.data
+        self.within = <int32_t*>arena_zeros(self, 5 * n, sizeof(int32_t))
         self.order, self.width, self.place, self.at = (
             self.within + n, self.within + 2 * n, self.within + 3 * n, self.within + 4 * n)
-        memset(self.within, 0, 5 * n * sizeof(int32_t))
         for slot, a in enumerate(nesting[1]):
             self.within[slot] = <int32_t>a
         for slot, a in enumerate(in_order(nesting[1])):
@@ -85,16 +83,12 @@ cdef class Survey:
             if self.within[slot] >= 0:
                 self.place[slot] = self.width[self.within[slot]]
                 self.width[self.within[slot]] += 1
-        arena_reserve(self, &self.attributes, self.n + 1, sizeof(AttributeC))
-        self.attribute = <AttributeC*>self.attributes.data
-        memset(self.attribute, 0, self.n * sizeof(AttributeC))
+        self.attribute = <AttributeC*>arena_zeros(self, self.n, sizeof(AttributeC))
         for a in range(self.n):
             self.attribute[a].slot = <int32_t>made_by[a] if 0 <= made_by[a] < n else -1
             self.attribute[a].member = self.n_members
             self.n_members += self.width[self.attribute[a].slot] if self.attribute[a].slot >= 0 else 0
-        arena_reserve(self, &self.members, self.n_members + 1, sizeof(int32_t))
-        self.member = <int32_t*>self.members.data
-        memset(self.member, 0, self.n_members * sizeof(int32_t))
+        self.member = <int32_t*>arena_zeros(self, self.n_members, sizeof(int32_t))
 
     cdef void look(self, const DatasetC* data) noexcept nogil:
         """Read it from the data."""
@@ -173,8 +167,7 @@ cdef class Nests:
             self.choose(&layout.c, survey)
             if self.n:
                 self.rewrite(&data.c, survey)
-        arena_reserve(self, &self.table, <int64_t>self.n * layout.c.P + 1, sizeof(double))
-        self.sums = <double*>self.table.data
+        self.sums = <double*>arena_zeros(self, <int64_t>self.n * layout.c.P, sizeof(double))
 
     def sum(self, int32_t nest):
         """What a nest adds up: attributes, and -1 - k for nest k."""

@@ -24,7 +24,6 @@ cdef enum:
 
 cdef class Worker(Arena):
     cdef Lattice lattice
-    cdef BufferC gradient, of_sums
     cdef double* g              # the gradient of its share
     cdef double* g_sums         # and that of the sums
     cdef BufferC path           # the best one of a sequence
@@ -41,10 +40,13 @@ cdef class Objective(Arena):
     cdef Recursions recursions
     cdef Visits visits
     cdef Nests nests
-    cdef BufferC chunks, nll, quanta, cold_quanta
-    cdef BufferC gradients, gradients_of_sums   # of each worker
-    cdef int n_workers
+    cdef double* quanta
     cdef int64_t n_chunks
+    cdef int64_t* chunk         # [n_chunks+1] where they begin
+    cdef double* nll            # [n_chunks]
+    cdef int n_workers
+    cdef double** gradients     # of each worker
+    cdef double** gradients_of_sums
     cdef int64_t tokens, sequences  # of all data
     cdef int64_t next_chunk
     cdef double bound           # no value above it is of interest: an evaluation may then be given up

@@ -17,7 +17,7 @@ from libc.stdint cimport uint16_t
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_clear_absent
-from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_reserve, memcpy, memset
+from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer, memcpy, memset
 from crfkit.trainers.base cimport wrong_labels
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence
@@ -65,6 +65,7 @@ cdef class Objective:
         cdef:
             Worker worker
             double quantum
+            double* cold_quanta = NULL
             const int64_t[::1] starts = chunk_starts(data) if whole is None else whole.chunks
             int64_t n, k
         self.data, self.layout, self.l2 = data, layout, l2
@@ -80,35 +81,33 @@ cdef class Objective:
         for k in range(n):
             if starts[k] >= starts[k + 1]:
                 raise ValueError("chunks that are not those of the data")
-        arena_reserve(self, &self.chunks, n + 1, sizeof(int64_t))
-        memcpy(self.chunks.data, &starts[0], (n + 1) * sizeof(int64_t))
+        self.chunk = <int64_t*>arena_zeros(self, n + 1, sizeof(int64_t))
+        memcpy(self.chunk, &starts[0], (n + 1) * sizeof(int64_t))
         self.n_chunks = n
-        arena_reserve(self, &self.nll, n, sizeof(double))
+        self.nll = <double*>arena_zeros(self, n, sizeof(double))
         if whole is None:
             largest = largest_terms(data) if data.has_values or data.has_weights else None
             sums = sums_of_terms(data, largest)
             self.extent = (largest, sums) if data.has_values else None
         else:
             sums = whole.sums
-        quantum = find_quanta(data, layout, sums, self, &self.quanta)
+        self.quanta = <double*>arena_zeros(self, <int64_t>layout.c.A + layout.c.B, sizeof(double))
+        quantum = find_quanta(data, layout, sums, self.quanta)
         if data.c.u_val != NULL:
-            spread_quanta(layout, <const double*>self.quanta.data, self, &self.cold_quanta)
+            cold_quanta = spread_quanta(layout, self.quanta, self)
         threads = max(1, min(threads, n))
         self.workers = []
-        arena_reserve(self, &self.gradients, threads, sizeof(double*))
-        arena_reserve(self, &self.gradients_of_sums, threads, sizeof(double*))
+        self.gradients = <double**>arena_zeros(self, threads, sizeof(double*))
+        self.gradients_of_sums = <double**>arena_zeros(self, threads, sizeof(double*))
         for k in range(threads):
             worker = Worker()
             worker.lattice = Lattice(layout.c.L)
             worker.lattice.list_features(&layout.c, self.recursions, True)
             worker.lattice.c.quantum = quantum
-            worker.lattice.c.quanta = <const double*>self.quanta.data
-            worker.lattice.c.cold_quanta = <const double*>self.cold_quanta.data
-            arena_reserve(worker, &worker.of_sums, <int64_t>self.nests.n * layout.c.P + 1, sizeof(double))
-            worker.g_sums = (<double**>self.gradients_of_sums.data)[k] = <double*>worker.of_sums.data
+            worker.lattice.c.quanta, worker.lattice.c.cold_quanta = self.quanta, cold_quanta
+            worker.g_sums = self.gradients_of_sums[k] = <double*>arena_zeros(worker, <int64_t>self.nests.n * layout.c.P, sizeof(double))
             if k > 0:
-                arena_reserve(worker, &worker.gradient, layout.c.n_cells, sizeof(double))
-                worker.g = (<double**>self.gradients.data)[k] = <double*>worker.gradient.data
+                worker.g = self.gradients[k] = <double*>arena_zeros(worker, layout.c.n_cells, sizeof(double))
             self.workers.append(worker)
         self.n_workers = threads
         self.pool = Threads(threads - 1) if threads > 1 else None
@@ -153,7 +152,7 @@ cdef class Objective:
             in_halves(self.pool, take_share, self, GATHER, PARTS)
         self.in_columns(HAND_DOWN)
         for k in range(self.n_chunks):
-            total += (<double*>self.nll.data)[k]
+            total += self.nll[k]
         return total
 
     cdef int in_columns(self, Share what) except -1:
@@ -176,12 +175,10 @@ cdef class Objective:
         cdef:
             int64_t n = self.layout.c.n_cells, first = n * part // PARTS, last = n * (part + 1) // PARTS
             int64_t n_sums = self.nests.n * <int64_t>self.layout.c.P, first_sum = n_sums * part // PARTS
-            double** g = <double**>self.gradients.data
-            double** g_sums = <double**>self.gradients_of_sums.data
             int i
         for i in range(1, self.n_workers):
-            K.add(last - first, self.g + first, g[i] + first)
-            K.add(n_sums * (part + 1) // PARTS - first_sum, g_sums[0] + first_sum, g_sums[i] + first_sum)
+            K.add(last - first, self.g + first, self.gradients[i] + first)
+            K.add(n_sums * (part + 1) // PARTS - first_sum, self.gradients_of_sums[0] + first_sum, self.gradients_of_sums[i] + first_sum)
 
     cdef void complete(self, int part) noexcept nogil:
         """What is left to do for a part of the gradient once the likelihood's is there."""
@@ -202,11 +199,10 @@ cdef class Objective:
             raise ValueError("a point of another layout")
         cdef:
             int64_t k, n = self.layout.c.n_cells, stride = (n + 15) // 16 * 16
-            BufferC vectors         # the loops want vectors on boundaries
+            BufferC vectors = empty_buffer()        # the loops want vectors on boundaries
             double* g
             weight_t* w
             double f
-        memset(&vectors, 0, sizeof(BufferC))
         buffer_reserve(&vectors, 2 * stride, sizeof(double))
         g = <double*>vectors.data
         w = <weight_t*>(g + stride)
@@ -227,7 +223,6 @@ cdef class Objective:
         cdef:
             LatticeC* lat = &worker.lattice.c
             const LayoutC* layout = &self.layout.c
-            const int64_t* chunk = <const int64_t*>self.chunks.data
             SentenceC sent
             VisitsC visits
             int64_t c, s
@@ -240,7 +235,7 @@ cdef class Objective:
             if c >= self.n_chunks:
                 return 0
             nll = 0
-            for s in range(chunk[c], chunk[c + 1]):
+            for s in range(self.chunk[c], self.chunk[c + 1]):
                 sent = dataset_sentence(&self.data.c, s)
                 visits = self.visits.of(self.data.c.seq_ptr[s])
                 worker.lattice.reserve(layout, &sent)
@@ -260,7 +255,7 @@ cdef class Objective:
             K.scatter_pairs(layout, lat, worker.g)
             if self.given_up:
                 return 0
-            (<double*>self.nll.data)[c] = nll
+            self.nll[c] = nll
             lost += nll
 
 

@@ -10,7 +10,7 @@ from libc.math cimport ceil, fabs, fmax, frexp, ldexp, log2
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.loops.structs cimport DatasetC, LayoutC
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_zeros
 
 
 cdef double quantum_of(double bound) noexcept:
@@ -86,7 +86,7 @@ def sums_of_terms(Dataset data not None, const double[::1] largest) -> array.arr
     return sums
 
 
-cdef double find_quanta(Dataset data, Layout layout, object sums_of_all, Arena owner, BufferC* quanta) except -1:
+cdef double find_quanta(Dataset data, Layout layout, object sums_of_all, double* quantum) except -1:
     """The quantum of all cells of attributes without values, and one for each attribute where attributes have values.
 
     No cell's sum of absolute terms is larger than that over all positions, for a label pair, or over all values of its
@@ -95,13 +95,10 @@ cdef double find_quanta(Dataset data, Layout layout, object sums_of_all, Arena o
     cdef:
         const DatasetC* c = &data.c
         double most
-        double* quantum
         int64_t u, n = <int64_t>layout.c.A + layout.c.B
         const double[::1] sums = sums_of_all
     if sums.shape[0] != n + 1:
         raise ValueError("the sums of other attributes")
-    arena_reserve(owner, quanta, n + 1, sizeof(double))
-    quantum = <double*>quanta.data
     most = fmax(sums[0], 1.0)
     for u in range(n):
         quantum[u] = 0
@@ -112,14 +109,14 @@ cdef double find_quanta(Dataset data, Layout layout, object sums_of_all, Arena o
     return quantum_of(most)
 
 
-cdef int spread_quanta(Layout layout, const double* quanta, Arena owner, BufferC* cold) except -1:
+cdef double* spread_quanta(Layout layout, const double* quanta, Arena owner) except NULL:
     """The quanta of attributes without dense rows, cell by cell."""
     cdef:
         const LayoutC* c = &layout.c
         int64_t f, first = c.u_ptr[c.H]
         int32_t a
-    arena_reserve(owner, cold, c.u_ptr[c.A] - first + 1, sizeof(double))
+        double* cold = <double*>arena_zeros(owner, c.u_ptr[c.A] - first, sizeof(double))
     for a in range(c.H, c.A):
         for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
-            (<double*>cold.data)[f - first] = quanta[a]
-    return 0
+            cold[f - first] = quanta[a]
+    return cold

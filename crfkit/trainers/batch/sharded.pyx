@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t, uint8_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
-from crfkit.memory cimport Arena, BufferC, arena_reserve, memcpy, memset, vector
+from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, memcpy, memset, vector
 from crfkit.threads cimport Threads
 from crfkit.weights.layout cimport Layout, layout_row
 from .objective cimport Objective
@@ -27,22 +27,27 @@ cdef int check_cells(const int64_t[::1] cells, int64_t n) except -1:
     return 0
 
 
+cdef void mark_row(const LayoutC* c, int64_t r, uint8_t* bits) noexcept nogil:
+    """Set the bits of a row's cells."""
+    cdef int64_t f, first, n = layout_row(c, r, &first)
+    for f in range(first, first + n):
+        bits[f >> 3] |= 1 << (f & 7)
+
+
 cdef class Share(Arena):
     """The data that one worker has, a group after the other, and their part of the objective."""
     cdef Layout layout
     cdef list groups                # of Objective
     cdef int threads
     cdef bint counts
-    cdef BufferC weight_buffer, gradient_buffer, more_buffer
+    cdef BufferC more
     cdef double* g
     cdef weight_t* w
 
     def __init__(self, Layout layout not None, int threads, bint counts):
         cdef int64_t n = layout.c.n_cells
         self.layout, self.threads, self.counts, self.groups = layout, threads, counts, []
-        arena_reserve(self, &self.weight_buffer, n + 1, sizeof(weight_t))
-        arena_reserve(self, &self.gradient_buffer, n + 1, sizeof(double))
-        self.w, self.g = <weight_t*>self.weight_buffer.data, <double*>self.gradient_buffer.data
+        self.w, self.g = <weight_t*>arena_zeros(self, n, sizeof(weight_t)), <double*>arena_zeros(self, n, sizeof(double))
 
     def add(self, Dataset data not None, whole not None):
         """Some data; `whole` is what they know of all data (objective.Whole)."""
@@ -55,22 +60,17 @@ cdef class Share(Arena):
         cdef:
             const LayoutC* c = &self.layout.c
             const DatasetC* data
-            int64_t u, f, first, n
+            int64_t u, f, first
             Objective objective
-        cdef uint8_t[::1] bits = bytearray((c.n_cells + 7) // 8)
-        for f in range(c.tau0, c.rich0):
-            bits[f >> 3] |= 1 << (f & 7)
+        cdef uint8_t[::1] bits = bytearray((c.n_cells + 7) // 8 + 1)
+        mark_row(c, <int64_t>c.A + c.B, &bits[0])
         for number in which:
             objective = self.groups[number]
             data = &objective.data.c
             for u in range(data.u_ptr[data.n_tok]):
-                n = layout_row(c, data.u_id[u], &first)
-                for f in range(first, first + n):
-                    bits[f >> 3] |= 1 << (f & 7)
+                mark_row(c, data.u_id[u], &bits[0])
             for u in range(data.b_ptr[data.n_tok] if data.b_ptr != NULL else 0):
-                n = layout_row(c, <int64_t>c.A + data.b_id[u], &first)
-                for f in range(first, first + n):
-                    bits[f >> 3] |= 1 << (f & 7)
+                mark_row(c, <int64_t>c.A + data.b_id[u], &bits[0])
         first = 0
         for f in range(c.n_cells):
             first += bits[f >> 3] >> (f & 7) & 1
@@ -107,13 +107,13 @@ cdef class Share(Arena):
             objective = self.groups[number]
             g = self.g
             if len(losses):
-                arena_reserve(self, &self.more_buffer, n + 1, sizeof(double))
-                g = <double*>self.more_buffer.data
+                arena_reserve(self, &self.more, n + 1, sizeof(double))
+                g = <double*>self.more.data
             objective.w, objective.g, objective.bound = self.w, g, bound
             objective.sum_up()
             if objective.given_up:
                 return None
-            losses.frombytes((<const char*>objective.nll.data)[: objective.n_chunks * sizeof(double)])
+            losses.frombytes((<const char*>objective.nll)[: objective.n_chunks * sizeof(double)])
             wrong += objective.wrong
             flawed += objective.flawed
             if g != self.g:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from crfkit.memory cimport Arena, BufferC
+from crfkit.memory cimport Arena
 from crfkit.loops.structs cimport DatasetC, LayoutC, VisitsC
 from .nests cimport Nests
 
@@ -10,7 +10,6 @@ from .nests cimport Nests
 cdef class Visits(Arena):
     cdef Nests nests
     cdef VisitsC c
-    cdef BufferC sum_ptr, sum, row_ptr, row, row_val, cell_ptr, cell, label, cell_val
 
     cdef VisitsC of(self, int64_t token) noexcept nogil
     cdef int list(self, const DatasetC* data, const LayoutC* layout) except -1

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport data_reserve, memset
+from crfkit.memory cimport data_zeros
 from crfkit.loops.structs cimport CRFKIT_AHEAD, DatasetC, LayoutC, VisitsC
 from .nests cimport Nests, Survey
 
@@ -97,24 +97,13 @@ cdef class Visits:
                 rows += 1
             else:
                 cells += layout.u_ptr[a + 1] - layout.u_ptr[a]
-        data_reserve(self, &self.sum_ptr, data.n_tok + 1, sizeof(int64_t))
-        data_reserve(self, &self.row_ptr, data.n_tok + 1, sizeof(int64_t))
-        data_reserve(self, &self.cell_ptr, data.n_tok + 1, sizeof(int64_t))
-        data_reserve(self, &self.sum, sums + CRFKIT_AHEAD, sizeof(int32_t))
-        data_reserve(self, &self.row, rows + CRFKIT_AHEAD, sizeof(int32_t))
-        data_reserve(self, &self.cell, cells + CRFKIT_AHEAD, sizeof(uint32_t))
-        data_reserve(self, &self.label, cells + 1, sizeof(uint16_t))
-        sum_ptr, sum = <int64_t*>self.sum_ptr.data, <int32_t*>self.sum.data
-        row_ptr, row = <int64_t*>self.row_ptr.data, <int32_t*>self.row.data
-        cell_ptr, cell, label = <int64_t*>self.cell_ptr.data, <uint32_t*>self.cell.data, <uint16_t*>self.label.data
-        memset(sum + sums, 0, CRFKIT_AHEAD * sizeof(int32_t))
-        memset(row + rows, 0, CRFKIT_AHEAD * sizeof(int32_t))
-        memset(cell + cells, 0, CRFKIT_AHEAD * sizeof(uint32_t))
+        sum_ptr, sum = <int64_t*>data_zeros(self, data.n_tok, 8), <int32_t*>data_zeros(self, sums + CRFKIT_AHEAD, sizeof(int32_t))
+        row_ptr, row = <int64_t*>data_zeros(self, data.n_tok, 8), <int32_t*>data_zeros(self, rows + CRFKIT_AHEAD, sizeof(int32_t))
+        cell_ptr, cell = <int64_t*>data_zeros(self, data.n_tok, 8), <uint32_t*>data_zeros(self, cells + CRFKIT_AHEAD, sizeof(uint32_t))
+        label = <uint16_t*>data_zeros(self, cells, sizeof(uint16_t))
         if data.u_val != NULL:
-            data_reserve(self, &self.row_val, rows + 1, sizeof(float))
-            data_reserve(self, &self.cell_val, cells + 1, sizeof(float))
-            row_val, cell_val = <float*>self.row_val.data, <float*>self.cell_val.data
-        sum_ptr[0] = row_ptr[0] = cell_ptr[0] = sums = rows = cells = 0
+            row_val, cell_val = <float*>data_zeros(self, rows, sizeof(float)), <float*>data_zeros(self, cells, sizeof(float))
+        sums = rows = cells = 0
         first = layout.u_ptr[layout.H]
         with nogil:
             for t in range(data.n_tok):
