@@ -4,8 +4,16 @@ from libc.stdint cimport int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
-from crfkit.memory cimport Arena, BufferC
+from crfkit.memory cimport Arena
 from crfkit.weights.layout cimport Layout
+
+
+cdef inline int64_t differing(const uint16_t* labels, const SentenceC* sent) noexcept nogil:
+    """In how many places labels differ from those of a sequence."""
+    cdef int64_t t, n = 0
+    for t in range(sent.T):
+        n += labels[t] != sent.label[t]
+    return n
 
 
 cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) noexcept nogil
@@ -19,8 +27,10 @@ cdef class Trainer(Arena):
     cdef readonly Dataset data
     cdef readonly Layout layout
     cdef readonly object options
-    cdef readonly object converged
+    cdef public object converged
     cdef readonly bint interrupted
     cdef Trainer leader             # whose weights these are, or None: one's own
-    cdef BufferC cells
     cdef weight_t* w
+
+    cdef int set_weights(self, object given) except -1
+    cdef dict vectors(self)

@@ -12,6 +12,7 @@ class Trainer:
     layout: Layout
     options: Any
     converged: str | None
+    numbers: tuple[str, ...]
     interrupted: bool
     threaded: bool
     lock_free: bool

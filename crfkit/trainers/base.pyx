@@ -1,17 +1,14 @@
 """What all trainers share: the weights, the answers to `learn`.
 
 A batch trainer writes `run_pass`; what looks at one sequence after another is in stepwise.pyx. A trainer that keeps more
-from pass to pass than its base class adds it to `state` and takes it back in `restore`:
+from pass to pass than its base class names the numbers, which are public attributes, and lists what stands in memory:
 
-    def state(self):
-        state = OnlineTrainer.state(self)
-        state.update(scale=self.scale, squares=vector(self, "d", self.squares, self.layout.c.n_cells))
-        return state
+    numbers = OnlineTrainer.numbers + ("scale",)
 
-    def restore(self, dict state):
-        OnlineTrainer.restore(self, state)
-        self.scale = state["scale"]
-        take(state, "squares", "d", self.squares, self.layout.c.n_cells)
+    cdef dict vectors(self):
+        return {**OnlineTrainer.vectors(self), "squares": vector(self, "d", self.squares, self.layout.c.n_cells)}
+
+That is its `state`, and what `restore` takes back. A trainer extends `restore` where it has to check something.
 """
 
 import array
@@ -24,7 +21,7 @@ from libc.stdint cimport int64_t
 from crfkit.lattice.lattice cimport Lattice, lattice_load_weights, recursions_of
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, dataset_sentence
-from crfkit.memory cimport arena_reserve, memcpy, memset, take, vector
+from crfkit.memory cimport arena_zeros, memcpy, memset, take_all, vector
 
 from crfkit.parallel import in_order
 
@@ -34,11 +31,8 @@ cdef enum:
 
 cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) noexcept nogil:
     """In how many places the best path of a sequence that is scored differs from its labels. Uses alpha and beta."""
-    cdef int64_t t, wrong = 0
     K.viterbi(lat, path)
-    for t in range(sent.T):
-        wrong += path[t] != sent.label[t]
-    return wrong
+    return differing(path, sent)
 
 
 cdef dict accuracies(int64_t wrong, int64_t tokens, int64_t flawed, int64_t sequences):
@@ -62,25 +56,30 @@ cdef class Trainer:
 
     threaded = False            # several threads make the weights that one makes
     lock_free = False           # several threads may change the weights at once
+    numbers = ("converged",)    # of the state: attributes
     rates_of_rows = False       # each row has a rate, which passes change (`rates`)
     measured_steps = True       # a step changes a weight by about 1 at most, however large values and long sequences are
 
     def __cinit__(self, Dataset data, Layout layout, options, initial=None, Trainer leader=None, **unused):
-        cdef const float[::1] start
         self.data, self.layout, self.options, self.leader = data, layout, options, leader
         self.keep_data_in(data.folder)
         if leader is not None:
             self.w = leader.w
             return
-        arena_reserve(self, &self.cells, layout.c.n_cells + 1, sizeof(weight_t))
-        self.w = <weight_t*>self.cells.data
-        memset(self.w, 0, layout.c.n_cells * sizeof(weight_t))
-        if initial is not None:
-            start = initial
-            if start.shape[0] != layout.c.n_cells:
-                raise ValueError("initial weights of another layout")
-            if layout.c.n_cells:
-                memcpy(self.w, &start[0], layout.c.n_cells * sizeof(weight_t))
+        self.w = <weight_t*>arena_zeros(self, layout.c.n_cells, sizeof(weight_t))
+        self.set_weights(initial)
+
+    cdef int set_weights(self, given) except -1:
+        """To copies of these, or, where there are none, to zero."""
+        cdef const float[::1] cells = given
+        cdef int64_t n = self.layout.c.n_cells
+        if given is None:
+            memset(self.w, 0, n * sizeof(weight_t))
+        elif cells.shape[0] != n:
+            raise ValueError("initial weights of another layout")
+        elif n:
+            memcpy(self.w, &cells[0], n * sizeof(weight_t))
+        return 0
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
@@ -111,15 +110,20 @@ cdef class Trainer:
             memcpy(&view[0], self.w, self.layout.c.n_cells * sizeof(weight_t))
         return cells
 
+    cdef dict vectors(self):
+        """What of the state stands in memory, by names; see `vector`."""
+        return {"weights": vector(self, "f", self.w, self.layout.c.n_cells)}
+
     def state(self) -> dict:
         """All that the next pass depends on. Its buffers are the trainer's own: use them before that pass."""
-        return {"weights": vector(self, "f", self.w, self.layout.c.n_cells), "converged": self.converged}
+        return {**{name: getattr(self, name) for name in self.numbers}, **self.vectors()}
 
     def restore(self, dict state) -> None:
         """Go on where another trainer was when it gave this state. KeyError, TypeError or ValueError if the state
         is not one of such a trainer; it is then of no use any more."""
-        take(state, "weights", "f", self.w, self.layout.c.n_cells)
-        self.converged = state["converged"]
+        take_all(state, self.vectors())
+        for name in self.numbers:
+            setattr(self, name, state[name])
 
     def chosen(self) -> dict:
         """Options that were not given and that it has found for these data."""

@@ -5,7 +5,6 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.data.ordered cimport Ordered
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.loops.structs cimport SentenceC, weight_t
-from crfkit.memory cimport BufferC
 from crfkit.rng cimport RngC
 from crfkit.threads cimport Threads
 from .base cimport Trainer
@@ -14,11 +13,10 @@ from .base cimport Trainer
 cdef class OnlineTrainer(Trainer):
     cdef Lattice lattice
     cdef RngC rng
-    cdef BufferC order, delta
-    cdef Ordered ordered            # the sequences in that order where they lie in files, else None
-    cdef const int32_t* sequences   # in the order of this pass
-    cdef readonly int64_t passes
-    cdef readonly int64_t steps     # updates made so far
+    cdef Ordered ordered            # the sequences in the order of this pass where they lie in files, else None
+    cdef int32_t* sequences         # in that order
+    cdef public int64_t passes
+    cdef public int64_t steps       # updates made so far
     cdef readonly int threads
     cdef int64_t batch              # sequences an update is made from
     cdef weight_t* out              # where changes go: w, or what is carried over to w at the end of a batch
@@ -38,7 +36,10 @@ cdef class OnlineTrainer(Trainer):
     cdef void carry_row(self, int64_t r) noexcept nogil
     cdef void carry(self, const int32_t* which, int64_t n) noexcept nogil
     cdef int update(self, const int32_t* which, int64_t n, double* loss) except -1 nogil
-    cdef int64_t run_steps(self, int64_t first, int64_t last, double* loss) except -1 nogil
+    cdef int learn_from(self, const int32_t* which, int64_t n, double* loss) except -1 nogil
+    cdef int begin_anew(self, object start) except -1
+    cdef int draw_sample(self, int32_t* sample, int64_t n) except -1
+    cdef double expect(self, const weight_t* w, double scale, const SentenceC* scored) except? -1 nogil
     cdef int64_t updates_a_pass(self) noexcept nogil
     cdef double nll(self, const weight_t* w, double scale, const int32_t* which, int64_t n) except? -1
     cdef int64_t skip(self, int64_t n) noexcept nogil

@@ -26,8 +26,8 @@ from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattic
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC
-from crfkit.memory cimport arena_reserve, data_reserve, memset, take, vector
-from crfkit.rng cimport rng_seed, rng_shuffle
+from crfkit.memory cimport arena_zeros, data_zeros, memcpy, vector
+from crfkit.rng cimport RngC, rng_below, rng_seed, rng_shuffle
 from crfkit.weights.layout cimport Layout, layout_row
 from .base cimport Trainer, all_cells_finite
 
@@ -41,6 +41,8 @@ cdef enum:
 
 cdef class OnlineTrainer(Trainer):
     """Trainers that change the weights after every sequence, or every few of them (options.batch_size)."""
+
+    numbers = Trainer.numbers + ("passes", "steps")
 
     def __cinit__(self, Dataset data, Layout layout, options, initial=None, seed=0, threads=1, Trainer leader=None,
                   **unused):
@@ -56,17 +58,14 @@ cdef class OnlineTrainer(Trainer):
             self.out, self.threads = self.w, 1
             return
         rng_seed(&self.rng, <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF))
-        data_reserve(self, &self.order, data.c.n_seq + 1, sizeof(int32_t))
+        self.sequences = <int32_t*>data_zeros(self, data.c.n_seq, sizeof(int32_t))
         for s in range(data.c.n_seq):
-            (<int32_t*>self.order.data)[s] = <int32_t>s
-        self.sequences = <const int32_t*>self.order.data
+            self.sequences[s] = <int32_t>s
         if data.folder is not None:
             self.ordered = Ordered(data)
         self.out = self.w
         if self.batch > 1:
-            arena_reserve(self, &self.delta, layout.c.n_cells + 1, sizeof(weight_t))
-            self.out = <weight_t*>self.delta.data
-            memset(self.out, 0, layout.c.n_cells * sizeof(weight_t))
+            self.out = <weight_t*>arena_zeros(self, layout.c.n_cells, sizeof(weight_t))
 
     def sequence_order(self) -> list[int]:
         """The order in which the last pass took the sequences."""
@@ -148,14 +147,35 @@ cdef class OnlineTrainer(Trainer):
         with nogil:
             return self.ordered.come_to(k)
 
-    cdef int64_t run_steps(self, int64_t first, int64_t last, double* loss) except -1 nogil:
-        """Updates from the sequences first .. last of this pass, whole batches; where they end."""
-        cdef int64_t size
-        while first < last:
-            size = min(self.batch, self.data.c.n_seq - first)
-            self.update(self.sequences + first, size, loss)
-            first += size
-        return first
+    cdef int learn_from(self, const int32_t* which, int64_t n, double* loss) except -1 nogil:
+        """Updates from n sequences, each from a batch of them."""
+        cdef int64_t k = 0
+        while k < n:
+            self.update(which + k, min(self.batch, n - k), loss)
+            k += self.batch
+        return 0
+
+    cdef int begin_anew(self, start) except -1:
+        """As a new trainer, with these weights (None: zero), on sequences that are not those of a pass."""
+        self.set_weights(start)
+        self.steps, self.pairs_known = 0, False
+        return 0
+
+    cdef int draw_sample(self, int32_t* sample, int64_t n) except -1:
+        """n sequences from all parts of the data, twice: what follows some of them is all the others. By chance, as every second
+        one of documents whose classes take turns would show but one class; the same chance each time."""
+        cdef:
+            RngC rng
+            int64_t k, first, total = self.data.c.n_seq
+        rng_seed(&rng, 0)
+        for k in range(n):
+            first = total * k // n
+            sample[k] = <int32_t>(first + rng_below(&rng, total * (k + 1) // n - first))
+        rng_shuffle(&rng, sample, n)
+        memcpy(sample + n, sample, n * sizeof(int32_t))
+        if self.ordered is not None:
+            self.ordered.gather(sample, 2 * n)
+        return 0
 
     def diverged(self, where=""):
         """The error to raise when weights grow beyond all bounds."""
@@ -168,9 +188,9 @@ cdef class OnlineTrainer(Trainer):
     def run_pass(self, should_stop=None) -> dict:
         """Every sequence once, in a new random order."""
         cdef:
-            int64_t k = 0, n = self.data.c.n_seq, known
+            int64_t k = 0, n = self.data.c.n_seq, known, most
             double loss = 0
-        rng_shuffle(&self.rng, <int32_t*>self.order.data, n)
+        rng_shuffle(&self.rng, self.sequences, n)
         self.pairs_known = False        # as after `restore`
         self.begin_pass()
         if self.ordered is not None:
@@ -181,9 +201,11 @@ cdef class OnlineTrainer(Trainer):
                 known = self.come_to(k)
                 if self.threads > 1:
                     k = self.run_threads(k, known, &loss)
-                else:
+                else:       # whole batches
+                    most = min((min(known - k, STEPS_BETWEEN_SIGNALS) + self.batch - 1) // self.batch * self.batch, n - k)
                     with nogil:
-                        k = self.run_steps(k, min(known, k + STEPS_BETWEEN_SIGNALS), &loss)
+                        self.learn_from(self.sequences + k, most, &loss)
+                    k += most
                 if should_stop is not None and should_stop():
                     break
         except ImpossibleError:             # nothing forbids a label here: a score is not finite
@@ -195,23 +217,15 @@ cdef class OnlineTrainer(Trainer):
         self.passes += 1
         return {"loss": loss}
 
-    def state(self) -> dict:
-        state = Trainer.state(self)
-        state.update(
-            passes=self.passes,
-            steps=self.steps,
-            rng=vector(self, "Q", &self.rng, 4),
-            order=vector(self, "i", self.order.data, self.data.c.n_seq),
-        )
-        return state
+    cdef dict vectors(self):
+        return {
+            **Trainer.vectors(self), "rng": vector(self, "Q", &self.rng, 4), "order": vector(self, "i", self.sequences, self.data.c.n_seq),
+        }
 
     def restore(self, dict state) -> None:
         Trainer.restore(self, state)
-        self.passes, self.steps = state["passes"], state["steps"]
         if not 0 <= self.passes <= 0x7FFFFFFF or self.steps != self.passes * self.updates_a_pass():
             raise ValueError("steps: not those of the passes")
-        take(state, "rng", "Q", &self.rng, 4)
-        take(state, "order", "i", self.order.data, self.data.c.n_seq)
         if not is_permutation(self.sequences, self.data.c.n_seq):
             raise ValueError("order: not one of the sequences")
 
@@ -242,7 +256,8 @@ cdef class OnlineTrainer(Trainer):
             if first >= leader.piece:
                 return 0
             self.skip(first - at)
-            at = self.run_steps(first, min(first + BLOCK, leader.piece), &self.loss)
+            at = min(first + BLOCK, leader.piece)
+            self.learn_from(self.sequences + first, at - first, &self.loss)
 
     cdef int64_t run_threads(self, int64_t first, int64_t last, double* loss) except -1:
         """Some updates on several threads, at most up to the last sequence; where they end."""
@@ -250,8 +265,10 @@ cdef class OnlineTrainer(Trainer):
         cdef OnlineTrainer worker
         n = self.undisturbed(n)
         if n < 2 * BLOCK:
+            n = max(n, 1)
             with nogil:
-                return self.run_steps(first, first + max(n, 1), loss)
+                self.learn_from(self.sequences + first, n, loss)
+            return first + n
         while len(self.workers) < self.threads:
             self.workers.append(type(self)(self.data, self.layout, self.options, leader=self))
         if self.pool is None:
@@ -270,25 +287,29 @@ cdef class OnlineTrainer(Trainer):
 
     # ------------------------------------------------------------------------------------------ measures
 
+    cdef double expect(self, const weight_t* w, double scale, const SentenceC* scored) except? -1 nogil:
+        """Marginals of a sequence under the weights scale * w, those of label pairs being loaded; its negative log-likelihood."""
+        cdef LatticeC* lat = &self.lattice.c
+        K.score(&self.layout.c, w, scale, scored, lat)
+        lattice_expect(lat)
+        return scored.weight * (lat.logz - lattice_path_score(lat, scored.label))
+
     cdef double nll(self, const weight_t* w, double scale, const int32_t* which, int64_t n) except? -1:
         """Negative log-likelihood of n sequences under the weights scale * w."""
         cdef:
             int64_t k, known = n
             double total = 0
             SentenceC sent
-            LatticeC* lat = &self.lattice.c
             bint stretches = self.ordered is not None and which == self.sequences
         self.pairs_known = False
-        lattice_load_weights(lat, &self.layout.c, w, scale)
+        lattice_load_weights(&self.lattice.c, &self.layout.c, w, scale)
         with nogil:
             for k in range(n):
                 if stretches and (k == 0 or k == known):
                     known = self.ordered.come_to(k)
                 sent = sentence_at(self.ordered, self.data, which + k)
                 self.lattice.reserve(&self.layout.c, &sent)
-                K.score(&self.layout.c, w, scale, &sent, lat)
-                lattice_expect(lat)
-                total += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
+                total += self.expect(w, scale, &sent)
         return total
 
     def crf_loss(self) -> float:

@@ -44,7 +44,7 @@ def test_every_pass_is_that_of_the_twin(which, corpus, passes, average, seed):
         assume(twin.gap > CLEAR)
         assert loss == pytest.approx(expected, rel=1e-5, abs=1e-5)
         assert built.to_weights(trainer.weights()) == pytest.approx(twin.average if average else twin.weights, **PRECISION)
-        cells = trainer.variances()
+        cells = trainer.state()["variances"]
         assert {f: cells[cell] for f, cell in built.cells.items()} == pytest.approx(
             {f: twin.variances.get(f, 1.0) for f in built.cells}, **PRECISION
         )
@@ -60,7 +60,7 @@ def one_step(algorithm, chosen, weight=1.0):
     )  # fmt: skip
     trainer = cls(built.dataset, built.layout, own)
     trainer.run_pass()
-    weights, cells = built.to_weights(trainer.weights()), trainer.variances()
+    weights, cells = built.to_weights(trainer.weights()), trainer.state()["variances"]
     return [weights["U", 0, j] for j in (0, 1)], [cells[built.cells["U", 0, j]] for j in (0, 1)]
 
 
@@ -145,4 +145,4 @@ def test_trials_leave_no_trace():
     for _ in range(3):
         assert found.run_pass() == given.run_pass()
         assert list(found.weights()) == list(given.weights())
-        assert list(found.variances()) == list(given.variances())
+        assert list(found.state()["variances"]) == list(given.state()["variances"])

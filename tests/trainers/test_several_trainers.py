@@ -45,7 +45,7 @@ def test_mistakes_become_few(algorithm, chosen, part):
     losses = [trainer.run_pass()["loss"] for _ in range(10)]
     assert losses[-1] < losses[0] * part
     if algorithm in ("arow", "cw"):
-        variances = trainer.variances()
+        variances = trainer.state()["variances"]
         assert 0 < min(variances) < 0.7
         assert max(variances) == 1
 

@@ -276,7 +276,7 @@ def _trials(trainer: Any, first: float, factor: float, samples: int, candidates:
             down, left, rate = True, candidates, start / divisor
         if number >= most:
             break
-    trainer.begin_anew(best)
+    trainer.begin_at(best)
 
 
 def _is_empty(path: str) -> bool:

@@ -9,29 +9,27 @@ from crfkit.trainers.stepwise cimport OnlineTrainer
 
 cdef class DualAscent(OnlineTrainer):
     cdef:
-        double l2, usual                    # the curvature that sequences had lately
+        double l2
+        public double usual                 # the curvature that sequences had lately
         double typical                      # below so many times the mean way a sequence is left out
-        double ways, enough                 # of the sequences of this pass; the least way that is gone in it
-        int64_t visited
-        BufferC lefts, losses, paths, errors
+        public double ways                  # of the sequences of this pass
+        double enough                       # the least way that is gone in it
+        public int64_t visited
+        BufferC paths, way
         float* left                         # of each sequence, its way when it was visited last, squared
         float* told                         # and its negative log-likelihood
         int32_t* wrong                      # and its wrong labels, where these are counted, else NULL
         DualC first                         # the dual variables of sequence 0
-        BufferC nodes, pairs, riches, cells_of_pairs, curvatures, overlaps, sums, rich_starts, way
         float* curvature                    # of each sequence; 0: not yet known
         float* overlap                      # of each sequence, of two of its positions
         int64_t* rich_start
         double* entropy                     # of each sequence's distribution, at least; NULL: not wanted
-        BufferC entropies
 
+    cdef float* zeros(self, int64_t n) except NULL
     cdef double penalty(self) noexcept nogil
     cdef DualC dual_of(self, int64_t s) noexcept nogil
     cdef int find_overlaps(self, const int64_t* u_ptr, const int32_t* u_id, const float* u_val) except -1
     cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil
     cdef void score(self, const SentenceC* sent) noexcept nogil
     cdef double remaining(self) noexcept nogil
-    cdef int keep_entropies(self) except -1
     cdef double best_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil
-
-

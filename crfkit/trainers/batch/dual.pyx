@@ -31,7 +31,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, data_reserve, memcpy, memset
+from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, data_zeros, empty_buffer, memcpy, memset
 from crfkit.loops.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC
 from crfkit.trainers.base cimport accuracies, wrong_labels
 from crfkit.trainers.stepwise cimport OnlineTrainer
@@ -90,38 +90,36 @@ cdef class DualAscent(OnlineTrainer):
         cdef:
             int64_t s, k
             int64_t n = data.c.n_seq
+            int32_t* cell
         self.l2 = options.l2
         self.usual, self.typical = CURVATURE, TYPICAL
         self.first.n_pairs = weighted_pairs(&layout.c)
         if recursions == "auto" and layout.c.L >= MANY_LABELS and FEW_PAIRS * <int64_t>self.first.n_pairs <= <int64_t>layout.c.L * layout.c.L:
             recursions = "sparse"
         self.lattice.list_features(&layout.c, recursions_of(recursions), True)
-        self.curvature, self.overlap = zeros(self, &self.curvatures, n), zeros(self, &self.overlaps, n)
-        arena_reserve(self, &self.sums, layout.c.P, sizeof(double))
-        self.first.sum = <double*>self.sums.data
+        self.curvature, self.overlap = self.zeros(n), self.zeros(n)
+        self.first.sum = <double*>arena_zeros(self, layout.c.P, sizeof(double))
         self.find_overlaps(data.c.u_ptr, data.c.u_id, data.c.u_val)
         if options.train_accuracy:
-            data_reserve(self, &self.errors, n + 1, sizeof(int32_t))
-            self.wrong = <int32_t*>self.errors.data
-            memset(self.wrong, 0, n * sizeof(int32_t))
-        self.left, self.told = zeros(self, &self.lefts, n), zeros(self, &self.losses, n)
-        data_reserve(self, &self.rich_starts, n + 1, sizeof(int64_t))
-        self.rich_start = <int64_t*>self.rich_starts.data
-        self.rich_start[0] = 0
+            self.wrong = <int32_t*>data_zeros(self, n, sizeof(int32_t))
+        self.left, self.told = self.zeros(n), self.zeros(n)
+        self.rich_start = <int64_t*>data_zeros(self, n, sizeof(int64_t))
         for s in range(n):
             self.rich_start[s + 1] = self.rich_start[s] + rich_expectations(
                 &data.c, &layout.c, data.c.seq_ptr[s], data.c.seq_ptr[s + 1]
             )
-        self.first.node = zeros(self, &self.nodes, data.c.n_tok * layout.c.P)
-        self.first.pair = zeros(self, &self.pairs, n * self.first.n_pairs)
-        self.first.rich = zeros(self, &self.riches, self.rich_start[n])
-        arena_reserve(self, &self.cells_of_pairs, self.first.n_pairs + 1, sizeof(int32_t))
-        self.first.pair_cell = <int32_t*>self.cells_of_pairs.data
+        self.first.node = self.zeros(data.c.n_tok * layout.c.P)
+        self.first.pair = self.zeros(n * self.first.n_pairs)
+        self.first.rich = self.zeros(self.rich_start[n])
+        self.first.pair_cell = cell = <int32_t*>arena_zeros(self, self.first.n_pairs, sizeof(int32_t))
         s = 0
         for k in range(<int64_t>layout.c.L * layout.c.P if layout.c.has_tau else 0):
             if layout.c.tau_mask[k]:
-                (<int32_t*>self.cells_of_pairs.data)[s] = <int32_t>k
+                cell[s] = <int32_t>k
                 s += 1
+
+    cdef float* zeros(self, int64_t n) except NULL:
+        return <float*>data_zeros(self, n, sizeof(float))
 
     cdef double penalty(self) noexcept nogil:
         """l2/2 |w|^2"""
@@ -143,11 +141,10 @@ cdef class DualAscent(OnlineTrainer):
         """What two positions of a sequence have in common: the product of their attributes, on average over all pairs."""
         cdef:
             const DatasetC* data = &self.data.c
-            BufferC so_far              # the sum of an attribute's values
+            BufferC so_far = empty_buffer()     # the sum of an attribute's values
             float* sum
             double common
             int64_t s, t, u, first, last
-        memset(&so_far, 0, sizeof(BufferC))
         buffer_reserve(&so_far, <int64_t>self.layout.c.A + 1, sizeof(float))
         sum = <float*>so_far.data
         memset(sum, 0, self.layout.c.A * sizeof(float))
@@ -231,12 +228,6 @@ cdef class DualAscent(OnlineTrainer):
         """Go a part of the way; the weights follow."""
         K.update_dual(&self.layout.c, sent, &self.lattice.c, dual, part, sent.weight * part / self.l2, self.w)
 
-    cdef int keep_entropies(self) except -1:
-        data_reserve(self, &self.entropies, self.data.c.n_seq + 1, sizeof(double))
-        self.entropy = <double*>self.entropies.data
-        memset(self.entropy, 0, self.data.c.n_seq * sizeof(double))
-        return 0
-
     cdef void score(self, const SentenceC* sent) noexcept nogil:
         lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, 1.0)
         K.score(&self.layout.c, self.w, 1.0, sent, &self.lattice.c)
@@ -272,9 +263,3 @@ cdef class DualAscent(OnlineTrainer):
         if not length > 1e-8:           # dual variables are stored in single precision
             return 0
         return part * length / max(length - left, 0.1 * length)
-
-
-cdef float* zeros(Arena owner, BufferC* buffer, int64_t n) except NULL:
-    data_reserve(owner, buffer, n + 1, sizeof(float))
-    memset(buffer.data, 0, n * sizeof(float))
-    return <float*>buffer.data

@@ -19,10 +19,11 @@ from libc.math cimport fabs, fmax
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.loops.structs cimport DualC, LayoutC, SentenceC, dataset_sentence
-from crfkit.memory cimport arena_reserve, memset, take, vector
+from crfkit.memory cimport arena_zeros, memset, take_all, vector
 from crfkit.weights.layout cimport layout_clear_absent
 
 from .proximal cimport Proximal
+from .quasinewton cimport dual_objective
 
 cdef enum:
     PARTS = 16              # of a new point in the mixture: so many are tried
@@ -33,10 +34,8 @@ cdef class Feasible:
     def __init__(self, Proximal ascent not None):
         cdef int64_t n = ascent.layout.c.n_cells
         self.ascent = ascent
-        arena_reserve(self, &self.of_sums, n + 1, sizeof(double))
-        arena_reserve(self, &self.of_means, n + 1, sizeof(double))
-        self.sum, self.mean = <double*>self.of_sums.data, <double*>self.of_means.data
-        self.forget()
+        self.sum, self.mean = <double*>arena_zeros(self, n, sizeof(double)), <double*>arena_zeros(self, n, sizeof(double))
+        self.mixed = 0
 
     def forget(self) -> None:
         """The penalty, and so the dual variables, have changed."""
@@ -45,25 +44,26 @@ cdef class Feasible:
         self.mixed = 0
         memset(self.mean, 0, self.ascent.layout.c.n_cells * sizeof(double))
 
-    def bound(self, double l1, double l2) -> float:
-        """A number that no objective is below, with these penalties."""
-        self.l1, self.l2 = l1, l2
-        return self.value()
+    cdef dict vectors(self):
+        """As of trainers; see there."""
+        return {"mean": vector(self, "d", self.mean, self.ascent.layout.c.n_cells)}
 
     def state(self) -> dict:
-        """As for trainers; see there."""
-        return {"mean": vector(self, "d", self.mean, self.ascent.layout.c.n_cells), "mixed": self.mixed}
+        """As of trainers; see there."""
+        return {**self.vectors(), "mixed": self.mixed}
 
     def restore(self, dict state) -> None:
-        """As for trainers; see there."""
-        take(state, "mean", "d", self.mean, self.ascent.layout.c.n_cells)
+        """As of trainers; see there."""
+        take_all(state, self.vectors())
         self.mixed = state["mixed"]
 
-    cdef double value(self) except? -1:
+    cpdef double bound(self, double l1, double l2) except? -1:
+        """A number that no objective is below, with these penalties."""
         cdef:
             int64_t k
             int i
             double entropy, best = 0, part = 0, found
+        self.l1, self.l2 = l1, l2
         with nogil:
             entropy = self.add_up()
             self.ascent.correct(self.sum)
@@ -81,14 +81,13 @@ cdef class Feasible:
         """The bound, with so large a part of the new point."""
         cdef:
             int64_t k
-            double most = self.l1, excess = 0, size, mixed = self.mixed + part * (entropy - self.mixed)
+            double most = 0, excess = 0, size
         for k in range(self.ascent.layout.c.n_cells):
             size = fabs(self.mean[k] + part * (self.sum[k] - self.mean[k]))
             if size > self.l1:
                 most = fmax(most, size)
                 excess += (size - self.l1) ** 2
-        size = mixed * (self.l1 / most if most > 0 else 1)
-        return size if self.l2 == 0 else fmax(size, mixed - excess / (2 * self.l2))
+        return dual_objective(self.mixed + part * (entropy - self.mixed), self.l1, self.l2, most, excess)
 
     cdef double add_up(self) noexcept nogil:
         """The sums of all features; the entropy."""

@@ -10,7 +10,7 @@ passes, but has no certain end; so it makes the start (`prepare`), and L-BFGS go
 from libc.math cimport INFINITY, fabs, isfinite, log, sqrt
 from libc.stdint cimport int64_t
 
-from crfkit.memory cimport memcpy, memset
+from crfkit.memory cimport memcpy
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
@@ -43,7 +43,10 @@ def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int
 cdef class Lbfgs(QuasiNewton):
     """Options: l2, memory, epsilon, delta, period, warm_up (crfkit.options.Lbfgs)."""
     cdef object seed
-    cdef bint cold, near        # no weights were given; the warm-up came near the optimum
+    cdef bint cold              # no weights were given
+    cdef public bint near       # the warm-up came near the optimum
+
+    numbers = QuasiNewton.numbers + ("near",)
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
@@ -86,18 +89,11 @@ cdef class Lbfgs(QuasiNewton):
         if not self.f < nothing:
             self.near = self.evaluated = False
             self.history.forget()
-            memset(self.w, 0, self.n * sizeof(weight_t))
+            self.set_weights(None)
 
     cdef int period(self) noexcept:
         """After a warm-up that came near the optimum it is soon clear that the objective hardly falls any more."""
         return min(SOON, self.options.period) if self.near else self.options.period
-
-    def state(self):
-        return {**QuasiNewton.state(self), "near": self.near}
-
-    def restore(self, dict state):
-        QuasiNewton.restore(self, state)
-        self.near = state["near"]
 
     cdef double without_weights(self) noexcept nogil:
         """The objective where all weights are zero and all paths have the same probability."""

@@ -23,7 +23,7 @@ from libc.stdint cimport int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.kernels cimport K
-from crfkit.memory cimport BufferC, arena_reserve, memcpy, memset
+from crfkit.memory cimport arena_zeros, memcpy
 from crfkit.loops.structs cimport weight_t
 from .feasible cimport Feasible
 from .objective cimport PARTS, Objective
@@ -59,14 +59,15 @@ def ascent_bytes(Dataset data not None, Layout layout not None, options) -> int:
 cdef class Owlqn(QuasiNewton):
     """Options: l1, l2, memory, epsilon, delta, period, warm_up (crfkit.options.Owlqn)."""
     cdef:
-        BufferC pseudo
         double l1
         object seed
-        bint ascends            # iterations are those of the ascent
-        int64_t ascended        # passes
+        public bint ascends     # iterations are those of the ascent
+        public int64_t ascended # passes
         Proximal ascent
         Feasible feasible
         double duals[16][3]     # sums of each part
+
+    numbers = QuasiNewton.numbers + ("ascends", "ascended")
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
@@ -81,9 +82,7 @@ cdef class Owlqn(QuasiNewton):
         QuasiNewton.__init__(self, data, layout, options, initial, objective=objective, **others)
         self.seed, self.ascended = seed, 0
         self.ascends = initial is None and objective is None and ascent_bytes(data, layout, options) > 0
-        arena_reserve(self, &self.pseudo, self.n + 8, sizeof(double))
-        self.steep = <double*>self.pseudo.data
-        memset(self.steep, 0, self.n * sizeof(double))
+        self.steep = <double*>arena_zeros(self, self.n, sizeof(double))
         self.l1 = options.l1
 
     def set_l1(self, double l1) -> None:
@@ -147,7 +146,7 @@ cdef class Owlqn(QuasiNewton):
         self.ascent = self.feasible = None
 
     def state(self):
-        state = {**QuasiNewton.state(self), "ascends": self.ascends, "ascended": self.ascended}
+        state = QuasiNewton.state(self)
         if self.ascent is not None:
             state.update({f"ascent {name}": value for name, value in self.ascent.state().items()})
             state.update({f"bound {name}": value for name, value in self.feasible.state().items()})
@@ -155,7 +154,6 @@ cdef class Owlqn(QuasiNewton):
 
     def restore(self, dict state):
         QuasiNewton.restore(self, state)
-        self.ascends, self.ascended = state["ascends"], state["ascended"]
         if "ascent weights" in state:
             self.make_ascent()
             self.ascent.restore({name.removeprefix("ascent "): value for name, value in state.items() if name.startswith("ascent ")})
@@ -183,7 +181,7 @@ cdef class Owlqn(QuasiNewton):
 
     cdef int evaluate(self) except -1:
         QuasiNewton.evaluate(self)
-        self.f += self.l1 * self.in_parts(SIZES)
+        self.f += self.l1 * self.sum_of_parts(SIZES)
         return 0
 
     cdef double dual_value(self) except? -1:
@@ -201,19 +199,17 @@ cdef class Owlqn(QuasiNewton):
 
     cdef int look_around(self) except -1:
         """The pseudo-gradient."""
-        self.steepness = sqrt(self.in_parts(LOOK))
+        self.steepness = sqrt(self.sum_of_parts(LOOK))
         return 0
 
     cdef int restrict_direction(self) except -1:
-        if self.l1 > 0:
-            self.in_parts(DESCEND)
-        return 0
+        return self.in_parts(DESCEND) if self.l1 > 0 else 0
 
     cdef double move(self, double step, double slope0) except? -1:
         """w = w_old + step d, but for weights that would leave the orthant; the slope at w_old times the way gone."""
         if self.l1 > 0:
             self.step = step
-            return self.in_parts(BEND)
+            return self.sum_of_parts(BEND)
         self.walk(step)
         return step * slope0
 

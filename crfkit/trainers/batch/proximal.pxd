@@ -2,13 +2,11 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from crfkit.memory cimport BufferC
 from .dual cimport DualAscent
 
 
 cdef class Proximal(DualAscent):
     cdef:
-        BufferC of_sums, of_pulls, of_inverses, of_moves, of_units, of_rows, kept_starts, kept_ids, kept_values
         double l1, penalty_l2
         float* sum              # of each feature: observed minus expected values, as the dual variables have them
         float* pull             # stiffness x centre
@@ -25,7 +23,6 @@ cdef class Proximal(DualAscent):
     cdef int screen(self) except -1
     cdef int find_stiffness(self) except -1
     cdef void move_centers(self) noexcept nogil
-    cdef float* cells_for(self, BufferC* buffer) except NULL
     cdef int64_t cell_of(self, int64_t r, int32_t before, int32_t label) noexcept nogil
     cdef double entropy_of_all(self) noexcept nogil
     cdef void correct(self, const double* surplus) noexcept nogil

@@ -28,7 +28,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence
-from crfkit.memory cimport BufferC, arena_reserve, data_reserve, memset, take, vector
+from crfkit.memory cimport arena_zeros, data_zeros, vector
 from crfkit.weights.layout cimport Layout, layout_row
 from .dual cimport DualAscent
 
@@ -46,30 +46,24 @@ cdef float FAR = 1e30                   # a squared way that nobody leaves out
 cdef class Proximal(DualAscent):
     """Options: l1, l2."""
 
+    numbers = DualAscent.numbers + ("usual", "ways", "visited")
+
     def __init__(self, Dataset data, Layout layout, options, **others):
+        cdef int64_t n = layout.c.n_cells, n_visits = data.c.u_ptr[data.c.n_tok]
         DualAscent.__init__(self, data, layout, options, **others)
         self.l1, self.penalty_l2 = options.l1, options.l2
-        self.keep_entropies()
+        self.entropy = <double*>data_zeros(self, data.c.n_seq, sizeof(double))
         self.typical = TYPICAL
-        self.sum, self.pull = self.cells_for(&self.of_sums), self.cells_for(&self.of_pulls)
-        self.inverse, self.moved = self.cells_for(&self.of_inverses), self.cells_for(&self.of_moves)
-        arena_reserve(self, &self.of_units, <int64_t>layout.c.A + layout.c.B + 1, sizeof(float))
-        self.unit = <float*>self.of_units.data
-        data_reserve(self, &self.kept_starts, data.c.n_tok + 1, sizeof(int64_t))
-        data_reserve(self, &self.kept_ids, data.c.u_ptr[data.c.n_tok] + 1, sizeof(int32_t))
+        self.sum, self.pull = <float*>arena_zeros(self, n, sizeof(float)), <float*>arena_zeros(self, n, sizeof(float))
+        self.inverse, self.moved = <float*>arena_zeros(self, n, sizeof(float)), <float*>arena_zeros(self, n, sizeof(float))
+        self.unit = <float*>arena_zeros(self, <int64_t>layout.c.A + layout.c.B + 1, sizeof(float))
+        self.kept_ptr = <int64_t*>data_zeros(self, data.c.n_tok, sizeof(int64_t))
+        self.kept_id = <int32_t*>data_zeros(self, n_visits, sizeof(int32_t))
         if data.c.u_val != NULL:
-            data_reserve(self, &self.kept_values, data.c.u_ptr[data.c.n_tok] + 1, sizeof(float))
-        arena_reserve(self, &self.of_rows, <int64_t>layout.c.A + 1, sizeof(uint8_t))
-        self.kept_ptr, self.kept_id = <int64_t*>self.kept_starts.data, <int32_t*>self.kept_ids.data
-        self.kept_val = <float*>self.kept_values.data
-        self.kept = <uint8_t*>self.of_rows.data
+            self.kept_val = self.zeros(n_visits)
+        self.kept = <uint8_t*>arena_zeros(self, layout.c.A, sizeof(uint8_t))
         self.screened = False
         self.find_stiffness()
-
-    cdef float* cells_for(self, BufferC* buffer) except NULL:
-        arena_reserve(self, buffer, self.layout.c.n_cells + 1, sizeof(float))
-        memset(buffer.data, 0, self.layout.c.n_cells * sizeof(float))
-        return <float*>buffer.data
 
     cdef int find_stiffness(self) except -1:
         """The first stiffness of all weights, and self.l2: what stands for all of them where a step is chosen."""
@@ -214,10 +208,10 @@ cdef class Proximal(DualAscent):
         for k in range(self.layout.c.n_cells):
             self.sum[k] = <float>-surplus[k]
 
-    def state(self):
+    cdef dict vectors(self):
         cdef int64_t n = self.layout.c.n_cells, n_seq = self.data.c.n_seq
-        state = DualAscent.state(self)
-        state.update(
+        found = DualAscent.vectors(self)
+        found.update(
             sum=vector(self, "f", self.sum, n),
             pull=vector(self, "f", self.pull, n),
             inverse=vector(self, "f", self.inverse, n),
@@ -229,28 +223,14 @@ cdef class Proximal(DualAscent):
             left=vector(self, "f", self.left, n_seq),
             told=vector(self, "f", self.told, n_seq),
             curvature=vector(self, "f", self.curvature, n_seq),
-            usual=self.usual,
-            ways=self.ways,
-            visited=self.visited,
-            screened=self.screened,
         )
-        return state
+        return found
+
+    def state(self):
+        return {**DualAscent.state(self), "screened": self.screened}
 
     def restore(self, dict state):
-        cdef int64_t n = self.layout.c.n_cells, n_seq = self.data.c.n_seq
         DualAscent.restore(self, state)
-        take(state, "sum", "f", self.sum, n)
-        take(state, "pull", "f", self.pull, n)
-        take(state, "inverse", "f", self.inverse, n)
-        take(state, "moved", "f", self.moved, n)
-        take(state, "node", "f", self.first.node, self.data.c.n_tok * self.layout.c.P)
-        take(state, "pair", "f", self.first.pair, n_seq * self.first.n_pairs)
-        take(state, "rich", "f", self.first.rich, self.rich_start[n_seq])
-        take(state, "entropy", "d", self.entropy, n_seq)
-        take(state, "left", "f", self.left, n_seq)
-        take(state, "told", "f", self.told, n_seq)
-        take(state, "curvature", "f", self.curvature, n_seq)
-        self.usual, self.ways, self.visited = state["usual"], state["ways"], state["visited"]
         if state["screened"]:
             self.screen()
 

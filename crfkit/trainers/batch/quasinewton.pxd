@@ -2,7 +2,6 @@
 
 from libc.stdint cimport int64_t
 
-from crfkit.memory cimport BufferC
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer
@@ -37,7 +36,6 @@ cdef class QuasiNewton(Trainer):
     cdef:
         Objective objective
         History history
-        BufferC old, gradient
         int64_t n
         double* g               # the gradient at w, of the smooth part of what is minimised
         float* d                # the direction
@@ -45,7 +43,7 @@ cdef class QuasiNewton(Trainer):
         double* steep           # the direction in which what is minimised rises most
         double steepness        # the length of `steep`
         double f                # what is minimised
-        double bound            # it is nowhere below this
+        public double bound     # it is nowhere below this
         bint started
         bint evaluated          # f and g are those at the first point
         readonly int trials     # points that the last line search looked at
@@ -62,7 +60,8 @@ cdef class QuasiNewton(Trainer):
     cdef int check_convergence(self) except -1
     cdef int period(self) noexcept
     cdef double dual_value(self) except? -1
-    cdef double in_parts(self, Walk what) except? -1
+    cdef int in_parts(self, Walk what) except -1
+    cdef double sum_of_parts(self, Walk what) except? -1
     cdef double slope_of(self, const double* v) except? -1
     cdef int walk(self, double step) except -1
     cdef void walk_part(self, Walk what, int part) noexcept nogil

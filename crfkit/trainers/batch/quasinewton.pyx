@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_reserve, take, vector
+from crfkit.memory cimport arena_zeros, vector
 from crfkit.loops.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer, accuracies
 from .objective cimport PARTS, Objective, in_halves
@@ -44,6 +44,7 @@ cdef class QuasiNewton(Trainer):
     takes (`restrict_direction`). Options: l2, memory, epsilon, delta, period."""
 
     threaded = True
+    numbers = Trainer.numbers + ("bound",)
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
@@ -62,10 +63,8 @@ cdef class QuasiNewton(Trainer):
         self.history = History(self.n, options.memory, self.objective.pool)
         if self.objective.extent is not None:
             self.history.use_scales(layout, options.l2, self.objective.extent)
-        arena_reserve(self, &self.old, self.n + 1, sizeof(weight_t))
-        self.w_old = <weight_t*>self.old.data
-        arena_reserve(self, &self.gradient, self.n + 1, sizeof(double))
-        self.g = <double*>self.gradient.data
+        self.w_old = <weight_t*>arena_zeros(self, self.n, sizeof(weight_t))
+        self.g = <double*>arena_zeros(self, self.n, sizeof(double))
         self.recent = deque(maxlen=options.period + 1)
         self.started, self.evaluated, self.bound = False, False, 0
 
@@ -86,12 +85,15 @@ cdef class QuasiNewton(Trainer):
         self.started = True
         return self.check_convergence()
 
-    cdef double in_parts(self, Walk what) except? -1:
-        """The sum of what is found in all parts."""
+    cdef int in_parts(self, Walk what) except -1:
+        return in_halves(self.objective.pool, walk_parts, self, what, PARTS)
+
+    cdef double sum_of_parts(self, Walk what) except? -1:
+        """The sum of what a walk finds in all parts."""
         cdef:
             double sum = 0
             int part
-        in_halves(self.objective.pool, walk_parts, self, what, PARTS)
+        self.in_parts(what)
         for part in range(PARTS):
             sum += self.found[part]
         return sum
@@ -99,13 +101,12 @@ cdef class QuasiNewton(Trainer):
     cdef double slope_of(self, const double* v) except? -1:
         """v d"""
         self.v = v
-        return self.in_parts(SLOPE)
+        return self.sum_of_parts(SLOPE)
 
     cdef int walk(self, double step) except -1:
         """w = w_old + step d"""
         self.step = step
-        self.in_parts(STEP)
-        return 0
+        return self.in_parts(STEP)
 
     cdef void walk_part(self, Walk what, int part) noexcept nogil:
         cdef:
@@ -198,23 +199,17 @@ cdef class QuasiNewton(Trainer):
         cdef weight_t* w = self.w
         self.w, self.w_old = self.w_old, w
 
+    cdef dict vectors(self):
+        return {**Trainer.vectors(self), "gradient": vector(self, "d", self.g, self.n)}
+
     def state(self):
-        state = Trainer.state(self)
-        state.update(
-            self.history.state(),
-            gradient=vector(self, "d", self.g, self.n),
-            objective=self.f if self.started else None,
-            bound=self.bound,
-            recent=list(self.recent),
-        )
-        return state
+        objective = self.f if self.started else None
+        return {**Trainer.state(self), **self.history.state(), "objective": objective, "recent": list(self.recent)}
 
     def restore(self, dict state):
         Trainer.restore(self, state)
         self.history.restore(state)
-        take(state, "gradient", "d", self.g, self.n)
-        self.started = state["objective"] is not None
-        self.f, self.bound = state["objective"] or 0.0, state["bound"]
+        self.started, self.f = state["objective"] is not None, state["objective"] or 0.0
         self.recent.clear()
         self.recent.extend(map(float, state["recent"]))
         self.objective.steepness = K.dot_doubles(self.n, self.g, self.g)

@@ -18,7 +18,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve, memcpy, memset, take, vector
+from crfkit.memory cimport arena_zeros, memcpy, memset, vector
 from crfkit.loops.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer
 from .blocks cimport Blocks, soft
@@ -62,15 +62,16 @@ cdef class Sbcd(Trainer):
         weight_t* before                # [n_cells] and after those of the pass before
         double* count                   # [n_cells] observed values of the features
         uint8_t* awake                  # [n_cells] features with a weight, or that want one
-        double stride                   # how much farther the last pass went than its blocks
+        public double stride            # how much farther the last pass went than its blocks
         double f
-        double bound                    # F is nowhere below this
+        public double bound             # F is nowhere below this
         double norm_g, norm_w           # of the gradient, as far as it can be followed, and of the weights
-        bint started
+        public bint started
         object recent
-        BufferC active_blocks, copies
         int32_t* active                 # blocks to be visited
         int64_t n_active
+
+    numbers = Trainer.numbers + ("stride", "started", "bound")
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
@@ -85,15 +86,12 @@ cdef class Sbcd(Trainer):
         self.blocks = Blocks(data, layout, self.chains, options.kappa)
         self.chains.w = self.blocks.w = self.w
         self.blocks.l1, self.blocks.l2 = options.l1, options.l2
-        arena_reserve(self, &self.active_blocks, self.blocks.n, sizeof(int32_t))
-        self.active = <int32_t*>self.active_blocks.data
-        arena_reserve(self, &self.copies, layout.c.n_cells, sizeof(double) + 2 * sizeof(weight_t) + 1)
-        self.count = <double*>self.copies.data
-        self.end = <weight_t*>(self.count + layout.c.n_cells)
-        self.before = self.end + layout.c.n_cells
-        self.blocks.awake = self.awake = <uint8_t*>(self.before + layout.c.n_cells)
+        self.active = <int32_t*>arena_zeros(self, self.blocks.n, sizeof(int32_t))
+        self.count = <double*>arena_zeros(self, layout.c.n_cells, sizeof(double))
+        self.end = <weight_t*>arena_zeros(self, layout.c.n_cells, sizeof(weight_t))
+        self.before = <weight_t*>arena_zeros(self, layout.c.n_cells, sizeof(weight_t))
+        self.blocks.awake = self.awake = <uint8_t*>arena_zeros(self, layout.c.n_cells, 1)
         self.stride = 1
-        memset(self.count, 0, layout.c.n_cells * sizeof(double))
         self.recent = deque(maxlen=options.period + 1)
         self.started = False
 
@@ -104,23 +102,18 @@ cdef class Sbcd(Trainer):
         self.blocks.l1, self.started, self.converged, self.stride, self.bound = l1, False, None, 1, 0
         self.recent.clear()
 
-    def state(self):
-        state = Trainer.state(self)
-        state.update(
-            kappas=vector(self, "f", self.blocks.kappa, self.blocks.n),
-            before=vector(self, "f", self.before, self.layout.c.n_cells),
-            stride=self.stride,
-            started=self.started,
-            bound=self.bound,
-            recent=list(self.recent),
+    cdef dict vectors(self):
+        found = Trainer.vectors(self)
+        found.update(
+            kappas=vector(self, "f", self.blocks.kappa, self.blocks.n), before=vector(self, "f", self.before, self.layout.c.n_cells),
         )
-        return state
+        return found
+
+    def state(self):
+        return {**Trainer.state(self), "recent": list(self.recent)}
 
     def restore(self, dict state):
         Trainer.restore(self, state)
-        take(state, "kappas", "f", self.blocks.kappa, self.blocks.n)
-        take(state, "before", "f", self.before, self.layout.c.n_cells)
-        self.stride, self.started, self.bound = state["stride"], state["started"], state["bound"]
         self.recent.clear()
         self.recent.extend(map(float, state["recent"]))
         if self.started:

@@ -29,7 +29,6 @@ cdef class History(Arena):
         const double* steep
         double c[128]
         double c_g
-        BufferC scales, scaled_steep
         float* scale                        # of each weight, or NULL: all 1
         double* scaled                      # steep / scale
 
@@ -37,6 +36,7 @@ cdef class History(Arena):
     cdef double first_step(self) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* steep) except *
+    cdef dict vectors(self)
     cdef int32_t next_slot(self) noexcept nogil
     cdef void touch(self, int32_t slots) noexcept nogil
     cdef void do_part(self, Work what, int part) noexcept nogil

@@ -20,7 +20,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LayoutC, weight_t
-from crfkit.memory cimport arena_reserve, memset, take, vector
+from crfkit.memory cimport arena_reserve, arena_zeros, memset, take_all, vector
 from crfkit.weights.layout cimport Layout, layout_row
 from .objective cimport PARTS, in_halves
 
@@ -61,9 +61,8 @@ cdef class History:
 
     cdef int use_scales(self, Layout layout, double l2, tuple extent) except -1:
         """The history of weights as their values are large."""
-        arena_reserve(self, &self.scales, self.n + 1, sizeof(float))
-        arena_reserve(self, &self.scaled_steep, self.n + 1, sizeof(double))
-        self.scale, self.scaled = <float*>self.scales.data, <double*>self.scaled_steep.data
+        self.scale = <float*>arena_zeros(self, self.n, sizeof(float))
+        self.scaled = <double*>arena_zeros(self, self.n, sizeof(double))
         return find_scales(layout, l2, extent[0], extent[1], self.scale)
 
     cdef void forget(self) noexcept nogil:
@@ -161,27 +160,25 @@ cdef class History:
         cdef const double* steep = self.steep if self.scale == NULL else self.scaled
         return fmin(1.0, 1 / sqrt(K.dot_doubles(self.n, steep, steep)))
 
-    def state(self):
-        """As for trainers; see there."""
-        cdef int64_t stride = (self.n + 15) // 16 * 16
+    cdef dict vectors(self):
+        """As of trainers; see there."""
         return {
-            "pairs": vector(self, "f", self.store.data, 2 * self.used * stride),
+            "pairs": vector(self, "f", self.store.data, 2 * self.used * ((self.n + 15) // 16 * 16)),
             "gram": vector(self, "d", &self.gram[0][0], 128 * 128),
             "by_g": vector(self, "d", &self.by_g[0], 128),
-            "used": self.used,
-            "newest": self.newest,
         }
 
+    def state(self):
+        """As of trainers; see there."""
+        return {**self.vectors(), "used": self.used, "newest": self.newest}
+
     def restore(self, dict state):
-        """As for trainers; see there."""
-        cdef int64_t stride = (self.n + 15) // 16 * 16
+        """As of trainers; see there."""
         self.used, self.newest = state["used"], state["newest"]
         self.touched = max(self.touched, self.used)
         if not 0 <= self.used <= self.m or not -(self.used == 0) <= self.newest < max(self.used, 1):
             raise ValueError("used, newest: more pairs than there is room for")
-        take(state, "pairs", "f", self.store.data, 2 * self.used * stride)
-        take(state, "gram", "d", &self.gram[0][0], 128 * 128)
-        take(state, "by_g", "d", &self.by_g[0], 128)
+        take_all(state, self.vectors())
 
 
 def do_parts(History history not None, Work what, int first, int last) -> None:

@@ -30,9 +30,9 @@ from libc.math cimport fabs
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.lattice.lattice cimport lattice_load_weights
 from crfkit.weights.layout cimport Layout, layout_row
-from crfkit.memory cimport BufferC, arena_reserve, memset, take, vector
+from crfkit.memory cimport arena_zeros, memset, vector
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
 from crfkit.loops.atomic cimport crfkit_spin_lock, crfkit_spin_unlock
@@ -64,7 +64,6 @@ cdef struct RowC:
 cdef class Adf(CalibratedTrainer):
     """Options: l2, rate, alpha, beta, batch_size (crfkit.options.Adf). The loss is the negative log-likelihood met on
     the way."""
-    cdef BufferC row_buffer, lock_buffer, stamp_buffer
     cdef RowC* rows             # of unigram attributes, of rich bigram attributes, of the plain label pairs
     cdef int32_t* locks         # of rows, while several threads are at work; else NULL
     cdef int32_t* stamps        # sample in which a row was last counted; NULL where its step says that
@@ -102,20 +101,15 @@ cdef class Adf(CalibratedTrainer):
             self.given_window, self.long_window = LEAST_WINDOW, True
         self.sum_idle_windows()
         if leader is not None or self.batch > 1:
-            arena_reserve(self, &self.stamp_buffer, n, sizeof(int32_t))
-            self.stamps = <int32_t*>self.stamp_buffer.data
-            memset(self.stamps, 0, n * sizeof(int32_t))
+            self.stamps = <int32_t*>arena_zeros(self, n, sizeof(int32_t))
         if leader is not None:
             self.rows, self.locks, self.q = (<Adf>leader).rows, (<Adf>leader).locks, (<Adf>leader).q
             self.known_rows, self.row_size = <char*>self.rows, sizeof(RowC)
             self.find_rate(options, leader)
             return
         if self.threads > 1:
-            arena_reserve(self, &self.lock_buffer, LOCKS, sizeof(int32_t))
-            self.locks = <int32_t*>self.lock_buffer.data
-            memset(self.locks, 0, LOCKS * sizeof(int32_t))
-        arena_reserve(self, &self.row_buffer, n, sizeof(RowC))
-        self.rows = <RowC*>self.row_buffer.data
+            self.locks = <int32_t*>arena_zeros(self, LOCKS, sizeof(int32_t))
+        self.rows = <RowC*>arena_zeros(self, n, sizeof(RowC))
         self.known_rows, self.row_size = <char*>self.rows, sizeof(RowC)
         if found and shares:
             self.measure()
@@ -155,7 +149,7 @@ cdef class Adf(CalibratedTrainer):
         cdef double loss = 0
         try:
             with nogil:
-                self.run_steps(0, self.data.c.n_seq, &loss)
+                self.learn_from(self.sequences, self.data.c.n_seq, &loss)
         except ImpossibleError:             # nothing forbids a label here: a score is not finite
             raise self.diverged(f" at sequence {self.sequence + 1} of a window") from None
         return loss
@@ -308,9 +302,7 @@ cdef class Adf(CalibratedTrainer):
         self.sample += 1
         self.load_values(sent, False, &valued)
         lattice_load_weights(lat, &self.layout.c, self.w, self.scale_of(<int64_t>self.layout.c.A + self.layout.c.B))
-        K.score(&self.layout.c, self.w, 1.0, &valued, lat)
-        lattice_expect(lat)
-        loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
+        loss[0] += self.expect(self.w, 1.0, &valued)
         self.load_values(sent, True, &valued)
         K.update_expected(&self.layout.c, &valued, lat, sent.weight, self.out)
         self.update_pairs(sent)
@@ -334,17 +326,14 @@ cdef class Adf(CalibratedTrainer):
             found.append(row.rate)
         return found
 
-    def state(self):
+    cdef dict vectors(self):
         cdef int64_t n = <int64_t>self.layout.c.A + self.layout.c.B + 1
-        state = CalibratedTrainer.state(self)
-        state["rows"] = vector(self, "B", self.rows, n * sizeof(RowC))
-        return state
+        return {**CalibratedTrainer.vectors(self), "rows": vector(self, "B", self.rows, n * sizeof(RowC))}
 
     def restore(self, dict state):
-        cdef int64_t r, n = <int64_t>self.layout.c.A + self.layout.c.B + 1
+        cdef int64_t r
         CalibratedTrainer.restore(self, state)
-        take(state, "rows", "B", self.rows, n * sizeof(RowC))
-        for r in range(n):
+        for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
             if not 0 <= self.rows[r].window <= self.steps // self.q or not 0 <= self.rows[r].step <= self.steps:
                 raise ValueError("rows: one is ahead of the steps")
 

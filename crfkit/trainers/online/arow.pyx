@@ -15,15 +15,15 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from crfkit.memory cimport memcpy, memset
+from crfkit.memory cimport memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.data.ordered cimport sentence_at
 from crfkit.decode.nbest cimport search_nbest
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_load_scores
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport SentenceC, weight_t
+from crfkit.trainers.base cimport differing
 from crfkit.weights.layout cimport Layout
-from .calibrated cimport draw_sample
 from .confidence cimport ConfidenceTrainer
 
 from crfkit.errors import ImpossibleError, TrainingError
@@ -37,7 +37,9 @@ cdef double USUAL = 30
 
 cdef class Arow(ConfidenceTrainer):
     """Options: regularization, average (crfkit.options.Arow). The loss is the sum of the hinge losses."""
-    cdef readonly double r
+    cdef public double r
+
+    numbers = ConfidenceTrainer.numbers + ("r",)
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, **unused):
         self.r = options.regularization or self.best_r(initial)
@@ -52,15 +54,6 @@ cdef class Arow(ConfidenceTrainer):
     def chosen(self):
         return {} if self.options.regularization else {"regularization": self.r}
 
-    def state(self):
-        state = ConfidenceTrainer.state(self)
-        state["r"] = self.r
-        return state
-
-    def restore(self, dict state):
-        ConfidenceTrainer.restore(self, state)
-        self.r = state["r"]
-
     # ------------------------------------------------------------------------------------------ trials
 
     cdef double best_r(self, initial) except -1:
@@ -69,63 +62,47 @@ cdef class Arow(ConfidenceTrainer):
             int64_t n = min(self.data.c.n_seq, SAMPLES)
             int32_t[2 * SAMPLES] sample
             double best = USUAL, wrong, usual, fewest
-        draw_sample(self.data.c.n_seq, sample, n)
-        if self.ordered is not None:
-            self.ordered.gather(sample, 2 * n)
+        self.draw_sample(sample, n)
         usual = fewest = self.wrong_labels(USUAL, initial, sample, n)
         for r in (3.0, 300.0, 3000.0):
             wrong = self.wrong_labels(r, initial, sample, n)
             if wrong < fewest and wrong + sqrt(wrong) / 2 < usual:
                 best, fewest = r, wrong
-        self.begin_again(initial)
+        self.begin_anew(initial)
         return best
 
     cdef double wrong_labels(self, double r, initial, const int32_t* sample, int64_t n) except -1:
         """Those that one half of a sample is given by what was learned from the other, both ways."""
         cdef:
             int64_t half, first, last, wrong = 0
+            double loss = 0
             const float[::1] learned
         self.r = r
         for half in range(2):
             first, last = n * half // 2, n * (half + 1) // 2
-            self.begin_again(initial)
+            self.begin_anew(initial)
             try:
                 for _ in range(ROUNDS):
-                    self.learn_from(sample + last, n - last + first)
+                    PyErr_CheckSignals()
+                    with nogil:
+                        self.learn_from(sample + last, n - last + first, &loss)
                 learned = self.weights()
                 wrong += self.wrong_with(&learned[0], sample + first, last - first)
             except (ImpossibleError, TrainingError):
                 return INFINITY         # weights without bounds
         return wrong
 
-    cdef int begin_again(self, initial) except -1:
-        """As a new trainer."""
-        cdef const float[::1] cells = initial
-        cdef int64_t n = self.layout.c.n_cells
-        if initial is None:
-            memset(self.w, 0, n * sizeof(weight_t))
-        elif n:
-            memcpy(self.w, &cells[0], n * sizeof(weight_t))
+    cdef int begin_anew(self, start) except -1:
+        ConfidenceTrainer.begin_anew(self, start)
         if self.u != NULL:
-            memset(self.u, 0, n * sizeof(double))
+            memset(self.u, 0, self.layout.c.n_cells * sizeof(double))
         self.forget()
-        self.steps = 0
         return self.begin_pass()
-
-    cdef int learn_from(self, const int32_t* which, int64_t n) except -1:
-        """Once from each of some sequences."""
-        cdef int64_t k
-        cdef double loss = 0
-        PyErr_CheckSignals()
-        with nogil:
-            for k in range(n):
-                self.update(which + k, 1, &loss)
-        return 0
 
     cdef int64_t wrong_with(self, const weight_t* w, const int32_t* which, int64_t n) except -1:
         """How many labels of some sequences these weights get wrong."""
         cdef:
-            int64_t k, t, wrong = 0
+            int64_t k, wrong = 0
             SentenceC sent
         lattice_load_scores(&self.lattice.c, &self.layout.c, w)
         with nogil:
@@ -135,6 +112,5 @@ cdef class Arow(ConfidenceTrainer):
                 K.score(&self.layout.c, w, 1.0, &sent, &self.lattice.c)
                 if search_nbest(self.search, &self.lattice.c, 1, 0, 1) == 0:
                     raise ImpossibleError(IMPOSSIBLE)
-                for t in range(sent.T):
-                    wrong += self.search.labels[t] != sent.label[t]
+                wrong += differing(self.search.labels, &sent)
         return wrong

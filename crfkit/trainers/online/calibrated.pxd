@@ -8,11 +8,11 @@ from crfkit.trainers.stepwise cimport OnlineTrainer
 
 
 cdef class CalibratedTrainer(OnlineTrainer):
-    cdef readonly double rate0  # the first rate: given, or chosen
+    cdef public double rate0    # the first rate: given, or chosen
     cdef double* shares         # of the first rate, by row; NULL where all are 1
     cdef const char* known_rows # where a subclass keeps what it knows of rows, and
     cdef int row_size           # how much of each
-    cdef BufferC share_buffer, u_values, b_values
+    cdef BufferC u_values, b_values
 
     cdef int begin_trial(self, double rate, int64_t updates) except -1
     cdef void fall_to(self, double rate) noexcept
@@ -25,9 +25,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef int find_rate(self, options, leader) except -1
     cdef double best_way(self, start, double highest) except -1
     cdef double search(self, start, double highest, bint foreseen, double* least) except -1
-    cdef int try_from(self, start, double rate, int64_t n) except -1
+    cdef int try_from(self, object start, double rate, int64_t n) except -1
     cdef double sample_loss(self, start, double rate, bint foreseen) except? -1
     cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1
-
-
-cdef void draw_sample(int64_t total, int32_t* sample, int64_t n) noexcept

@@ -12,13 +12,12 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, fabs, fmax, sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_reserve, empty_buffer, memcpy, memset
+from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer, memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport recursions_of
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport DatasetC, SentenceC
 from crfkit.weights.layout cimport Layout
-from crfkit.rng cimport RngC, rng_below, rng_seed, rng_shuffle
 from crfkit.trainers.stepwise cimport OnlineTrainer
 
 from crfkit.errors import TrainingError
@@ -38,6 +37,7 @@ cdef struct MagnitudeC:     # of the values of an attribute
 cdef class CalibratedTrainer(OnlineTrainer):
     """`rate0` is the first rate."""
 
+    numbers = OnlineTrainer.numbers + ("rate0",)
     looks_for_paths = False     # and takes no expectations over all of them
 
     def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
@@ -80,8 +80,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
             MagnitudeC* of
         if self.data.largest_value <= 1:
             return 0
-        arena_reserve(self, &self.share_buffer, n, sizeof(double))
-        self.shares = <double*>self.share_buffer.data
+        self.shares = <double*>arena_zeros(self, n, sizeof(double))
         try:
             buffer_reserve(&seen, n, sizeof(MagnitudeC))
             of = <MagnitudeC*>seen.data
@@ -130,15 +129,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
     def chosen(self):
         return {} if self.options.rate else {"rate": self.rate0}
-
-    def state(self):
-        state = OnlineTrainer.state(self)
-        state.update(rate0=self.rate0)
-        return state
-
-    def restore(self, dict state):
-        OnlineTrainer.restore(self, state)
-        self.rate0 = state["rate0"]
 
     cdef int find_rate(self, options, leader) except -1:
         """The leader's, the one that is given, or the one with the lowest loss, among powers of two, on sequences of a sample
@@ -199,10 +189,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
     cdef int try_from(self, start, double rate, int64_t n) except -1:
         """As a new trainer, with these weights, for rounds of n updates."""
-        cdef const float[::1] cells = start
-        if cells.shape[0]:
-            memcpy(self.w, &cells[0], cells.shape[0] * sizeof(float))
-        self.steps, self.pairs_known = 0, False
+        self.begin_anew(start)
         return self.begin_trial(rate, n)
 
     cdef double sample_loss(self, start, double rate, bint foreseen) except? -1:
@@ -214,9 +201,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
             int64_t n = min(self.data.c.n_seq, SAMPLES), quarter, first, last, k, judged = 0, tokens = 0
             int32_t[2 * SAMPLES] sample
             double loss = 0
-        draw_sample(self.data.c.n_seq, sample, n)
-        if self.ordered is not None:
-            self.ordered.gather(sample, 2 * n)
+        self.draw_sample(sample, n)
         if not foreseen:
             self.try_from(start, rate, (n + self.batch - 1) // self.batch)
             self.round_over(sample, n, rate, False)
@@ -262,17 +247,3 @@ cdef void look_at(MagnitudeC* of, const int32_t* id, const float* value, int64_t
             of[id[u]].largest = fmax(of[id[u]].largest, square)
             of[id[u]].sum += square
             of[id[u]].n += value[u] != 0
-
-
-cdef void draw_sample(int64_t total, int32_t* sample, int64_t n) noexcept:
-    """n sequences from all parts of the data, twice: what follows some of them is all the others. By chance, as every second
-    one of documents whose classes take turns would show but one class; the same chance each time."""
-    cdef:
-        RngC rng
-        int64_t k, first
-    rng_seed(&rng, 0)
-    for k in range(n):
-        first = total * k // n
-        sample[k] = <int32_t>(first + rng_below(&rng, total * (k + 1) // n - first))
-    rng_shuffle(&rng, sample, n)
-    memcpy(sample + n, sample, n * sizeof(int32_t))

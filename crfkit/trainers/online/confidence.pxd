@@ -2,7 +2,6 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from crfkit.memory cimport BufferC
 from crfkit.decode.nbest cimport NBest
 from crfkit.loops.structs cimport SentenceC, weight_t
 from .paths cimport AveragedTrainer, Differences
@@ -11,7 +10,6 @@ from .paths cimport AveragedTrainer, Differences
 cdef class ConfidenceTrainer(AveragedTrainer):
     cdef NBest search
     cdef Differences differences
-    cdef BufferC variance_buffer
     cdef weight_t* s            # the variance of each weight
 
     cdef void forget(self) noexcept nogil

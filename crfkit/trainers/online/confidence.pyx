@@ -18,14 +18,12 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_scores, lattice_path_score
 from crfkit.weights.layout cimport Layout, layout_row
-from crfkit.memory cimport arena_reserve, memcmp, take, vector
+from crfkit.memory cimport arena_zeros, memcmp, vector
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC, weight_t
 from .paths cimport AveragedTrainer, Differences, FeatureC
 
 from crfkit.errors import ImpossibleError
-
-import array
 
 cdef double LEAST = 1e-30       # a variance of zero would stay so for ever
 
@@ -39,8 +37,7 @@ cdef class ConfidenceTrainer(AveragedTrainer):
 
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         self.search, self.differences = NBest(), Differences()
-        arena_reserve(self, &self.variance_buffer, layout.c.n_cells + 1, sizeof(weight_t))
-        self.s = <weight_t*>self.variance_buffer.data
+        self.s = <weight_t*>arena_zeros(self, layout.c.n_cells, sizeof(weight_t))
         self.forget()
 
     cdef void forget(self) noexcept nogil:
@@ -114,16 +111,5 @@ cdef class ConfidenceTrainer(AveragedTrainer):
         lattice_load_scores(&self.lattice.c, &self.layout.c, self.w)
         return 0
 
-    def state(self):
-        state = AveragedTrainer.state(self)
-        state["variances"] = vector(self, "f", self.s, self.layout.c.n_cells)
-        return state
-
-    def restore(self, dict state):
-        AveragedTrainer.restore(self, state)
-        take(state, "variances", "f", self.s, self.layout.c.n_cells)
-
-    def variances(self):
-        """The variance of every weight as it stands."""
-        cdef int64_t k
-        return array.array("f", [self.s[k] for k in range(self.layout.c.n_cells)])
+    cdef dict vectors(self):
+        return {**AveragedTrainer.vectors(self), "variances": vector(self, "f", self.s, self.layout.c.n_cells)}

@@ -19,9 +19,9 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_expect, lattice_follow, lattice_load_scores, lattice_load_weights, lattice_path_score
+from crfkit.lattice.lattice cimport lattice_follow, lattice_load_scores, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve, memcpy, memset
+from crfkit.memory cimport arena_zeros, memcpy
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.base cimport wrong_labels
 from crfkit.trainers.stepwise cimport OnlineTrainer
@@ -50,59 +50,56 @@ def shuffled(int32_t n):
     return order
 
 
-cdef int first_order(OnlineTrainer trainer, BufferC* drawn, GlibcC* dice) except -1:
+cdef int32_t* first_order(OnlineTrainer trainer, GlibcC* dice) except NULL:
     """Sequences as they stand, before a pass has drawn their order."""
-    cdef int64_t k, n = trainer.data.c.n_seq
-    arena_reserve(trainer, drawn, n + 1, sizeof(int32_t))
-    for k in range(n):
-        (<int32_t*>drawn.data)[k] = <int32_t>k
+    cdef int32_t* drawn = <int32_t*>arena_zeros(trainer, trainer.data.c.n_seq, sizeof(int32_t))
+    memcpy(drawn, trainer.sequences, trainer.data.c.n_seq * sizeof(int32_t))
     glibc_seed(dice)
-    return 0
+    return drawn
 
 
-cdef void next_order(OnlineTrainer trainer, BufferC* drawn, GlibcC* dice) noexcept:
+cdef void next_order(OnlineTrainer trainer, int32_t* drawn, GlibcC* dice) noexcept:
     """The order of a pass is drawn from that of the last one."""
-    glibc_shuffle(dice, <int32_t*>drawn.data, trainer.data.c.n_seq)
-    memcpy(trainer.order.data, drawn.data, trainer.data.c.n_seq * sizeof(int32_t))
+    glibc_shuffle(dice, drawn, trainer.data.c.n_seq)
+    memcpy(trainer.sequences, drawn, trainer.data.c.n_seq * sizeof(int32_t))
 
 
 cdef class CrfsuiteTrainer(AveragedTrainer):
     """Options: `rule`, CRFsuite's name of the algorithm; average; and its parameters type, c, error_sensitive, variance and gamma.
     The loss is the sum of l (passive), of b + e (arow), or of the part of wrong labels."""
     cdef Differences differences
-    cdef BufferC best, variances
+    cdef uint16_t* best
     cdef GlibcC dice
     cdef Rule rule
     cdef int kind
     cdef bint sensitive
     cdef double c, gamma
     cdef double* s              # variances; NULL without
-    cdef BufferC drawn          # the order of the last pass, as far as rand() is concerned
+    cdef int32_t* drawn         # the order of the last pass, as far as rand() is concerned
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
         cdef int64_t k
         self.rule, self.kind, self.sensitive = RULES[options.rule], options.type, options.error_sensitive
         self.c, self.gamma, self.differences = options.c, options.gamma, Differences()
-        arena_reserve(self, &self.best, data.c.longest + 1, sizeof(uint16_t))
+        self.best = <uint16_t*>arena_zeros(self, data.c.longest, sizeof(uint16_t))
         if self.rule == AROW:
-            arena_reserve(self, &self.variances, layout.c.n_cells + 1, sizeof(double))
-            self.s = <double*>self.variances.data
+            self.s = <double*>arena_zeros(self, layout.c.n_cells, sizeof(double))
             for k in range(layout.c.n_cells):
                 self.s[k] = options.variance
-        first_order(self, &self.drawn, &self.dice)
+        self.drawn = first_order(self, &self.dice)
 
     cdef int64_t instants(self) noexcept nogil:
         return self.steps + 1
 
     cdef int begin_pass(self) except -1:
-        next_order(self, &self.drawn, &self.dice)
+        next_order(self, self.drawn, &self.dice)
         lattice_load_scores(&self.lattice.c, &self.layout.c, self.w)
         return 0
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
             LatticeC* lat = &self.lattice.c
-            uint16_t* best = <uint16_t*>self.best.data
+            uint16_t* best = self.best
             double more, short, by = 1
             int64_t wrong
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
@@ -159,33 +156,30 @@ cdef class CrfsuiteSgd(ScaledTrainer):
     """CRFsuite's stochastic gradient descent: `sgd` with a rate that falls at each step, and CRFsuite's way to its first rate. Weights
     shrink before a sequence is scored, not afterwards. Options: those of sgd, with a rate, and a decay of 0. The loss is the negative
     log-likelihood met on the way."""
-    cdef BufferC drawn          # the order of the last pass, as far as rand() is concerned
+    cdef int32_t* drawn         # the order of the last pass, as far as rand() is concerned
     cdef GlibcC dice
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
         ScaledTrainer.__init__(self, data, layout, options)
-        first_order(self, &self.drawn, &self.dice)
+        self.drawn = first_order(self, &self.dice)
 
     def draw(self, int64_t samples):
         """Put the sequences into a new order; the loss, without weights, of so many of them."""
-        glibc_shuffle(&self.dice, <int32_t*>self.drawn.data, self.data.c.n_seq)
-        return self.nll(self.w, 1.0, <const int32_t*>self.drawn.data, min(self.data.c.n_seq, max(samples, 0)))
+        glibc_shuffle(&self.dice, self.drawn, self.data.c.n_seq)
+        return self.nll(self.w, 1.0, self.drawn, min(self.data.c.n_seq, max(samples, 0)))
 
-    def begin_anew(self, double rate):
+    def begin_at(self, double rate):
         """Without weights, with this rate."""
-        memset(self.w, 0, self.layout.c.n_cells * sizeof(weight_t))
-        self.steps, self.pairs_known = 0, False
-        self.begin_trial(rate, 0)
+        self.try_from(None, rate, 0)
 
     def trial(self, double rate, int64_t samples):
         """The loss with its penalty, on the way through a sample that was drawn."""
         cdef double loss = 0, norm
-        cdef int64_t k, n = min(self.data.c.n_seq, max(samples, 0))
-        self.begin_anew(rate)
+        cdef int64_t n = min(self.data.c.n_seq, max(samples, 0))
+        self.begin_at(rate)
         try:
             with nogil:
-                for k in range(n):
-                    self.update(<const int32_t*>self.drawn.data + k, 1, &loss)
+                self.learn_from(self.drawn, n, &loss)
         except TrainingError:
             return float("inf")         # weights without bounds
         self.fold_scale()
@@ -193,7 +187,7 @@ cdef class CrfsuiteSgd(ScaledTrainer):
         return loss + 0.5 * self.penalty * n * norm
 
     cdef int begin_pass(self) except -1:
-        next_order(self, &self.drawn, &self.dice)
+        next_order(self, self.drawn, &self.dice)
         return 0
 
     cdef int begin_update(self) except -1 nogil:
@@ -202,10 +196,7 @@ cdef class CrfsuiteSgd(ScaledTrainer):
         return 0
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
-        cdef LatticeC* lat = &self.lattice.c
-        lattice_load_weights(lat, &self.layout.c, self.w, self.scale)
-        K.score(&self.layout.c, self.w, self.scale, sent, lat)
-        lattice_expect(lat)
-        loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
+        lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, self.scale)
+        loss[0] += self.expect(self.w, self.scale, sent)
         self.learn(sent, sent.weight * self.rate / self.scale)
         return 0

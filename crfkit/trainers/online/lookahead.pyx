@@ -15,7 +15,7 @@ from crfkit.weights.history cimport ANY, layout_history_cell
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout, layout_cell
 from crfkit.decode.lookahead cimport ChoiceC, LookaheadSearch
-from crfkit.memory cimport BufferC, arena_reserve
+from crfkit.memory cimport arena_zeros
 from crfkit.loops.structs cimport LayoutC, SentenceC
 from .paths cimport AveragedTrainer, change
 
@@ -26,18 +26,20 @@ cdef class Lookahead(AveragedTrainer):
     """Options: depth, margin, average (crfkit.options.Lookahead); direction has been seen to by whoever read the data.
     The loss is the sum, over all decisions, of what is missing to the margin."""
     cdef LookaheadSearch search
-    cdef BufferC right, wrong
+    cdef uint16_t* right        # labels of the best leaf of the correct label, and of the other one
+    cdef uint16_t* wrong
     cdef double margin
-    cdef readonly int64_t decisions
+    cdef public int64_t decisions
 
     measured_steps = False
+    numbers = AveragedTrainer.numbers + ("decisions",)
 
     def __init__(self, Dataset data, Layout layout, options, shared=(), **unused):
         self.search = LookaheadSearch(layout, self.lattice, options.depth, shared)
         self.search.w = self.w
         self.margin = USUAL_MARGIN if options.margin is None else options.margin
-        arena_reserve(self, &self.right, options.depth + 1, sizeof(uint16_t))
-        arena_reserve(self, &self.wrong, options.depth + 1, sizeof(uint16_t))
+        self.right = <uint16_t*>arena_zeros(self, options.depth + 1, sizeof(uint16_t))
+        self.wrong = <uint16_t*>arena_zeros(self, options.depth + 1, sizeof(uint16_t))
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef ChoiceC choice
@@ -46,8 +48,8 @@ cdef class Lookahead(AveragedTrainer):
         for t in range(sent.T):
             self.search.choose(t, sent.label, sent.label[t], self.margin, &choice)
             if choice.label != sent.label[t]:
-                self.search.leaf(&choice, sent.label[t], <uint16_t*>self.right.data)
-                self.search.leaf(&choice, choice.label, <uint16_t*>self.wrong.data)
+                self.search.leaf(&choice, sent.label[t], self.right)
+                self.search.leaf(&choice, choice.label, self.wrong)
                 self.prefer(sent, &choice, sent.weight)
                 loss[0] += choice.value - (choice.correct - self.margin)
                 self.search.forget(t + 1)
@@ -57,8 +59,8 @@ cdef class Lookahead(AveragedTrainer):
     cdef int prefer(self, const SentenceC* sent, const ChoiceC* choice, double gain) noexcept nogil:
         """w += gain * (features of the leaf `right` - those of the leaf `wrong`)."""
         cdef:
-            const uint16_t* right = <uint16_t*>self.right.data
-            const uint16_t* wrong = <uint16_t*>self.wrong.data
+            const uint16_t* right = self.right
+            const uint16_t* wrong = self.wrong
             const LayoutC* layout = &self.layout.c
             int32_t k, t, a = choice.previous, a2 = choice.before, b = choice.previous, b2 = choice.before
             int64_t u
@@ -112,15 +114,6 @@ cdef class Lookahead(AveragedTrainer):
         K.load_tau(&self.layout.c, self.w, 1.0, &self.lattice.c)
         self.search.stale = True
         return 0
-
-    def state(self):
-        state = AveragedTrainer.state(self)
-        state["decisions"] = self.decisions
-        return state
-
-    def restore(self, dict state):
-        AveragedTrainer.restore(self, state)
-        self.decisions = state["decisions"]
 
     cdef int64_t instants(self) noexcept nogil:
         return self.decisions

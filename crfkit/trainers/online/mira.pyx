@@ -22,10 +22,10 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_scores, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve, data_reserve, memset, take, vector
+from crfkit.memory cimport BufferC, arena_reserve, data_zeros, memset, vector
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
-from crfkit.trainers.base cimport accuracies
+from crfkit.trainers.base cimport accuracies, differing
 from .paths cimport AveragedTrainer, Differences, FeatureC
 
 from crfkit.errors import ImpossibleError
@@ -69,26 +69,24 @@ cdef class Mira(AveragedTrainer):
     """
     cdef NBest search
     cdef Differences differences
-    cdef BufferC numbers
+    cdef BufferC room
     cdef int n
     cdef double most
     cdef int32_t shrinking
-    cdef BufferC added_up, rights
     cdef double* added          # with shrinking: by each sequence, so far
     cdef int32_t* right         # and the passes since it was wrong
     cdef int64_t active, bounded, wrong, flawed     # sequences of this pass looked at, and stopped by C; errors met
     cdef double violation       # what a margin that C lets grow lacks most
-    cdef int64_t quiet          # passes without such a margin
+    cdef public int64_t quiet   # passes without such a margin
+
+    numbers = AveragedTrainer.numbers + ("quiet",)
 
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         self.search, self.differences = NBest(), Differences()
         self.n, self.most, self.shrinking = options.nbest, options.aggressiveness, options.shrinking
         if self.shrinking:
-            data_reserve(self, &self.added_up, data.c.n_seq + 1, sizeof(double))
-            data_reserve(self, &self.rights, data.c.n_seq + 1, sizeof(int32_t))
-            self.added, self.right = <double*>self.added_up.data, <int32_t*>self.rights.data
-            memset(self.added, 0, data.c.n_seq * sizeof(double))
-            memset(self.right, 0, data.c.n_seq * sizeof(int32_t))
+            self.added = <double*>data_zeros(self, data.c.n_seq, sizeof(double))
+            self.right = <int32_t*>data_zeros(self, data.c.n_seq, sizeof(int32_t))
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
@@ -106,8 +104,8 @@ cdef class Mira(AveragedTrainer):
         n = search_nbest(self.search, lat, self.n, 0, 1)
         if n == 0:
             raise ImpossibleError(IMPOSSIBLE)
-        arena_reserve(self, &self.numbers, <int64_t>n * (n + 2), sizeof(double))
-        missing = <double*>self.numbers.data
+        arena_reserve(self, &self.room, <int64_t>n * (n + 2), sizeof(double))
+        missing = <double*>self.room.data
         worst = self.margins(sent, n, missing)
         loss[0] += sent.weight * worst
         self.compare(sent)
@@ -122,9 +120,7 @@ cdef class Mira(AveragedTrainer):
 
     cdef void compare(self, const SentenceC* sent) noexcept nogil:
         """Count the wrong labels of the best path."""
-        cdef int32_t t, wrong = 0
-        for t in range(sent.T):
-            wrong += self.search.labels[t] != sent.label[t]
+        cdef int64_t wrong = differing(self.search.labels, sent)
         self.wrong += wrong
         self.flawed += wrong > 0
         if self.shrinking:
@@ -146,11 +142,9 @@ cdef class Mira(AveragedTrainer):
         """What the margin of each candidate lacks, and the most of it."""
         cdef:
             double true = lattice_path_score(&self.lattice.c, sent.label), worst = 0
-            int32_t t, k, wrong
+            int64_t k, wrong
         for k in range(n):
-            wrong = 0
-            for t in range(sent.T):
-                wrong += self.search.labels[<int64_t>k * sent.T + t] != sent.label[t]
+            wrong = differing(self.search.labels + k * sent.T, sent)
             missing[k] = wrong - (true - self.search.scores[k]) if wrong else 0
             worst = max(worst, missing[k])
         return worst
@@ -178,7 +172,7 @@ cdef class Mira(AveragedTrainer):
         self.violation = 0
         if self.shrinking:
             for k in range(self.data.c.n_seq):
-                (<int32_t*>self.order.data)[k] = <int32_t>k
+                self.sequences[k] = <int32_t>k
         lattice_load_scores(&self.lattice.c, &self.layout.c, self.w)
         return 0
 
@@ -204,21 +198,13 @@ cdef class Mira(AveragedTrainer):
             )
         return record
 
-    def state(self):
-        state = AveragedTrainer.state(self)
+    cdef dict vectors(self):
+        found = AveragedTrainer.vectors(self)
         if self.shrinking:
-            state.update(
-                added=vector(self, "d", self.added, self.data.c.n_seq),
-                right=vector(self, "i", self.right, self.data.c.n_seq),
-                quiet=self.quiet,
-            )
-        return state
+            found.update(added=vector(self, "d", self.added, self.data.c.n_seq), right=vector(self, "i", self.right, self.data.c.n_seq))
+        return found
 
     def restore(self, dict state):
         AveragedTrainer.restore(self, state)
-        if self.shrinking:
-            take(state, "added", "d", self.added, self.data.c.n_seq)
-            take(state, "right", "i", self.right, self.data.c.n_seq)
-            self.quiet = state["quiet"]
-            if not 0 <= self.quiet <= 2:
-                raise ValueError("quiet: passes that cannot be")
+        if not 0 <= self.quiet <= 2:
+            raise ValueError("quiet: passes that cannot be")

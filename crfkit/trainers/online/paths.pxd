@@ -9,7 +9,6 @@ from crfkit.trainers.stepwise cimport OnlineTrainer
 
 
 cdef class AveragedTrainer(OnlineTrainer):
-    cdef BufferC late
     cdef double* u          # the sum of changes times the numbers of their steps; NULL without averaging
 
     cdef int64_t instants(self) noexcept nogil

@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport recursions_of
 from crfkit.loops.structs cimport LayoutC, SentenceC
-from crfkit.memory cimport arena_reserve, memset, take, vector
+from crfkit.memory cimport arena_reserve, arena_zeros, memset, vector
 from crfkit.trainers.stepwise cimport OnlineTrainer
 from crfkit.weights.layout cimport Layout, layout_cell, layout_rich_cell
 
@@ -41,24 +41,17 @@ cdef class AveragedTrainer(OnlineTrainer):
     def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
         self.lattice.list_features(&layout.c, recursions_of(recursions), False)
         if options.average:
-            arena_reserve(self, &self.late, layout.c.n_cells + 1, sizeof(double))
-            self.u = <double*>self.late.data
-            memset(self.u, 0, layout.c.n_cells * sizeof(double))
+            self.u = <double*>arena_zeros(self, layout.c.n_cells, sizeof(double))
 
     cdef int64_t instants(self) noexcept nogil:
         """How many weights the average is of: those after each step, unless a subclass counts otherwise."""
         return self.steps
 
-    def state(self):
-        state = OnlineTrainer.state(self)
+    cdef dict vectors(self):
+        found = OnlineTrainer.vectors(self)
         if self.u != NULL:
-            state["late"] = vector(self, "d", self.u, self.layout.c.n_cells)
-        return state
-
-    def restore(self, dict state):
-        OnlineTrainer.restore(self, state)
-        if self.u != NULL:
-            take(state, "late", "d", self.u, self.layout.c.n_cells)
+            found["late"] = vector(self, "d", self.u, self.layout.c.n_cells)
+        return found
 
     def weights(self):
         """A copy of the weights as they would be stored: the average, or the last ones."""

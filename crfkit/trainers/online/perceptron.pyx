@@ -9,7 +9,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_load_scores
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve
+from crfkit.memory cimport arena_zeros
 from crfkit.loops.structs cimport LatticeC, SentenceC
 from crfkit.trainers.base cimport wrong_labels
 from .paths cimport AveragedTrainer, PathsC, follow_paths, paths_reserve
@@ -17,28 +17,27 @@ from .paths cimport AveragedTrainer, PathsC, follow_paths, paths_reserve
 
 cdef class Perceptron(AveragedTrainer):
     """Options: average, batch_size (crfkit.options.Perceptron). The loss is the number of wrong labels."""
-    cdef BufferC best
+    cdef uint16_t* best
     cdef PathsC paths
 
     measured_steps = False
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
-        arena_reserve(self, &self.best, data.c.longest + 1, sizeof(uint16_t))
+        self.best = <uint16_t*>arena_zeros(self, data.c.longest, sizeof(uint16_t))
         paths_reserve(self, &self.paths, &layout.c, 1)
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
             LatticeC* lat = &self.lattice.c
-            uint16_t* best = <uint16_t*>self.best.data
             int64_t wrong
             double certain = 1
         if not self.pairs_known:
             lattice_load_scores(lat, &self.layout.c, self.w)
             self.pairs_known = True
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
-        wrong = wrong_labels(lat, sent, best)
+        wrong = wrong_labels(lat, sent, self.best)
         if wrong:
-            follow_paths(&self.paths, &self.layout.c, sent, best, &certain, 1, sent.weight, self.out,
+            follow_paths(&self.paths, &self.layout.c, sent, self.best, &certain, 1, sent.weight, self.out,
                          lat if self.batch == 1 else NULL, self.u, self.steps)
         loss[0] += wrong
         return 0

@@ -26,6 +26,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
     scores."""
 
     lock_free = True
+    numbers = CalibratedTrainer.numbers + ("scale", "age")
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
@@ -157,15 +158,6 @@ cdef class ScaledTrainer(CalibratedTrainer):
         self.fold_scale()
         self.settle()
         return 0
-
-    def state(self):
-        state = CalibratedTrainer.state(self)
-        state.update(scale=self.scale, age=self.age)
-        return state
-
-    def restore(self, dict state):
-        CalibratedTrainer.restore(self, state)
-        self.scale, self.age = state["scale"], state["age"]
 
     # ------------------------------------------------------------------------------------------ the first rate
 

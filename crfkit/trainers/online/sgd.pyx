@@ -18,19 +18,20 @@ from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.lattice.lattice cimport lattice_load_weights
 from crfkit.weights.layout cimport Layout, layout_row
-from crfkit.memory cimport BufferC, arena_reserve, memset, take, vector
-from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC
+from crfkit.memory cimport arena_zeros, memset, vector
+from crfkit.loops.structs cimport LayoutC, SentenceC
 from .scaled cimport ScaledTrainer
 
 
 cdef class Sgd(ScaledTrainer):
     """Options: l1, l2, rate, decay, batch_size (crfkit.options.Sgd). The loss is the negative log-likelihood met on the way."""
-    cdef BufferC received_buffer
     cdef double* received       # by each weight, with its sign; NULL when there is no L1 penalty
-    cdef double due             # u
+    cdef public double due      # u
     cdef double l1              # l1 / updates a pass
+
+    numbers = ScaledTrainer.numbers + ("due",)
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
@@ -40,32 +41,21 @@ cdef class Sgd(ScaledTrainer):
         self.l1, self.due = options.l1 / self.updates_a_pass(), 0
         if self.l1 > 0:
             self.threads = 1        # what weights have received is not shared
-            arena_reserve(self, &self.received_buffer, layout.c.n_cells + 1, sizeof(double))
-            self.received = <double*>self.received_buffer.data
-            memset(self.received, 0, layout.c.n_cells * sizeof(double))
+            self.received = <double*>arena_zeros(self, layout.c.n_cells, sizeof(double))
 
-    def state(self):
-        state = ScaledTrainer.state(self)
+    cdef dict vectors(self):
+        found = ScaledTrainer.vectors(self)
         if self.l1 > 0:
-            state.update(due=self.due, received=vector(self, "d", self.received, self.layout.c.n_cells))
-        return state
-
-    def restore(self, dict state):
-        ScaledTrainer.restore(self, state)
-        if self.l1 > 0:
-            self.due = state["due"]
-            take(state, "received", "d", self.received, self.layout.c.n_cells)
+            found["received"] = vector(self, "d", self.received, self.layout.c.n_cells)
+        return found
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
-        cdef LatticeC* lat = &self.lattice.c
         cdef SentenceC own
         cdef double gain
         if self.l1 > 0:
             self.clip_used(sent)
-        lattice_load_weights(lat, &self.layout.c, self.w, self.scale)
-        K.score(&self.layout.c, self.w, self.scale, self.scored(sent, &own), lat)
-        lattice_expect(lat)
-        loss[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
+        lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, self.scale)
+        loss[0] += self.expect(self.w, self.scale, self.scored(sent, &own))
         gain = self.gain(sent.weight)
         self.learn(self.learned(sent, &own), gain)
         if self.batch == 1:
