@@ -190,6 +190,10 @@ class Heard(Progress):
         super().__init__(mode or "never", quiet=mode is None)
         self.call = call
 
+    def note(self, text: str) -> None:
+        """With options named as arguments."""
+        super().note(in_python(text))
+
     def warn(self, text: str | None) -> None:
         """By the means of Python."""
         if text is not None:

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import signal
 
 import pytest
@@ -57,6 +58,14 @@ def test_progress_may_be_true(capsys):
     assert out == "" and "sequences, " in said and "pass    5  loss " in said
     short(progress=False)
     assert capsys.readouterr() == ("", "")
+
+
+def test_progress_names_arguments(capsys):
+    """Not the options of the command line, as it is told in Python."""
+    learn(ROWS, TEMPLATE, max_iter=2, progress=True)
+    said = capsys.readouterr().err.splitlines()
+    assert [line for line in said if re.fullmatch(r"l2 [0-9.]+, by how often attributes occur", line)]
+    assert not [line for line in said if "--" in line]
 
 
 def test_a_log_may_be_an_open_file(tmp_path):
