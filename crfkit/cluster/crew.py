@@ -79,35 +79,32 @@ class Crew:
             for worker, (_, asked) in list(busy.items()):
                 if worker not in self.memory or now - asked > self.limit:
                     self._bury(worker, waiting, busy, "stalls" if worker in self.memory else "died")
-            if found is None or found[0] not in busy:
-                if found is not None and found[1] is None:
-                    self._bury(found[0], waiting, busy, "died")
+            if found is None or (found[0] not in busy and found[1] is not None):
                 continue
             worker, message = found
-            if message is None:
-                self._bury(worker, waiting, busy, "died")
-                continue
-            own = busy[worker][0]
+            own, fault = busy.get(worker, ([],))[0], "died"
             try:
-                accept(own, value_of(message))
-            except (Forgotten, MessageError, KeyError, TypeError, IndexError) as error:
-                self._bury(
-                    worker,
-                    waiting,
-                    busy,
-                    "was started anew" if isinstance(error, Forgotten) else "answers nonsense",
-                    not isinstance(error, Forgotten),
-                )
-                continue
+                if message is not None:
+                    accept(own, value_of(message))
+                    fault = ""
+            except Forgotten:
+                fault = "was started anew"
+            except (MessageError, KeyError, TypeError, IndexError):
+                fault = "answers nonsense"
             except CrfkitError as error:
+                fault = ""
                 errors[own[0]] = error
                 waiting[:] = [job for job in waiting if job < min(errors)]
             except ValueError:
-                self._bury(worker, waiting, busy, "answers nonsense")
+                fault = "answers nonsense"
+            if fault:
+                self._bury(worker, waiting, busy, fault, gone=fault != "was started anew")
                 continue
             del busy[worker]
             for job in own:
                 self.deaths[job] = 0
+        if not bound:
+            self.owner.clear()
         if errors:
             raise errors[min(errors)]
 

@@ -100,13 +100,12 @@ class FarCorpus:
 
     def ask(self, jobs: int, verb: str, arguments: Callable[[int], dict[str, Any]], accept: Callable[[int, Any], Any]) -> None:
         """Have a step done for each of so many jobs, whoever does it."""
-        self.crew.owner.clear()
         self.crew.run(
             range(jobs),
             lambda memory, own: [*self.knowing(memory), [verb, arguments(own[0])]],
             lambda own, answer: accept(own[0], answer),
+            bound=False,
         )
-        self.crew.owner.clear()
 
     # ------------------------------------------------------------------------------------------ reading
 
