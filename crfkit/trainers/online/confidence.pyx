@@ -21,7 +21,7 @@ from crfkit.weights.layout cimport Layout, layout_row
 from crfkit.memory cimport arena_zeros, memcmp, vector
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC, weight_t
-from .paths cimport AveragedTrainer, Differences, FeatureC
+from .paths cimport AveragedTrainer, Differences, FeatureC, change
 
 from crfkit.errors import ImpossibleError
 
@@ -100,10 +100,8 @@ cdef class ConfidenceTrainer(AveragedTrainer):
         self.solve(margin, variance, sent.weight, &by, &gain)
         for f in range(n):
             cell, x = features[f].cell, values[f]
-            self.w[cell] += <weight_t>(by * self.s[cell] * x)
+            change(self.w, self.u, self.steps, cell, by * self.s[cell] * x)
             lattice_follow(lat, &self.layout.c, self.w, cell)
-            if self.u != NULL:
-                self.u[cell] += by * self.s[cell] * x * self.steps
             self.s[cell] = <weight_t>fmax(self.s[cell] / (1 + gain * x * x * self.s[cell]), LEAST)
         return 0
 

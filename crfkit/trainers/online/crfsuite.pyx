@@ -22,10 +22,10 @@ from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_follow, lattice_load_scores, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memcpy
-from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
+from crfkit.loops.structs cimport LatticeC, SentenceC
 from crfkit.trainers.base cimport wrong_labels
 from crfkit.trainers.stepwise cimport OnlineTrainer
-from .paths cimport AveragedTrainer, Differences
+from .paths cimport AveragedTrainer, Differences, change
 from .glibc cimport GlibcC, glibc_seed, glibc_shuffle
 from .scaled cimport ScaledTrainer
 
@@ -117,7 +117,7 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
             short = more + wrong
             by = short / (self.gamma + self.squares())
         loss[0] += sent.weight * short
-        self.change(by * sent.weight)
+        self.take_step(by * sent.weight)
         return 0
 
     cdef double squares(self) noexcept nogil:
@@ -136,20 +136,17 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
             return 0
         return fmin(self.c, short / squares) if self.kind == 1 else short / squares
 
-    cdef void change(self, double by) noexcept nogil:
+    cdef void take_step(self, double by) noexcept nogil:
         cdef:
             int64_t f, cell
-            double x, change
+            double x, variance = 1
         for f in range(self.differences.size):
             cell, x = self.differences.features[f].cell, self.differences.values[f]
-            change = by * x
             if self.s != NULL:
-                change *= self.s[cell]
-                self.s[cell] = 1 / (1 / self.s[cell] + x * x / self.gamma)
-            self.w[cell] += <weight_t>change
+                variance = self.s[cell]
+                self.s[cell] = 1 / (1 / variance + x * x / self.gamma)
+            change(self.w, self.u, self.steps + 1, cell, by * x * variance)
             lattice_follow(&self.lattice.c, &self.layout.c, self.w, cell)
-            if self.u != NULL:
-                self.u[cell] += change * (self.steps + 1)
 
 
 cdef class CrfsuiteSgd(ScaledTrainer):

@@ -24,9 +24,9 @@ from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_sco
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve, data_zeros, memset, vector
 from crfkit.decode.nbest cimport NBest, search_nbest
-from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
+from crfkit.loops.structs cimport LatticeC, SentenceC
 from crfkit.trainers.base cimport accuracies, differing
-from .paths cimport AveragedTrainer, Differences, FeatureC
+from .paths cimport AveragedTrainer, Differences, FeatureC, change
 
 from crfkit.errors import ImpossibleError
 
@@ -115,7 +115,7 @@ cdef class Mira(AveragedTrainer):
             hildreth(n, missing + 2 * n, missing, most, missing + n)
             if self.shrinking:
                 self.note_added(n, missing + n, most, worst)
-            self.change(missing + n)
+            self.take_step(missing + n)
         return 0
 
     cdef void compare(self, const SentenceC* sent) noexcept nogil:
@@ -149,7 +149,7 @@ cdef class Mira(AveragedTrainer):
             worst = max(worst, missing[k])
         return worst
 
-    cdef void change(self, const double* a) noexcept nogil:
+    cdef void take_step(self, const double* a) noexcept nogil:
         """w += sum_k a[k] d_k."""
         cdef:
             const FeatureC* features = self.differences.features
@@ -161,10 +161,8 @@ cdef class Mira(AveragedTrainer):
             for k in range(n):
                 by += a[k] * values[f * n + k]
             if by != 0:
-                self.w[features[f].cell] += <weight_t>by
+                change(self.w, self.u, self.steps, features[f].cell, by)
                 lattice_follow(&self.lattice.c, &self.layout.c, self.w, features[f].cell)
-                if self.u != NULL:
-                    self.u[features[f].cell] += by * self.steps
 
     cdef int begin_pass(self) except -1:
         cdef int64_t k
