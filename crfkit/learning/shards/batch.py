@@ -13,10 +13,10 @@ from .driver import FarCorpus
 from .sums import merge, picked
 
 
-class FarObjective:
-    """Has the workers evaluate the objective. `threads`: those of a worker."""
+class FarObjective(Sharded):
+    """Has the workers evaluate the objective. `threads` are those of this process, `each` those of a worker."""
 
-    def __init__(self, far: FarCorpus, counts: bool, threads: int):
+    def __init__(self, far: FarCorpus, l2: float, counts: bool, threads: int, each: int):
         self.far, self.crew = far, far.crew
         self.jobs = range(len(far.shards))
         self.cells: dict[tuple[int, ...], Any] = {}
@@ -37,9 +37,9 @@ class FarObjective:
         if not plain:
             sums = array.array("d", [0.0]) * len(terms)
             self._ask("sums", {"largest": terms}, lambda _, answer: merge(sums, answer))
-        self.extent = (terms, sums) if data.has_values else None
         merged = None if survey is None else list(survey.found())
-        far.common.append(("share_whole", {"survey": merged, "sums": sums, "threads": threads, "counts": counts}))
+        far.common.append(("share_whole", {"survey": merged, "sums": sums, "threads": each, "counts": counts}))
+        super().__init__(layout, l2, threads, data.n_tokens, data.n_sequences, (terms, sums) if data.has_values else None)
 
     def _ask(self, verb: str, arguments: dict[str, Any], accept: Callable[..., Any]) -> None:
         """Have a step done for all shards, group by group."""
@@ -58,8 +58,7 @@ class FarObjective:
             steps.append(["group", {"shards": new}])
         return steps
 
-    def gather(self, weights: Any, bound: float, add: Callable[..., Any]) -> Any:
-        """See Sharded."""
+    def collect(self, weights: Any, bound: float) -> Any:
         losses: dict[int, Any] = {}
         counted, given_up = [0, 0], False
 
@@ -75,7 +74,7 @@ class FarObjective:
             cells = self.cells.get(tuple(own)) if answer["cells"] is None else answer["cells"]
             if cells is None:
                 raise ValueError("a gradient of cells that nobody knows")
-            add(answer["gradient"], cells)
+            self.add(answer["gradient"], cells)
             if answer["cells"] is not None:
                 self.cells[tuple(own)] = array.array("q", cells)
             counted[0] += wrong
@@ -98,8 +97,3 @@ class FarObjective:
         if given_up:
             return None
         return array.array("d", [loss for shard in self.jobs for loss in losses[shard]]), *counted
-
-    def objective(self, l2: float, threads: int) -> Sharded:
-        """For a trainer; `threads` are those of this process."""
-        data = self.far.data
-        return Sharded(self.far.layout, l2, threads, self.gather, data.n_tokens, data.n_sequences, self.extent)

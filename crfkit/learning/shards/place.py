@@ -63,7 +63,7 @@ class Far:
             return Mixing(self.far, self.algorithm, options, self.run, initial, corpus.builder.shared())
         run, here = self.run, self.run.threads or available_cpus()
         each = run.threads or (max(1, available_cpus() // run.workers) if run.workers else 1)
-        objective = FarObjective(self.far, options.train_accuracy, each).objective(options.l2, here)
+        objective = FarObjective(self.far, options.l2, options.train_accuracy, here, each)
         cls = trainer_class(self.algorithm)
         return cls(self.far.data.empty, corpus.layout, options, initial=initial, seed=run.seed, threads=here, objective=objective)
 

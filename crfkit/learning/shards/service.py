@@ -56,9 +56,7 @@ class Service:
 
     # ------------------------------------------------------------------------------------------ reading
 
-    def look(self, train: list[str], form: str, comments: bool) -> Any:
-        """See files.look."""
-        return files.look(train, form, comments)
+    look = staticmethod(files.look)
 
     def begin(self, template: list[Any] | None, run: dict[str, Any], direction: str | None, columns: list[Any]) -> None:
         """What all reading needs. Whoever is told this begins anew."""

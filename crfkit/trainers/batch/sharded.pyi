@@ -1,5 +1,5 @@
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from typing_extensions import Buffer
@@ -23,9 +23,9 @@ class Sharded(Objective):
         layout: Layout,
         l2: float,
         threads: int,
-        gather: Callable[..., Any],
         tokens: int,
         sequences: int,
         extent: tuple[Buffer, Buffer] | None = None,
     ) -> None: ...
+    def collect(self, weights: Any, bound: float) -> Any: ...
     def add(self, gradient: Buffer, cells: Buffer | None = None) -> None: ...

@@ -124,15 +124,17 @@ cdef class Share(Arena):
 
 
 cdef class Sharded(Objective):
-    """The objective as whoever drives sees it. `gather(weights, bound, add)` hands the weights out, gives each gradient that comes
-    back to `add`, and returns the likelihoods of all chunks in their order, wrong labels and flawed sequences; or None above
-    the bound. `extent` is as in Objective."""
-    cdef object gather
+    """The objective as whoever drives sees it. `extent` is as in Objective."""
 
-    def __init__(self, Layout layout not None, double l2, int threads, gather, int64_t tokens, int64_t sequences, extent=None):
+    def __init__(self, Layout layout not None, double l2, int threads, int64_t tokens, int64_t sequences, extent=None):
         self.tokens, self.sequences = tokens, sequences
-        self.layout, self.l2, self.gather, self.bound, self.workers, self.extent = layout, l2, gather, INFINITY, [], extent
+        self.layout, self.l2, self.bound, self.workers, self.extent = layout, l2, INFINITY, [], extent
         self.pool = Threads(threads - 1) if threads > 1 else None
+
+    def collect(self, weights, double bound):
+        """Hand the weights out, and give each gradient that comes back to `add`: the likelihoods of all chunks in their order, wrong
+        labels and flawed sequences; or None above the bound."""
+        raise TypeError(f"{type(self).__name__} does not say who has the data")
 
     cdef double sum_up(self) except? -1:
         cdef:
@@ -141,7 +143,7 @@ cdef class Sharded(Objective):
             int64_t k
         self.given_up = 0
         memset(self.g, 0, self.layout.c.n_cells * sizeof(double))
-        found = self.gather(vector(self, "f", self.w, self.layout.c.n_cells), self.bound, self.add)
+        found = self.collect(vector(self, "f", self.w, self.layout.c.n_cells), self.bound)
         if found is None:
             self.given_up = 1
             return INFINITY
