@@ -20,8 +20,8 @@ _START = "import sys; sys.path.insert(0, sys.argv[2]); from crfkit.cluster.proce
 class _Worker:
     """A process, a thread that writes to it, and one that reads from it: none of them ever waits for another worker."""
 
-    def __init__(self, number: int, service: str, events: queue.SimpleQueue):
-        self.number, self.events = number, events
+    def __init__(self, name: str, service: str, events: queue.SimpleQueue):
+        self.name, self.events = name, events
         self.requests: queue.SimpleQueue = queue.SimpleQueue()
         try:
             self.process = subprocess.Popen(
@@ -48,8 +48,8 @@ class _Worker:
         read = self.process.stdout.readinto  # type: ignore[attr-defined]
         with suppress(OSError, ValueError, MessageError):
             while (found := receive(read)) is not None:
-                self.events.put((self.number, found))
-        self.events.put((self.number, None))
+                self.events.put((self.name, found))
+        self.events.put((self.name, None))
 
     def end(self) -> None:
         """Kill it, and wait until it is gone."""
@@ -86,7 +86,7 @@ class Processes:
         """Start one more."""
         self.started += 1
         name = f"worker {self.started}"
-        self.all[name] = _Worker(self.started, self.service, self.events)
+        self.all[name] = _Worker(name, self.service, self.events)
         return True
 
     def send(self, worker: str, request: Any) -> None:
@@ -96,11 +96,10 @@ class Processes:
     def wait(self, seconds: float) -> tuple[str, Any] | None:
         """The next answer, None in its place if the worker died; None if there is none within so many seconds."""
         try:
-            number, found = self.events.get(timeout=seconds)
+            found: tuple[str, Any] = self.events.get(timeout=seconds)
         except queue.Empty:
             return None
-        name = f"worker {number}"
-        return (name, found) if name in self.all else None
+        return found if found[0] in self.all else None
 
     def drop(self, worker: str) -> None:
         """Do without a worker."""
