@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from crfkit import modelfile
 from crfkit.errors import FileError, ModelFileError, OptionError
@@ -24,14 +24,6 @@ from crfkit.options import Run
 from crfkit.replacing import check_writable
 from crfkit.values import flag, interval
 from crfkit.version import __version__
-
-
-class Digested(Protocol):
-    """Training data and features, whatever they are."""
-
-    def digest(self) -> str:
-        """Tells them from others."""
-
 
 # Limits only say when to stop; all passes before are the same.
 LIMITS = frozenset({"passes", "max_iter"})
@@ -89,14 +81,7 @@ class Checkpoint:
         self.every_passes, self.every_seconds = interval(run.checkpoint_every) or (1, 0.0)
         self.written = time.monotonic()
         own = {name: value for name, value in asdict(chosen).items() if name not in LIMITS}
-        own.update(
-            comments=run.comments,
-            features=run.features,
-            min_freq=run.min_freq,
-            patience=run.patience,
-            seed=run.seed,
-            select=run.select,
-        )
+        own.update({name: getattr(run, name) for name in ("comments", "features", "min_freq", "patience", "seed", "select")})
         if trainer_class(algorithm).lock_free:
             own["threads"] = max(run.threads, 1)
         if run.far:
@@ -143,12 +128,12 @@ class Checkpoint:
         if saved != wanted:
             raise OptionError(f"{self.source}: was written with {name} {saved}, not {wanted}; resume with what it was written with")
 
-    def identify(self, corpus: Digested, initial: array.array | None, dev: Iterable[bytes] | None) -> None:
-        """Take note of the data of this run; OptionError if the file is from a run with others."""
+    def identify(self, digest: str, initial: array.array | None, dev: Iterable[bytes] | None) -> None:
+        """Take note of the data of this run, `digest` being that of data and features; OptionError if the file is from a run with others."""
         from xxhash import xxh3_128
 
         parts: dict[str, Iterable[Any] | None] = {"--init model": None if initial is None else [initial], "--dev data": dev}
-        found: dict[str, str | None] = {"training data or template": corpus.digest()}
+        found: dict[str, str | None] = {"training data or template": digest}
         for name, pieces in parts.items():
             checksum = xxh3_128()
             for piece in pieces or ():

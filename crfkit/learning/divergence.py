@@ -20,7 +20,9 @@ LARGEST_FOR_RATES = 100.0  # beyond which trainers with one rate for all attribu
 
 
 class Divergence:
-    """Looks at each pass of a run. Only trainers with a rate can have a wrong one."""
+    """Looks at each pass of a run over so many tokens, each of which may have so many labels. Only trainers with a rate can have a
+    wrong one.
+    """
 
     def __init__(self, options: Any, tokens: int, labels: int):
         self.has_rate = hasattr(options, "rate")

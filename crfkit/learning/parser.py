@@ -20,6 +20,7 @@ from crfkit.text.reading import CONLLU
 from crfkit.text.sources import listed, parsed_blocks
 from crfkit.values import shown
 
+from .divergence import Divergence
 from .passes import Passes
 
 if TYPE_CHECKING:
@@ -87,6 +88,13 @@ class Trees:
             raise DataError(f"{len(self.relations)} different relations in column deprel, expected at most 30,000")
         self.seconds = time.perf_counter() - started
 
+    def digest(self) -> str:
+        """Tells trees, template and relations from others."""
+        from xxhash import xxh3_128
+
+        text = repr((self.template.text, self.names, self.relations))
+        return xxh3_128((self.bank.checksum() + text).encode()).hexdigest()
+
     def header(self) -> dict[str, Any]:
         """What a model says of the data."""
         return {
@@ -148,7 +156,7 @@ class Development:
 
 
 class ParserTraining:
-    """One run. Its parts are named as those of a `Corpus`, for the loop over passes."""
+    """One run."""
 
     def __init__(self, train: Any, template: Template, options: Any, run: Run, progress: Progress, stop: StopRequest):
         self.train, self.template, self.options, self.run, self.progress, self.stop = train, template, options, run, progress, stop
@@ -176,14 +184,13 @@ class ParserTraining:
         resumes = checkpoint is not None and checkpoint.file is not None  # then it has the weights that came of those
         trainer = ParserTrainer(bank, tables, options, run.seed, () if resumes else initial)
         dev = None if run.dev is None else Development(run.dev, trees, trainer)
-        corpus = _AsCorpus(trees, trainer)
         if checkpoint is not None:
             checkpoint.identify(
-                corpus,
+                trees.digest(),
                 array.array("d", chain.from_iterable((line, *key, *rest) for line, key, *rest in initial)) if initial else None,
                 None if dev is None else dev.contents(),
             )
-        passes = Passes(trainer, corpus, run, dev, checkpoint, progress, self.stop)  # type: ignore[arg-type]
+        passes = Passes(trainer, Divergence(options, bank.n_tokens, len(actions([]))), run, dev, checkpoint, progress, self.stop)  # type: ignore[arg-type]
         self.stop.arm()
         ((_, weights),) = passes.all(None)
         placed = trainer.placed(weights)
@@ -196,32 +203,6 @@ class ParserTraining:
             **trees.header(), "algorithm": "lookahead", "options": {**asdict(options), **{name: getattr(run, name) for name in names}},
         }  # fmt: skip
         return build(tables, placed, trees.builder, header)
-
-
-class _AsCorpus:
-    """Trees as the loop over passes, and a checkpoint, see a corpus, its data set and its layout."""
-
-    def __init__(self, trees: Trees, trainer: Any):
-        self.trees, self.trainer, self.n_tokens, self.labels = trees, trainer, trees.bank.n_tokens, actions([])
-
-    @property
-    def dataset(self) -> _AsCorpus:
-        """Itself; an attribute would be a cycle, which keeps trees longer than a run."""
-        return self
-
-    layout = dataset
-
-    @property
-    def n_features(self) -> int:
-        """Weights so far."""
-        return max(self.trainer.n_features, 1)
-
-    def digest(self) -> str:
-        """Tells trees, template and relations from others."""
-        from xxhash import xxh3_128
-
-        text = repr((self.trees.template.text, self.trees.names, self.trees.relations))
-        return xxh3_128((self.trees.bank.checksum() + text).encode()).hexdigest()
 
 
 def _parser_of(init: Any) -> ParserModel:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from crfkit.errors import FileError, OptionError
 
 from .checkpoint import Checkpoint, Standing
-from .divergence import Divergence
 from .log import PassLog
 
 if TYPE_CHECKING:
     from crfkit.options import Run
 
-    from .corpus import Corpus
     from .development import DevSet
+    from .divergence import Divergence
     from .progress import Progress, StopRequest
 
 
@@ -28,7 +27,7 @@ class Passes:
     def __init__(
         self,
         trainer: Any,
-        corpus: Corpus,
+        divergence: Divergence,
         run: Run,
         dev: DevSet | None,
         checkpoint: Checkpoint | None,
@@ -37,7 +36,7 @@ class Passes:
         chosen: dict[str, Any] | None = None,
     ):
         """`chosen`: options that were not given, and that follow from the data."""
-        self.trainer, self.corpus, self.run, self.dev, self.checkpoint = trainer, corpus, run, dev, checkpoint
+        self.trainer, self.divergence, self.run, self.dev, self.checkpoint = trainer, divergence, run, dev, checkpoint
         self.progress, self.stop = progress, stop
         self.options = trainer.options
         self.limit = getattr(self.options, "passes", None) or self.options.max_iter
@@ -45,7 +44,6 @@ class Passes:
         if self.standing.passes > self.limit and getattr(self.options, "path", None) is None:
             name = "--passes" if hasattr(self.options, "passes") else "--max-iter"
             raise OptionError(f"{run.checkpoint}: {self.standing.passes} passes are made already; {name} {self.limit} is fewer")
-        self.divergence = Divergence(self.options, corpus.dataset.n_tokens, len(corpus.dataset.labels))
         self.log: PassLog | None = None
         self.last: dict[str, Any] = {}  # the record of the last pass
         self.chosen = dict(chosen or {})  # and, once it is prepared, what the trainer has found
@@ -137,7 +135,7 @@ class Passes:
         if self.dev is not None or self.log is not None:
             weights = self.trainer.weights()
             active, total = summarise(weights)
-            record.update(mean_abs_weight=total / self.corpus.layout.n_features, active=active)
+            record.update(mean_abs_weight=total / max(self.trainer.n_features, 1), active=active)
         self.divergence.check(record, standing.least_loss)
         standing.note_loss(record)
         if self.dev is not None:

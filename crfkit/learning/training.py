@@ -30,7 +30,7 @@ from . import streaming
 from .checkpoint import Checkpoint
 from .corpus import Corpus, read_corpus
 from .development import DevSet
-from .divergence import value_warning
+from .divergence import Divergence, value_warning
 from .judging import check_stream
 from .memory import check_data_dir, check_memory, expected_memory
 from .parser import ParserTraining, check_options
@@ -104,8 +104,9 @@ class Training:
         if dev is not None:
             dev.check()
         if self.checkpoint is not None:
-            self.checkpoint.identify(corpus, initial, None if dev is None else dev.contents())
-        passes = Passes(place.trainer(corpus, options, initial), corpus, run, dev, self.checkpoint, progress, self.stop, chosen)
+            self.checkpoint.identify(corpus.digest(), initial, None if dev is None else dev.contents())
+        divergence = Divergence(options, corpus.dataset.n_tokens, len(corpus.dataset.labels))
+        passes = Passes(place.trainer(corpus, options, initial), divergence, run, dev, self.checkpoint, progress, self.stop, chosen)
         self.stop.arm()
         for l1, weights in passes.all(getattr(options, "path", None)):
             yield self._model(corpus, weights, l1, dev, passes.chosen)

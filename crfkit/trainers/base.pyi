@@ -12,6 +12,7 @@ class Trainer:
     layout: Layout
     options: Any
     converged: str | None
+    n_features: int
     numbers: tuple[str, ...]
     interrupted: bool
     threaded: bool

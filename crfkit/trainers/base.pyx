@@ -81,6 +81,11 @@ cdef class Trainer:
             memcpy(self.w, &cells[0], n * sizeof(weight_t))
         return 0
 
+    @property
+    def n_features(self) -> int:
+        """Weights that may differ from zero."""
+        return self.layout.n_features
+
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
         """Memory of a trainer at its peak, about, without the scratch of its threads."""

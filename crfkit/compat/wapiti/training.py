@@ -18,6 +18,7 @@ from crfkit.foreign.parts import Parts, model_of, parts_of
 from crfkit.learning.checkpoint import Checkpoint
 from crfkit.learning.corpus import Corpus, Known, read_corpus
 from crfkit.learning.development import DevSet
+from crfkit.learning.divergence import Divergence
 from crfkit.learning.passes import Passes
 from crfkit.learning.progress import StopRequest
 from crfkit.learning.reader import Reader
@@ -94,11 +95,12 @@ def _trained(given: dict[str, Any], source: str, algorithm: str, made: Any, told
     told.step("Initialize the model" if old is None else "Resync the model")
     initial = None if old is None else corpus.weights_of(model_of(old))
     if checkpoint is not None:
-        checkpoint.identify(corpus, initial, None)
+        checkpoint.identify(corpus.digest(), initial, None)
     observations = list(old.places) if old is not None else corpus.builder.observations()
     _summary(told, corpus, held, observations)
     told.step(f"Train the model with {given['algo']}")
-    passes = Passes(make_trainer(algorithm, corpus, made, run, initial), corpus, run, None, checkpoint, told, stop)
+    divergence = Divergence(made, corpus.dataset.n_tokens, len(corpus.dataset.labels))
+    passes = Passes(make_trainer(algorithm, corpus, made, run, initial), divergence, run, None, checkpoint, told, stop)
     told.trainer = passes.trainer
     told.errors = _errors(corpus, passes.trainer, dev, run)
     stop.arm()

@@ -56,6 +56,11 @@ class Mixing:
         """Options that were not given and that were found for these data."""
         return {"rate": self.rate} if self.rate is not None and not self.options.rate else {}
 
+    @property
+    def n_features(self) -> int:
+        """Weights that may differ from zero."""
+        return self.layout.n_features
+
     def finish(self) -> None:
         """No further pass will be asked for."""
 
