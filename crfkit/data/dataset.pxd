@@ -13,7 +13,7 @@ cdef class Dataset(Arena):
     cdef DatasetC c                 # what loops read; valid after `settle`
     cdef BufferC seq_ptr, seq_weight, label
     cdef BufferC u_ptr, u_id, u_val
-    cdef BufferC b_ptr, b_id, b_val
+    cdef BufferC b_ptr, b_id
     cdef public int32_t n_u, n_b    # attributes: u_id < n_u, b_id < n_b
     cdef public list labels         # names, where they are known
     cdef public object nesting      # which unigram attributes bring others along, or None: IndexBuilder.nesting

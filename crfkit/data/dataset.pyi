@@ -16,7 +16,6 @@ class Dataset:
         u_val: Iterable[float] | None = None,
         b_ptr: Sequence[int] | None = None,
         b_id: Iterable[int] | None = None,
-        b_val: Iterable[float] | None = None,
         label: Iterable[int] | None = None,
         seq_weight: Iterable[float] | None = None,
         *,

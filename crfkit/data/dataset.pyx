@@ -44,7 +44,7 @@ cdef inline void sort_few(int32_t* id, int64_t n) noexcept nogil:
 
 
 cdef inline void sort_few_with(int32_t* id, float* value, int64_t n) noexcept nogil:
-    """The same where values go along: of equal ids, the first stays first."""
+    """Sort at most FEW ids with their values. Of equal ids, the first stays first."""
     cdef int32_t[FEW] key
     cdef int32_t[FEW] rank
     cdef float[FEW] its_value
@@ -173,7 +173,7 @@ cdef class Dataset:
     and sequence.
     """
 
-    def __init__(self, seq_ptr=(0,), u_ptr=(0,), u_id=(), u_val=None, b_ptr=None, b_id=None, b_val=None,
+    def __init__(self, seq_ptr=(0,), u_ptr=(0,), u_id=(), u_val=None, b_ptr=None, b_id=None,
                  label=None, seq_weight=None, *, int32_t n_u=0, int32_t n_b=0, labels=(), folder=None):
         self.keep_data_in(None if folder is None else os.fsencode(folder))
         cdef int64_t n_seq_ptr = load(self, &self.seq_ptr, seq_ptr, "q"), n_u_ptr = load(self, &self.u_ptr, u_ptr, "q"), n_b_ptr
@@ -181,7 +181,6 @@ cdef class Dataset:
         load(self, &self.u_val, u_val, "f")
         n_b_ptr = load(self, &self.b_ptr, b_ptr, "q")
         load(self, &self.b_id, b_id, "i")
-        load(self, &self.b_val, b_val, "f")
         load(self, &self.label, label, "H")
         load(self, &self.seq_weight, seq_weight, "f")
         self.n_u, self.n_b, self.labels = n_u, n_b, list(labels)
@@ -203,7 +202,6 @@ cdef class Dataset:
         self.c.u_val = <const float*>self.u_val.data
         self.c.b_ptr = <const int64_t*>self.b_ptr.data
         self.c.b_id = <const int32_t*>self.b_id.data
-        self.c.b_val = <const float*>self.b_val.data
         self.c.longest = 0
         for s in range(self.c.n_seq):
             self.c.longest = max(self.c.longest, <int32_t>(self.c.seq_ptr[s + 1] - self.c.seq_ptr[s]))
@@ -221,8 +219,7 @@ cdef class Dataset:
             renumber_rows(self.c.n_tok, <int64_t*>self.u_ptr.data, <int32_t*>self.u_id.data,
                           <float*>self.u_val.data, u_map)
             if self.c.b_ptr != NULL and b_map != NULL:
-                renumber_rows(self.c.n_tok, <int64_t*>self.b_ptr.data, <int32_t*>self.b_id.data,
-                              <float*>self.b_val.data, b_map)
+                renumber_rows(self.c.n_tok, <int64_t*>self.b_ptr.data, <int32_t*>self.b_id.data, NULL, b_map)
             self.settle()
         self.n_u = largest(u_new) + 1
         if b_new is not None:
@@ -245,8 +242,8 @@ cdef class Dataset:
     def extend(self, Dataset more not None):
         """Append the sequences of another data set whose attributes and labels have the same numbers."""
         cdef int64_t n_tok = self.c.n_tok, s
-        if (more.c.b_ptr == NULL) != (self.c.b_ptr == NULL) or more.c.b_val != NULL or self.c.b_val != NULL:
-            raise ValueError("one of two data sets has bigram attributes, or values of these")
+        if (more.c.b_ptr == NULL) != (self.c.b_ptr == NULL):
+            raise ValueError("one of two data sets has bigram attributes")
         self.fill_in(more)
         more.fill_in(self)
         append(self, &self.label, n_tok, &more.label, more.c.n_tok, sizeof(uint16_t))
@@ -306,7 +303,7 @@ cdef class Dataset:
     @property
     def has_values(self):
         """Whether attributes have values, and not all of them one."""
-        return self.c.u_val != NULL or self.c.b_val != NULL
+        return self.c.u_val != NULL
 
     @property
     def has_weights(self):
@@ -321,9 +318,6 @@ cdef class Dataset:
         if self.c.u_val != NULL:
             for u in range(self.c.u_ptr[self.c.n_tok]):
                 most = fmax(most, fabs(self.c.u_val[u]))
-        if self.c.b_val != NULL:
-            for u in range(self.c.b_ptr[self.c.n_tok]):
-                most = fmax(most, fabs(self.c.b_val[u]))
         return most
 
     def checksum(self) -> str:
@@ -341,7 +335,7 @@ cdef class Dataset:
         digest(sum, self.c.u_val, n_u * sizeof(float))
         digest(sum, self.c.b_ptr, (n_tok + 1) * sizeof(int64_t))
         digest(sum, self.c.b_id, n_b * sizeof(int32_t))
-        digest(sum, self.c.b_val, n_b * sizeof(float))
+        digest(sum, NULL, 0)    # of the values of these, which earlier versions had room for
         return sum.hexdigest()
 
     def arrays(self):
@@ -355,7 +349,6 @@ cdef class Dataset:
             "u_val": copy("f", self.c.u_val, n_u),
             "b_ptr": copy("q", self.c.b_ptr, n_tok + 1),
             "b_id": copy("i", self.c.b_id, n_b),
-            "b_val": copy("f", self.c.b_val, n_b),
             "label": copy("H", self.c.label, n_tok),
             "seq_weight": copy("f", self.c.seq_weight, self.c.n_seq),
         }

@@ -50,7 +50,7 @@ cdef class Ordered(Arena):
         size = sizeof(RecordC) + (sizeof(int32_t) + sizeof(uint16_t)) * T
         size += (c.u_ptr[last] - c.u_ptr[first]) * (sizeof(int32_t) + (sizeof(float) if c.u_val != NULL else 0))
         if c.b_ptr != NULL:
-            size += sizeof(int32_t) * T + (c.b_ptr[last] - c.b_ptr[first]) * (sizeof(int32_t) + (sizeof(float) if c.b_val != NULL else 0))
+            size += sizeof(int32_t) * (T + c.b_ptr[last] - c.b_ptr[first])
         return (size + 7) & ~7
 
     cdef void write(self, char* out, int64_t s, int64_t place, int64_t size) noexcept nogil:
@@ -76,8 +76,6 @@ cdef class Ordered(Arena):
             at = put(at, sent.u_val + sent.u_ptr[0], record.n_u * sizeof(float))
         if sent.b_ptr != NULL:
             at = put(at, sent.b_id + sent.b_ptr[0], record.n_b * sizeof(int32_t))
-            if sent.b_val != NULL:
-                at = put(at, sent.b_val + sent.b_ptr[0], record.n_b * sizeof(float))
         put(at, sent.label, sent.T * sizeof(uint16_t))
 
     cdef int open_window(self, Dataset w, int64_t n, int64_t n_tok, int64_t n_u, int64_t n_b) except -1 nogil:
@@ -92,8 +90,6 @@ cdef class Ordered(Arena):
         if c.b_ptr != NULL:
             arena_reserve(w, &w.b_ptr, n_tok + 1, sizeof(int64_t))
             arena_reserve(w, &w.b_id, n_b + 1, sizeof(int32_t))
-            if c.b_val != NULL:
-                arena_reserve(w, &w.b_val, n_b + 1, sizeof(float))
         if c.seq_weight != NULL:
             arena_reserve(w, &w.seq_weight, n, sizeof(float))
         self.n = w.c.n_seq = w.c.n_tok = 0
@@ -121,8 +117,6 @@ cdef class Ordered(Arena):
             at = get(at, <float*>w.u_val.data + n_u, record.n_u * sizeof(float))
         if self.data.c.b_ptr != NULL:
             at = get(at, <int32_t*>w.b_id.data + n_b, record.n_b * sizeof(int32_t))
-            if self.data.c.b_val != NULL:
-                at = get(at, <float*>w.b_val.data + n_b, record.n_b * sizeof(float))
         get(at, <uint16_t*>w.label.data + n_tok, record.T * sizeof(uint16_t))
         if self.data.c.seq_weight != NULL:
             (<float*>w.seq_weight.data)[w.c.n_seq] = record.weight

@@ -34,7 +34,6 @@ cdef extern from "crf.h" nogil:
         const float* u_val
         const int64_t* b_ptr
         const int32_t* b_id
-        const float* b_val
         const uint16_t* label
         const float* seq_weight
 
@@ -213,7 +212,7 @@ cdef inline SentenceC dataset_sentence(const DatasetC* data, int64_t s) noexcept
     sent.T = <int32_t>(data.seq_ptr[s + 1] - first)
     sent.u_ptr, sent.u_id, sent.u_val = data.u_ptr + first, data.u_id, data.u_val
     sent.b_ptr = data.b_ptr + first if data.b_ptr != NULL else NULL
-    sent.b_id, sent.b_val = data.b_id, data.b_val
+    sent.b_id, sent.b_val = data.b_id, NULL
     sent.label = data.label + first if data.label != NULL else NULL
     sent.weight = data.seq_weight[s] if data.seq_weight != NULL else 1.0
     return sent

@@ -29,12 +29,15 @@ Items = list[tuple[int, float]]
 
 @dataclass
 class Sample:
-    """One labelled sequence: the attributes of each token with their values."""
+    """One labelled sequence: the attributes of each token with their values, which are 1 for bigram attributes."""
 
     labels: list[int]
     unigrams: list[Items]
     bigrams: list[Items]
     weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.bigrams = [[(b, 1.0) for b, _ in items] for items in self.bigrams]
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -131,7 +134,6 @@ class Built:
             _unless_ones([v for _, v in u_items]),
             b_ptr if corpus.n_b else None,
             [b for b, _ in b_items] if corpus.n_b else None,
-            _unless_ones([v for _, v in b_items]) if corpus.n_b else None,
             labels,
             _unless_ones(weights),
             n_u=corpus.n_u,

@@ -46,8 +46,7 @@ typedef struct {
     const int32_t *u_id;     /* attributes of a token, ascending, so that dense rows come first */
     const float *u_val;      /* their values, or NULL: all 1 */
     const int64_t *b_ptr;    /* [n_tok+1], or NULL: no rich edges */
-    const int32_t *b_id;
-    const float *b_val;      /* or NULL */
+    const int32_t *b_id;     /* all have the value 1 */
     const uint16_t *label;   /* [n_tok], or NULL */
     const float *seq_weight; /* [n_seq], or NULL: all 1 */
 } DatasetC;
@@ -61,7 +60,7 @@ typedef struct {
     const float *u_val;      /* or NULL */
     const int64_t *b_ptr;    /* [T+1] or NULL */
     const int32_t *b_id;
-    const float *b_val;      /* or NULL */
+    const float *b_val;      /* or NULL; only scales of a trainer */
     const uint16_t *label;   /* [T] or NULL */
     double weight;           /* of the instance, 1 unless the input says otherwise */
 } SentenceC;

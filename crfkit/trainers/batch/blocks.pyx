@@ -54,7 +54,7 @@ cdef class Occurrences:
         cdef:
             const int64_t* row = data.c.b_ptr if rich else data.c.u_ptr
             const int32_t* id = data.c.b_id if rich else data.c.u_id
-            const float* given = data.c.b_val if rich else data.c.u_val
+            const float* given = NULL if rich else data.c.u_val
             int64_t s, t, u, k
             int64_t* ptr
             int32_t* token

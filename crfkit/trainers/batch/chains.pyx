@@ -245,7 +245,7 @@ cdef class Chains:
         cdef double width = 0
         if self.data.c.b_ptr != NULL and not self.edges.shared:
             for u in range(self.data.c.b_ptr[k], self.data.c.b_ptr[k + 1]):
-                width += self.edge_size[self.data.c.b_id[u]] * (fabs(self.data.c.b_val[u]) if self.data.c.b_val != NULL else 1)
+                width += self.edge_size[self.data.c.b_id[u]]
         return width
 
     cdef void widen(self, int64_t k, double by) noexcept nogil:

@@ -82,7 +82,6 @@ cdef class Edges:
         cdef:
             const int64_t* row = self.data.c.b_ptr
             const int32_t* id = self.data.c.b_id
-            const float* value = self.data.c.b_val
             int64_t s, t, n
             dict numbers = {b"": 0}
             list models = [0]
@@ -94,8 +93,6 @@ cdef class Edges:
                     n = row[t + 1] - row[t]
                     if n:
                         key = (<const char*>(id + row[t]))[:n * sizeof(int32_t)]
-                        if value != NULL:
-                            key += (<const char*>(value + row[t]))[:n * sizeof(float)]
                         if key not in numbers:
                             numbers[key] = len(models)
                             models.append(t)
@@ -195,7 +192,7 @@ cdef class Edges:
         memset(&step, 0, sizeof(SentenceC))
         memset(no_attributes, 0, sizeof(no_attributes))
         step.b_ptr = self.data.c.b_ptr + self.model[kind] if kind > 0 else no_attributes
-        step.b_id, step.b_val = self.data.c.b_id, self.data.c.b_val
+        step.b_id = self.data.c.b_id
         self.spare.pair, self.spare.row_ptr = self.room, self.index_room
         K.merge_list(&self.layout.c, self.w, 1.0, &step, 0, &self.plain, &self.spare, self.merged)
         K.exp_pairs(&self.spare, 0)
@@ -232,15 +229,13 @@ cdef class Edges:
             double* score = self.unfolded
             double* E = self.edge[kind].E
             double* ET = self.edge[kind].ET
-            double v
             int32_t b
         memcpy(score, self.plain.score, self.matrix * sizeof(double))
         if kind > 0:
             for u in range(self.data.c.b_ptr[self.model[kind]], self.data.c.b_ptr[self.model[kind] + 1]):
                 b = self.data.c.b_id[u]
-                v = self.data.c.b_val[u] if self.data.c.b_val != NULL else 1
                 for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
-                    score[self.layout.c.b_prev[f] * P + self.layout.c.b_label[f]] += v * self.w[self.layout.c.rich0 + f]
+                    score[self.layout.c.b_prev[f] * P + self.layout.c.b_label[f]] += self.w[self.layout.c.rich0 + f]
         K.exp_row(self.matrix, score, 1, E)
         for i in range(L):
             for j in range(L, P):
@@ -271,14 +266,12 @@ cdef class Edges:
             int64_t u, f, token = self.model[kind]
             const double* plain = self.edge[0].E
             double* E = self.spare.E
-            double v
             int32_t b
         for u in range(self.data.c.b_ptr[token], self.data.c.b_ptr[token + 1]):
             b = self.data.c.b_id[u]
-            v = self.data.c.b_val[u] if self.data.c.b_val != NULL else 1
             for f in range(self.layout.c.b_ptr[b], self.end[b]):
                 if on:
-                    E[self.cell[f]] *= self.factor[f] if v == 1 else K.exp(v * K.log(self.factor[f]))
+                    E[self.cell[f]] *= self.factor[f]
                 else:
                     E[self.cell[f]] = plain[self.cell[f]]
 

@@ -52,7 +52,7 @@ def largest_terms(Dataset data not None) -> array.array:
             of_u[c.u_id[u]] = fmax(of_u[c.u_id[u]], weight * size_of(c.u_val, u))
         if c.b_ptr != NULL:
             for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
-                of_b[c.b_id[u]] = fmax(of_b[c.b_id[u]], weight * size_of(c.b_val, u))
+                of_b[c.b_id[u]] = fmax(of_b[c.b_id[u]], weight)
     return most
 
 
@@ -81,8 +81,7 @@ def sums_of_terms(Dataset data not None, const double[::1] largest) -> array.arr
             of_u[c.u_id[u]] += rounded_up(weight * size_of(c.u_val, u), most[1 + c.u_id[u]]) if most != NULL else 1
         if c.b_ptr != NULL:
             for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
-                of_b[c.b_id[u]] += (
-                    rounded_up(weight * size_of(c.b_val, u), most[1 + data.n_u + c.b_id[u]]) if most != NULL else 1)
+                of_b[c.b_id[u]] += rounded_up(weight, most[1 + data.n_u + c.b_id[u]]) if most != NULL else 1
     return sums
 
 
@@ -102,7 +101,7 @@ cdef double find_quanta(Dataset data, Layout layout, object sums_of_all, double*
     most = fmax(sums[0], 1.0)
     for u in range(n):
         quantum[u] = 0
-        if (c.u_val if u < layout.c.A else c.b_val) == NULL:
+        if c.u_val == NULL or u >= layout.c.A:
             most = fmax(most, sums[1 + u])
         else:
             quantum[u] = quantum_of(fmax(sums[1 + u], 1e-200))

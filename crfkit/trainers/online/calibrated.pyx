@@ -86,8 +86,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
             of = <MagnitudeC*>seen.data
             memset(of, 0, n * sizeof(MagnitudeC))
             look_at(of, c.u_id, c.u_val, c.u_ptr[c.n_tok])
-            if c.b_ptr != NULL:
-                look_at(of + self.layout.c.A, c.b_id, c.b_val, c.b_ptr[c.n_tok])
             for r in range(n):
                 self.shares[r] = 1 / fmax(1, sqrt(of[r].largest * of[r].sum / max(of[r].n, 1)))
         finally:

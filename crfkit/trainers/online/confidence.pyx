@@ -48,8 +48,6 @@ cdef class ConfidenceTrainer(AveragedTrainer):
             self.s[k] = 1
         if c.u_val != NULL:
             self.narrow(0, c.u_id, c.u_val, c.u_ptr[c.n_tok])
-        if c.b_val != NULL:
-            self.narrow(self.layout.c.A, c.b_id, c.b_val, c.b_ptr[c.n_tok])
 
     cdef void narrow(self, int64_t row, const int32_t* id, const float* value, int64_t n) noexcept nogil:
         """Smaller first variances for attributes with values above 1; `row` is that of the first of them."""
