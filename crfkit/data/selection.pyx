@@ -12,7 +12,6 @@ are judged in the same way, by the label of the token where they stand.
 import array
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport qsort
 
 from .dataset cimport Dataset
 from crfkit.loops.kernels cimport K
@@ -29,7 +28,7 @@ cdef double term(double together, double row, double column, double total) noexc
 
 
 cdef double information(const double* with_label, const double* of_label, int64_t L, double total) noexcept nogil:
-    """Of an attribute that occurs with each label so often."""
+    """The mutual information of an attribute that occurs so often with each label."""
     cdef:
         double present = 0, found = 0
         int64_t j
@@ -64,7 +63,7 @@ cdef void count_group(const DatasetC* c, bint bigram, const int32_t* place, int6
 
 
 def mutual_information(Dataset data not None, bint bigram=False, const uint8_t[::1] rules=None):
-    """Of each attribute with the label: an array of double. Those whose rule is 0 are left out."""
+    """How much each attribute tells of the label: an array of double. Attributes whose rule is 0 are left out."""
     cdef:
         DatasetC* c = &data.c
         int64_t n = data.n_b if bigram else data.n_u, L = max(1, len(data.labels)), kept = 0, group, first, a = 0, k, s, t
@@ -105,37 +104,14 @@ def mutual_information(Dataset data not None, bint bigram=False, const uint8_t[:
     return found
 
 
-cdef int by_falling_value(const void* a, const void* b) noexcept nogil:
-    cdef double x = (<const double*>a)[0], y = (<const double*>b)[0]
-    return (x < y) - (x > y)
-
-
 def keep_best(scores, rules, int64_t n):
     """Set the rules to 0 of all attributes but the n of the highest scores: of those of the first kind and of those
     of the second one together, and of equal scores the first ones. What has the rule 0 already does not count.
     """
-    cdef:
-        int64_t left = 0, total = 0, k
-        double least = 0
-        const double[::1] score
-        uint8_t[::1] rule
-    together = array.array("d", [0.0]) * sum(map(len, scores))
-    cdef double[::1] ranked = together
-    for score, rule in zip(scores, rules, strict=True):
-        for k in range(score.shape[0]):
-            if rule[k]:
-                ranked[total] = score[k]
-                total += 1
-    if n >= total:
-        return
-    if n > 0:
-        qsort(&ranked[0], total, sizeof(double), by_falling_value)
-        least = ranked[n - 1]
-        for k in range(n):
-            left += ranked[k] == least      # so many of those at the limit
-    for score, rule in zip(scores, rules):
-        for k in range(score.shape[0]):
-            if n <= 0 or score[k] < least or (score[k] == least and left <= 0):
-                rule[k] = 0
-            elif rule[k] and score[k] == least:
-                left -= 1
+    import numpy
+
+    together = numpy.frombuffer(b"".join(rules), numpy.uint8).copy()
+    ranked = numpy.flatnonzero(together)
+    order = numpy.argsort(-numpy.concatenate(scores)[ranked], kind="stable")
+    together[ranked[order[n:]]] = 0
+    rules[0][:], rules[1][:] = together[: len(rules[0])].tobytes(), together[len(rules[0]) :].tobytes()
