@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, Rows, rows_label
 from crfkit.data.dataset cimport Dataset
-from .tables cimport Features, NodeC, SlotC, grow_rows, learn_literal, new_number
+from .tables cimport Features, NodeC, SlotC, SpaceC, grow_rows, learn_literal, new_number
 from .tuples cimport grams_intern, grams_reserve
 from .walk cimport learn_tokens
 from .workspace cimport Workspace
@@ -75,9 +75,18 @@ cdef class TableBuilder(Features):
 
     def adopt(self, StringTable names not None, bint bigram=False):
         """Take over the attributes of a model that knows them by their strings, with the numbers that these have there. The
-        tables of cells get those that one tuple of cells alone can make."""
+        tables of cells get those that one tuple of cells alone can make. If the template has none such, the names are taken as they
+        are, without a copy, and cannot grow any more."""
         cdef int64_t i, n
         cdef const char* s
+        if all([slot.by_string for slot in self.plan.slots]):
+            names.mapped = names.mapped or ()
+            self.literals[bigram], self.literal_table[bigram] = names, <void*>names
+            arena_reserve(self, &self.literal_attr[bigram], names.c.n + 1, sizeof(int32_t))
+            for i in range(names.c.n):
+                (<int32_t*>self.literal_attr[bigram].data)[i] = <int32_t>i
+            self.space[bigram] = SpaceC(names.c.n, &names.c, <const int32_t*>self.literal_attr[bigram].data)
+            return
         for view in self.views:
             if (<View>view).form != VIEW_CELL:
                 raise ValueError("the cells of a transform cannot be told from its values")

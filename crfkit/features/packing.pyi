@@ -1,7 +1,6 @@
 from array import array
 from typing import Any
 
-from .strings import StringTable
 from .tables import Features
 
 class Packer:
@@ -13,4 +12,3 @@ def pack(
     u_new: array[int] | memoryview[int] | None = None,
     b_new: array[int] | memoryview[int] | None = None,
 ) -> dict[str, memoryview[Any]]: ...
-def string_sections(name: str, table: StringTable) -> dict[str, memoryview[Any]]: ...

@@ -47,6 +47,7 @@ cdef class Packer(Arena):
 
     def __cinit__(self, Features features not None, u_new, b_new):
         cdef int32_t i, most = 1
+        cdef int64_t k
         cdef const int32_t[::1] ids
         self.f = features
         self.new_ids = []
@@ -59,10 +60,12 @@ cdef class Packer(Arena):
             if len(given) != features.space[i].n:
                 raise ValueError(f"{len(given)} new ids for {features.space[i].n} attributes")
             self.new_ids.append(given)
-            self.n_new[i] = max(given, default=-1) + 1
+            self.n_new[i] = 0
             if len(given):
                 ids = given
                 self.new_id[i] = &ids[0]
+                for k in range(ids.shape[0]):
+                    self.n_new[i] = max(self.n_new[i], ids[k] + 1)
         self.values = [array.array("i", [1, 1]) if (<View>view).form == VIEW_EQUAL  # both values are always there
                        else marks((<View>view).strings.c.n) for view in features.views]
         self.grams = []
@@ -230,16 +233,19 @@ cdef class Packer(Arena):
     cdef put_literals(self, dict out, bint bigram):
         """The strings of attributes that are identified by them."""
         cdef StringTable table = self.f.literals[bigram]
-        cdef int32_t k, a
-        chosen, attributes = array.array("i"), array.array("i")
+        cdef int32_t k, a, n = 0
+        chosen, attributes = marks(table.c.n), marks(table.c.n)
+        cdef int32_t[::1] place = chosen, attribute = attributes
         for k in range(table.c.n):
             a = self.renewed(self.f.space[bigram].literal_attr[k], bigram)
             if a >= 0:
-                chosen.append(k)
-                attributes.append(a)
+                place[n], attribute[n] = k, a
+                n += 1
+        if n < table.c.n or table.mapped is None:  # else nothing is left out, and it cannot grow
+            table = table.select(place[:n])
         name = "literal.b" if bigram else "literal.u"
-        out.update(string_sections(name, table.select(chosen)))
-        out[f"{name}.attributes"] = memoryview(attributes)
+        out.update(string_sections(name, table))
+        out[f"{name}.attributes"] = memoryview(attributes)[:n]
 
 
 cdef marks(int64_t n):
@@ -274,6 +280,6 @@ cdef numbers(str form, values):
     return memoryview(array.array(form, values))
 
 
-def string_sections(str name not None, StringTable table not None) -> dict:
+cdef dict string_sections(str name, StringTable table):
     """The sections of a table of strings, which cannot grow any more."""
     return dict(zip((f"{name}.slots", f"{name}.offsets", f"{name}.strings"), table.pack(), strict=True))

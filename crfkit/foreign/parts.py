@@ -37,8 +37,8 @@ class Rows:
     def placed(
         cls, at: Places, chosen: Iterable[int], numbers: array.array[int] | None, weights: array.array[float], labels: int, bigram: bool
     ) -> Rows:
-        """Those of some names, for which a file has weights behind their places: weight k at place numbers[k], which ascend; None: at
-        place k, and each name has one for each label, or pair of labels."""
+        """The rows of the chosen names. A file has the weights of a name behind its place. Weight k stands at place numbers[k]; these ascend.
+        None: it stands at place k, and each name has a weight for each label, or for each pair of labels."""
         from .placed import rows_at
 
         return cls(*rows_at(at.names, at.places, array.array("i", chosen), numbers, weights, labels, bigram))
@@ -97,7 +97,7 @@ class Parts:
 
 
 def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
-    """The same model for crfkit's tagger. Features whose weight is zero in single precision are left out. `exact`: it keeps
+    """A model for crfkit's tagger, made of its parts. Features whose weight is zero in single precision are left out. `exact`: it keeps
     what single precision leaves over of the weights, so that scores are those of doubles."""
     from crfkit.features.indexing import IndexBuilder
     from crfkit.features.packing import pack
@@ -110,17 +110,10 @@ def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
     layout = Layout(len(parts.labels), parts.pairs is not None, 0, u.ptr, u.label, b.ptr, b.previous, b.label)
     rest = pruned(layout, cells(u.weight, parts.pairs, len(parts.labels), b.weight, rest=True))[1] if exact else None
     layout, weights, *kept = pruned(layout, cells(u.weight, parts.pairs, len(parts.labels), b.weight))
-    by_string = not _only_cells(parts.template)
-    template = parts.template and replace(parts.template, by_string=by_string)
+    template = parts.template and replace(parts.template, by_string=not _only_cells(parts.template))
     builder = IndexBuilder(template, crfsuite=template is None)
-    if not by_string:
-        builder.adopt(u.names)
-        builder.adopt(b.names, True)
-    sections: dict[str, Any] = pack(builder) if by_string else pack(builder, *kept)
-    if by_string:
-        sections["plan"] = array.array("q", [*memoryview(sections["plan"]).cast("B").cast("q")[:3], *layout.n_attributes])
-        for place, names, new in (("literal.u", u.names, kept[0]), ("literal.b", b.names, kept[1])):
-            sections.update(_literals(place, names, new))
+    builder.adopt(u.names)
+    builder.adopt(b.names, True)
     header = {
         "algorithm": parts.program,
         "column_names": None,
@@ -132,35 +125,19 @@ def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
         "template": None if parts.template is None else parts.template.text,
     }
     if template is not None:
-        header.update(by_string=by_string, dialect=template.dialect)
+        header.update(by_string=template.by_string, dialect=template.dialect)
     if not all_finite(weights):
         finite = all(map(isfinite, chain(u.weight, parts.pairs or (), b.weight)))
         raise ModelFileError(f"{name}: a weight is " + ("beyond 3.4e38, the most that single precision holds" if finite else "not a finite number"))
-    model = assembled(layout, weights, sections, header, name, verify=False)
+    model = assembled(layout, weights, pack(builder, *kept), header, name, verify=False)
     model.verified = True  # it was just made
     model.rest = rest
     return model
 
 
-def _only_cells(template: Template | None) -> bool:
+def _only_cells(template: Template) -> bool:
     """Whether the strings of attributes can be taken apart into the cells that they were made of."""
-    return (
-        template is not None
-        and template.dialect not in (WAPITI, MAXENT)
-        and all(macro.kind == "x" and not macro.lower for macro in template.macros)
-    )
-
-
-def _literals(place: str, names: StringTable, new: array.array[int]) -> Mapping[str, Any]:
-    """The sections of attributes that are known by their strings; `new` has their numbers, -1 for those left out."""
-    from crfkit.features.packing import string_sections
-    from crfkit.weights.pruning import kept
-
-    if names:
-        chosen, new = kept(new)
-        if len(chosen) < len(names):
-            names = names.select(chosen)
-    return {**string_sections(place, names), f"{place}.attributes": new}
+    return template.dialect not in (WAPITI, MAXENT) and all(macro.kind == "x" and not macro.lower for macro in template.macros)
 
 
 def parts_of(model: Model) -> Parts:

@@ -139,16 +139,3 @@ def frequent(Layout layout not None, Dataset data not None, double least):
         wanted[k] = keep[pairs + k] != 0
     (<Layout>found).tell_absent(mask)
     return found, *new
-
-
-def kept(const int32_t[::1] new not None):
-    """Of new numbers, -1 for what is left out: the places of the others, and their numbers."""
-    cdef int64_t i, n = 0
-    places, numbers = [zeros("i", new.shape[0]) for _ in range(2)]
-    cdef int32_t[::1] place = places if len(places) else None
-    cdef int32_t[::1] number = numbers if len(places) else None
-    for i in range(new.shape[0]):
-        if new[i] >= 0:
-            place[n], number[n] = <int32_t>i, new[i]
-            n += 1
-    return places[:n], numbers[:n]
