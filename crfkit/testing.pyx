@@ -5,6 +5,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uintptr_t
 
 from crfkit.decode.beam cimport search_beam
 from crfkit.decode.nbest cimport NBest, search_nbest
+from crfkit.features.cells cimport View
+from crfkit.features.strings cimport StringTable
 from crfkit.features.walk cimport Extractor
 from crfkit.lattice cimport lattice
 from crfkit.lattice.lattice cimport (
@@ -12,7 +14,7 @@ from crfkit.lattice.lattice cimport (
 )
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, LatticeC, PairC, SentenceC
-from crfkit.memory cimport BufferC, arena_reserve, memset
+from crfkit.memory cimport BufferC, arena_reserve, buffer_free, empty_buffer, memset
 from crfkit.text.rows cimport Rows
 from crfkit.text.writing cimport Output, write_tagged
 from crfkit.trainers.batch.edges cimport Edges
@@ -283,7 +285,7 @@ cdef class OpenSearch(NBest):
         return self.results()
 
     def beam(self, OpenLattice lattice not None, int n, int width=50, double ratio=0.0):
-        """The same, approximately: only `width` partial paths are kept at each position."""
+        """The n best paths, approximately: only `width` partial paths are kept at each position."""
         lattice.need(SCORED)
         lattice.stage = SCORED
         with nogil:
@@ -302,6 +304,19 @@ def attributes_of(Extractor extractor not None, Rows rows not None) -> list[tupl
             of_pairs = [sent.b_id[k] for k in range(sent.b_ptr[t], sent.b_ptr[t + 1])] if sent.b_ptr != NULL else []
             found.append(([sent.u_id[k] for k in range(sent.u_ptr[t], sent.u_ptr[t + 1])], of_pairs))
     return found
+
+
+def made_of(bytes cell not None, plan) -> bytes | None:
+    """What a macro (crfkit.features.plan.View) makes of a cell; None: no value, and so no feature."""
+    cdef View view = View(0, plan, StringTable(), 0)
+    cdef BufferC room = empty_buffer()
+    cdef const char* value
+    cdef int64_t n
+    try:
+        n = view.transform(cell, len(cell), &room, &value)
+        return value[:n] if n >= 0 else None
+    finally:
+        buffer_free(&room)
 
 
 def tagged(Rows rows not None, labels, separator=None) -> bytes:

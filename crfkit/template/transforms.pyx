@@ -5,7 +5,6 @@ that the result does not depend on the locale. Ill-formed UTF-8 gives some resul
 of bounds: what no table knows is copied as it stands.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint32_t
 
 from crfkit.memory cimport memcpy
@@ -146,60 +145,3 @@ cdef int64_t text_shape(const char* s, int64_t n, int collapse, char* out) noexc
         last = mapped
         i += size
     return o
-
-
-# The same for Python: bytes or str in, the same type out, None where the cell gives no value.
-
-cdef enum: LOWER, NORMALISE, PREFIX, SUFFIX, SHAPE
-
-
-cdef object transform(int which, text, int64_t argument):
-    cdef bytes cell = text.encode() if isinstance(text, str) else text
-    cdef const char* s = PyBytes_AS_STRING(cell)
-    cdef int64_t n = len(cell), size
-    cdef bytes out = PyBytes_FromStringAndSize(NULL, text_bound(n))
-    cdef char* o = PyBytes_AS_STRING(out)
-    if which == LOWER:
-        size = text_lower(s, n, o)
-    elif which == NORMALISE:
-        size = text_normalise(s, n, o)
-    elif which == PREFIX:
-        size = text_prefix(s, n, argument, o)
-    elif which == SUFFIX:
-        size = text_suffix(s, n, argument, o)
-    else:
-        size = text_shape(s, n, argument != 0, o)
-    if size < 0:
-        return None
-    return out[:size].decode() if isinstance(text, str) else out[:size]
-
-
-def is_padding(cell):
-    """Whether a cell reads like one beyond the ends of a sentence: _B-1, _B+1, _B-2, ..."""
-    cdef bytes text = cell.encode() if isinstance(cell, str) else cell
-    return bool(text_is_padding(PyBytes_AS_STRING(text), len(text)))
-
-
-def lower(cell):
-    """The cell with each letter in its simple lower case."""
-    return transform(LOWER, cell, 0)
-
-
-def normalise(cell):
-    """The cell in lower case with # for each decimal digit."""
-    return transform(NORMALISE, cell, 0)
-
-
-def prefix(cell, int64_t length):
-    """The first `length` characters, or None where there are fewer."""
-    return transform(PREFIX, cell, length)
-
-
-def suffix(cell, int64_t length):
-    """The last `length` characters, or None where there are fewer."""
-    return transform(SUFFIX, cell, length)
-
-
-def shape(cell, collapse=False):
-    """The cell with X for upper-case, x for other letters, 0 for digits; `collapse` shortens runs to one."""
-    return transform(SHAPE, cell, bool(collapse))
