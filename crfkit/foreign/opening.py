@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from crfkit import model, modelfile
 from crfkit.errors import FileError, ModelFileError, OptionError, UnsupportedError
@@ -61,67 +61,66 @@ def recognised(start: bytes) -> Format | None:
     return next((found for found in map(_format, _MODULES) if found.recognises(start)), None)
 
 
-def _held(source: Any) -> Any:
-    """The bytes of what can be read only once, such as a pipe; anything else as it is."""
+class _Foreign(NamedTuple):
+    """A model of another program."""
+
+    name: str
+    data: memoryview
+    form: Format
+
+    def parts(self) -> Parts:
+        """The model, taken apart."""
+        with self.named_in_faults():
+            return self.form.read(self.data)
+
+    def lines(self) -> Iterator[str]:
+        """The model as its program prints it."""
+        with self.named_in_faults():
+            yield from self.form.dump(self.data)
+
+    @contextmanager
+    def named_in_faults(self) -> Iterator[None]:
+        """Errors say which file is at fault."""
+        try:
+            yield
+        except ModelFileError as error:
+            raise ModelFileError(f"{self.name}: {error}") from None
+
+
+def _opened(source: Any) -> tuple[Any, _Foreign | None]:
+    """Where to read a model from, and the model if another program wrote it: otherwise crfkit's own reader says what it is. What can be
+    read only once, such as a pipe, has been read."""
     try:
-        if isinstance(source, (str, os.PathLike)) and stat.S_ISFIFO(os.stat(source).st_mode):
+        if isinstance(source, (str, os.PathLike)):
+            if os.path.isfile(source):
+                with open(source, "rb") as file:
+                    form = recognised(file.read(_LONGEST_START))
+                    file.seek(0)
+                    return source, None if form is None else _Foreign(os.fspath(source), modelfile.mapped(file), form)
+            if not stat.S_ISFIFO(os.stat(source).st_mode):
+                return source, None
             with open(source, "rb") as file:
-                return file.read()
-    except (OSError, ValueError):  # who opens it will say what is wrong
-        pass
-    return source
-
-
-def _opened(path_or_bytes: Any) -> tuple[str, memoryview, Format] | None:
-    """Name, bytes and format of a foreign model; None if it is none: then crfkit's own reader says what it is."""
-    if not isinstance(path_or_bytes, (str, os.PathLike)):
-        with suppress(TypeError):
-            data = memoryview(path_or_bytes).cast("B").toreadonly()
-            form = recognised(bytes(data[:_LONGEST_START]))
-            return None if form is None else ("model in memory", memoryview(bytes(data)), form)
-        return None
-    name = os.fspath(path_or_bytes)
-    try:
-        if not os.path.isfile(name):
-            return None
-        with open(name, "rb") as file:
-            form = recognised(file.read(_LONGEST_START))
-            if form is None:
-                return None
-            file.seek(0)
-            return name, modelfile.mapped(file), form
+                source = file.read()
+        data = memoryview(source).cast("B").toreadonly()
+        form = recognised(bytes(data[:_LONGEST_START]))
+        return source, None if form is None else _Foreign("model in memory", memoryview(bytes(data)), form)
     except OSError as error:
-        raise FileError(f"{name}: cannot be read: {error.strerror or error}") from error
-    except ValueError:  # a zero byte in the path
-        return None
+        if os.path.isfile(source):
+            raise FileError(f"{os.fspath(source)}: cannot be read: {error.strerror or error}") from error
+    except (TypeError, ValueError):  # no path and no bytes
+        pass
+    return source, None
 
 
 def read(path_or_bytes: Any) -> Parts:
     """Any model taken apart; the weights are those of its file, to the last bit."""
+    return _parts(*_opened(path_or_bytes))
+
+
+def _parts(source: Any, foreign: _Foreign | None) -> Parts:
     from .parts import parts_of
 
-    source = _held(path_or_bytes)
-    found = _taken_apart(source)
-    return parts_of(model.load(source)) if found is None else found[1]
-
-
-def _taken_apart(source: Any) -> tuple[str, Parts] | None:
-    """Name and parts of a foreign model; None if it is none."""
-    opened = _opened(source)
-    if opened is None:
-        return None
-    name, data, form = opened
-    with _named(name):
-        return name, form.read(data)
-
-
-@contextmanager
-def _named(name: str) -> Iterator[None]:
-    """Errors say which file is at fault."""
-    try:
-        yield
-    except ModelFileError as error:
-        raise ModelFileError(f"{name}: {error}") from None
+    return parts_of(model.load(source)) if foreign is None else foreign.parts()
 
 
 def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, exact: bool = False) -> Model:
@@ -129,17 +128,18 @@ def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, ex
     models of others: scores are then those of their weights in double precision."""
     from .parts import model_of
 
-    source = _held(path_or_bytes)
-    found = _taken_apart(source)
-    return model.load(source, verify) if found is None else model_of(found[1], found[0], exact)
+    source, foreign = _opened(path_or_bytes)
+    return model.load(source, verify) if foreign is None else model_of(foreign.parts(), foreign.name, exact)
 
 
 def load_any(path_or_bytes: Any, verify: bool = True) -> Model | ParserModel:
-    """The same, for who can do something with a parser, too."""
-    path_or_bytes = _held(path_or_bytes)
-    if _opened(path_or_bytes) is not None:
-        return load(path_or_bytes)
-    file = modelfile.read(path_or_bytes, verify=verify)
+    """Open any model: what `load` opens, and parsers."""
+    from .parts import model_of
+
+    source, foreign = _opened(path_or_bytes)
+    if foreign is not None:
+        return model_of(foreign.parts(), foreign.name)
+    file = modelfile.read(source, verify=verify)
     if file.header.get("kind") != modelfile.PARSER:
         return model.of_file(model.Model, file, verify)
     from crfkit.parser import model as parser
@@ -149,15 +149,8 @@ def load_any(path_or_bytes: Any, verify: bool = True) -> Model | ParserModel:
 
 def dump(path_or_bytes: Any) -> Iterator[str] | None:
     """The lines of a foreign model as its own program prints them; None for crfkit's own models."""
-    opened = _opened(path_or_bytes)
-    if opened is None:
-        return None
-    return _lines(*opened)
-
-
-def _lines(name: str, data: memoryview, form: Format) -> Iterator[str]:
-    with _named(name):
-        yield from form.dump(data)
+    _, foreign = _opened(path_or_bytes)
+    return None if foreign is None else foreign.lines()
 
 
 def model_bytes(of: Parts, to: str) -> bytes:
@@ -197,10 +190,12 @@ def convert(
     a model of crfkit keeps them, one of crfkit.constants.WEIGHTS; None: as in a `source` that is one.
     """
     check_weights(weights, to)
-    held = _held(source)
+    held, foreign = _opened(source)
     try:
-        data = _own(held, to) if template is None else None
-        data = model_bytes(_with_template(read(held), template), to) if data is None else data
+        if foreign is None and template is None and to == CRFKIT:
+            data = model.load(held).to_bytes()
+        else:
+            data = model_bytes(_with_template(_parts(held, foreign), template), to)
     except UnsupportedError as error:
         raise UnsupportedError(f"{os.fspath(source)}: {error.message}") from None
     if weights is not None:
@@ -208,11 +203,6 @@ def convert(
     with replacing(target) as file:
         file.write(data)
     return len(data)
-
-
-def _own(source: Any, to: str) -> bytes | None:
-    """The bytes of a crfkit model that stays one."""
-    return model.load(source).to_bytes() if to == CRFKIT and _opened(source) is None else None
 
 
 def _with_template(of: Parts, template: str | os.PathLike[str] | Template | None) -> Parts:
