@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,23 +23,23 @@ class Costs:
     @cached_property
     def alpha(self) -> numpy.ndarray:
         """All ways that lead to a label, it included."""
-        found = self.emission.copy()
-        for t, step in enumerate(self.steps, 1):
-            found[t] += numpy.logaddexp.reduce(found[t - 1][:, None] + step, axis=0)
-        return found
+        return _ways(self.emission, self.steps, numpy.logaddexp.reduce)
 
     @cached_property
     def beta(self) -> numpy.ndarray:
         """All ways that lead on from a label, it included."""
-        found = self.emission.copy()
-        for t in range(len(self.steps) - 1, -1, -1):
-            found[t] += numpy.logaddexp.reduce(self.steps[t] + found[t + 1], axis=1)
-        return found
+        return _ways(self.emission[::-1], self.steps[::-1].transpose(0, 2, 1), numpy.logaddexp.reduce)[::-1]
 
     @cached_property
     def best(self) -> numpy.ndarray:
         """The best way that leads to a label, it included."""
-        found = self.emission.copy()
-        for t, step in enumerate(self.steps, 1):
-            found[t] += (found[t - 1][:, None] + step).max(axis=0)
-        return found
+        return _ways(self.emission, self.steps, numpy.max)
+
+
+def _ways(emission: numpy.ndarray, steps: numpy.ndarray, whole: Callable[..., numpy.ndarray]) -> numpy.ndarray:
+    """What the ways to each label are worth as a `whole`. In logarithms: the scaled sums of the loops lose labels that are too
+    improbable for a double."""
+    found = emission.copy()
+    for t, step in enumerate(steps, 1):
+        found[t] += whole(found[t - 1][:, None] + step, axis=0)
+    return found
