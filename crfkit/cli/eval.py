@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -84,19 +85,8 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
     _check_options(ctx, inputs, options)
     lexicon = read_lexicon(options["lexicon"]) if options["lexicon"] is not None else None
     with usage_errors(ctx):
-        outputs = Outputs(
-            inputs,
-            "none" if options["raw"] else options["scheme"],
-            options["strict"],
-            outside=options["outside"],
-            format=options["format"],
-            label=options["label"],
-            delimiter=options["delimiter"],
-            segments=options["segments"],
-            lexicon=lexicon,
-            keep=options["compare"],
-            comments=options["comments"],
-        )
+        how = {name: options[name] for name in ("strict", "outside", "format", "label", "delimiter", "segments", "comments")}
+        outputs = Outputs(inputs, "none" if options["raw"] else options["scheme"], lexicon=lexicon, keep=options["compare"], **how)
     comparisons = [
         outputs.compare(0, other, shuffles=options["shuffles"], seed=options["seed"])
         for other in range(1, len(inputs) * options["compare"])
@@ -125,11 +115,7 @@ def _heads(inputs: list[str], options: dict[str, Any]) -> None:
     for scores in found:
         if not scores.has_relations:
             note(f"{scores.path}: the parser gave no relations, so that there is no labelled score")
-    if options["as_json"]:
-        records = [scores.as_dict() for scores in found]
-        write_output(json.dumps(records[0] if len(records) == 1 else {"files": records}, ensure_ascii=False, indent=1) + "\n")
-        return
-    write_output("".join((f"==> {scores.path} <==\n" if len(found) > 1 else "") + str(scores) for scores in found))
+    write_output(_as_json(found) if options["as_json"] else _one_by_one(found, str))
 
 
 def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:
@@ -182,15 +168,15 @@ def _notes(scores: Scores, options: dict[str, Any]) -> None:
         )
 
 
-def _as_json(all_scores: list[Scores], comparisons: list[Comparison]) -> str:
-    result: dict[str, Any]
-    if len(all_scores) == 1:
-        result = all_scores[0].as_dict()
-    else:
-        result = {"files": [scores.as_dict() for scores in all_scores]}
-        if comparisons:
-            result["comparisons"] = [comparison.as_dict() for comparison in comparisons]
-    return json.dumps(result, ensure_ascii=False, indent=1) + "\n"
+def _as_json(all_scores: Sequence[Any], comparisons: Sequence[Comparison] = ()) -> str:
+    files = [scores.as_dict() for scores in all_scores]
+    result = {"files": files, **({"comparisons": [comparison.as_dict() for comparison in comparisons]} if comparisons else {})}
+    return json.dumps(files[0] if len(files) == 1 else result, ensure_ascii=False, indent=1) + "\n"
+
+
+def _one_by_one(all_scores: Sequence[Any], report: Callable[[Any], str]) -> str:
+    """The report on each file, under its name if there are several."""
+    return "".join((f"==> {scores.path} <==\n" if len(all_scores) > 1 else "") + report(scores) for scores in all_scores)
 
 
 def _as_text(all_scores: list[Scores], comparisons: list[Comparison], options: dict[str, Any]) -> str:
@@ -203,12 +189,8 @@ def _as_text(all_scores: list[Scores], comparisons: list[Comparison], options: d
         )
         if asked
     ]
-    text = ""
     if not wanted and len(all_scores) > 1:
         text = reports.side_by_side(all_scores)
     else:
-        for scores in all_scores:
-            if len(all_scores) > 1:
-                text += f"==> {scores.path} <==\n"
-            text += "".join(report(scores) for report in wanted or [chunk_report])
+        text = _one_by_one(all_scores, lambda scores: "".join(report(scores) for report in wanted or [chunk_report]))
     return text + "".join("\n" + reports.comparison_report(comparison) for comparison in comparisons)
