@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from crfkit import modelfile
 from crfkit.errors import DataError, ModelFileError, OptionError, TemplateError, UnsupportedError
-from crfkit.header import check_fields, misfits_column, template_of
+from crfkit.header import Described, check_fields, misfits_column, template_of
 from crfkit.model import Stored, of_file
 from crfkit.options import make
 from crfkit.parallel import in_order, threads_of
@@ -104,13 +104,7 @@ class ParserModel(Stored):
             tables = {name: modelfile.numbers(sections, name, "int32") for name in sections if name.startswith("line.")}
             tables.update(rows=modelfile.numbers(sections, "rows", "int32"), actions=modelfile.numbers(sections, "actions", "uint16"))
             self.weights = modelfile.numbers(self.sections, "weights", "float32")
-            self.tables = StateTables(
-                self.parts,
-                relations,
-                tables,
-                verify,
-                self.sizes,
-            )
+            self.tables = StateTables(self.parts, relations, tables, verify, self.sizes)
             if len(self.weights) != len(tables["actions"]):
                 raise ModelFileError("its weights are not as many as their actions")
             if verify and not all_finite(self.weights):
@@ -193,7 +187,7 @@ def load(path_or_bytes: Any, verify: bool = True) -> ParserModel:
     return of_file(ParserModel, modelfile.read(path_or_bytes, verify=verify), verify)
 
 
-class Parser:
+class Parser(Described):
     """A parser at work. It may serve any number of threads at once.
 
     A sentence is a list of rows, a row a list of the columns of CoNLL-U: those that the template uses have to be there.
@@ -224,19 +218,9 @@ class Parser:
         return f"<{type(self).__name__} {rest}"
 
     @property
-    def header(self) -> dict[str, Any]:
-        """That of the model."""
-        return self.model.header
-
-    @property
     def labels(self) -> list[str]:
         """The actions."""
         return self.model.labels
-
-    @property
-    def has_probabilities(self) -> bool:
-        """A parser has none."""
-        return False
 
     def nbest(self, rows: Sequence[Sequence[str]], n: int) -> NoReturn:
         """UnsupportedError: a parser has its best tree only."""
@@ -310,14 +294,5 @@ class Parser:
         return tuple(map(names.index, self._used)), tuple(map(names.index, self._compared))
 
     def _scratch(self, places: tuple[tuple[int, ...], tuple[int, ...]]) -> Scratch:
-        model = self.model
-        return Scratch(
-            model.index,
-            model.tables,
-            model.weights,
-            model.depth,
-            places[0],
-            places[1],
-            self._header["relations"],
-            self._header["root_relation"],
-        )
+        model, header = self.model, self._header
+        return Scratch(model.index, model.tables, model.weights, model.depth, *places, header["relations"], header["root_relation"])

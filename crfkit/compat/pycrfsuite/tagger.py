@@ -95,26 +95,24 @@ class Tagger:
         """Whether this is a model of crfkit's whose template makes attributes of columns."""
         return self._tagger is not None and self._tagger.header["format"] != "crfsuite"
 
+    def _opened(self) -> tuple[OwnTagger, OneSentence]:
+        """crfkit's tagger, and its scratch; ValueError where no model is open."""
+        if self._tagger is None or self._scratch is None:
+            raise ValueError("The tagger is not opened")
+        return self._tagger, self._scratch
+
     def labels(self) -> list[str]:
         """The labels of the model."""
-        if self._tagger is None:
-            raise _closed()
-        return self._tagger.labels
+        return self._opened()[0].labels
 
     def take(self, rows: Rows, place: int) -> None:
-        """The same with a sequence of rows that have been parsed."""
-        scratch = self._scratch
-        if scratch is None:
-            raise _closed()
-        with scratch:
+        """Take a sequence of rows that were parsed, as `set` takes one."""
+        with self._opened()[1] as scratch:
             scratch.take(rows, place)
 
     def set(self, xseq: Iterable[Any] | ItemSequence) -> None:
         """Take a sequence for later calls of `tag`, `probability` and `marginal`."""
-        scratch = self._scratch
-        if scratch is None:
-            raise _closed()
-        with scratch:
+        with self._opened()[1] as scratch:
             self._read(scratch, xseq)
 
     def _read(self, scratch: OneSentence, xseq: Iterable[Any] | ItemSequence) -> None:
@@ -126,13 +124,11 @@ class Tagger:
     def tag(self, xseq: Iterable[Any] | ItemSequence | None = None) -> list[str]:
         """The best labels of a sequence, or of the one taken before."""
         scratch = self._scratch
-        if scratch is None:
-            raise _closed()
-        if type(xseq) is list:  # the common case, in the fewest steps
+        if type(xseq) is list and scratch is not None:  # the common case, in the fewest steps
             labels = scratch.label(xseq)
             if labels is not None:
                 return labels
-        with scratch:
+        with self._opened()[1] as scratch:
             if xseq is not None:
                 self._read(scratch, xseq)
             return scratch.best_labels()
@@ -172,11 +168,9 @@ class Tagger:
             return scratch.marginals()
 
     def _having_probabilities(self, wanted: str) -> OneSentence:
-        if self._tagger is None or self._scratch is None:
-            raise _closed()
-        if not self._tagger.has_probabilities:
-            self._tagger.need_probabilities(wanted)
-        return self._scratch
+        if self._tagger is None or not self._tagger.has_probabilities:
+            self._opened()[0].need_probabilities(wanted)
+        return self._scratch  # type: ignore[return-value]
 
     def _number(self, label: str | bytes) -> int:
         if not isinstance(label, (str, bytes)):
@@ -245,7 +239,3 @@ def _of_model(content: bytes | None) -> Tagger:
     if content is not None:
         tagger.open_inmemory(content)
     return tagger
-
-
-def _closed() -> ValueError:
-    return ValueError("The tagger is not opened")
