@@ -118,7 +118,7 @@ cdef class Tally:
                 for key, n in self.misses.items()}
 
     def kept(self):
-        """Of each sentence: its line, its tokens, how many of their labels are right, and a hash of the gold ones."""
+        """Four numbers for each sentence: its line, its tokens, how many of their labels are right, and a hash of the gold labels."""
         return vector(self, "q", self.by_sentence.data, 4 * self.sentences)
 
     def label_counts(self):
@@ -219,8 +219,8 @@ cdef class Tally:
         return 0
 
     def prefixes(self):
-        """{label: prefix, as numbered in crfkit.schemes} for every label."""
-        return {self.names[i].decode(): (<LabelC*>self.labels.data)[i].prefix for i in range(1, self.n_labels)}
+        """{label: prefix} for every label; ? for one that no scheme has."""
+        return {self.names[i].decode(): schemes.PREFIXES[(<LabelC*>self.labels.data)[i].prefix] for i in range(1, self.n_labels)}
 
     # Counting.
 

@@ -22,7 +22,7 @@ from crfkit.text.reading import Block, Layout, Marks, Source, conllu_names
 from crfkit.values import LARGEST, exactly, lists, shown
 
 from .counting import Tally
-from .schemes import OTHER, PREFIXES, SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect
+from .schemes import SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect
 from .scores import Comparison, Count, Scores
 
 __all__ = ["Comparison", "Count", "Outputs", "Scores", "evaluate", "read_lexicon"]
@@ -194,10 +194,6 @@ def _tables(names: Iterable[str], strict: bool) -> list[tuple[bytes, bool]]:
     return [(SCHEMES[name].strict if strict else SCHEMES[name].lenient, strict) for name in names]
 
 
-def _prefix(code: int) -> str:
-    return "?" if code == OTHER else PREFIXES[code]
-
-
 def _chosen(tallies: Iterable[Tally], scheme: str, strict: bool) -> str:
     """The scheme to report; with strict, the labels have to be of it."""
     tallies = list(tallies)
@@ -207,8 +203,8 @@ def _chosen(tallies: Iterable[Tally], scheme: str, strict: bool) -> str:
         for tally in tallies:
             prefixes = tally.prefixes()
             for label, (in_gold, in_predicted, _) in tally.label_counts().items():
-                gold.update(_prefix(prefixes[label]) * bool(in_gold))
-                predicted.update(_prefix(prefixes[label]) * bool(in_predicted))
+                gold.update(prefixes[label] * bool(in_gold))
+                predicted.update(prefixes[label] * bool(in_predicted))
         scheme = detect(gold, predicted, strict)
     if strict:
         for tally in tallies:
@@ -217,8 +213,8 @@ def _chosen(tallies: Iterable[Tally], scheme: str, strict: bool) -> str:
 
 
 def _check_labels(tally: Tally, allowed: str, what: str) -> None:
-    for label, code in tally.prefixes().items():
-        if _prefix(code) not in allowed:
+    for label, prefix in tally.prefixes().items():
+        if prefix not in allowed:
             raise DataError(
                 f"the label '{label}' is not one of {what}: expected the prefix {', '.join(allowed)}",
                 tally.path,
@@ -248,7 +244,7 @@ def _scores(tally: Tally, names: list[str], scheme: str, strict: bool) -> Scores
         types={name: Count(*counts) for name, counts in sorted(counter.counts(tally.types).items())},
         labels=labels,
         confusion=dict(sorted(tally.confusion.items(), key=lambda item: (-item[1], item[0]))),
-        outside=frozenset(label for label in labels if _prefix(prefixes[label]) == "O"),
+        outside=frozenset(label for label in labels if prefixes[label] == "O"),
         merged=Count(*tally.counters[0].totals) if which > 0 and not strict else None,
         words=Count(gold, found, correct) if tally.counts_words else None,
         unknown_words=Count(unknown, 0, unknown_correct) if tally.has_lexicon else None,

@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 START, END, INSIDE = 1, 2, 4
 
-PREFIXES = ("O", "B", "I", "E", "S", "L", "U", "M", "W", ".", "[", "]")
-OTHER = len(PREFIXES)  # any other prefix
-N_PREFIXES = OTHER + 1
+PREFIXES = ("O", "B", "I", "E", "S", "L", "U", "M", "W", ".", "[", "]", "?")  # the last one stands for any other
+N_PREFIXES = len(PREFIXES)
+OTHER = N_PREFIXES - 1
 
-_CODES = {name: code for code, name in enumerate(PREFIXES)}
+_CODES = {name: code for code, name in enumerate(PREFIXES[:OTHER])}
 _ESCAPE = re.compile(rb"\\([:\\])")
 
 # The same role under other names: BILOU's L and U, and the M and W of word segmentation.
@@ -84,8 +84,7 @@ def _iobes(prev: str, cur: str, same: bool) -> int:
 
 
 def _table(rule: Callable[[str, str, bool], int]) -> bytes:
-    names = (*PREFIXES, "?")
-    return bytes(rule(prev, cur, same) for prev in names for cur in names for same in (False, True))
+    return bytes(rule(prev, cur, same) for prev in PREFIXES for cur in PREFIXES for same in (False, True))
 
 
 def _strict_table(start: str, inside: str, end: str) -> bytes:
