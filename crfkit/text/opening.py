@@ -14,6 +14,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 
 from crfkit.errors import DataError, FileError
@@ -184,7 +185,7 @@ def _wait_for(file: BinaryIO) -> Callable[[], None] | None:
 
 
 def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The same pieces, the first of them long enough to tell a format by (no sentence is shorter)."""
+    """Hand the pieces on. The first one becomes long enough to tell a format by; no sentence is shorter."""
     head = b""
     for piece in pieces:
         head += piece
@@ -197,25 +198,20 @@ def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _inflated(head: bytes, pieces: Iterator[bytes], path: str, size: int) -> Iterator[bytes]:
     """The contents of a gzip file: one member after another, zero bytes allowed at the end."""
     member = zlib.decompressobj(wbits=31)
-    data: bytes | None = head
-    while data is not None:
-        try:
-            text = member.decompress(data, size)
-        except zlib.error as error:
-            raise DataError(f"damaged gzip file ({error})", path) from error
-        if text:
-            yield text
-        if member.eof:
-            data = member.unused_data.lstrip(b"\0")
-            while data == b"":
-                data = next(pieces, None)
-                data = data and data.lstrip(b"\0")
-            member = zlib.decompressobj(wbits=31)
-        elif member.unconsumed_tail:
-            data = member.unconsumed_tail
-        elif len(text) < size:
-            data = next(pieces, None)
-            if data is None:
-                raise DataError("the gzip file ends too early", path)
-        else:
-            data = b""
+    for data in chain([head], pieces):
+        text = b""
+        while data or len(text) == size:  # then there may be more of it inside
+            if member.eof:
+                data = data.lstrip(b"\0")
+                if not data:
+                    break
+                member = zlib.decompressobj(wbits=31)
+            try:
+                text = member.decompress(data, size)
+            except zlib.error as error:
+                raise DataError(f"damaged gzip file ({error})", path) from error
+            if text:
+                yield text
+            data = member.unused_data if member.eof else member.unconsumed_tail
+    if not member.eof:
+        raise DataError("the gzip file ends too early", path)
