@@ -282,7 +282,7 @@ class CRF(Estimator):
 
 
 def _parameters() -> inspect.Signature:
-    """Of CRF: the options of `learn`, except those of files."""
+    """The signature of CRF: the options of `learn`, except those of files."""
     own = [
         parameter
         for parameter in inspect.signature(CRF.__init__).parameters.values()

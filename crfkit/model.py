@@ -226,7 +226,7 @@ class Model(Stored):
         return self._features(self._attribute_names)
 
     def features_in_bytes(self) -> Iterator[tuple[bytes | None, Previous, str, float]]:
-        """The same with attributes as they are: not all that another program's patterns make is UTF-8."""
+        """Every feature as `features` gives it, with attributes as bytes: not all that another program's patterns make is UTF-8."""
         return self._features(tuple(list(self.index.attributes(bigram)) for bigram in (False, True)))
 
     def _features(self, attributes: Sequence[Sequence[T]]) -> Iterator[tuple[T | None, Previous, str, float]]:

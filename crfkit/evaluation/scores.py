@@ -84,17 +84,17 @@ class Scores:
 
     @property
     def precision(self) -> float:
-        """Of chunks."""
+        """The share of predicted chunks that are right."""
         return self.chunks.precision
 
     @property
     def recall(self) -> float:
-        """Of chunks."""
+        """The share of gold chunks that were found."""
         return self.chunks.recall
 
     @property
     def f1(self) -> float:
-        """Of chunks."""
+        """The harmonic mean of precision and recall of chunks."""
         return self.chunks.f1
 
     def as_dict(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class IndexBuilder(TableBuilder):
     `folder`: where the data set lies, in memory if None."""
 
     def meet(self, rows: Rows, first: int = 0, most: int = -1) -> int:
-        """As `add`, with sequences that are not learned from: their labels and attributes get numbers."""
+        """Take in sequences that are not learned from: their labels and attributes get numbers, and nothing else is kept."""
         learned = self.swap()
         try:
             return self.add(rows, first, most)
@@ -69,7 +69,7 @@ class IndexBuilder(TableBuilder):
         return max((RULES.get(rule or "", usual) for rule in self.plan.plain_rules), default=DROPPED)
 
     def reaches(self) -> bytes | None:
-        """Of each bigram attribute, which labels before its own it looks at (reach.pxd); None where all are B lines."""
+        """For each bigram attribute: which labels before its own it looks at (reach.pxd). None where all are B lines."""
         if not any(slot.reach for slot in self.plan.slots):
             return None
         return bytes(max(reach, 0) for reach in self._spread(True, EDGE, lambda slot: slot.reach))

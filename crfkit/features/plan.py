@@ -191,7 +191,7 @@ class Plan:
 
     @property
     def slots(self) -> list[Slot]:
-        """Of all nodes, and what stands for lines without macros."""
+        """The slots of all nodes, and behind them those of lines without macros."""
         return [*(slot for node in self.nodes for slot in node.slots), *self.constants]
 
     def nesting(self) -> tuple[dict[int, int], list[int]]:

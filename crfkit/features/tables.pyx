@@ -203,7 +203,7 @@ cdef int32_t learn_literal(Features f, const char* s, int64_t n, bint bigram, bi
 
 
 cdef int32_t learn_bigram(Features f, const char* s, int64_t n, bint plain) except -2 nogil:
-    """The same of pairs of labels, and how many unigram ones there were when it was new."""
+    """The attribute of pairs of labels that has this string. Of a new one it is noted how many unigram strings came before."""
     cdef int64_t known = f.space[1].literal.n
     cdef int32_t a = learn_literal(f, s, n, True, plain)
     if f.space[1].literal.n > known:

@@ -163,7 +163,7 @@ cdef bint gram_flagged(Features f, Workspace s, const NodeC* node, int64_t p) no
 
 
 cdef inline bint last_flagged(Features f, Workspace s, const NodeC* node, int64_t p) noexcept nogil:
-    """The same of the last of these cells."""
+    """Whether the last of these cells contains a separator."""
     cdef int32_t value = (<const int32_t**>s.value_at.data)[node.view][p + node.distance]
     return value == FLAGGED or value >= 0 and (<View>f.view[node.view]).flag[value]
 

@@ -220,7 +220,7 @@ Features = list[tuple[int, int, float]]
 
 
 def observations(parts: Parts) -> Iterator[tuple[bytes, bool, Features]]:
-    """Of each observation, in the order of the file: its name, whether of pairs of labels, and (previous, label, weight)."""
+    """Each observation, in the order of the file: its name, whether it is of pairs of labels, and its features (previous, label, weight)."""
     found: dict[tuple[bytes, bool], Features] = {}
     n = len(parts.labels)
     for bigram, row in enumerate((parts.unigrams, parts.bigrams)):

@@ -253,7 +253,7 @@ cdef class MarginPerceptron(Arena):
     # ------------------------------------------------------------------------------------------ going on later
 
     def learned(self) -> dict:
-        """Of each weight, in the order in which they came, its row and its action, how much it is, and its part of the average."""
+        """For each weight, in the order in which they came: its row, its action, its value, and its part of the average."""
         rows, actions = array.array("i", [0]) * self.n_features, array.array("i", [0]) * self.n_features
         weights, late = array.array("f", [0.0]) * self.n_features, array.array("d", [0.0]) * self.n_features
         cdef int64_t r, k

@@ -53,7 +53,7 @@ def _value(macro: Macro, rows: Rows, t: int, labels: Sequence[str] | None) -> st
 
 
 def _placed(macro: Macro, rows: Rows, places: Mapping[str, int | None]) -> str | None:
-    """The same in a P line: of an empty place every macro makes the padding."""
+    """What a macro of a P line makes of its places. Where one is empty, it makes the padding."""
     here, there = places[macro.place], places[macro.place2 or macro.place]
     if here is None or there is None:
         return "_B-1"

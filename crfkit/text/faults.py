@@ -24,7 +24,7 @@ class Found(NamedTuple):
 
     @property
     def byte(self) -> int:
-        """Of its line, counted from 1."""
+        """Its place in the line, counted from 1."""
         return self.at - self.block.data.rfind(b"\n", 0, self.at)
 
     @property
@@ -34,7 +34,7 @@ class Found(NamedTuple):
 
     @property
     def excerpt(self) -> str:
-        """Its beginning, as text."""
+        """The beginning of the field, as text."""
         return self.field[:40].decode("utf-8", "replace")
 
 
@@ -54,7 +54,7 @@ def _ragged(fault: Found) -> str:
 
 
 def _no_number(otherwise: str) -> Callable[[Found], str]:
-    """Of numbers: what to say but where they are too large."""
+    """For faults of numbers: what to say, unless they are too large."""
 
     def message(fault: Found) -> str:
         if too_large(fault.field):

@@ -78,7 +78,7 @@ class Block:
     loose: bool = False
     """Whether text need not be UTF-8, and columns are split at tabs and blanks alike."""
     marks: Marks = field(default_factory=Marks)
-    """Of all blocks of a source: who parses this one adds to it."""
+    """What was seen in all blocks of a source. Whoever parses this block adds to it."""
     added: int = 0
     """Bytes of the line end that was put behind a last line without one."""
     mark: bool = False

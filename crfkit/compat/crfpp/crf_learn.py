@@ -93,7 +93,7 @@ def _learn(ctx: click.Context, template: str, train: str, targets: dict[str, str
 
 
 def _options(algorithm: str, given: dict[str, Any]) -> dict[str, Any]:
-    """The same objective and the same features for crfkit's trainers."""
+    """The options of crfkit's trainer for the objective and the features of CRF++."""
     chosen = {"features": "all", "min_freq": max(given["freq"], 1), "threads": given["thread"], "train_accuracy": True}
     if algorithm == "mira":
         own = {"aggressiveness": given["cost"], "shrinking": given["shrinking_size"], "average": False, "passes": given["maxiter"]}

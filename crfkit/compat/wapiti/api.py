@@ -108,7 +108,7 @@ class Model:
         return b"\n".join(b"".join(start + as_bytes(label) + b"\n" for start, label in zip(before, labels, strict=True)) for labels in found)
 
     def _lines(self, sequence: str | bytes) -> list[bytes]:
-        """Its lines that are not blank."""
+        """The lines of a sequence that are not blank."""
         lines = (line.rstrip(b"\r") for line in self._bytes(sequence).split(b"\n"))
         return [line for line in lines if line.strip()]
 
@@ -117,7 +117,7 @@ class Model:
 
 
 def _tables() -> dict[str, list[tuple[str, str, Any, Any]]]:
-    """Of `train` and `label`: each option as libwapiti calls it, as the command does, its type (None: a flag), its default."""
+    """The options of `train` and of `label`. For each: its name in libwapiti, its name in the command, its type (None: a flag), its default."""
     from . import commands
 
     found: dict[str, list[tuple[str, str, Any, Any]]] = {}

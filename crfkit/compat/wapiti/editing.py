@@ -14,7 +14,7 @@ from crfkit.foreign.wapiti import Features, observations, plain_name
 from crfkit.values import as_bytes
 
 Changes = dict[tuple[bytes, bool], dict[tuple[int, int], float]]
-"""Of observations, of single labels or of pairs: the weights of (previous, label)."""
+"""For each observation, of single labels or of pairs: the weights of (previous, label)."""
 
 
 def read_patch(lines: Iterable[bytes], parts: Parts, path: str) -> Changes:

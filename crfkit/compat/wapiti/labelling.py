@@ -74,7 +74,7 @@ class Report:
         self.counts = [[0, 0, 0] for _ in labels]
 
     def add(self, sequences: int, found: Found | None) -> None:
-        """Those of a block."""
+        """Count a block: its sequences, and what `Layout` found in it."""
         before, self.sequences = self.sequences, self.sequences + sequences
         if found is not None:
             tokens, wrong, sequences_wrong, counts = found
