@@ -22,7 +22,7 @@ from .errors import ModelFileError, OptionError
 from .header import Described, Search, checked, template_of
 from .replacing import replacing
 from .tagging import Tagger
-from .values import as_bytes, copied, exactly, plain, shown
+from .values import Expected, as_bytes, copied, exactly
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -99,13 +99,10 @@ class Stored(Described):
 
     def dump_lines(self, top: int | None = None, attribute: str | None = None) -> Iterator[str]:
         """The lines of `dump`."""
-        top = plain(top)
-        if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
-            raise OptionError(f"top: expected a whole number of at least 1, found {exactly(top)}")
-        if attribute is not None and not isinstance(attribute, str):
-            raise OptionError(f"attribute: expected a text, found {shown(attribute)}")
+        top = None if top is None else Expected(int, low=1).take("top", top)
         features = self.features()
         if attribute is not None:
+            attribute = Expected(str).take("attribute", attribute)
             features = iter([feature for feature in features if (ANY_ATTRIBUTE if feature[0] is None else escaped(feature[0])) == attribute])
         if top is not None:
             features = iter(heapq.nlargest(top, features, key=lambda feature: abs(feature[3])))

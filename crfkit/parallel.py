@@ -11,8 +11,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from .constants import MOST_THREADS
-from .errors import OptionError
-from .values import exactly, plain
+from .values import Expected
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -27,10 +26,7 @@ def available_cpus() -> int:
 
 def threads_of(threads: Any) -> int:
     """The number of threads that was asked for; 0: one for each processor."""
-    threads = plain(threads)
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
-        raise OptionError(f"threads: expected a whole number of at least 0, found {exactly(threads)}")
-    return threads or available_cpus()
+    return Expected(int, low=0).take("threads", threads) or available_cpus()
 
 
 def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:

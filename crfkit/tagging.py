@@ -22,7 +22,7 @@ from .errors import DataError, OptionError, UnsupportedError
 from .header import Described, Search, check_columns
 from .parallel import in_order, threads_of
 from .text.faults import list_of, plural
-from .values import copied, exactly, plain, shown
+from .values import Expected, copied, shown
 
 if TYPE_CHECKING:
     import numpy
@@ -50,6 +50,7 @@ Allowed = Collection[str | Labels | None] | Iterator[str | Labels | None]
 Question = Callable[[OneSentence], R]
 
 SENTENCES_AT_ONCE = 64
+COUNT = Expected(int, low=1)
 
 # What a tagger makes of its model by itself. Other attributes are those of a subclass, and are pickled.
 _OWN = {"model", "constraints", "_header", "decoders", "_everyday"}
@@ -264,10 +265,7 @@ class Tagger(Described):
 
     def _paths(self, n: Any, log: bool) -> Question[list[tuple[float, list[str]]]]:
         """The n best paths."""
-        n = plain(n)
-        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n < 2**31:
-            reach = "from 1 to 2147483647" if isinstance(n, int) and n > 1 else "of at least 1"
-            raise OptionError(f"n: expected a whole number {reach}, found {exactly(n)}")
+        n = COUNT.take("n", n)
         self.need_probabilities("nbest")
 
         def answer(scratch: OneSentence) -> list[tuple[float, list[str]]]:

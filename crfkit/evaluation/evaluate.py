@@ -19,7 +19,7 @@ from crfkit.constants import FORMATS
 from crfkit.errors import DataError, OptionError
 from crfkit.text.faults import plural
 from crfkit.text.reading import Block, Layout, Marks, Source, conllu_names
-from crfkit.values import LARGEST, exactly, lists, shown
+from crfkit.values import LARGEST, Expected, lists, shown
 
 from .counting import Tally
 from .schemes import SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect
@@ -98,9 +98,8 @@ class Outputs:
             raise OptionError("words are found by the prefixes of labels, which scheme 'none' takes as they are")
         if not isinstance(format, str) or format not in FORMATS:
             raise OptionError(f"format: expected {', '.join(FORMATS)}, found {shown(format)}")
-        for name, text in (("outside", outside), ("delimiter", delimiter)):
-            if not isinstance(text, str) and (text is not None or name == "outside"):
-                raise OptionError(f"{name}: expected a text, found {shown(text)}")
+        for name, text in (("outside", outside), ("delimiter", "" if delimiter is None else delimiter)):
+            Expected(str).take(name, text)
         separator, pattern = _separator("\t" if format == "crfsuite" else delimiter)
         self._tallies, self.marks = [], Marks()
         for entry in Source(inputs).inputs:
@@ -136,8 +135,7 @@ class Outputs:
             ("first", first, 0, len(self._tallies) - 1), ("second", second, 0, len(self._tallies) - 1),
             ("shuffles", shuffles, 1, LARGEST), ("seed", seed, 0, 2**64 - 1),
         ):  # fmt: skip
-            if not isinstance(number, int) or not low <= number <= high:
-                raise OptionError(f"{name}: expected a whole number from {low} to {high}, found {exactly(number)}")
+            Expected(int, low=low, high=high).take(name, number)
         from .significance import shuffle
 
         a, b = self._tallies[first], self._tallies[second]
