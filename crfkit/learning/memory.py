@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import FileError, TrainingError
@@ -38,8 +36,8 @@ def in_use() -> tuple[int, int]:
 
 def _status(name: str) -> int:
     """Bytes that Linux reports of this process under a name; 0 where it does not."""
-    with suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
+    with suppress(OSError), open("/proc/self/status") as status:
+        for line in status:
             if line.startswith(f"{name}:"):
                 return int(line.split()[1]) << 10
     return 0
@@ -49,6 +47,8 @@ def check_data_dir(path: str | None) -> None:
     """Make the folder for data, if there is to be one and it is missing; FileError if files cannot be made in it."""
     if path is None:
         return
+    import tempfile
+
     try:
         os.makedirs(path, exist_ok=True)
         tempfile.TemporaryFile(dir=path).close()

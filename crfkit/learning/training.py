@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import OptionError
 from crfkit.foreign import load
@@ -33,11 +33,13 @@ from .development import DevSet
 from .divergence import Divergence, value_warning
 from .judging import check_stream
 from .memory import check_data_dir, check_memory, expected_memory
-from .parser import ParserTraining, check_options
 from .passes import Passes
 from .penalty import with_penalty
 from .progress import Progress, StopRequest
 from .reader import Reader
+
+if TYPE_CHECKING:
+    from .parser import ParserTraining
 
 _MANY = 1_000_000  # attributes of all tokens
 _IN_HEADER = ("features", "min_freq", "prune", "seed", "select")
@@ -56,6 +58,8 @@ class Training:
         self.run = run
         self.parser: ParserTraining | None = None
         if self.template is not None and self.template.parses:
+            from .parser import ParserTraining, check_options
+
             check_options(self.template, algorithm, options, run)
             self.parser = ParserTraining(self.train, self.template, options, run, progress, stop)
         elif getattr(options, "labels", False):
