@@ -1,4 +1,4 @@
-"""MIRA as CRF++ does it, except for the sign of a margin: slowly, in plain Python, for words and two more columns."""
+"""MIRA as CRF++ does it: slowly, in plain Python, for words and two more columns."""
 
 
 def mira(rows, C, patience, passes):
@@ -38,8 +38,8 @@ def mira(rows, C, patience, passes):
             for sign, path in ((1, gold), (-1, found)):
                 for feature in features(one, path):
                     difference[feature] = difference.get(feature, 0) + sign
-            lacks = wrong + score - sum(weights.get(feature, 0) for feature in features(one, gold))
-            step = lacks / sum(value * value for value in difference.values())
+            lacks = wrong - score + sum(weights.get(feature, 0) for feature in features(one, gold))
+            step = max(lacks, 0) / sum(value * value for value in difference.values())
             if added[i] + step >= C:
                 step, bounded = C - added[i], bounded + 1
             else:

@@ -141,7 +141,7 @@ class OfEstimator(TypedDict, total=False):
     'C: how much of one path, at most, a step adds to the weights or takes from them.'
 
     shrinking: int | None
-    'As CRF++ does: take the sequences in the order of the data, let C bound all that one adds in all passes, and leave out those that were right in N passes; end when nothing is left to do. 0: no.'
+    'As CRF++ does: take the sequences in the order of the data, take the lead of a wrong path off its wrong labels, let C bound all that a sequence adds in all passes, and leave out those that were right in N passes; end when nothing is left to do. 0: no.'
 
     regularization: float | None
     'r. The larger it is, the less one sequence changes weights and variances. Without it, 3, 30, 300 and 3000 are tried on a sample of the data, and the best one is taken.'

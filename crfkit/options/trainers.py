@@ -204,8 +204,9 @@ class Mira:
     average: bool = _average(True)
     shrinking: int = option(
         0,
-        "As CRF++ does: take the sequences in the order of the data, let C bound all that one adds in all passes, and leave out those that "
-        "were right in N passes; end when nothing is left to do. 0: no.", low=0, metavar="N",
+        "As CRF++ does: take the sequences in the order of the data, take the lead of a wrong path off its wrong labels, let C bound all that "
+        "a sequence adds in all passes, and leave out those that were right in N passes; end when nothing is left to do. 0: no.",
+        low=0, metavar="N",
     )  # fmt: skip
     train_accuracy: bool = _train_accuracy()
 

@@ -10,9 +10,11 @@ the a_k are found by Hildreth's algorithm: each in turn gets the value that is b
 moves. With one candidate that is a_1 = (wrong_1 - w d_1) / |d_1|^2, within these limits. The instance weight of a
 sequence multiplies its C.
 
-With --shrinking the steps climb the dual of one problem, as in CRF++: C bounds the sum of all that a sequence adds in all
-passes. Sequences come in the order of the data. One that was right in so many passes is left out, until a pass finds no
-margin that C would let grow; then all are looked at once more, and if they find none either, that is the end.
+With --shrinking all is done as in CRF++. It takes the lead of path k over the true one off wrong_k where the method adds
+it: a step is (wrong_k + w d_k) / |d_k|^2, and a path that leads by more than wrong_k makes none. C bounds the sum of all
+that a sequence adds in all passes. Sequences come in the order of the data. One that was right in so many passes is left
+out, until a pass finds no step that C would let grow; then all are looked at once more, and if they find none either,
+that is the end.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -141,11 +143,12 @@ cdef class Mira(AveragedTrainer):
     cdef double margins(self, const SentenceC* sent, int n, double* missing) noexcept nogil:
         """What the margin of each candidate lacks, and the most of it."""
         cdef:
-            double true = lattice_path_score(&self.lattice.c, sent.label), worst = 0
+            double true = lattice_path_score(&self.lattice.c, sent.label), worst = 0, lead
             int64_t k, wrong
         for k in range(n):
             wrong = differing(self.search.labels + k * sent.T, sent)
-            missing[k] = wrong - (true - self.search.scores[k]) if wrong else 0
+            lead = self.search.scores[k] - true
+            missing[k] = wrong + (-lead if self.shrinking else lead) if wrong else 0
             worst = max(worst, missing[k])
         return worst
 
@@ -185,7 +188,7 @@ cdef class Mira(AveragedTrainer):
         return 0
 
     def measures(self) -> dict:
-        """Of the pass as it went: the errors met, and with shrinking how far the dual is from its end."""
+        """Of the pass as it went: the errors met, and with shrinking how far it is to the end."""
         record = accuracies(self.wrong, self.data.c.n_tok, self.flawed, self.data.c.n_seq) if self.options.train_accuracy else {}
         if self.shrinking:
             record.update(
