@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from math import exp
 from typing import Any
 
@@ -23,12 +24,33 @@ from crfkit.values import as_text
 from .crfpp.costs import Costs
 from .crfpp.crf_test import crf_test, scaled, tagger_of
 
-__all__ = ["VERSION", "Model", "Tagger"]
+__all__ = ["VERSION", "Model", "Tagger", "crfpp_learn", "crfpp_test"]
 
 _cells = re.compile(r"[^ \t\r\n]+").findall
 
 VERSION = "0.59"
 """The release of CRF++ whose calls these are."""
+
+
+def crfpp_learn(argv: Iterable[str | bytes]) -> int:
+    """crf_learn as a call: the words of its command line, the program's name first. The exit code; 0: the model is made."""
+    from .crfpp.crf_learn import crf_learn
+
+    return _run(crf_learn, argv)
+
+
+def crfpp_test(argv: Iterable[str | bytes]) -> int:
+    """The same with crf_test. What the programs print, these print."""
+    return _run(crf_test, argv)
+
+
+def _run(command: click.Command, argv: Iterable[str | bytes]) -> int:
+    program, *words = map(_text, argv)
+    try:
+        command.main(words, program)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    return 0
 
 
 def _given(arg: str | bytes) -> dict[str, Any]:
@@ -171,8 +193,9 @@ class Tagger:
         return len(self._labels)
 
     def dsize(self) -> int:
-        """Features of the model; those whose weight is 0 may be left out."""
-        return self._model.model.layout.n_features
+        """Weights of the model; in one that CRF++ did not make those that are 0 may be left out."""
+        dsize: int = self._model.header["options"].get("maxid", self._model.model.layout.n_features)
+        return dsize
 
     def x(self, i: int, j: int) -> str:
         """Column j of token i."""

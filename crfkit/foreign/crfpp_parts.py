@@ -56,7 +56,7 @@ def assembled(
             of_b.remove(number)
     unigrams = Rows.placed(features, of_u, None, weights, len(names), False)
     bigrams = Rows.placed(features, of_b, None, weights, len(names), True)
-    return Parts("crf++", names, unigrams, bigrams, pairs, template, xsize + 1, options, features)
+    return Parts("crf++", names, unigrams, bigrams, pairs, template, xsize + 1, {**options, "maxid": len(weights)}, features)
 
 
 def _of_kind(names: StringTable, kind: bytes) -> list[int]:

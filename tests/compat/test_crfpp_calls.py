@@ -5,13 +5,16 @@ import math
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import crfkit
+from crfkit import foreign
 from crfkit.compat import CRFPP
 from crfkit.compat.crfpp.crf_learn import crf_learn
 from crfkit.errors import UnsupportedError
+from crfkit.template.parsing import Template
 
 LABELS = ["A", "日", "C"]
 WORDS, TAGS = ["w", "é", "v"], ["X", "Y"]
@@ -21,6 +24,7 @@ WEIGHTS: dict[str, list[float]] = {}
 _chance = random.Random(5)
 for _name in [*(f"U0:{word}" for word in WORDS), *(f"U1:{word}/{tag}" for word in [*WORDS, "_B-1"] for tag in TAGS)]:
     WEIGHTS[_name] = [_chance.uniform(-1, 1) for _ in LABELS]
+WEIGHTS["U0:nothing"] = [0.0, 0.0, 0.0]
 for _name in ["B", *(f"B1:{tag}" for tag in TAGS)]:
     WEIGHTS[_name] = [_chance.uniform(-1, 1) for _ in range(len(LABELS) ** 2)]
 
@@ -149,12 +153,21 @@ def test_a_sentence_is_made_of_tokens(model):
     tagger = CRFPP.Tagger(f"-m {model}")
     assert tagger.empty() and tagger.size() == 0 and tagger.parse() and not tagger.next() and tagger.parse("") == "\n"
     assert (tagger.xsize(), tagger.ysize(), [tagger.yname(j) for j in range(3)]) == (2, 3, LABELS)
-    assert tagger.dsize() == sum(map(len, WEIGHTS.values()))
     assert tagger.add("w") is False and "xsize=2" in tagger.what() and tagger.empty()
     assert tagger.add(" w \t X  B \r\n") and tagger.add("a\u3000b Y".encode())
     assert [tagger.x(0, j) for j in range(3)] == ["w", "X", "B"] and tagger.x(1, 0) == "a\u3000b"
     assert tagger.y(0) == 0 and tagger.answer(1) == 0
     assert tagger.parse() and tagger.clear() and tagger.empty()
+
+
+def test_dsize_counts_weights_of_zero_as_well(model, tmp_path):
+    weights = sum(map(len, WEIGHTS.values()))
+    assert CRFPP.Tagger(f"-m {model}").dsize() == weights
+    for to in ("crfpp", "crfpp-text", "crfkit"):
+        foreign.convert(model, tmp_path / to, to)
+        assert CRFPP.Tagger(f"-m {tmp_path / to}").dsize() == weights
+    crfkit.learn([[["w", "X", "A"], ["v", "Y", "B"]]], Template.parse("U:%x[0,0]\n")).save(tmp_path / "own")
+    assert CRFPP.Tagger(f"-m {tmp_path / 'own'}").dsize() == 2
 
 
 def test_what_is_not_there_is_an_index_error(model):
@@ -220,6 +233,17 @@ def test_a_model_of_crf_learn(tmp_path):
     invoked(crf_learn, "t", "d", "m")
     tagger = tagger_of(tmp_path / "m", [["a"], ["b"]], "-v1")
     assert tagger.parse() and [tagger.y2(i) for i in range(2)] == ["A", "B"] and 0.5 < tagger.prob() < 1
+
+
+def test_the_programs_as_calls(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    Path("t").write_text("U:%x[0,0]\nB\n")
+    Path("d").write_text("a A\nb B\n\n" * 3)
+    assert CRFPP.crfpp_learn(["crf_learn", "-m3", b"t", "d", "m"]) == 0
+    assert capfd.readouterr().out.startswith("CRF++: Yet Another CRF Tool Kit\n")
+    assert CRFPP.crfpp_test(["crf_test", "-m", "m", "d"]) == 0 and capfd.readouterr().out == "a\tA\tA\nb\tB\tB\n\n" * 3
+    assert CRFPP.crfpp_learn(["crf_learn", "t", "none", "m"]) == 1 and "none" in capfd.readouterr().err
+    assert CRFPP.crfpp_test(["crf_test"]) == 2
 
 
 def test_programs_find_the_module_by_its_names():
