@@ -75,6 +75,26 @@ def test_the_file_of_a_model(tmp_path):
     assert CRF(model_filename=str(tmp_path / "m")).fit([ITEMS], [LABELS]).modelfile.name == str(tmp_path / "m")
 
 
+def test_the_temporary_file_may_go_before_the_model(tmp_path):
+    crf = CRF().fit([ITEMS], [LABELS])
+    crf.modelfile.ensure_name()
+    content = Path(path := crf.modelfile.name).read_bytes()
+    crf.modelfile.cleanup()
+    assert not Path(path).exists() and crf.predict([ITEMS]) and Path(path := crf.modelfile.name).read_bytes() == content
+    crf.modelfile.refresh()
+    assert Path(crf.modelfile.name).read_bytes() == content
+    own = CRF(model_filename=str(tmp_path / "m")).fit([ITEMS], [LABELS])
+    own.modelfile.cleanup()
+    own.modelfile.refresh()
+    assert Path(own.modelfile.name) == tmp_path / "m" and (tmp_path / "m").exists()
+    kept = CRF(keep_tempfiles=True).fit([ITEMS], [LABELS]).modelfile
+    path = kept.name
+    kept.cleanup()
+    assert Path(path).read_bytes() == content and kept.name == path
+    Path(path).unlink()
+    CRF().modelfile.cleanup()
+
+
 def test_pickles_that_are_damaged():
     state = CRF().fit([ITEMS], [LABELS]).__getstate__()
     for bad in (b"", b"lCRF", state["_model"][:-30]):

@@ -16,6 +16,7 @@ class ModelFile:
         self.auto = path is None
         self.keep_tempfiles = keep_tempfiles
         self._path, self._content = path, content
+        self._deletion: weakref.finalize[[str], ModelFile] | None = None
 
     @property
     def name(self) -> str | None:
@@ -25,8 +26,23 @@ class ModelFile:
             with open(handle, "wb") as file:
                 file.write(self._content)
             if not self.keep_tempfiles:
-                weakref.finalize(self, _delete, self._path)
+                self._deletion = weakref.finalize(self, _delete, self._path)
         return self._path
+
+    def ensure_name(self) -> None:
+        """Write the file now."""
+        _ = self.name
+
+    def cleanup(self) -> None:
+        """Delete the temporary file. The model stays in memory; who asks for `name` has it written again."""
+        if self._deletion is not None:
+            self._deletion()
+            self._path = self._deletion = None
+
+    def refresh(self) -> None:
+        """Write a temporary file anew, under another name."""
+        self.cleanup()
+        self.ensure_name()
 
 
 def _delete(path: str) -> None:
