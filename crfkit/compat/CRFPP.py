@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 from math import exp
 from typing import Any
 
@@ -231,7 +232,8 @@ class Tagger:
         if not self.parse():
             return None
         if self._nbest:
-            return "".join(f"# {rank} {self.prob():.6f}\n{self._lines()}\n" for rank in range(self._nbest) if self.next())
+            ranks = takewhile(lambda _: self.next(), range(self._nbest))
+            return "".join(f"# {rank} {self.prob():.6f}\n{self._lines()}\n" for rank in ranks)
         return (f"# {self.prob():.6f}\n" if self._vlevel else "") + self._lines() + "\n"
 
     def _lines(self) -> str:
@@ -281,7 +283,7 @@ class Tagger:
         if not self._rows:
             return False
         if self._paths is None or self._rank == len(self._paths) > 0:
-            wanted = 2 * max(self._rank, self._nbest, 4)
+            wanted = max(2 * self._rank, min(self._nbest, 1000), 8)  # who asks for all there are may stop before
             self._paths = [labels for _, labels in sentence.best_paths(wanted)]
         if self._rank >= len(self._paths):
             return False

@@ -114,6 +114,13 @@ def test_next_goes_through_all_labellings(model, rows):
     assert tagger.next() and tuple(tagger.y(i) for i in range(len(rows))) == found[0]
 
 
+def test_more_labellings_than_there_are_may_be_asked_for(model):
+    tagger = tagger_of(model, [], "-n 2147483647")
+    assert tagger.parse("w X\nv Y\n").count("# ") == 9 and tagger.next() is False
+    tagger.set_nbest(10**30)
+    assert tagger.parse("w X\n").count("# ") == 3
+
+
 def test_penalties_add_to_costs_and_stay(model):
     rows, penalties = SENTENCES[0], [(0, 1, 2.5), (2, 0, -3.0)]
     tagger = tagger_of(model, rows, "-c 2")

@@ -123,6 +123,10 @@ def test_what_is_wrong_is_an_error():
         empty.save(b"m")
     with pytest.raises(DataError):
         Model(model=str(model())).label_sequence("the")
+    with pytest.raises(TypeError):  # the number of an open file is no path
+        Model(model=1)
+    with pytest.raises(OptionError, match="encoding"):
+        Model(encoding="none")
     with pytest.raises(OptionError, match="maxiter"):
         Model(maxiters=3)
 

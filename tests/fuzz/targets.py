@@ -32,8 +32,8 @@ from crfkit.template.parsing import Template
 from crfkit.text.reading import Source
 from crfkit.trainers.base import all_finite
 
+from . import calls, mutate, parsers, trainings
 from . import foreign as foreign_models
-from . import mutate, parsers, trainings
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 TEMPLATE = """U00:%x[-1,0]/%x[0,0]
@@ -340,6 +340,8 @@ TARGETS: dict[str, Target] = {
     "model-checksums": Target(sound_models, lambda data: use(data, True)),
     "model-unverified": Target(sound_models, lambda data: use(data, False)),
     "foreign": Target(lambda source: foreign_models.mutation(source, kept("foreign", foreign_models.models)), foreign_model),
+    "crfpp-calls": Target(lambda source: source.randbytes(8), calls.crfpp),
+    "wapiti-calls": Target(lambda source: source.randbytes(8), calls.wapiti),
     "tag": Target(models_with_text, tagging),
     "learn": Target(trainings.training, trainings.train),
     "columns": Target(of_text(text_of_columns, COLUMNS), columns),

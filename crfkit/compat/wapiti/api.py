@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import codecs
 import logging
 import os
 import tempfile
@@ -39,12 +40,16 @@ class Model:
     """
 
     def __init__(self, patterns: str | None = None, encoding: str = "utf8", **options: Any):
+        try:
+            codecs.lookup(encoding)
+        except LookupError:
+            raise OptionError(f"encoding: Python knows none that is called {encoding!r}") from None
         self.encoding, self.patterns, self._sequences = encoding, patterns, list[bytes]()
         self._trained: bytes | None = None
         self._tagger: Tagger | None = None
         self.options = _all_options(options)
         if self.options.model:
-            self._open(self.options.model)
+            self._open(os.fspath(self.options.model))
         elif self.options.pattern:
             self.patterns = as_text(Path(self.options.pattern).read_bytes())
 
