@@ -135,6 +135,7 @@ def _read_groups(trainer: Any, data: tuple[str, ...], split: int, log: TextIO) -
                 n_items += len(labels)
         print("....".join(map(str, range(11))), file=log)
         print(f"Number of instances: {len(sequences.groups) - before}\nSeconds required: {time.perf_counter() - begun:.3f}", file=log)
+    sequences.thrown = 0
     if split:
         sequences.split(split)
     print(f"\nStatistics the data set(s)\nNumber of data sets (groups): {split or len(data)}\nNumber of instances: {len(sequences.groups)}\n"

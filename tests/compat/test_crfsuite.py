@@ -1,5 +1,6 @@
 """crfkit-crfsuite: CRFsuite's options, log and output."""
 
+import json
 import platform
 import re
 import subprocess
@@ -98,6 +99,42 @@ def test_groups_are_of_one_size_and_those_of_crfsuite():
     if platform.libc_ver()[0] == "glibc":
         assert [sequences.groups[k] for k in c_shuffled(97)] == [place % 7 for place in range(97)]
     Sequences().split(3)
+
+
+# python-crfsuite where CRFsuite's learn would be: the same dice, thrown as often before, the sequences in the order that they give.
+PEER = """
+import ctypes, json, sys
+import pycrfsuite
+algorithm, groups, sequences, holdouts = json.loads(sys.argv[1])
+rand, order = ctypes.CDLL(None).rand, list(range(len(sequences)))
+for k in range(len(order) if groups else 0):
+    j = rand() % len(order)
+    order[k], order[j] = order[j], order[k]
+trainer = pycrfsuite.BaseTrainer(algorithm, {"max_iterations": 4})
+for place, number in enumerate(order):
+    items, labels, group = sequences[number]
+    trainer.append(items, labels, place % groups if groups else group)
+for holdout in holdouts:
+    trainer.train("", holdout)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the order is that of glibc's rand()")
+@pytest.mark.parametrize("algorithm", ["l2sgd", "ap"])  # the steps of the others depend on the last digits of weights
+@pytest.mark.parametrize(("arguments", "groups", "holdouts"), [(("-g4", "-e3"), 4, [2]), (("-g3", "-x"), 3, [0, 1, 2]), (("-x", "noisy", "test"), 0, [0, 1])], ids=str)
+def test_groups_are_learned_from_in_the_order_of_crfsuite(tmp_path, algorithm, arguments, groups, holdouts):
+    sequences = []
+    for name, shift in (("noisy", 0), ("test", 1)):
+        # Each sequence begins with all labels, so that they have the same numbers in any order of the sequences.
+        own = [[(f"w{(i * i + t * t + shift) % 7}", ("ABC" + "CABBA"[i % 5 :])[t]) for t in range(8 - i % 5)] for i in range(23 + shift)]
+        (tmp_path / name).write_text("".join("".join(f"{label}\t{word}\n" for word, label in rows) + "\n" for rows in own))
+        if shift == 0 or not groups:
+            sequences += [([[word] for word, _ in rows], [label for _, label in rows], shift) for rows in own]
+    given = json.dumps([algorithm, groups, sequences, holdouts])
+    peer = subprocess.run([sys.executable, "-c", PEER, given], capture_output=True, text=True, check=True).stdout
+    ours = run("learn", "-a", algorithm, "-p", "max_iterations=4", *arguments, *(["noisy"] if groups else [])).stdout
+    found, expected = ([float(loss) for loss in re.findall(r"^Loss: (.*)$", log, re.M)] for log in (ours, peer))
+    assert len(found) >= 4 * len(holdouts) and found == pytest.approx(expected, rel=1e-4)
 
 
 def test_cross_validation_and_log_file(tmp_path):

@@ -22,6 +22,8 @@ class Sequences:
     def __init__(self) -> None:
         self.rows = Rows("crfsuite")
         self.groups = array.array("i")
+        self.order: Sequence[int] | None = None  # in which CRFsuite has them, where it is another one
+        self.thrown: int | None = None  # how often its dice were, where all that a program trains takes the same; None: new ones each time
         self._lock = threading.Lock()  # sequences and groups grow together
 
     def append(self, rows: Rows, place: int, labels: Sequence[str | bytes] | None, group: int) -> None:
@@ -35,11 +37,18 @@ class Sequences:
                 raise
 
     def split(self, n: int) -> None:
-        """Make n groups, by CRFsuite's dice."""
+        """Make n groups, by CRFsuite's dice: all are put into a new order, and take turns."""
         from crfkit.trainers.online.crfsuite import shuffled
 
-        for place, sequence in enumerate(shuffled(len(self.groups))):
+        self.order, self.thrown = shuffled(len(self.groups)), len(self.groups)
+        for place, sequence in enumerate(self.order):
             self.groups[sequence] = place % n
+
+    def first_order(self, holdout: int) -> array.array[int]:
+        """CRFsuite's order of the sequences that are not held out, each by its number among them."""
+        learned = [sequence for sequence, group in enumerate(self.groups) if not 0 <= holdout == group]
+        numbers = {sequence: number for number, sequence in enumerate(learned)}
+        return array.array("i", (numbers[sequence] for sequence in self.order or learned if sequence in numbers))
 
     def n_attributes(self) -> int:
         """How many names attributes have."""

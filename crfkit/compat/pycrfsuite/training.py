@@ -123,7 +123,9 @@ class Training:
         from .features import parts_of
 
         corpus = features.corpus
-        trainer = trainer_of(self.algorithm, self.values, corpus)
+        trainer, online = trainer_of(self.algorithm, self.values, corpus), self.algorithm != "lbfgs"
+        if online:
+            trainer.take_order(self.sequences.first_order(self.holdout), self.sequences.thrown or 0)
         begun = time.perf_counter()
         for _ in trainer.prepare(lambda: False):
             pass
@@ -145,6 +147,8 @@ class Training:
                 break
         self._end(reason, losses, time.perf_counter() - begun)
         trainer.finish()
+        if online and self.sequences.thrown is not None:
+            self.sequences.thrown += corpus.dataset.n_sequences * (len(losses) + (self.algorithm == "l2sgd"))
         return parts_of(features, weights)
 
     def _loss(self, record: dict[str, Any], weights: array.array) -> float:
@@ -232,17 +236,18 @@ class Training:
         self.say("\n")
 
     def _store(self, parts: Any, known: tuple[int, int], path: str) -> None:
-        """Write the model, and say so."""
+        """Write the model, and say so, unless the path is empty."""
         from crfkit.foreign import model_bytes
         from crfkit.replacing import replacing
 
+        if not path:
+            return
         begun = time.perf_counter()
         self.say("Storing the model\n")
-        if path:
-            data = model_bytes(parts, "crfsuite")
-            # Into an empty file itself: it may be a temporary one that somebody holds open.
-            with open(path, "r+b") if _is_empty(path) else replacing(path) as file:
-                file.write(data)
+        data = model_bytes(parts, "crfsuite")
+        # Into an empty file itself: it may be a temporary one that somebody holds open.
+        with open(path, "r+b") if _is_empty(path) else replacing(path) as file:
+            file.write(data)
         active = sum(map(bool, parts.unigrams.weight)) + sum(map(bool, parts.pairs or ()))
         self.say(f"Number of active features: {active} ({known[0]})\n")
         self.say(f"Number of active attributes: {len(parts.unigrams.names)} ({known[1]})\n")

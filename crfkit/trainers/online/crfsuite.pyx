@@ -26,7 +26,7 @@ from crfkit.loops.structs cimport LatticeC, SentenceC
 from crfkit.trainers.base cimport wrong_labels
 from crfkit.trainers.stepwise cimport OnlineTrainer
 from .paths cimport AveragedTrainer, Differences, change
-from .glibc cimport GlibcC, glibc_seed, glibc_shuffle
+from .glibc cimport GlibcC, glibc_next, glibc_seed, glibc_shuffle
 from .scaled cimport ScaledTrainer
 
 from crfkit.errors import TrainingError
@@ -50,12 +50,21 @@ def shuffled(int32_t n):
     return order
 
 
-cdef int32_t* first_order(OnlineTrainer trainer, GlibcC* dice) except NULL:
-    """Sequences as they stand, before a pass has drawn their order."""
-    cdef int32_t* drawn = <int32_t*>arena_zeros(trainer, trainer.data.c.n_seq, sizeof(int32_t))
-    memcpy(drawn, trainer.sequences, trainer.data.c.n_seq * sizeof(int32_t))
+cdef int first_order(OnlineTrainer trainer, int32_t* drawn, GlibcC* dice, order, int64_t thrown) except -1:
+    """The order from which that of the first pass is drawn, by dice that were thrown so often before."""
+    cdef:
+        int64_t k, n = trainer.data.c.n_seq
+        const int32_t[::1] items = order
+    if items.shape[0] != n:
+        raise ValueError(f"an order of {items.shape[0]} sequences, there are {n}")
+    for k in range(n):
+        if not 0 <= items[k] < n:
+            raise ValueError(f"sequence {items[k]} of {n}")
+        drawn[k] = items[k]
     glibc_seed(dice)
-    return drawn
+    for k in range(thrown):
+        glibc_next(dice)
+    return 0
 
 
 cdef void next_order(OnlineTrainer trainer, int32_t* drawn, GlibcC* dice) noexcept:
@@ -86,7 +95,12 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
             self.s = <double*>arena_zeros(self, layout.c.n_cells, sizeof(double))
             for k in range(layout.c.n_cells):
                 self.s[k] = options.variance
-        self.drawn = first_order(self, &self.dice)
+        self.drawn = <int32_t*>arena_zeros(self, data.c.n_seq, sizeof(int32_t))
+        self.take_order(array.array("i", range(data.c.n_seq)))
+
+    def take_order(self, order, int64_t thrown=0):
+        """Draw the order of the first pass from this one, with dice that were thrown so often before."""
+        first_order(self, self.drawn, &self.dice, order, thrown)
 
     cdef int64_t instants(self) noexcept nogil:
         return self.steps + 1
@@ -158,7 +172,12 @@ cdef class CrfsuiteSgd(ScaledTrainer):
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
         ScaledTrainer.__init__(self, data, layout, options)
-        self.drawn = first_order(self, &self.dice)
+        self.drawn = <int32_t*>arena_zeros(self, data.c.n_seq, sizeof(int32_t))
+        self.take_order(array.array("i", range(data.c.n_seq)))
+
+    def take_order(self, order, int64_t thrown=0):
+        """Draw the order of the first pass from this one, with dice that were thrown so often before."""
+        first_order(self, self.drawn, &self.dice, order, thrown)
 
     def draw(self, int64_t samples):
         """Put the sequences into a new order; the loss, without weights, of so many of them."""
