@@ -15,6 +15,7 @@ import pytest
 from models import model, sentences
 
 import crfkit
+import crfkit.compat.CRFPP
 import crfkit.compat.pycrfsuite
 from crfkit.decode.printing import Printer
 from crfkit.text.reading import Source
@@ -76,6 +77,32 @@ def both_taggers(tagger):
     other = crfkit.compat.pycrfsuite.Tagger()
     other.open_inmemory(tagger.model.to_bytes())
     return tagger.tag, other.tag
+
+
+def python_crfsuites(path):
+    """How python-crfsuite's interface labels a sentence, and what has it read one."""
+    tagger = crfkit.compat.pycrfsuite.Tagger()
+    tagger.open(path)
+    return tagger.tag, tagger.set
+
+
+def crfpps(path):
+    """CRF++'s."""
+    tagger = crfkit.compat.CRFPP.Tagger(f"-m {path}")
+
+    def tag(rows):
+        tagger.clear()
+        for row in rows:
+            tagger.add(" ".join(row))
+        assert tagger.parse()
+        return [tagger.y2(i) for i in range(tagger.size())]
+
+    def keep(rows):
+        tagger._look().__enter__()
+        tagger._sentence.read(rows)
+        tagger._sentence.__exit__()
+
+    return tag, keep
 
 
 def test_what_runs_in_the_middle_of_a_call_may_call_again():
@@ -208,6 +235,67 @@ def test_a_fork_while_threads_tag(tagger):
         done.set()
         for thread in threads:
             thread.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.parametrize("door", [python_crfsuites, crfpps])
+def test_a_fork_while_another_thread_has_the_only_sentence(tagger, door, tmp_path):
+    """Other libraries' taggers have one, which that thread will never give back in the child."""
+    tagger.model.save(tmp_path / "model")
+    tag, keep = door(tmp_path / "model")
+    rows = [row[:-1] for row in sentences("chunking")[0]]
+    begun, done = threading.Event(), threading.Event()
+
+    def slow():
+        begun.set()
+        done.wait()
+        yield from rows
+
+    expected = tag(rows)
+    thread = threading.Thread(target=keep, args=(slow(),))
+    thread.start()
+    begun.wait()
+    try:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)  # ends a child that hangs
+            os._exit(0 if tag(rows) == tag(rows) == expected else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        done.set()
+        thread.join()
+    assert tag(rows) == expected
+
+
+class Busy(str):
+    """The name of an attribute. Whoever looks at it is late: another thread sets one more."""
+
+    __slots__ = ("target",)
+
+    def _look(self):
+        if hasattr(self, "target"):
+            setattr(self.target, f"later{len(vars(self.target))}", None)
+
+    def __hash__(self):
+        self._look()
+        return super().__hash__()
+
+    def __eq__(self, other):
+        return super().__eq__(other)
+
+    def __ne__(self, other):
+        self._look()
+        return super().__ne__(other)
+
+
+@pytest.mark.parametrize("kind", ["model", "tagger", "estimator"])
+def test_pickled_while_another_thread_uses_it(tagger, kind):
+    found = {"model": tagger.model, "tagger": tagger, "estimator": crfkit.CRF()}[kind]
+    name = Busy("mine")
+    vars(found)[name] = 1
+    name.target = found
+    assert "mine" in found.__reduce_ex__(4)[2]
 
 
 @pytest.mark.long

@@ -95,7 +95,10 @@ class Model:
 
 
 class Tagger:
-    """A sentence, token by token, and its labels. Numbers of tokens, columns and labels begin with 0; others are an IndexError."""
+    """A sentence, token by token, and its labels. Numbers of tokens, columns and labels begin with 0; others are an IndexError.
+
+    Threads should have one each, as with CRF++: what one of them adds, another one finds.
+    """
 
     def __init__(self, arg: str | bytes):
         self._set_up(Model(arg))
@@ -255,24 +258,28 @@ class Tagger:
         return True
 
     def _look(self) -> OneSentence:
-        """The sentence, read and labelled."""
-        if self._sentence is None:
-            self._sentence = scaled(self._model, self._cost_factor).decoders.new_scratch()
-        if not self._read:
-            self._sentence.read([row[: self._xsize] for row in self._rows])
-            if self._penalties and self._rows:
-                self._sentence.shift(self._more())
-            self._result = self._sentence.best_labels()
-            self._read = True
-        return self._sentence
+        """The sentence, read and labelled. Who asks it holds it: another thread may have it read the next one."""
+        sentence = self._sentence
+        if sentence is None or sentence.deserted:
+            sentence = self._sentence = scaled(self._model, self._cost_factor).decoders.new_scratch()
+            self._read = False
+        with sentence:
+            if not self._read:
+                rows = [row[: self._xsize] for row in self._rows]
+                sentence.read(rows)
+                if self._penalties and rows:
+                    sentence.shift(self._more(len(rows)))
+                self._result = sentence.best_labels()
+                self._read = True
+        return sentence
 
-    def _more(self) -> Any:
+    def _more(self, size: int) -> Any:
         """The penalties of all labels at all tokens."""
         import numpy
 
-        more = numpy.zeros((self.size(), self.ysize()))
-        for (i, j), penalty in self._penalties.items():
-            if i < self.size():
+        more = numpy.zeros((size, self.ysize()))
+        for (i, j), penalty in self._penalties.copy().items():
+            if i < size:
                 more[i, j] = penalty
         return more
 
@@ -284,7 +291,8 @@ class Tagger:
             return False
         if self._paths is None or self._rank == len(self._paths) > 0:
             wanted = max(2 * self._rank, min(self._nbest, 1000), 8)  # who asks for all there are may stop before
-            self._paths = [labels for _, labels in sentence.best_paths(wanted)]
+            with sentence:
+                self._paths = [labels for _, labels in sentence.best_paths(wanted)]
         if self._rank >= len(self._paths):
             return False
         self._result = self._paths[self._rank]
@@ -316,20 +324,23 @@ class Tagger:
         """The probability of the labels; with i that of token i's label, with j that of label j there."""
         sentence = self._look()
         self._model.need_probabilities("prob")
-        if i is None:
-            return exp(sentence.score_of([self._numbers[label] for label in self._result]) - sentence.log_z())
-        return sentence.marginal(_within(i, self.size()), self.y(i) if j is None else _within(j, self.ysize()))
+        with sentence:
+            if i is None:
+                return exp(sentence.score_of([self._numbers[label] for label in self._result]) - sentence.log_z())
+            return sentence.marginal(_within(i, self.size()), self.y(i) if j is None else _within(j, self.ysize()))
 
     def Z(self) -> float:
         """The logarithm of the sum over all labellings."""
         self._model.need_probabilities("Z")
-        return self._look().log_z()
+        with self._look() as sentence:
+            return sentence.log_z()
 
     def _lattice(self) -> Costs:
         sentence = self._look()
         self._model.need_probabilities("alpha, beta, or a cost")
         if self._costs is None:
-            self._costs = Costs(sentence, self.ysize())
+            with sentence:
+                self._costs = Costs(sentence, self.ysize())
         return self._costs
 
     def alpha(self, i: int, j: int) -> float:

@@ -18,6 +18,7 @@ cdef class OneSentence(Scratch):
     cdef bint expected                  # its marginals are known
     cdef int64_t holder                 # the thread that holds it, or 0
     cdef int64_t holds                  # how often
+    cdef int64_t forks                  # that there had been when it was taken
 
     cdef void let_go(self) noexcept
     cdef int read_rows(self, sentence) except -1

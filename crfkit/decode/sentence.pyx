@@ -1,5 +1,7 @@
 """One sentence, and what Python asks of it."""
 
+import os
+
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport uint8_t
@@ -18,6 +20,18 @@ from crfkit.errors import DataError
 
 cdef enum:
     SHORT = 256     # tokens times labels
+
+cdef int64_t forks = 0      # that lie between the first process and this one
+cdef int64_t survivor = 0   # the one thread that came through the last of them
+
+
+def _forked():
+    global forks, survivor
+    forks, survivor = forks + 1, <int64_t>PyThread_get_thread_ident()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 cdef class OneSentence:
@@ -40,6 +54,7 @@ cdef class OneSentence:
                     crfkit_nap()
                 PyErr_CheckSignals()
         self.holds += 1
+        self.forks = forks
         return self
 
     def __exit__(self, *error):
@@ -50,12 +65,18 @@ cdef class OneSentence:
         if self.holds == 0:
             crfkit_give(&self.holder)
 
+    @property
+    def deserted(self):
+        """Whether another thread was at work on this when the process was forked: it is missing in the child, and will never let go.
+        What it left half done is of no use."""
+        return self.forks != forks and self.holder != 0 and self.holder != survivor
+
     def label(self, sentence):
         """Read a sentence, and give its best labels; None, and nothing is read, while another call holds this. In sentences of
         one token it is to be seen that this takes neither a lock nor a second call."""
         if not crfkit_take(&self.holder, <int64_t>PyThread_get_thread_ident()):
             return None
-        self.holds = 1
+        self.holds, self.forks = 1, forks
         try:
             self.read_rows(sentence)
             return self.labels_of(False)

@@ -5,6 +5,7 @@ import math
 import random
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import crfkit
 from crfkit import foreign
 from crfkit.compat import CRFPP
 from crfkit.compat.crfpp.crf_learn import crf_learn
+from crfkit.decode.sentence import OneSentence
 from crfkit.errors import UnsupportedError
 from crfkit.template.parsing import Template
 
@@ -256,3 +258,27 @@ def test_the_programs_as_calls(tmp_path, monkeypatch, capfd):
 def test_programs_find_the_module_by_its_names():
     code = "import crfkit.compat\ncrfkit.compat.install_aliases()\nimport CRFPP, pycrfpp\nassert CRFPP.Tagger is pycrfpp.Tagger and CRFPP.VERSION == '0.59'"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+class Watched(OneSentence):
+    """Notes for each question whether another thread could meanwhile have had the next sentence read."""
+
+    open_to_others: dict[str, bool]
+
+    def __getattribute__(self, name):
+        if name in ("read", "shift", "best_labels", "best_paths", "score_of", "log_z", "marginal", "fill_scores"):
+            with ThreadPoolExecutor(1) as other:
+                type(self).open_to_others[name] = other.submit(super().__getattribute__("label"), []).result() is not None
+        return super().__getattribute__(name)
+
+
+def test_threads_that_share_a_tagger_ask_one_by_one(model):
+    """A sentence whose arrays grow must not be looked at meanwhile."""
+    tagger = tagger_of(model, SENTENCES[0])
+    tagger.set_penalty(0, 0, 0.5)
+    Watched.open_to_others = {}
+    decoders = tagger._model.decoders
+    tagger._sentence = Watched(decoders.first, "columns", decoders.needs.columns, decoders.needs.refuse, decoders.loose)
+    assert tagger.parse() and tagger.next() and tagger.prob() <= 1 and tagger.prob(0, 0) <= 1 and tagger.Z() and tagger.alpha(0, 0)
+    assert set(Watched.open_to_others) == {"read", "shift", "best_labels", "best_paths", "score_of", "log_z", "marginal", "fill_scores"}
+    assert not any(Watched.open_to_others.values())

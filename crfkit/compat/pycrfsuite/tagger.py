@@ -96,10 +96,13 @@ class Tagger:
         return self._tagger is not None and self._tagger.header["format"] != "crfsuite"
 
     def _opened(self) -> tuple[OwnTagger, OneSentence]:
-        """crfkit's tagger, and its scratch; ValueError where no model is open."""
-        if self._tagger is None or self._scratch is None:
+        """crfkit's tagger, and what holds the sequence; ValueError where no model is open."""
+        tagger, scratch = self._tagger, self._scratch
+        if tagger is None or scratch is None:
             raise ValueError("The tagger is not opened")
-        return self._tagger, self._scratch
+        if scratch.deserted:
+            self._scratch = scratch = tagger.decoders.new_scratch()
+        return tagger, scratch
 
     def labels(self) -> list[str]:
         """The labels of the model."""
@@ -168,9 +171,10 @@ class Tagger:
             return scratch.marginals()
 
     def _having_probabilities(self, wanted: str) -> OneSentence:
-        if self._tagger is None or not self._tagger.has_probabilities:
-            self._opened()[0].need_probabilities(wanted)
-        return self._scratch  # type: ignore[return-value]
+        tagger, scratch = self._opened()
+        if not tagger.has_probabilities:
+            tagger.need_probabilities(wanted)
+        return scratch
 
     def _number(self, label: str | bytes) -> int:
         if not isinstance(label, (str, bytes)):
