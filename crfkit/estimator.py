@@ -266,7 +266,7 @@ class CRF(Estimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """The parameters, and the model as the bytes of its file."""
-        state = {name: value for name, value in self.__dict__.items() if name != "_tagger"}
+        state = {name: value for name, value in self.__dict__.copy().items() if name != "_tagger"}
         if "model_" in state:
             state["model_"] = state["model_"].to_bytes()
         return state

@@ -59,7 +59,7 @@ class Stored(Described):
         def _set_up(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str, verify: bool) -> None: ...
 
     def __reduce__(self):
-        others = {name: value for name, value in vars(self).items() if name not in self._own}
+        others = {name: value for name, value in vars(self).copy().items() if name not in self._own}
         return _again, (type(self), self.to_bytes(), self.name), others or None
 
     def save(self, file: Any) -> int:

@@ -123,7 +123,7 @@ class Tagger(Described):
     def __reduce__(self):
         if self.model is None:
             raise TypeError("a tagger of weights that are being learned cannot be pickled")
-        others = {name: value for name, value in vars(self).items() if name not in _OWN}
+        others = {name: value for name, value in vars(self).copy().items() if name not in _OWN}
         return _again, (type(self), self.model, self.constraints), others or None
 
     def __repr__(self) -> str:

@@ -211,7 +211,7 @@ class Parser(Described):
         self._set_up()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_header", "_used", "_compared")}
+        return {name: value for name, value in vars(self).copy().items() if name not in ("_header", "_used", "_compared")}
 
     def __repr__(self) -> str:
         _, _, rest = repr(self.model).partition(" ")
