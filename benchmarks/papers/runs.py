@@ -49,7 +49,8 @@ class Raw:
             if torn := text[text.rfind("\n") + 1 :]:     # its run was killed
                 text = text[: -len(torn)]
                 path.write_text(text, encoding="utf-8")
-            self.lines.update((_key(record), record) for record in map(json.loads, text.splitlines()))
+            for record in map(json.loads, text.splitlines()):
+                self.lines.setdefault(_key(record), record)     # the first line of a run counts
 
     @property
     def commits(self) -> list[str]:
@@ -106,6 +107,10 @@ class Runs:
         asked = {"kind": "test", **_asked(task, algorithm, options, seed)}
         if (record := self.raw.find(**asked)) is not None:
             return record
+        return self._end(asked, **self._tested(asked, task, algorithm, options, seed))
+
+    def _tested(self, asked: Record, task: Task, algorithm: str, options: Record, seed: int) -> Record:
+        """What a test finds; its output becomes a file."""
         self._begin(asked)
         pairs: list[tuple[list[str], list[str]]] = []
         cpu, passes, warm = 0.0, [], []
@@ -118,10 +123,10 @@ class Runs:
             pairs += zip(*model.tagger().tag_with_gold(str(part.test), threads=1), strict=True)
         score = Outputs([str(self._output(asked, task, pairs))], scheme=_scheme(task)).scores[0]
         counts = {"gold": score.chunks.gold, "found": score.chunks.found, "correct": score.chunks.correct}
-        return self._end(
-            asked, cpu=round(cpu, 3), pass_cpu=[round(record["cpu"], 4) for record in passes], warm_up=len(warm),
-            weight=passes[-1]["mean_abs_weight"], active=passes[-1]["active"], tokens=score.tokens, correct_tokens=score.correct_tokens, counts=counts,
-        )  # fmt: skip
+        return {
+            "cpu": round(cpu, 3), "pass_cpu": [round(record["cpu"], 4) for record in passes], "warm_up": len(warm),
+            "weight": passes[-1]["mean_abs_weight"], "active": passes[-1]["active"], "tokens": score.tokens, "correct_tokens": score.correct_tokens, "counts": counts,
+        }  # fmt: skip
 
     def curve(self, task: Task, algorithm: str, options: Record) -> Record:
         """Train on everything for many passes, and see how weights and loss go on."""
@@ -138,13 +143,13 @@ class Runs:
         asked = {"kind": "compare", "task": task.name, "first": _name(first), "second": _name(second)}
         if (record := self.raw.find(**asked)) is not None:
             return record
-        paths = [self.work / "outputs" / f"{_digest(record)}.txt" for record in (first, second)]
-        for path, record in zip(paths, (first, second), strict=True):
-            if not path.exists() and self.start:
-                del self.raw.lines[_key(record)]
-                self.test(task if record["template"] == task.template_name else task.with_template(record["template"]), record["algorithm"], record["options"], record["seed"])
         if not self.start:
             raise Incomplete
+        paths = [self.work / "outputs" / f"{_digest(record)}.txt" for record in (first, second)]
+        for path, record in zip(paths, (first, second), strict=True):
+            if not path.exists():       # only the output is made again: the scores and seconds that count are those of the line
+                of = task if record["template"] == task.template_name else task.with_template(record["template"])
+                self._tested(record, of, record["algorithm"], record["options"], record["seed"])
         self.since = time.monotonic()
         found = Outputs([str(path) for path in paths], scheme=_scheme(task), keep=True).compare(0, 1)
         return self._end(asked, p={name: found.p[name] for name in ("f1", "accuracy")})
