@@ -12,6 +12,8 @@ import protocol
 import report
 import study
 import tasks
+from claims import better, costs, fewer
+from outcome import Row
 from protocol import CONTRADICTED, MISSING, REPRODUCED, TIE, Search
 from runs import Raw, Runs, choice, words
 
@@ -78,6 +80,22 @@ def test_verdicts_on_costs_and_growth():
     assert protocol.on_losses(steady, steady) == TIE
 
 
+def test_verdicts_on_growth_in_line_and_on_settling():
+    line = [float(k) for k in range(1, 51)]
+    assert protocol.growth(line) == pytest.approx(4.0)      # in line with passes from the start: the page says so
+    assert [protocol.on_line(rise) for rise in (4.0, 2.0, 1.5, 1.0, 0.1)] == [REPRODUCED, REPRODUCED, TIE, CONTRADICTED, CONTRADICTED]
+    assert [protocol.on_settling(*moved, 0.1) for moved in ((0.1, 0.9), (-0.2, 0.0), (0.2, 0.1), (0.2, 0.2))] == [REPRODUCED, REPRODUCED, CONTRADICTED, TIE]
+    assert protocol.late_fall([9.0] * 39 + [8.0] + [7.0] * 9 + [6.0]) == pytest.approx(0.25)
+
+
+def test_verdicts_on_scores_that_fall():
+    assert protocol.fall([0.0] * 5 + [90.0] * 5 + [0.0] * 35 + [88.0] * 5) == pytest.approx(2.0)
+    worse, steady, noisy = [0.5, 0.6, 0.7], [0.0, 0.1, -0.1], [3.0, -2.0, 0.5]
+    assert protocol.on_falls(worse, steady) == REPRODUCED
+    assert protocol.on_falls(noisy, steady) == TIE == protocol.on_falls([0.05, 0.06], steady) == protocol.on_falls([0.9, 1.0, 1.1], worse)
+    assert protocol.on_falls(steady, [-0.3, -0.2]) == CONTRADICTED == protocol.on_falls(worse, [0.9, 1.0, 1.1])
+
+
 def test_the_choice_of_passes():
     trial = {"algorithm": "sgd", "scores": [[1.0, 5.0, 4.0], [2.0, 3.0, 3.0], [3.0, 1.0, 2.0], [0.0, 1.0, 2.0, 3.0]]}
     assert choice(trial) == (3.5, 2, 1.5)
@@ -107,8 +125,8 @@ def test_passes_are_timed_without_batches(monkeypatch):
 
 # --- Pages from made results ------------------------------------------------------------------------------------------
 
-ROWS = [study.Row("sgd", "sgd", grid={"l2": (0.04, 0.25, 1), "rate": (0.05,)}), study.Row("lbfgs", "lbfgs", grid={"l2": (0.04, 0.25, 1)})]
-TABLE = study.Table(tasks.NP_PLAIN, ROWS, ("development", "score", "passes"), (study.better("sgd", "lbfgs"),), ())
+ROWS = [Row("sgd", "sgd", grid={"l2": (0.04, 0.25, 1), "rate": (0.05,)}), Row("lbfgs", "lbfgs", grid={"l2": (0.04, 0.25, 1)})]
+TABLE = study.Table(tasks.NP_PLAIN, ROWS, ("development", "score", "passes"), (better("sgd", "lbfgs"),), ())
 PAPER = study.Paper("made", "Made", "Numbers that nobody measured.", [TABLE])
 
 
@@ -149,6 +167,26 @@ def test_five_seeds_and_their_deviation():
     assert Path("out/protocol.md").read_text(encoding="utf-8").startswith("# How the results")
 
 
+def test_what_is_no_claim_of_the_paper_is_not_counted():
+    runs = Made(Raw(Path("raw")), Path("work"), start=False)
+    claims = (better("sgd", "lbfgs"), better("lbfgs", "sgd", own=True))
+    table = study.Table(tasks.NP_PLAIN, ROWS, ("score", "pr"), claims, ())
+    found, lacking = study.outcomes(runs, table)
+    assert [row[0] for row in report.rows([(table, found)], runs)] == ["sgd is better than lbfgs"]
+    report.write([(study.Paper("made", "Made", "", [table]), [(table, found, lacking)])], runs, Path("out"))
+    text = Path("out/made.md").read_text(encoding="utf-8")
+    assert "* Contradicted: ours, no claim of the paper: lbfgs is better than sgd" in text and "| sgd | 90.30 ± 0.16 | 90.30 / 90.30 |" in text
+
+
+def test_the_costs_of_two_rows():
+    runs = Made(Raw(Path("raw")), Path("work"), start=False)
+    found, _ = study.outcomes(runs, TABLE)
+    rule = "reproduced: at most 0.9, contradicted: at least 1.1"
+    assert fewer("sgd", "lbfgs").verdict(found, runs) == (TIE, f"1 and 1: 1 times; {rule}")
+    assert costs("sgd", "lbfgs", 0.9, 1.1, "", in_all=True).verdict(found, runs) == (TIE, f"1 s and 1 s: 1 times; {rule}")
+    assert report.short(1237.8) == "1,238" and report.short(0.37133) == "0.371"
+
+
 def test_each_number_is_that_of_a_line():
     page(Raw(Path("raw")))
     path = Path("raw/conll2000-np-plain.jsonl")
@@ -182,6 +220,29 @@ def test_a_line_that_was_cut_short_is_dropped():
     whole = Path("raw/one.jsonl").read_bytes()
     Path("raw/one.jsonl").write_bytes(whole + b'{"kind": "te')
     assert list(Raw(Path("raw")).lines.values()) == list(raw.lines.values()) and Path("raw/one.jsonl").read_bytes() == whole
+
+
+def test_an_output_that_is_made_again_adds_no_line(monkeypatch):
+    """The comparison needs outputs; scores and seconds stay those of the first run."""
+    raw = Raw(Path("raw"))
+    asked = {"task": "conll2000-np-plain", "template": tasks.NP_PLAIN.template_name, "algorithm": "sgd", "options": {"passes": 1}, "commit": "a"}
+    tests = [raw.add({"kind": "test", "seed": seed, "cpu": 1.0, **asked}) for seed in (1, 2)]
+    runs = Runs(raw, Path("work"), start=False, quick=True)
+    runs.start, runs.commit = True, "a"
+    asked = []
+
+    def tested(record, task, algorithm, options, seed):
+        asked.append(seed)
+        runs._output(record, task, [(["B-NP", "I-NP"], ["B-NP", "O"])])
+        return {"cpu": 2.0}
+
+    monkeypatch.setattr(runs, "_tested", tested)
+    assert runs.compare(tasks.NP_PLAIN, *tests)["p"]["f1"] == 1 and asked == [1, 2]
+    kinds = [json.loads(line)["kind"] for line in Path("raw/conll2000-np-plain.jsonl").read_text().splitlines()]
+    assert kinds == ["test", "test", "compare"] and runs.raw.find(**{**tests[0], "kind": "test"})["cpu"] == 1.0
+    with Path("raw/conll2000-np-plain.jsonl").open("a") as file:
+        file.write(json.dumps({**tests[0], "cpu": 3.0}) + "\n")
+    assert Raw(Path("raw")).find(**tests[0])["cpu"] == 1.0
 
 
 def test_scores_are_added_up_the_same_by_every_python():

@@ -8,8 +8,10 @@ Most of its runs are among those of sapo.py.
 from __future__ import annotations
 
 import tasks
-from sapo import COLUMNS, FIVE, probabilistic
-from study import Paper, Row, Table, better, costs, main, same
+from claims import better, costs, same, settles
+from outcome import Row
+from sapo import COLUMNS, FIVE, SEVERAL, probabilistic
+from study import Paper, Table, main
 
 VARIANTS = [
     Row("sapo, exactly five", "sapo", {**FIVE, "ratio": 0}, like="sapo"),
@@ -26,6 +28,9 @@ CLAIMS = (
     same("sapo, beam of 50", "sapo, exactly five", "beam search makes almost no difference"),
     same("sapo, ten best", "sapo", "five candidates are as good as ten"),
     costs("sapo, exactly five", "sgd", 0.9, 1.1, "a pass with exactly five candidates costs less than one of sgd", "figure 4"),
+    SEVERAL,
+    settles("weights", "sapo", "sgd", "figure 2"),
+    settles("loss", "sapo", "sgd", "figure 3"),
 )
 
 

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from protocol import CONTRADICTED, REPRODUCED
+from protocol import CONTRADICTED, MISSING, REPRODUCED
 
 # --- Scores -----------------------------------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ class Verdict:
 
     @property
     def line(self) -> str:
-        return f"* **{self.word}**: {self.claim} ({self.here})."
+        return f"* **{self.word}**: {self.claim}{f' ({self.here})' if self.here else ''}."
 
     def row(self, task: str) -> list[str]:
         """A row of the index of all claims."""
@@ -100,6 +100,11 @@ class Verdict:
 def holds(condition: bool, claim: str, here: str, paper: str = "") -> Verdict:
     """A claim that no chance is part of."""
     return Verdict(claim, here, REPRODUCED if condition else CONTRADICTED, paper)
+
+
+def unmeasured(claim: str, paper: str = "") -> Verdict:
+    """A claim whose runs are missing."""
+    return Verdict(claim, "", MISSING, paper)
 
 
 # --- Raw results ------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from runs import flags
 HEADS = {
     "default": "dev., defaults", "development": "dev.", "one": "test after one pass", "error": "token error", "passes": "passes",
     "paper_passes": "paper's passes", "cpu_a_pass": "CPU s a pass", "cpu": "CPU s in all", "paper_seconds": "paper's s", "weight": "mean abs. weight",
-    "paper": "paper",
+    "paper": "paper", "pr": "test P / R", "paper_pr": "paper's P / R",
 }  # fmt: skip
 _DIGITS = {"cpu": 1, "cpu_a_pass": 3, "paper_seconds": 0}
 METHOD = """\
@@ -43,6 +43,11 @@ Commit of the package: {commits}. Kind of machine: {machines}.
 def spread(scores: list[float]) -> str:
     """Mean and standard deviation."""
     return f"{fmean(scores):.2f}" + (f" ± {stdev(scores):.2f}" if len(scores) > 1 else "")
+
+
+def short(seconds: float) -> str:
+    """Three digits, all where there are more before the point."""
+    return f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:.3g}"
 
 
 def chance(p: float) -> str:
@@ -75,7 +80,7 @@ def write(pages: list[tuple[Any, list[Any]]], runs: Any, folder: Path) -> list[P
 def rows(found: list[tuple[Any, dict[str, Any]]], runs: Any) -> list[list[str]]:
     """Rows of the index: claim, task, the paper's numbers, those here, verdict."""
     return [
-        [claim.text, table.task.short, claim.paper, *reversed(claim.verdict(outcomes, runs))] for table, outcomes in found for claim in table.claims
+        [claim.text, table.task.short, claim.paper, *reversed(claim.verdict(outcomes, runs))] for table, outcomes in found for claim in table.claims if not claim.own
     ]
 
 
@@ -101,10 +106,17 @@ def index(sections: list[tuple[str, str, list[list[str]]]], beside: list[str], f
 
 
 INDEX = """\
-Each claim of the papers has one verdict on each task, by [a protocol](protocol.md) that was fixed before the test scores were computed (two of its rules, on seconds and on
-the growth of perceptrons, were mended after first numbers; it says so): *reproduced* (p < 0.05 the
-papers' way), *tie*, *contradicted* (p < 0.05 the other way), or *not measured yet*. A tie says that the difference, if there is one, is too small
-for the test part. "Here" has means over five seeds, with standard deviations.
+Each claim of the papers has one verdict on each task:
+
+* *Reproduced*: the difference is as the paper says, and p < 0.05.
+* *Contradicted*: the difference is the other way round, and p < 0.05.
+* *Tie*: anything else. If there is a difference, it is too small for the test part.
+
+The rules, those for costs and weights too, stand in [a protocol](protocol.md), which was fixed before the test scores were computed. Some rules on costs, weights and convergence were changed
+or added later. The protocol says which. The pages on sparse CRFs, parsing and networks have their own rules, and state them.
+
+"Here" has means over five seeds, with standard deviations. Exceptions: trainers without chance and sparse CRFs have one run, networks have the seeds that the verdict names.
+Where "paper" is empty, the paper has no number, or does not have the task. On simulated data the study counts, not [its controls](simulated.md) with more data, which contradict one claim.
 """
 
 
@@ -163,7 +175,7 @@ def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str
         lines += [f"Not measured yet: {', '.join(lacking)}.", ""]
     if table.note:
         lines += [table.note.strip(), ""]
-    judged = [(claim.text, *claim.verdict(outcomes, runs)) for claim in table.claims]
+    judged = [(f"ours, no claim of the paper: {claim.text}" if claim.own else claim.text, *claim.verdict(outcomes, runs)) for claim in table.claims]
     lines += [f"* {verdict.capitalize()}: {text} ({numbers})." for text, verdict, numbers in judged if verdict != MISSING]
     if absent := [text for text, verdict, _ in judged if verdict == MISSING]:
         lines.append(f"* Not measured yet: {'; '.join(absent)}.")

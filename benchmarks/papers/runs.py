@@ -96,8 +96,7 @@ class Runs:
         folds, seconds, before = [], [], []
         for train, dev in (split for part in self._data(task) for split in part.splits):
             _, passes, warm = self._learn(task, train, algorithm, {**limit, **options}, 0, dev=str(dev))
-            name = "dev_f1" if task.metric == "F1" else "dev_accuracy"
-            folds.append([round(100 * record[name], 3) for record in passes])
+            folds.append([round(100 * record[_dev(task)], 3) for record in passes])
             seconds.append([round(record["cpu"], 3) for record in passes])
             before.append(round(fsum(record["cpu"] for record in warm), 3))
         return self._end(asked, scores=folds, seconds=seconds, warm_up=before)
@@ -137,6 +136,17 @@ class Runs:
         self._begin(asked)
         _, passes, _ = self._learn(task, self._data(task)[0].train, algorithm, options, 1)
         return self._end(asked, weights=[record["mean_abs_weight"] for record in passes], losses=[round(record["loss"], 2) for record in passes])
+
+    def drift(self, task: Task, algorithm: str, options: Record, seed: int) -> Record:
+        """Scores on the first fold's development data for many passes, without an early end."""
+        options = {**_one_by_one(options), "passes": LONG}
+        asked = {"kind": "drift", **_asked(task, algorithm, options, seed)}
+        if (record := self.raw.find(**asked)) is not None:
+            return record
+        self._begin(asked)
+        train, dev = self._data(task)[0].splits[0]
+        _, passes, _ = self._learn(task, train, algorithm, options, seed, dev=str(dev))
+        return self._end(asked, scores=[round(100 * record[_dev(task)], 3) for record in passes])
 
     def compare(self, task: Task, first: Record, second: Record) -> Record:
         """Approximate randomisation on the outputs of two tests."""
@@ -261,6 +271,11 @@ def _name(record: Record) -> str:
 
 def _digest(asked: Record) -> str:
     return hashlib.sha256(f"{asked['task']} {_name(asked)}".encode()).hexdigest()[:20]
+
+
+def _dev(task: Task) -> str:
+    """What is measured on development data."""
+    return "dev_f1" if task.metric == "F1" else "dev_accuracy"
 
 
 def _scheme(task: Task) -> str:

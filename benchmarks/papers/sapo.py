@@ -9,7 +9,9 @@ from dataclasses import replace
 
 import tasks
 from adf import AVERAGED, L2_RATE, LBFGS, NAIVE, SGD
-from study import Claim, Paper, Row, Table, better, costs, levels_off, main
+from claims import Claim, better, costs, grows_in_line, levels_off, smaller, worsens
+from outcome import Row
+from study import Paper, Table, main
 
 COLUMNS = ("default", "development", "score", "passes", "cpu_a_pass", "cpu", "weight")
 FIVE = {"nbest": 5}
@@ -31,17 +33,28 @@ SEARCH = [
     mira("naive mira", True, average=False), mira("naive 5-best mira", average=False, nbest=5),
 ]  # fmt: skip
 FIRST = ", the papers' protocol"
+NAIVE_ONES = ("naive perceptron", "naive mira")
+SEVERAL = costs("sapo", "sgd", 0.5, 1, "a pass of sapo is several times faster than one of sgd", "several times")
 CLAIMS: tuple[Claim, ...] = (
     better("sapo, options of sgd", "sgd", f"sapo is better than sgd, both with the options of sgd{FIRST}", "figure 1"),
-    better("sapo", "sgd", "sapo is better than sgd, each with its own options", "figure 1"),
-    *(better("sapo, options of sgd", other, paper="figure 1") for other in ("averaged perceptron", "averaged mira", "averaged 5-best mira")),
-    better("averaged perceptron", "naive perceptron", paper="figure 1"),
-    better("averaged mira", "naive mira", paper="figure 1"),
+    better("sapo", "sgd", "sapo is better than sgd, each with its own options"),
+    *(better("sapo, options of sgd", row.name, paper="figure 2") for row in SEARCH),
+    better("averaged perceptron", "naive perceptron", paper="figure 2"),
+    better("averaged mira", "naive mira", paper="figure 2"),
     costs("sapo", "sgd", 0.9, 1.1, "a pass of sapo costs less than one of sgd", "figure 4"),
+    SEVERAL,
     costs("sapo", "averaged perceptron", 1.25, 2, "a pass of sapo costs about as much as one of a perceptron", "roughly comparable"),
-    *(levels_off(steady, growing) for growing in ("naive perceptron", "naive mira") for steady in ("sapo", "sapo at a constant rate")),
+    costs("sapo", "averaged mira", 1.25, 2, "a pass of sapo costs about as much as one of mira", "roughly comparable"),
+    *(levels_off(steady, growing) for growing in NAIVE_ONES for steady in ("sapo", "sapo at a constant rate")),
+    *(grows_in_line(growing) for growing in NAIVE_ONES),
+    *(smaller("sapo", growing, "figure 3") for growing in NAIVE_ONES),
+    *(worsens(growing, "sapo") for growing in NAIVE_ONES),
 )
-NOTE = "The paper gives its numbers in figures only. In the papers `sapo` has the options that were chosen for `sgd`."
+NOTE = """\
+The paper gives its numbers in figures only. In the papers `sapo` has the options that were chosen for `sgd`. A perceptron finds the same labels when all its weights are multiplied, so their
+size alone says little. They stop growing where nothing is left to learn: after 50 passes the naive perceptron has 71 to 104 wrong labels left in the training data of noun phrases,
+chunks and parts of speech, and 8,738 in that of biomedical names.
+"""
 
 
 def table(task: tasks.Task) -> Table:
