@@ -54,13 +54,15 @@ cdef class Occurrences:
         cdef:
             const int64_t* row = data.c.b_ptr if rich else data.c.u_ptr
             const int32_t* id = data.c.b_id if rich else data.c.u_id
-            const float* given = NULL if rich else data.c.u_val
+            const float* given = data.c.u_val
             int64_t s, t, u, k
             int64_t* ptr
             int32_t* token
             float* value = NULL
         if data.c.n_tok > 0x7FFFFFFF:
             raise TrainingError("sbcd takes at most 2,147,483,647 tokens")
+        if rich:
+            given = NULL
         self.n = n
         self.ptr = ptr = <int64_t*>arena_zeros(self, <int64_t>n + 2, sizeof(int64_t))
         if row == NULL or n == 0:
