@@ -68,6 +68,12 @@ def test_verdicts_on_scores():
     assert protocol.on_sameness([94.0], [94.3], [0.01]) == CONTRADICTED
 
 
+def test_seeds_that_disagree_are_no_evidence():
+    p = [0.01] * 5
+    assert protocol.of_one_sign([2.0, 3.0, 0.0, 4.0, 5.0], [1.0], p) == [0.01, 0.01, 1.0, 0.01, 0.01]
+    assert protocol.of_one_sign([1.0], [2.0, 0.0, 3.0, 1.0, 2.0], p) == [0.01, 1.0, 0.01, 1.0, 0.01]
+
+
 def test_verdicts_on_costs_and_growth():
     assert [protocol.on_ratio(ratio, 0.9, 1.1) for ratio in (0.9, 1.0, 1.1)] == [REPRODUCED, TIE, CONTRADICTED]
     line = [100.0] * 9 + [2 + 0.1 * k for k in range(41)] + [0.0] * 10

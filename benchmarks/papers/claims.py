@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 
 import protocol
 import report
@@ -41,20 +41,21 @@ def better(one: str, other: str, text: str | None = None, paper: str = "", one_p
 
     def judge(found: Outcomes, runs: Runs) -> tuple[str, str]:
         scores, p = _compared(found[one], found[other], runs, one_pass)
-        return protocol.on_scores(*scores, p), _numbers(scores, p)
+        verdict = protocol.on_scores(*scores, protocol.of_one_sign(*scores, p))
+        return verdict, _numbers(scores, p) + ", seeds disagree" * (verdict != protocol.on_scores(*scores, p))
 
     after = " after one pass" if one_pass else ""
     return Claim(text or f"{one} is better than {other}{after}", (one, other), judge, paper, one_pass, own)
 
 
-def same(one: str, other: str, text: str) -> Claim:
+def same(one: str, other: str, text: str, paper: str = "no difference") -> Claim:
     """The claim that two rows have the same score."""
 
     def judge(found: Outcomes, runs: Runs) -> tuple[str, str]:
         scores, p = _compared(found[one], found[other], runs)
         return protocol.on_sameness(*scores, p), _numbers(scores, p)
 
-    return Claim(text, (one, other), judge, "no difference")
+    return Claim(text, (one, other), judge, paper)
 
 
 def _compared(one: Outcome, other: Outcome, runs: Runs, one_pass: bool = False) -> tuple[list[list[float]], list[float]]:
@@ -149,7 +150,8 @@ def worsens(growing: str, steady: str) -> Claim:
             [protocol.fall(runs.drift(row.task, row.row.algorithm, row.options, seed)["scores"]) for seed in (SEEDS[:2] if runs.quick else SEEDS)]
             for row in (found[growing], found[steady])
         ]
-        return protocol.on_falls(*falls), f"from passes 6-10 to 46-50 they fall by {report.spread(falls[0])} and {report.spread(falls[1])} points"
+        changes = (f"{-fmean(one):+.2f} ± {stdev(one):.2f}" for one in falls)
+        return protocol.on_falls(*falls), f"from passes 6-10 to 46-50 they change by {' and '.join(changes)} points"
 
     return Claim(f"scores of {growing} get worse with more passes, those of {steady} do not", (growing, steady), judge, "figures 1, 2")
 

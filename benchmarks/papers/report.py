@@ -30,7 +30,9 @@ METHOD = """\
 * *dev.* is the score by which options were chosen. *dev., defaults* is that of the trainer's defaults, measured in the same way.
 * Test scores are means over five seeds, with the standard deviation; `lbfgs` has no seed. *paper* has the paper's own numbers, on its data and machine.
 * Times are processor seconds on a shared machine: not exact. *In all* includes reading the data and the warm-up of `lbfgs`, whose passes stand before the +. `lbfgs` needs more
-  iterations the smaller `--l2` is: its seconds depend on the chosen penalty as much as on the method.
+  iterations the smaller `--l2` is: its seconds depend on the chosen penalty as much as on the method. Where it has 1000 passes it ended at that limit, and the objective might have
+  fallen further.
+* In pictures over passes the curve of `lbfgs` begins after its warm-up; those over seconds include it. Their curves are those of the chosen trial, on development data, averaged over folds.
 * *edge*: the search ended before the best trial was enclosed by others.
 
 Commit of the package: {commits}. Kind of machine: {machines}.

@@ -67,8 +67,8 @@ PAPER = Paper(
     """\
 X. Sun, S. Ma, Y. Zhang, X. Ren: Towards Easier and Faster Sequence Labeling for Natural Language Processing: A
 Search-based Probabilistic Online Learning Framework (SAPO). Information Sciences. The paper replaces the sum over all
-label sequences in a CRF's gradient by one over the n best, and finds the result at least as accurate as CRFs, almost as
-fast to train as perceptrons, and convergent where the weights of perceptrons and MIRA go on growing.
+label sequences in a CRF's gradient by one over the n best, and finds the result more accurate than CRFs, almost as fast to
+train as perceptrons, and convergent where the weights of perceptrons and MIRA go on growing.
 """,
     [table(task) for task in (tasks.NP_PLAIN, tasks.WSJ, tasks.NP_RICH, tasks.JNLPBA, tasks.CHUNKS)],
 )
