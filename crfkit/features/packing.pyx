@@ -17,6 +17,8 @@ attributes they have, so that only unknown ones are expanded and looked up as st
 
 import array
 
+from cpython.array cimport array as array_t
+
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from .tables cimport Features, NodeC, SlotC
@@ -47,7 +49,6 @@ cdef class Packer(Arena):
 
     def __cinit__(self, Features features not None, u_new, b_new):
         cdef int32_t i, most = 1
-        cdef int64_t k
         cdef const int32_t[::1] ids
         self.f = features
         self.new_ids = []
@@ -64,8 +65,7 @@ cdef class Packer(Arena):
             if len(given):
                 ids = given
                 self.new_id[i] = &ids[0]
-                for k in range(ids.shape[0]):
-                    self.n_new[i] = max(self.n_new[i], ids[k] + 1)
+                self.n_new[i] = largest(&ids[0], ids.shape[0]) + 1
         self.values = [array.array("i", [1, 1]) if (<View>view).form == VIEW_EQUAL  # both values are always there
                        else marks((<View>view).strings.c.n) for view in features.views]
         self.grams = []
@@ -95,11 +95,9 @@ cdef class Packer(Arena):
             self.put_literals(out, i)
         return out
 
-    cdef int32_t renewed(self, int32_t a, bint bigram) noexcept nogil:
+    cdef inline int32_t renewed(self, int32_t a, bint bigram) noexcept nogil:
         """The new id of an attribute, or -1."""
-        if a < 0 or a >= self.f.space[bigram].n:
-            return -1
-        return a if self.new_id[bigram] == NULL else self.new_id[bigram][a]
+        return new_of(a, self.f.space[bigram].n, self.new_id[bigram])
 
     cdef int32_t attribute(self, const NodeC* node, int32_t slot, int64_t g) except -2:
         """The new id of a kept gram's attribute, or -1. Where other cells make the same string, the corpus may
@@ -233,23 +231,42 @@ cdef class Packer(Arena):
     cdef put_literals(self, dict out, bint bigram):
         """The strings of attributes that are identified by them."""
         cdef StringTable table = self.f.literals[bigram]
+        cdef const int32_t* attribute_of = self.f.space[bigram].literal_attr
+        cdef const int32_t* new_id = self.new_id[bigram]
+        cdef int64_t n_attributes = self.f.space[bigram].n
         cdef int32_t k, a, n = 0
-        chosen, attributes = marks(table.c.n), marks(table.c.n)
-        cdef int32_t[::1] place = chosen, attribute = attributes
+        cdef array_t chosen = marks(table.c.n), attributes = marks(table.c.n)
+        cdef int* place = chosen.data.as_ints
+        cdef int* attribute = attributes.data.as_ints
         for k in range(table.c.n):
-            a = self.renewed(self.f.space[bigram].literal_attr[k], bigram)
+            a = new_of(attribute_of[k], n_attributes, new_id)
             if a >= 0:
                 place[n], attribute[n] = k, a
                 n += 1
         if n < table.c.n or table.mapped is None:  # else nothing is left out, and it cannot grow
-            table = table.select(place[:n])
+            table = table.select(chosen[:n])
         name = "literal.b" if bigram else "literal.u"
         out.update(string_sections(name, table))
         out[f"{name}.attributes"] = memoryview(attributes)[:n]
 
 
+cdef inline int32_t new_of(int32_t a, int64_t n, const int32_t* new_id) noexcept nogil:
+    """The new id of one of n attributes, or -1; new_id NULL: as it is."""
+    if a < 0 or a >= n:
+        return -1
+    return a if new_id == NULL else new_id[a]
+
+
+cdef int32_t largest(const int32_t* ids, int64_t n) noexcept nogil:
+    cdef int64_t k
+    cdef int32_t most = -1
+    for k in range(n):
+        most = max(most, ids[k])
+    return most
+
+
 cdef marks(int64_t n):
-    return array.array("i", bytes(4 * n))
+    return array.array("i", [0]) * n    # of bytes it would be made one by one
 
 
 cdef number(int32_t[::1] kept):
