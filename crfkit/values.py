@@ -49,11 +49,14 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     return next(iter(difflib.get_close_matches(name, list(names), 1)), None)
 
 
+def is_frame(value: Any) -> bool:
+    """Whether it is a data frame of pandas. Asked for a list, it lists the names of its columns."""
+    return hasattr(value, "iterrows")
+
+
 def lists(value: Any) -> bool:
-    """Whether there is a list to be had of it. A text is none, nor are two that look like one: a NumPy array without dimensions,
-    and a data frame of pandas, which lists the names of its columns.
-    """
-    return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0 and not hasattr(value, "iterrows")
+    """Whether a list can be made of it. None can be made of a text, a NumPy array without dimensions, and a data frame."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0 and not is_frame(value)
 
 
 def shown(value: Any) -> str:
@@ -62,7 +65,7 @@ def shown(value: Any) -> str:
         return f"a whole number of {value.bit_length():,} bits"
     if isinstance(value, float):
         return f"{value:g}"
-    if hasattr(value, "iterrows"):
+    if is_frame(value):
         return f"a {type(value).__name__}, whose rows are in its .values"
     import reprlib
 

@@ -170,7 +170,7 @@ class CRF(Estimator, BaseEstimator):
     @property
     def attributes_(self) -> list[str] | None:
         """The attributes that the model knows."""
-        return None if self._info is None else sorted(self._info.attributes, key=lambda name: int(self._info.attributes[name]))  # type: ignore[union-attr]
+        return None if self._info is None else list(self._info.attributes)  # in the order of their numbers
 
     @property
     def state_features_(self) -> dict[tuple[str, str], float] | None:
