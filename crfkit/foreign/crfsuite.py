@@ -12,7 +12,7 @@ import array
 import struct
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import ModelFileError, UnsupportedError
 from crfkit.parallel import in_order
@@ -20,12 +20,15 @@ from crfkit.values import as_bytes, as_text
 
 from .parts import Parts, Rows
 
+if TYPE_CHECKING:
+    import numpy
+
 NAME = "crfsuite"
 MAGIC = b"lCRF"
 
 _HEADER = struct.Struct("<4sI4s4I5I")
 _CHUNK = struct.Struct("<4sII")
-_FEATURE = struct.Struct("<3Id")
+_FEATURE = [("of_pairs", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")]
 _VERSION = 100
 _MANY = 30_000  # attributes: from here on their names are read on one thread, their weights on another
 _FIELDS = ("size", "type", "version", "num_features", "num_labels", "num_attrs")
@@ -119,52 +122,48 @@ def _pairs(parts: Parts) -> Iterator[tuple[int, int, float]]:
 
 def write(parts: Parts) -> bytes:
     """The bytes of a model file."""
+    import numpy
+
     from crfkit.features.strings import StringTable
 
     from .chunks import write_strings
 
     if parts.template is not None:
         raise UnsupportedError("a CRFsuite model has no template: only models of attribute lines (--format crfsuite) can become one")
-    rows = parts.unigrams
-    features: list[bytes] = []
-    of_attributes: list[range] = []
-    kept = array.array("i")
-    for attribute in range(len(rows.names)):
-        mine = [at for at in range(rows.ptr[attribute], rows.ptr[attribute + 1]) if rows.weight[at]]
-        if mine:
-            of_attributes.append(range(len(features), len(features) + len(mine)))
-            features += [_FEATURE.pack(0, len(kept), rows.label[at], rows.weight[at]) for at in mine]
-            kept.append(attribute)
-    of_labels: list[list[int]] = [[] for _ in parts.labels]
-    for before, after, weight in _pairs(parts):
-        of_labels[before].append(len(features))
-        features.append(_FEATURE.pack(1, before, after, weight))
+    n, found = len(parts.labels), parts.unigrams
+    rows = Rows.gathered(found.names, range(len(found.names)), found.ptr, found.label, found.weight)
+    pairs = numpy.reshape(parts.pairs or numpy.zeros(n * n), (n, n))
+    before, after = pairs.nonzero()
+    of_attributes, of_labels = numpy.diff(rows.ptr), numpy.bincount(before, minlength=n)
+    features = numpy.zeros(len(rows.weight) + len(before), _FEATURE)
+    features["of_pairs"][len(rows.weight) :] = 1
+    features["source"] = numpy.concatenate([numpy.repeat(numpy.arange(len(rows.names)), of_attributes), before])
+    features["target"] = numpy.concatenate([rows.label, after])
+    features["weight"] = numpy.concatenate([rows.weight, pairs[before, after]])
     labels = StringTable()
     for label in parts.labels:
         labels.intern_bytes(as_bytes(label))
-    chunks = [_CHUNK.pack(b"FEAT", _CHUNK.size + len(features) * _FEATURE.size, len(features)) + b"".join(features)]
-    chunks += [write_strings(labels), write_strings(rows.names.select(kept))]
+    chunks = [_CHUNK.pack(b"FEAT", _CHUNK.size + features.nbytes, len(features)) + features.tobytes()]
+    chunks += [write_strings(labels), write_strings(rows.names)]
     behind = _HEADER.size + sum(map(len, chunks))
     chunks[-1] += bytes(-behind % 4)
     # Two lists without features follow those of labels: CRFsuite once meant them for the ends of a sequence.
-    for magic, lists in ((b"LFRF", [*of_labels, None, None]), (b"AFRF", of_attributes)):
+    for magic, sizes, first, empty in ((b"LFRF", of_labels, len(rows.weight), 2), (b"AFRF", of_attributes, 0, 0)):
         offsets = [_HEADER.size + sum(map(len, chunks[:number])) for number in range(len(chunks) + 1)]
-        chunks.append(_references(magic, lists, offsets[-1]))
+        chunks.append(_references(magic, sizes, first, empty, offsets[-1]))
     size = offsets[-1] + len(chunks[-1])
     if size > 0xFFFFFFFF:
         raise UnsupportedError(f"a CRFsuite model of {size} bytes: its offsets end at 4 GB")
-    return _HEADER.pack(MAGIC, size, b"FOMC", _VERSION, 0, len(parts.labels), len(kept), *offsets) + b"".join(chunks)
+    return _HEADER.pack(MAGIC, size, b"FOMC", _VERSION, 0, n, len(rows.names), *offsets) + b"".join(chunks)
 
 
-def _references(magic: bytes, lists: list, start: int) -> bytes:
-    """The numbers of the features of each label or attribute, for a chunk that begins at byte `start`."""
-    at = start + _CHUNK.size + 4 * len(lists)
-    table, bodies = [], []
-    for numbers in lists:
-        table.append(0 if numbers is None else at)
-        if numbers is not None:
-            bodies.append(struct.pack(f"<I{len(numbers)}I", len(numbers), *numbers))
-            at += len(bodies[-1])
-    if at > 0xFFFFFFFF:
-        raise UnsupportedError("a CRFsuite model of more than 4 GB, where its offsets end")
-    return _CHUNK.pack(magic, at - start, len(lists)) + struct.pack(f"<{len(table)}I", *table) + b"".join(bodies)
+def _references(magic: bytes, sizes: numpy.ndarray, first: int, empty: int, start: int) -> bytes:
+    """Which features each label or attribute has: so many, one behind the other from number `first` on. For a chunk that begins at byte
+    `start`; so many `empty` lists are behind the others."""
+    import numpy
+
+    begins = numpy.cumsum(sizes) - sizes
+    lists = numpy.insert(numpy.arange(first, first + sizes.sum()), begins, sizes)  # each behind its length
+    head = _CHUNK.size + 4 * (len(sizes) + empty)
+    places = start + head + 4 * (begins + numpy.arange(len(sizes)))
+    return _CHUNK.pack(magic, head + 4 * len(lists), len(sizes) + empty) + places.astype("<u4").tobytes() + bytes(4 * empty) + lists.astype("<u4").tobytes()

@@ -44,6 +44,24 @@ class Rows:
         return cls(*rows_at(at.names, at.places, array.array("i", chosen), numbers, weights, labels, bigram))
 
     @classmethod
+    def gathered(cls, names: StringTable, numbers: Any, ptr: Any, label: Any, weight: Any) -> Rows:
+        """The rows of these names: of the i-th name that with the number numbers[i], -1: it has none. Weights of zero are left out, and
+        names that have no other."""
+        import numpy
+
+        numbers, ptr, weight = numpy.asarray(numbers, numpy.int64), numpy.asarray(ptr), numpy.asarray(weight)
+        places = numpy.flatnonzero(numbers >= 0)
+        begins, sizes = ptr[numbers[places]], numpy.diff(ptr)[numbers[places]]
+        owner = numpy.repeat(places, sizes)
+        at = numpy.arange(len(owner)) + numpy.repeat(begins - numpy.cumsum(sizes) + sizes, sizes)
+        kept = weight[at] != 0
+        at, counts = at[kept], numpy.bincount(owner[kept], minlength=len(numbers))
+        chosen = numpy.flatnonzero(counts)
+        values = ("i", chosen), ("q", [0, *numpy.cumsum(counts[chosen])]), ("H", numpy.asarray(label)[at]), ("d", weight[at])
+        of_names, *rows = (array.array(code, numpy.asarray(given, code).tobytes()) for code, given in values)
+        return cls(names.select(of_names), *rows)
+
+    @classmethod
     def empty(cls) -> Rows:
         """No attributes."""
         from crfkit.features.strings import StringTable

@@ -112,29 +112,12 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
 
 def parts_of(features: Features, weights: array.array) -> Parts:
     """The model of these weights, in CRFsuite's order: that of the first appearance of labels and of attributes."""
-    import numpy
-
     from crfkit.foreign.parts import Parts
     from crfkit.foreign.parts import Rows as FeatureRows
     from crfkit.weights.precision import doubles
 
     layout = features.corpus.layout
     of_attributes, pairs, _ = doubles(layout, weights)
-    arrays = {name: numpy.asarray(values) for name, values in layout.arrays().items()}
-    begins, sizes = arrays["u_ptr"][:-1], numpy.diff(arrays["u_ptr"])
-    places = numpy.flatnonzero(features.numbers >= 0)
-    numbers = features.numbers[places]
-    ends = numpy.cumsum(sizes[numbers])
-    of_row = numpy.repeat(numpy.arange(len(places)), sizes[numbers])
-    at = numpy.arange(len(of_row)) + numpy.repeat(begins[numbers] - (ends - sizes[numbers]), sizes[numbers])
-    weight = numpy.asarray(of_attributes)[at]
-    at, of_row, weight = at[weight != 0], of_row[weight != 0], weight[weight != 0]
-    counts = numpy.bincount(of_row, minlength=len(places))
-    active = counts > 0
-    rows = FeatureRows(
-        features.names.select(array.array("i", places[active].astype("i").tobytes())),
-        array.array("q", numpy.concatenate([[0], numpy.cumsum(counts[active])]).astype("q").tobytes()),
-        array.array("H", arrays["u_label"][at].astype("H").tobytes()),
-        array.array("d", weight.tobytes()),
-    )
+    arrays = layout.arrays()
+    rows = FeatureRows.gathered(features.names, features.numbers, arrays["u_ptr"], arrays["u_label"], of_attributes)
     return Parts("crfsuite", features.corpus.dataset.labels, rows, FeatureRows.empty(), pairs)
