@@ -58,8 +58,8 @@ class Rows:
         at, counts = at[kept], numpy.bincount(owner[kept], minlength=len(numbers))
         chosen = numpy.flatnonzero(counts)
         values = ("i", chosen), ("q", [0, *numpy.cumsum(counts[chosen])]), ("H", numpy.asarray(label)[at]), ("d", weight[at])
-        of_names, *rows = (array.array(code, numpy.asarray(given, code).tobytes()) for code, given in values)
-        return cls(names.select(of_names), *rows)
+        made: list[Any] = [array.array(code, numpy.asarray(given, code).tobytes()) for code, given in values]
+        return cls(names.select(made[0]), *made[1:])
 
     @classmethod
     def empty(cls) -> Rows:
