@@ -6,17 +6,16 @@ before a sentence is known.
 """
 
 from crfkit.memory cimport memchr, memcmp
-from crfkit.text.rows cimport FORM_COLUMNS, FORM_CONLLU, FORM_CRFSUITE
+from crfkit.text.rows cimport FORM_CONLLU, FORM_CRFSUITE
 from crfkit.text.scanning cimport has_probability, is_decimal, is_digit, is_probability, mark_at, without_probability
 
 from crfkit.errors import DataError
 from crfkit.text.faults import plural
+from crfkit.text.table import FORMS
 
 cdef enum:
     TABS_OR_BLANKS = -1
     BLANKS = -2
-
-cdef dict FORMS = {"columns": FORM_COLUMNS, "conllu": FORM_CONLLU, "crfsuite": FORM_CRFSUITE}
 
 
 cdef class Lines:

@@ -73,6 +73,12 @@ class _Foreign(NamedTuple):
         with self.named_in_faults():
             return self.form.read(self.data)
 
+    def model(self, exact: bool = False) -> Model:
+        """The same model for crfkit's tagger."""
+        from .parts import model_of
+
+        return model_of(self.parts(), self.name, exact)
+
     def lines(self) -> Iterator[str]:
         """The model as its program prints it."""
         with self.named_in_faults():
@@ -118,27 +124,25 @@ def read(path_or_bytes: Any) -> Parts:
 
 
 def _parts(source: Any, foreign: _Foreign | None) -> Parts:
+    if foreign is not None:
+        return foreign.parts()
     from .parts import parts_of
 
-    return parts_of(model.load(source)) if foreign is None else foreign.parts()
+    return parts_of(model.load(source))
 
 
 def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, exact: bool = False) -> Model:
     """Open a model file, or the bytes of one, of crfkit or of another program; `verify` is for crfkit's own, `exact` for
     models of others: scores are then those of their weights in double precision."""
-    from .parts import model_of
-
     source, foreign = _opened(path_or_bytes)
-    return model.load(source, verify) if foreign is None else model_of(foreign.parts(), foreign.name, exact)
+    return model.load(source, verify) if foreign is None else foreign.model(exact)
 
 
 def load_any(path_or_bytes: Any, verify: bool = True) -> Model | ParserModel:
     """Open any model: what `load` opens, and parsers."""
-    from .parts import model_of
-
     source, foreign = _opened(path_or_bytes)
     if foreign is not None:
-        return model_of(foreign.parts(), foreign.name)
+        return foreign.model()
     file = modelfile.read(source, verify=verify)
     if file.header.get("kind") != modelfile.PARSER:
         return model.of_file(model.Model, file, verify)

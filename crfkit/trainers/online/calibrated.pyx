@@ -236,12 +236,11 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
 
 cdef void look_at(MagnitudeC* of, const int32_t* id, const float* value, int64_t n) noexcept nogil:
-    """Values of attributes; NULL: all are 1."""
+    """Take note of the values of attributes."""
     cdef int64_t u
     cdef double square
-    if value != NULL:
-        for u in range(n):
-            square = <double>value[u] * value[u]
-            of[id[u]].largest = fmax(of[id[u]].largest, square)
-            of[id[u]].sum += square
-            of[id[u]].n += value[u] != 0
+    for u in range(n):
+        square = <double>value[u] * value[u]
+        of[id[u]].largest = fmax(of[id[u]].largest, square)
+        of[id[u]].sum += square
+        of[id[u]].n += value[u] != 0
