@@ -7,16 +7,13 @@
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
 from libc.math cimport INFINITY, isfinite
-from libc.stdint cimport uint8_t
 
 from crfkit.text.rows cimport FORM_CONLLU, Rows, rows_label
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_fits
 from .levels cimport level_rows, level_step
-from .lookahead cimport LookaheadSearch
 from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memcpy, memset
-from .nbest cimport NBest
 from crfkit.features.strings cimport StringTableC, string_hash, strings_find
 from crfkit.loops.structs cimport LatticeC, SentenceC
 

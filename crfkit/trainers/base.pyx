@@ -16,7 +16,6 @@ from functools import partial
 
 from libc.float cimport FLT_MAX
 from libc.math cimport fabs, fabsf
-from libc.stdint cimport int64_t
 
 from crfkit.lattice.lattice cimport Lattice, lattice_load_weights, recursions_of
 from crfkit.loops.kernels cimport K

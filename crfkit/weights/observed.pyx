@@ -7,7 +7,6 @@ new. Two lists of features in the order of what they look at are merged in the s
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
-from crfkit.data.dataset cimport Dataset
 from crfkit.features.reach cimport REACH_EDGE, REACH_NONE, RULE_ALL, RULE_OBSERVED
 from crfkit.memory cimport arena_reserve, arena_zeros, buffer_free, buffer_swap, memcpy, memset
 from .history cimport ANY, NO_FEATURE, all_history, key_of, n_all_history, seen_at

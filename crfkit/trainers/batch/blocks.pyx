@@ -12,14 +12,10 @@ again with a larger kappa.
 """
 
 from libc.math cimport fabs, fmax, fmin
-from libc.stdint cimport int32_t, int64_t
 
-from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, weight_t
 from crfkit.memory cimport arena_zeros, memcpy, memset
-from crfkit.weights.layout cimport Layout
-from .chains cimport Chains
 
 from crfkit.errors import TrainingError
 

@@ -14,17 +14,13 @@ potentials are multiplied, not computed.
 """
 
 from libc.math cimport fabs, fmax, fmin, isfinite
-from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport Lattice, lattice_expect, lattice_load_weights
-from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memcpy
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport SentenceC, dataset_sentence
 
-from .edges cimport Edges
 from crfkit.errors import TrainingError
 
 # Logarithms of potentials of a sequence stay within this. Products of a node's and an edge's and what a visit may

@@ -34,7 +34,6 @@ from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, data_zeros, empty_buffer, memcpy, memset
 from crfkit.loops.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC
 from crfkit.trainers.base cimport accuracies, wrong_labels
-from crfkit.trainers.stepwise cimport OnlineTrainer
 
 cdef enum:
     PASSES_BETWEEN_SECANTS = 3

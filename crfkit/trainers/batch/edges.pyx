@@ -7,11 +7,8 @@ kind, a matrix is made when it is needed: that of plain pairs, times the exponen
 """
 
 from libc.math cimport fabs, fmax
-from libc.stdint cimport int32_t, int64_t
 
-from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, memcpy, memset
 from crfkit.lattice.lattice cimport SPARSE, most_pairs, recursions_of
 from crfkit.loops.structs cimport EdgeC, PairC, SentenceC, weight_t

@@ -22,7 +22,6 @@ from crfkit.loops.structs cimport DualC, LayoutC, SentenceC, dataset_sentence
 from crfkit.memory cimport arena_zeros, memset, take_all, vector
 from crfkit.weights.layout cimport layout_clear_absent
 
-from .proximal cimport Proximal
 from .quasinewton cimport dual_objective
 
 cdef enum:

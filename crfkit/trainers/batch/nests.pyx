@@ -13,11 +13,9 @@ always the same is verified: different cells may make the same string, and rare 
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_reserve, arena_zeros, buffer_free, data_reserve, memset
-from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
 
 import array
 

@@ -5,16 +5,12 @@ f - |g|^2 / (2 l2), and no objective is below that (Fenchel, Young). The best su
 """
 
 from libc.math cimport fabs, fmax, isfinite, sqrt
-from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, vector
-from crfkit.loops.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer, accuracies
 from .objective cimport PARTS, Objective, in_halves
-from .steps cimport History
 
 from collections import deque
 

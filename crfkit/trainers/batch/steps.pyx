@@ -16,7 +16,6 @@ weights. The history is then that of weights times `scale` (find_scales), and th
 """
 
 from libc.math cimport fmin, sqrt
-from libc.stdint cimport int32_t, int64_t
 
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LayoutC, weight_t

@@ -16,7 +16,6 @@ from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout, layout_row
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.stepwise cimport OnlineTrainer
-from .calibrated cimport CalibratedTrainer
 
 cdef double SMALLEST = 1e-4     # scale; below, v would grow beyond what single precision resolves
 
