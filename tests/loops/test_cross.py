@@ -69,7 +69,7 @@ def aarch64():
 
 
 def test_the_driver_calls_every_loop():
-    table = set(re.findall(r"^    \.(\w+) = ", (SIMD / "kernels.inc").read_text(), re.M)) - {"name"}
+    table = set(re.findall(r"\(\*(\w+)\)\(", (SIMD / "crf.h").read_text()))
     assert len(table) > 30
     assert set(re.findall(r"K->(\w+)\(", (HERE / "driver.c").read_text())) == table
 

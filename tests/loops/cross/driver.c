@@ -357,9 +357,6 @@ static void run_paths(LatticeC *lat)
     ADD(path, lat->T);
     add_rows(lat, lat->alpha);
     say("viterbi");
-    add_double(K->trace_back(lat, path));
-    ADD(path, lat->T);
-    say("trace_back");
     for (int32_t t = 1; t < lat->T; t++)
         for (int32_t j = 0; j < lat->L; j++)
             ADD_ONE((int32_t){K->came_from(lat, t, j)});
