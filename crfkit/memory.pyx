@@ -110,7 +110,8 @@ cdef int buffer_grow(BufferC* b, int64_t n, int64_t size) except -1 nogil:
         return file_grow(b, wanted)
     wanted = max(wanted, b.capacity + (b.capacity >> 1), 256)
     old = b.data - b.block if b.data != NULL else 0
-    block = <char*>realloc(b.block, <size_t>wanted + 64)
+    # calloc leaves alone what the system gives as zeros: memory that nobody uses yet is not taken
+    block = <char*>(calloc(1, <size_t>wanted + 64) if b.unnamed else realloc(b.block, <size_t>wanted + 64))
     if block == NULL:
         raise MemoryError(f"no memory for a table of {wanted} bytes")
     data = <char*>((<uintptr_t>block + 63) & ~<uintptr_t>63)
@@ -136,8 +137,7 @@ cdef void* unnamed(Arena arena, int64_t n, int64_t size, const char* folder) exc
         with gil:
             raise MemoryError("no memory for a table")
     b.unnamed, b.folder = True, folder
-    arena_reserve(arena, b, n + 1, size)
-    memset(b.data, 0, <size_t>((n + 1) * size))
+    arena_reserve(arena, b, n + 1, size)        # a new file has zeros, too
     return b.data
 
 
