@@ -79,7 +79,11 @@ def text_faults():
     """Leftovers of development, and files that grew too long."""
     for path in sources():
         name = path.relative_to(ROOT)
-        lines = path.read_text(encoding="utf-8").splitlines()
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError:
+            yield f"{name}: not text: a leftover?"
+            continue
         for number, line in enumerate(lines, 1):
             if found := LEFTOVERS.search(line):
                 yield f"{name}:{number}: leftover {found[0]!r}"
