@@ -20,7 +20,7 @@ from crfkit import modelfile
 from .constants import WEIGHTS
 from .errors import ModelFileError, OptionError
 from .header import Described, Search, checked, template_of
-from .replacing import replacing
+from .replacing import replacing, written_to
 from .tagging import Tagger
 from .values import Expected, as_bytes, copied, exactly
 from .version import __version__
@@ -89,12 +89,13 @@ class Stored(Described):
             with replacing(file) as output:
                 output.writelines(as_bytes(line) for line in lines)
         else:
-            try:
-                file.write("")
-            except TypeError:  # open for bytes
-                file.writelines(as_bytes(line) for line in lines)
-            else:
-                file.writelines(lines)
+            with written_to(file):
+                try:
+                    file.write("")
+                except TypeError:  # open for bytes
+                    file.writelines(as_bytes(line) for line in lines)
+                else:
+                    file.writelines(lines)
         return None
 
     def dump_lines(self, top: int | None = None, attribute: str | None = None) -> Iterator[str]:

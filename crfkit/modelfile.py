@@ -12,7 +12,6 @@ much text is parsed and how large the factors are.
 
 from __future__ import annotations
 
-import io
 import math
 import mmap
 import os
@@ -23,8 +22,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from . import canonical
-from .errors import FileError, ModelFileError
-from .replacing import reason_of, replacing
+from .errors import FileError, ModelFileError, UnsupportedError
+from .replacing import reason_of, refusal, replacing, written_to
 from .values import named, shown
 
 if TYPE_CHECKING:
@@ -43,6 +42,7 @@ PARSER = "parser"  # and of one that finds trees
 ALIGNMENT = 64
 PREFIX = struct.Struct("<8sIIQ")  # magic, version, length of the JSON text, its XXH3-64
 MAX_HEADER = 16 << 20  # bytes of JSON text
+MAX_TABLE = 64 << 10  # of them for the table of sections and what is counted in the end; both take a few thousand
 MAX_NAME = 255  # characters of a section's name
 MAX_NDIM = 8
 HEX_DIGITS = frozenset("0123456789abcdef")
@@ -139,7 +139,7 @@ def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
             except UnicodeDecodeError:
                 path_or_bytes = ""
             except (OSError, ValueError) as error:  # not open for reading, or not any more
-                raise FileError(f"{name}: cannot be read: {_reason_of(error)}") from None
+                raise FileError(f"{name}: cannot be read: {refusal(error)}") from None
             if isinstance(path_or_bytes, str):
                 raise FileError(f"{name}: the file is open as text: open it in binary mode")
         try:
@@ -155,13 +155,6 @@ def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
     return ModelFile(name, header, sections, data[start:], len(data))
 
 
-def _reason_of(error: OSError | ValueError) -> str:
-    """Why an open file cannot be used. Python names only the method that it has not."""
-    if isinstance(error, io.UnsupportedOperation):
-        return "the file is open for something else"
-    return reason_of(error) if isinstance(error, OSError) else str(error)
-
-
 def write(path: Any, header: dict[str, Any], sections: Mapping[str, Buffer]) -> int:
     """Write a model file, to a path or into a file that is open for bytes, and return its size in bytes.
 
@@ -172,17 +165,25 @@ def write(path: Any, header: dict[str, Any], sections: Mapping[str, Buffer]) -> 
     """
     parts = _encode(header, sections)
     if hasattr(path, "write"):
-        name = getattr(path, "name", "<stream>")
-        try:
-            path.writelines(parts)
-        except TypeError:
-            raise FileError(f"{name}: the file is open as text: open it in binary mode") from None
-        except (OSError, ValueError) as error:  # not open for writing, or not any more
-            raise FileError(f"{name}: cannot be written: {_reason_of(error)}") from error
+        with written_to(path) as name:
+            try:
+                path.writelines(parts)
+            except TypeError:
+                raise FileError(f"{name}: the file is open as text: open it in binary mode") from None
     else:
         with replacing(path) as file:
             file.writelines(parts)
     return sum(len(part) for part in parts)
+
+
+def check_header(header: dict[str, Any]) -> None:
+    """UnsupportedError for more than a file has room for: to be called before hours of training."""
+    size = len(canonical.dumps(header))
+    if size > MAX_HEADER - MAX_TABLE:
+        raise UnsupportedError(
+            f"a model has room for {MAX_HEADER - MAX_TABLE:,} bytes of labels, names of columns and template, and these take {size:,}; "
+            "is the last column the label?"
+        )
 
 
 def dumps(header: dict[str, Any], sections: Mapping[str, Buffer]) -> bytes:
@@ -211,7 +212,7 @@ def _encode(header: dict[str, Any], sections: Mapping[str, Buffer]) -> list[byte
         end += gap + len(body)
     text = canonical.dumps({"metadata": header, "sections": table})
     if len(text) > MAX_HEADER:
-        raise ValueError(f"the header needs {len(text)} bytes, more than the {MAX_HEADER} of the format")
+        raise UnsupportedError(f"the header needs {len(text)} bytes, more than the {MAX_HEADER} of the format")
     try:
         canonical.loads(text)
     except ModelFileError as error:  # better now than when the model is needed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import stat
@@ -10,7 +11,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, BinaryIO
 
-from .errors import FileError, OptionError
+from .errors import CrfkitError, FileError, OptionError
 from .values import shown
 
 
@@ -32,7 +33,7 @@ def _target(path: str | bytes | os.PathLike[Any]) -> str:
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise OptionError(f"found {shown(path)}, expected a path or an open file")
     name = os.fsdecode(path)
-    if "\0" in name:
+    if not _nameable(name):
         raise FileError(f"{name!r}: not a file name")
     if not name:
         raise FileError("the path to write to is empty; give the name of a file")
@@ -60,6 +61,14 @@ def _target(path: str | bytes | os.PathLike[Any]) -> str:
     if not os.access(target, os.W_OK):
         raise FileError(f"{name}: is write-protected; choose another name or change its permissions")
     return target
+
+
+def _nameable(name: str) -> bool:
+    """Whether the system can have a file of this name."""
+    try:
+        return b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
 
 
 def _is_device(path: str) -> bool:
@@ -162,6 +171,25 @@ def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[Bi
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+@contextmanager
+def written_to(file: Any) -> Iterator[Any]:
+    """The name of an open file; FileError if it turns out not to be for writing, or not to be open any more."""
+    name = getattr(file, "name", "<stream>")
+    try:
+        yield name
+    except CrfkitError:
+        raise
+    except (OSError, ValueError) as error:
+        raise FileError(f"{name}: cannot be written: {refusal(error)}") from error
+
+
+def refusal(error: OSError | ValueError) -> str:
+    """Why an open file cannot be used. Python names only the method that it has not."""
+    if isinstance(error, io.UnsupportedOperation):
+        return "the file is open for something else"
+    return reason_of(error) if isinstance(error, OSError) else str(error)
 
 
 def reason_of(error: OSError) -> str:

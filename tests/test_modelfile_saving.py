@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,12 +10,13 @@ import threading
 import time
 from pathlib import Path
 
+import models
 import pytest
 from commands import crfkit as run
 
 import crfkit
 from crfkit import modelfile, replacing
-from crfkit.errors import FileError, OptionError
+from crfkit.errors import FileError, OptionError, UnsupportedError
 
 
 @pytest.fixture
@@ -306,3 +308,43 @@ def test_into_and_from_open_files(tmp_path):
     for path in (None, 3, ["m"]):
         with pytest.raises(OptionError, match="expected a path or an open file"):
             trained.save(path)
+
+
+def test_dumps_into_files_that_are_not_for_writing(tmp_path):
+    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
+    (tmp_path / "m").write_text("")
+    for mode in ("r", "rb"):
+        with open(tmp_path / "m", mode) as file, pytest.raises(FileError, match="m: cannot be written: the file is open for something else"):
+            trained.dump(file)
+    with open(tmp_path / "m", "w") as file:
+        pass
+    with pytest.raises(FileError, match="closed file"):
+        trained.dump(file)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "a\0b"])
+def test_names_that_no_file_can_have(name):
+    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
+    for write in (trained.save, trained.dump):
+        with pytest.raises(FileError, match=f"^{re.escape(repr(name))}: not a file name$"):
+            write(name)
+    for option in ("checkpoint", "log"):
+        with pytest.raises(FileError, match="not a file name"):
+            crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2, **{option: name})
+
+
+def test_what_no_model_has_room_for_is_refused_before_training():
+    passes = []
+    rows = [[["a", "X"], ["b", "Y" * modelfile.MAX_HEADER]]]
+    with pytest.raises(UnsupportedError, match=r"^a model has room for 16,711,680 bytes of labels, .* is the last column the label"):
+        crfkit.learn(rows, template="U:%x[0,0]", max_iter=2, progress=passes.append)
+    assert not passes
+
+
+def test_what_is_reserved_for_the_table_of_sections_is_enough():
+    """Of models of any kind, and of those that are told of many options."""
+    for kind in ("chunking", "reals"):
+        for trainer in ("lbfgs", "lookahead"):
+            saved = modelfile.read(models.model(kind, trainer).to_bytes())
+            table = [section._asdict() for section in saved.sections.values()]
+            assert len(modelfile.canonical.dumps(table)) < modelfile.MAX_TABLE / 8

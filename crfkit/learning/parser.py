@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError, OptionError
 from crfkit.foreign import load_any
+from crfkit.modelfile import check_header
 from crfkit.parser.model import ParserModel, actions, build, check_search
 from crfkit.parser.places import features_of
 from crfkit.template.parsing import line_fault
@@ -170,6 +171,7 @@ class ParserTraining:
         run, options, progress = self.run, self.options, self.progress
         trees = Trees(self.train, self.template, run, options.labels, progress)
         bank = trees.bank
+        check_header(trees.header())
         progress.close()
         relations = [plural(len(trees.relations), "relation")] if options.labels else []
         counts = [f"{bank.n_sequences:,} trees", f"{bank.n_tokens:,} tokens", *relations, plural(len(trees.template.lines), "line")]

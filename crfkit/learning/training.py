@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.errors import OptionError
 from crfkit.foreign import load
 from crfkit.model import Model, build
+from crfkit.modelfile import check_header
 from crfkit.options import TRAINERS, Run
 from crfkit.parallel import threads_of
 from crfkit.replacing import check_writable
@@ -95,6 +96,7 @@ class Training:
     def _trained(self, place: Any, reader: Reader) -> Iterator[Model]:
         run, progress = self.run, self.progress
         corpus = place.corpus(reader)
+        check_header(self._header(corpus, None))
         options, chosen = with_penalty(self.options, corpus)
         expected = place.expected_memory(corpus, options)
         progress.summary({**corpus.summary, "memory": expected})
