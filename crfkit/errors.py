@@ -30,6 +30,11 @@ def in_python(message: str) -> str:
     return re.sub(_OPTION, argument, message)
 
 
+def one_line(text: str) -> str:
+    """A text without line ends and other characters that steer a terminal: names of files and labels may hold any."""
+    return re.sub("[\x00-\x08\n-\x1f\x7f-\x9f\u2028\u2029]", lambda found: repr(found[0])[1:-1], text)
+
+
 class CrfkitError(Exception):
     """Base of all of crfkit's own exceptions."""
 
@@ -39,13 +44,13 @@ class CrfkitError(Exception):
 
     def _start(self) -> int:
         """Where the message itself begins, behind the path of a file."""
-        found = re.match(r"(?:(?!: ).)*/.*?: ", super().__str__(), re.DOTALL)
+        found = re.match(r"(?:(?!: ).)*/.*?: ", self.message)
         return found.end() if found else 0
 
     @property
     def message(self) -> str:
         """What the command line prints."""
-        return super().__str__()
+        return one_line(super().__str__())
 
 
 class CrfkitWarning(UserWarning):
@@ -77,7 +82,7 @@ class DataError(CrfkitError, ValueError):
         super().__init__(where + message)
 
     def _start(self) -> int:
-        return len(self.message) - len(self.reason)
+        return len(self.message) - len(one_line(self.reason))
 
     def __reduce__(self):
         return type(self), (self.reason, self.path, self.line)

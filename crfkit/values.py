@@ -71,6 +71,7 @@ def shown(value: Any) -> str:
 
     bounded = reprlib.Repr()
     bounded.maxstring = bounded.maxother = 200
+    bounded.repr_int = lambda number, _: shown(number) if number.bit_length() > 64 else repr(number)  # type: ignore[assignment, method-assign]
     return bounded.repr(value).replace("\n", " ")
 
 
@@ -200,13 +201,18 @@ def selected(text: Any) -> int | None:
     return None if match is None else int(match[1])
 
 
+def _written(value: Any) -> str:
+    """A text, or a whole number of a size that may be meant, as a text; anything else is an empty one."""
+    return value if type(value) is str else str(value) if type(value) is int and value.bit_length() <= 64 else ""
+
+
 def interval(every: Any) -> tuple[int, float] | None:
     """How many passes and how many seconds lie between checkpoints: of N, or Nm for minutes, the other one is 0."""
-    match = re.fullmatch(r"(\d{1,9})|(\d{1,6}(?:\.\d{1,6})?)m", str(every) if type(every) in (str, int) else "", re.ASCII)
+    match = re.fullmatch(r"(\d{1,9})|(\d{1,6}(?:\.\d{1,6})?)m", _written(every), re.ASCII)
     return None if match is None or not float(match[1] or match[2]) else (int(match[1] or 0), 60 * float(match[2] or 0))
 
 
 def size(text: Any) -> int | None:
     """Bytes of a size such as 800M or 2G."""
-    match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([KMGT]?)B?", str(text) if type(text) in (str, int) else "", re.ASCII)
+    match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([KMGT]?)B?", _written(text), re.ASCII)
     return None if match is None else int(float(match[1]) * UNITS[match[2]]) or None

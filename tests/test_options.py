@@ -14,7 +14,7 @@ from crfkit import constants, options
 from crfkit.errors import DataError, FileError, OptionError, in_python
 from crfkit.learning.judging import judge
 from crfkit.trainers import trainer_class
-from crfkit.values import flag
+from crfkit.values import flag, shown
 
 FIELDS = [(name, item) for name, cls in options.TRAINERS.items() for item in fields(cls)]
 RUNS = [(None, item) for item in fields(options.Run)]
@@ -240,3 +240,36 @@ def test_memory_grows_with_threads_and_history():
     assert needed("perceptron") > needed("perceptron", average=False)
     assert needed("sgd", batch_size=2, l1=1.0) == needed("sgd") + 4 + 8
     assert set(constants.WITHOUT_PROBABILITIES) <= set(options.TRAINERS)
+
+
+@pytest.mark.parametrize("value", [10**5000, [10**5000], {"a": (1, -(10**5000))}], ids=["number", "list", "mapping"])
+def test_numbers_that_python_does_not_print(value):
+    """Not even in a message: it would have to be said how many digits are allowed."""
+    assert len(shown(value)) < 100 and "16,610 bits" in shown(value)
+    for name in ("max_memory", "checkpoint_every", "l2", "passes", "format", "path"):
+        with pytest.raises(OptionError, match="bits"):
+            judge("sgd" if name != "path" else "owlqn", {name: value})
+    with pytest.raises(OptionError, match=r"unknown algorithm .*bits"):
+        judge(value, {})
+
+
+def test_a_list_that_is_no_name_of_a_trainer():
+    deep: list = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(OptionError, match="unknown algorithm"):
+        judge(deep, {})
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\rb", "a\x1b[31mb", "a\x9bb", "a\u2028b"])
+def test_messages_are_one_line_and_steer_no_terminal(name):
+    """Whatever names of files, and labels, hold."""
+    within = repr(name)[1:-1]
+    assert str(DataError("there: add --resume", name, 3)) == f"{within}:3: there: add resume"
+    assert str(DataError(f"no label {name!r}: add --resume", name)) == f"{within}: no label {name!r}: add resume"
+    assert str(DataError(f"no label {name}: lower --l1 3", "/x --l1 3")) == f"/x --l1 3: no label {within}: lower l1=3"
+    assert str(FileError(f"/{name} --l1 3: there: add --resume")) == f"/{within} --l1 3: there: add resume"
+    pathlib.Path(name).write_text("a X\nb c Y\n")
+    with pytest.raises(DataError) as caught:
+        crfkit.learn(name, template="U:%x[0,0]")
+    assert str(caught.value).startswith(f"{within}:2: ")

@@ -53,6 +53,20 @@ def test_the_harness_sees_a_model_that_is_not_whole(tmp_path, monkeypatch):
         kills.kill_once(careless, kills.random.Random(1), kills.collections.Counter())
 
 
+# --- names --------------------------------------------------------------------------------------------------------
+
+
+def test_names_of_files_steer_no_terminal(train):
+    """Nor do they make more lines of one."""
+    name = "a\x1b[2J\nb"
+    os.symlink("train", name)
+    assert "MB: m\\x1b[2J\\n; " in crfkit("learn", "--max-iter", 2, "template", name, "m\x1b[2J\n").stderr
+    assert error("tag", "template", name).startswith("template: not a crfkit model")
+    os.unlink(name)
+    Path(name).write_text("a b X\na X\n")
+    assert error("learn", "--max-iter", 2, "template", name, "m").startswith("a\\x1b[2J\\nb:2: ")
+
+
 # --- full disks ---------------------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, TextIO
 
 import click
 
-from crfkit.errors import CrfkitError, CrfkitWarning, FileError, OptionError
+from crfkit.errors import CrfkitError, CrfkitWarning, FileError, OptionError, one_line
 from crfkit.replacing import replacing
 from crfkit.signals import taken
 
@@ -69,7 +69,7 @@ def is_given(ctx: click.Context, name: str) -> bool:
 def note(message: str) -> None:
     """Tell the user something on standard error. If nobody can hear it, the work goes on."""
     with suppress(OSError):
-        click.echo(f"crfkit: {message}", err=True)
+        click.echo(f"crfkit: {one_line(message)}", err=True)
 
 
 def write_output(text: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from typing import Any, TextIO
 
-from crfkit.errors import CrfkitWarning, OptionError, in_python, warn_caller
+from crfkit.errors import CrfkitWarning, OptionError, in_python, one_line, warn_caller
 from crfkit.options import PROGRESS_MODES
 from crfkit.signals import taken
 from crfkit.values import shown
@@ -90,7 +90,7 @@ class Progress:
         with suppress(OSError):
             if self.bar is not None:
                 self.bar.clear()
-            print(text, file=self.stream, flush=True)
+            print(one_line(text), file=self.stream, flush=True)
 
     def warn(self, text: str | None) -> None:
         """A note that something is not as it should be, if there is anything to say."""

@@ -115,7 +115,7 @@ def named(algorithm: Any) -> str:
     """The name of a trainer, of one of its names."""
     found = ALIASES.get(algorithm, algorithm) if isinstance(algorithm, str) else None
     if found not in TRAINERS:
-        near = nearest(str(algorithm).lower(), [*TRAINERS, *ALIASES])
+        near = nearest(algorithm.lower(), [*TRAINERS, *ALIASES]) if isinstance(algorithm, str) else None
         hint = f"; did you mean {near}?" if near else ""
         raise OptionError(f"unknown algorithm {shown(algorithm)}; expected one of {', '.join(TRAINERS)}{hint}")
     return found
