@@ -36,7 +36,7 @@ def in_use() -> tuple[int, int]:
 
 def _status(name: str) -> int:
     """Bytes that Linux reports of this process under a name; 0 where it does not."""
-    with suppress(OSError), open("/proc/self/status") as status:
+    with suppress(OSError), open("/proc/self/status", encoding="utf-8", errors="replace") as status:
         for line in status:
             if line.startswith(f"{name}:"):
                 return int(line.split()[1]) << 10

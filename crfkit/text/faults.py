@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from .reading import Block
 
 
+# What a mapping of attributes may have as values, beside numbers and texts. One tuple for `isinstance`: where it is written out,
+# Cython passes over what an object raises that is asked for its class.
+CONTAINERS = (list, tuple, Mapping, Set)
+
+
 class Found(NamedTuple):
     """Where a parse ended: a byte of a block, and what else is known of the fault, which depends on its kind."""
 

@@ -114,3 +114,11 @@ def test_a_limit(tmp_path):
     assert said.startswith("training would take about ") and "more than --max-memory 1M: use an online trainer" in said
     assert not (tmp_path / "model").exists()
     assert "--max-memory: expected a size such as 800M or 2G, found 'much'" in error("learn", "--max-memory", "much", *files, code=2)
+
+
+@pytest.mark.skipif(not Path("/proc/self/comm").exists(), reason="no such file of the system's")
+def test_a_process_may_have_any_name():
+    """The system cuts names after fifteen bytes, in the midst of a letter too."""
+    program = "from crfkit.learning.memory import in_use; open('/proc/self/comm', 'wb').write(b'caf\\xc3'); print(in_use()[0] > 0)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("True\n", "")

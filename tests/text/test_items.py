@@ -130,6 +130,20 @@ def test_what_is_refused(item, message):
     assert "\n" not in str(caught.value)
 
 
+class Closed:
+    """Stands for another object that is not there any more: not even its class is to be had."""
+
+    @property
+    def __class__(self):
+        raise KeyError("closed")
+
+
+@pytest.mark.parametrize("place", [lambda it: {"a": it}, lambda it: {"a": ["b", it]}, lambda it: {"a": {"b": it}}, lambda it: it], ids=["value", "list", "mapping", "item"])
+def test_what_an_object_raises_when_it_is_looked_at(place):
+    with pytest.raises(KeyError, match="closed"):
+        found([[["x"], place(Closed())]])
+
+
 class Text(str):
     """No plain str."""
 
