@@ -20,7 +20,7 @@ from crfkit import modelfile
 from .constants import WEIGHTS
 from .errors import ModelFileError, OptionError
 from .header import Described, Search, checked, template_of
-from .replacing import replacing, written_to
+from .replacing import replacing, write_all, written_to
 from .tagging import Tagger
 from .values import Expected, as_bytes, copied, exactly
 from .version import __version__
@@ -93,7 +93,8 @@ class Stored(Described):
                 try:
                     file.write("")
                 except TypeError:  # open for bytes
-                    file.writelines(as_bytes(line) for line in lines)
+                    for line in lines:
+                        write_all(file, as_bytes(line))
                 else:
                     file.writelines(lines)
         return None

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from . import canonical
 from .errors import FileError, ModelFileError, UnsupportedError
-from .replacing import reason_of, refusal, replacing, written_to
+from .replacing import reason_of, refusal, replacing, write_all, written_to
 from .values import named, shown
 
 if TYPE_CHECKING:
@@ -167,7 +167,8 @@ def write(path: Any, header: dict[str, Any], sections: Mapping[str, Buffer]) -> 
     if hasattr(path, "write"):
         with written_to(path) as name:
             try:
-                path.writelines(parts)
+                for part in parts:
+                    write_all(path, part)
             except TypeError:
                 raise FileError(f"{name}: the file is open as text: open it in binary mode") from None
     else:

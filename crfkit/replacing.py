@@ -185,6 +185,18 @@ def written_to(file: Any) -> Iterator[Any]:
         raise FileError(f"{name}: cannot be written: {refusal(error)}") from error
 
 
+def write_all(stream: Any, data: bytes | memoryview) -> None:
+    """Write all bytes: a file without a buffer may take a part of them only, as standard output with PYTHONUNBUFFERED is one."""
+    rest = memoryview(data)
+    while rest:
+        taken = stream.write(rest)
+        if taken is None:  # an object of the caller's own that has taken all, or a file that has no room yet
+            if isinstance(stream, io.RawIOBase):
+                raise BlockingIOError("takes no bytes yet: open it in blocking mode")
+            return
+        rest = rest[taken:]
+
+
 def refusal(error: OSError | ValueError) -> str:
     """Why an open file cannot be used. Python names only the method that it has not."""
     if isinstance(error, io.UnsupportedOperation):

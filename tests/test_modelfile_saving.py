@@ -348,3 +348,60 @@ def test_what_is_reserved_for_the_table_of_sections_is_enough():
             saved = modelfile.read(models.model(kind, trainer).to_bytes())
             table = [section._asdict() for section in saved.sections.values()]
             assert len(modelfile.canonical.dumps(table)) < modelfile.MAX_TABLE / 8
+
+
+class Sips(io.RawIOBase):
+    """A file without a buffer that takes so many bytes at once, and none when it is full."""
+
+    def __init__(self, most, room=None):
+        self.most, self.room, self.held = most, room, b""
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        if self.room is not None and len(self.held) >= self.room:
+            return None
+        taken = bytes(data)[: self.most]
+        self.held += taken
+        return len(taken)
+
+
+class Plain:
+    """An object that can be written to, and no more."""
+
+    def __init__(self):
+        self.held = b""
+
+    def write(self, data):
+        if isinstance(data, str):
+            raise TypeError("bytes")
+        self.held += data
+
+
+def test_files_that_take_a_part_of_what_is_written():
+    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
+    wanted = {trained.save: trained.to_bytes(), trained.dump: trained.dump().encode()}
+    for write, expected in wanted.items():
+        for file in (Sips(7), Plain()):
+            write(file)
+            assert file.held == expected
+        with pytest.raises(FileError, match="cannot be written: takes no bytes yet: open it in blocking mode"):
+            write(Sips(7, len(expected) // 2))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
+def test_a_disk_that_is_full_at_the_last_bytes(tmp_path):
+    """The system takes what there is room for, and says so by a number alone."""
+    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
+    trained.save(tmp_path / "m")
+    program = f"""
+import crfkit, resource
+model = crfkit.load({str(tmp_path / "m")!r}).model
+size = len(model.to_bytes()) - 1
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+with open({str(tmp_path / "other")!r}, "wb", buffering=0) as file:
+    model.save(file)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1 and "FileError" in done.stderr and "cannot be written: File too large" in done.stderr

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TextIO
 import click
 
 from crfkit.errors import CrfkitError, CrfkitWarning, FileError, OptionError, one_line
-from crfkit.replacing import replacing
+from crfkit.replacing import replacing, write_all
 from crfkit.signals import taken
 
 DEBUG = "crfkit.debug"
@@ -144,13 +144,6 @@ def is_live(source: str) -> bool:
         return source == "-" and sys.stdin is not None and not stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
     except (OSError, ValueError):  # closed, or none of the system's
         return False
-
-
-def write_all(stream: BinaryIO, data: bytes) -> None:
-    """Write all bytes: with PYTHONUNBUFFERED standard output is a file that may take a part of them only."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[stream.write(rest) :]
 
 
 @contextmanager

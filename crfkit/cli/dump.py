@@ -10,8 +10,9 @@ import click
 
 from crfkit import foreign
 from crfkit.errors import OptionError
+from crfkit.replacing import write_all
 
-from .common import HELP_FLAGS, debug_option, standard_output, write_all, write_output
+from .common import HELP_FLAGS, debug_option, standard_output, write_output
 
 LINES_AT_ONCE = 10000
 

@@ -10,10 +10,10 @@ from crfkit import load, modelfile
 from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.decode.printing import Printer
 from crfkit.errors import FileError, OptionError
-from crfkit.replacing import remove_leftovers, replacing
+from crfkit.replacing import remove_leftovers, replacing, write_all
 from crfkit.text.reading import Source
 
-from .common import warnings_as_notes, write_all
+from .common import warnings_as_notes
 
 if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport

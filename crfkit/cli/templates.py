@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
+from crfkit.replacing import write_all
 from crfkit.template.shipped import purpose, shipped, text_of
 
-from .common import HELP_FLAGS, debug_option, standard_output, usage_errors, write_all, write_output
+from .common import HELP_FLAGS, debug_option, standard_output, usage_errors, write_output
 
 
 @click.command("templates", context_settings=HELP_FLAGS)

@@ -162,9 +162,11 @@ def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
             raise DataError("the file is open as text: open it in binary mode", path)
         if piece is None:
             raise FileError(f"{path}: gives no bytes yet: open it in blocking mode")
+        if not isinstance(piece, (bytes, bytearray, memoryview)):
+            raise DataError(f"the file gives {type(piece).__name__}, expected bytes", path)
         if not piece:
             return
-        yield piece
+        yield bytes(piece)
 
 
 def _wait_for(file: BinaryIO) -> Callable[[], None] | None:

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -183,6 +184,8 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch):
     assert fault(tmp_path / "none") == f"{tmp_path / 'none'}: cannot be read: No such file or directory"
     assert fault(str(tmp_path)).startswith(f"{tmp_path}: cannot be read: ")
     assert fault(io.StringIO("a b\n")) == "<stream>: the file is open as text: open it in binary mode"
+    for piece in ([b"a b\n"], 5, [], {}):
+        assert fault(SimpleNamespace(read=lambda n, piece=piece: piece)) == f"<stream>: the file gives {type(piece).__name__}, expected bytes"
     monkeypatch.setattr(sys, "stdin", None)
     assert fault("-") == "standard input is closed"
 

@@ -10,10 +10,10 @@ import click
 
 from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS as HELP
-from crfkit.cli.common import ErrorsAsLines, is_given, is_live, note, opened, refuse_overwriting, write_all
+from crfkit.cli.common import ErrorsAsLines, is_given, is_live, note, opened, refuse_overwriting
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import OptionError
-from crfkit.replacing import check_writable
+from crfkit.replacing import check_writable, write_all
 from crfkit.text.opening import input_file
 from crfkit.values import as_bytes
 from crfkit.version import __version__
