@@ -1,4 +1,6 @@
-"""Containers that are not what they seem."""
+"""Containers and files that are not what they seem."""
+
+import io
 
 
 def liar(told, items):
@@ -20,3 +22,20 @@ class Frame:
     def iterrows(self):
         """What tells a data frame from all else."""
         return iter(())
+
+
+class Sips(io.RawIOBase):
+    """A file without a buffer that takes so many bytes at once, and none when it is full."""
+
+    def __init__(self, most, room=None):
+        self.most, self.room, self.held = most, room, b""
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        if self.room is not None and len(self.held) >= self.room:
+            return None
+        taken = bytes(data)[: self.most]
+        self.held += taken
+        return len(taken)

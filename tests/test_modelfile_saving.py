@@ -13,6 +13,7 @@ from pathlib import Path
 import models
 import pytest
 from commands import crfkit as run
+from liars import Sips
 
 import crfkit
 from crfkit import modelfile, replacing
@@ -348,23 +349,6 @@ def test_what_is_reserved_for_the_table_of_sections_is_enough():
             saved = modelfile.read(models.model(kind, trainer).to_bytes())
             table = [section._asdict() for section in saved.sections.values()]
             assert len(modelfile.canonical.dumps(table)) < modelfile.MAX_TABLE / 8
-
-
-class Sips(io.RawIOBase):
-    """A file without a buffer that takes so many bytes at once, and none when it is full."""
-
-    def __init__(self, most, room=None):
-        self.most, self.room, self.held = most, room, b""
-
-    def writable(self):
-        return True
-
-    def write(self, data):
-        if self.room is not None and len(self.held) >= self.room:
-            return None
-        taken = bytes(data)[: self.most]
-        self.held += taken
-        return len(taken)
 
 
 class Plain:

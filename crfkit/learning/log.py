@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from crfkit.errors import FileError
+from crfkit.replacing import write_all
 
 
 class PassLog:
@@ -50,7 +51,10 @@ class PassLog:
         """One pass. FileError if it cannot be written."""
         line = json.dumps(record) + "\n"
         try:
-            self.file.write(line if hasattr(self.file, "encoding") else line.encode())
+            if hasattr(self.file, "encoding"):
+                self.file.write(line)
+            else:
+                write_all(self.file, line.encode())
             if hasattr(self.file, "flush"):
                 self.file.flush()
         except OSError as error:

@@ -4,11 +4,13 @@ import random
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pycrfsuite
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from liars import Sips
 from pycrfsuite._logparser import TrainLogParser as PeerParser
 
 from crfkit.compat import pycrfsuite as compat
@@ -127,7 +129,7 @@ def test_answers_in_any_order(model):
             tagger.set(bad)
 
 
-def test_dump_and_info_are_those_of_the_peer(model, tmp_path, capsys):
+def test_dump_and_info_are_those_of_the_peer(model, tmp_path, capsys, monkeypatch):
     ours, theirs = compat.Tagger(), pycrfsuite.Tagger()
     ours.open(model)
     theirs.open(model)
@@ -136,6 +138,10 @@ def test_dump_and_info_are_those_of_the_peer(model, tmp_path, capsys):
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
     ours.dump()
     assert capsys.readouterr().out == (tmp_path / "ours").read_text()
+    unbuffered = Sips(7)
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=unbuffered, flush=lambda: None))
+    ours.dump()
+    assert unbuffered.held == (tmp_path / "ours").read_bytes()
     assert vars(ours.info()) == vars(theirs.info())
 
 

@@ -9,6 +9,7 @@ import re
 import signal
 
 import pytest
+from liars import Sips
 
 from crfkit import learn, learn_path, load, options
 from crfkit.errors import CrfkitWarning, FileError, Interrupted, OptionError, in_python
@@ -76,6 +77,13 @@ def test_a_log_may_be_an_open_file(tmp_path):
             log.write("" if log is not data else b"")  # still open
     written = (text.getvalue(), data.getvalue().decode(), (tmp_path / "open").read_text())
     assert [[json.loads(line)["pass"] for line in lines.splitlines()] for lines in written] == [[1, 2, 3, 4, 5]] * 3
+
+
+def test_a_log_may_be_a_file_that_takes_a_part_of_each_line():
+    log, whole = Sips(7), io.BytesIO()
+    short(log=log)
+    short(log=whole)
+    assert [json.loads(line)["loss"] for line in log.held.splitlines()] == [json.loads(line)["loss"] for line in whole.getvalue().splitlines()]
 
 
 def test_a_log_that_is_closed_loses_no_model():

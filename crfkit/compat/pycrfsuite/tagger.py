@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import CrfkitError
 from crfkit.modelfile import mapped
+from crfkit.replacing import write_all
 from crfkit.values import as_bytes
 
 from .items import ItemSequence
@@ -194,7 +195,8 @@ class Tagger:
                 sys.stdout.writelines(as_bytes(line).decode(errors="replace") for line in lines)
             else:
                 sys.stdout.flush()
-                binary.writelines(map(as_bytes, lines))
+                for line in lines:
+                    write_all(binary, as_bytes(line))
                 binary.flush()
             return
         with open(filename, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
