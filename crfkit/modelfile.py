@@ -192,6 +192,14 @@ def dumps(header: dict[str, Any], sections: Mapping[str, Buffer]) -> bytes:
     return b"".join(_encode(header, sections))
 
 
+def _cut_short(source: Any) -> bool:
+    """Whether it is a mapped file that has become shorter."""
+    try:
+        return isinstance(source, mmap.mmap) and source.size() < len(source)
+    except OSError:  # memory without a file
+        return False
+
+
 def _encode(header: dict[str, Any], sections: Mapping[str, Buffer]) -> list[bytes | memoryview]:
     """The pieces of the file in order; the contents of the sections are not copied."""
     from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
@@ -203,6 +211,8 @@ def _encode(header: dict[str, Any], sections: Mapping[str, Buffer]) -> list[byte
         if not 1 <= len(name) <= MAX_NAME:
             raise ValueError(f"section {name!r}: its name is not a string of 1 to {MAX_NAME} characters")
         view = memoryview(buffer)
+        if _cut_short(view.obj):  # to read on would end the program
+            raise FileError("the file of the model was emptied or cut short while it was in use: save a model under its name, which keeps the old one until then")
         dtype = _DTYPE_OF.get((view.format, view.itemsize))
         if dtype is None or not view.c_contiguous or not 1 <= view.ndim <= MAX_NDIM:
             raise TypeError(f"section {name!r}: not a contiguous array of one of {', '.join(DTYPES)}")

@@ -389,3 +389,19 @@ with open({str(tmp_path / "other")!r}, "wb", buffering=0) as file:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1 and "FileError" in done.stderr and "cannot be written: File too large" in done.stderr
+
+
+def test_a_model_saved_into_its_own_file_that_was_just_emptied(tmp_path):
+    """What is mapped is gone then, and would end the program when it is looked at."""
+    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
+    trained.save(tmp_path / "m")
+    program = f"""
+import crfkit
+model = crfkit.load({str(tmp_path / "m")!r}).model
+model.save({str(tmp_path / "m")!r})
+model = crfkit.load({str(tmp_path / "m")!r}).model
+with open({str(tmp_path / "m")!r}, "wb") as file:
+    model.save(file)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1 and "FileError: the file of the model was emptied or cut short while it was in use" in done.stderr
