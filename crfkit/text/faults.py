@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from .reading import Block
 
 
-# What a mapping of attributes may have as values, beside numbers and texts. One tuple for `isinstance`: where it is written out,
-# Cython passes over what an object raises that is asked for its class.
-CONTAINERS = (list, tuple, Mapping, Set)
+def is_container(value: Any) -> bool:
+    """Whether it is a list, set or mapping of attributes. Asked here: Cython passes over what an object raises that is asked whether
+    it is one of several things."""
+    return isinstance(value, (list, tuple, Mapping, Set))
 
 
 class Found(NamedTuple):

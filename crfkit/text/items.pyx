@@ -27,7 +27,7 @@ from collections.abc import Mapping, Set
 from crfkit.errors import DataError
 from crfkit.values import lists, shown
 
-from .faults import CONTAINERS, bytes_behind, misfit, misfit_value, no_sentence, ordered
+from .faults import bytes_behind, is_container, misfit, misfit_value, no_sentence, ordered
 
 cdef extern from "Python.h":
     ctypedef struct PyObject
@@ -306,7 +306,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
         put(rows, b":", 1)
         copy_text(rows, value, place)
         return add_attribute(rows, begin, 1, place)
-    if not isinstance(value, CONTAINERS):
+    if not is_container(value):
         wanted = f"for {shown(name)} a number, a text, or a list, set or mapping of them"
         return add_attribute(rows, begin, number_of(value, value, wanted, place), place)
     if depth == DEEPEST:
@@ -324,7 +324,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
             copy_text(rows, prefix, place)
             copy_text(rows, inner, place)
             add_attribute(rows, begin, 1, place)
-        elif isinstance(inner, CONTAINERS):
+        elif is_container(inner):
             add_named(rows, None, prefix[: len(prefix) - 1], inner, place, depth + 1)
         else:
             raise fault(place, shown(inner), f"in the list of {shown(name)} a text")
