@@ -15,6 +15,7 @@ from pycrfsuite._logparser import TrainLogParser as PeerParser
 
 from crfkit.compat import pycrfsuite as compat
 from crfkit.compat.pycrfsuite._logparser import TrainLogParser
+from crfkit.features import indexing
 
 ALGORITHMS = ("lbfgs", "l2sgd", "ap", "pa", "arow")
 BOTH = pytest.mark.parametrize("library", [pycrfsuite, compat], ids=["python-crfsuite", "crfkit"])
@@ -143,6 +144,27 @@ def test_dump_and_info_are_those_of_the_peer(model, tmp_path, capsys, monkeypatc
     ours.dump()
     assert unbuffered.held == (tmp_path / "ours").read_bytes()
     assert vars(ours.info()) == vars(theirs.info())
+
+
+def test_nobody_appends_while_features_are_made(tmp_path, monkeypatch):
+    """Another thread would move the sequences away from below those who read them."""
+    trainer, free = compat.Trainer(verbose=False), []
+
+    class Watched(indexing.IndexBuilder):
+        def add(self, *arguments):
+            free.append(trainer.sequences.lock.acquire(blocking=False))
+            return super().add(*arguments)
+
+        def meet(self, *arguments):
+            free.append(trainer.sequences.lock.acquire(blocking=False))
+            return super().meet(*arguments)
+
+    monkeypatch.setattr(indexing, "IndexBuilder", Watched)
+    for group in (0, 1):
+        trainer.append([["a"], ["b"]], ["A", "B"], group)
+    trainer.train(tmp_path / "m", 1)
+    assert trainer.sequences.n_attributes() == 2
+    assert free and not any(free)
 
 
 def test_info_of_names_that_break_lines(tmp_path):

@@ -24,11 +24,11 @@ class Sequences:
         self.groups = array.array("i")
         self.order: Sequence[int] | None = None  # in which CRFsuite has them, where it is another one
         self.thrown: int | None = None  # how often its dice were, where all that a program trains takes the same; None: new ones each time
-        self._lock = threading.Lock()  # sequences and groups grow together
+        self.lock = threading.Lock()  # sequences and groups grow together, and not while they are read
 
     def append(self, rows: Rows, place: int, labels: Sequence[str | bytes] | None, group: int) -> None:
         """Append a copy of a sequence of other rows, with its own labels or with these."""
-        with self._lock:
+        with self.lock:
             self.groups.append(group)
             try:
                 append_sequence(self.rows, rows, place, labels)
@@ -55,7 +55,8 @@ class Sequences:
         from crfkit.features.indexing import IndexBuilder
 
         builder = IndexBuilder(None, crfsuite=True)
-        builder.meet(self.rows, 0, len(self.groups))
+        with self.lock:
+            builder.meet(self.rows, 0, len(self.groups))
         return builder.n_attributes[0]
 
     def runs(self, holdout: int) -> Iterator[tuple[bool, int, int]]:
@@ -69,9 +70,10 @@ class Sequences:
     def held(self, holdout: int) -> Rows:
         """The sequences of a group."""
         found = Rows("crfsuite")
-        for held, first, n in self.runs(holdout):
-            for place in range(first, first + n if held else first):
-                append_sequence(found, self.rows, place)
+        with self.lock:
+            for held, first, n in self.runs(holdout):
+                for place in range(first, first + n if held else first):
+                    append_sequence(found, self.rows, place)
         return found
 
 
@@ -93,8 +95,9 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
     from crfkit.weights.pruning import frequent
 
     builder = IndexBuilder(None, crfsuite=True)
-    for held, first, n in sequences.runs(holdout):
-        (builder.meet if held else builder.add)(sequences.rows, first, n)
+    with sequences.lock:
+        for held, first, n in sequences.runs(holdout):
+            (builder.meet if held else builder.add)(sequences.rows, first, n)
     dataset, names = builder.finish(as_seen=True), builder.literals[0]
     states, pairs = (RULES["all" if values[f"feature.possible_{what}"] else "observed"] for what in ("states", "transitions"))
     layout, *new = Layout.build(dataset, len(dataset.labels), pairs, builder.rules(False, states), builder.rules(True, states))
