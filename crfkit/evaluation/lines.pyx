@@ -11,7 +11,7 @@ from crfkit.text.scanning cimport has_probability, is_decimal, is_digit, is_prob
 
 from crfkit.errors import DataError
 from crfkit.text.faults import plural
-from crfkit.text.table import FORMS
+from crfkit.text import table
 
 cdef enum:
     TABS_OR_BLANKS = -1
@@ -26,7 +26,7 @@ cdef class Lines:
 
     def __init__(self, form, separator, int64_t gold_column, int64_t least, bint comments, bint words, path):
         self.separator = TABS_OR_BLANKS if separator is None else BLANKS if separator == "blanks" else separator[0]
-        self.form, self.gold_column, self.least = FORMS[form], gold_column, least
+        self.form, self.gold_column, self.least = table.FORMS[form], gold_column, least
         self.comments, self.words, self.path = comments, words, path
 
     @property
