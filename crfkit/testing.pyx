@@ -1,6 +1,5 @@
 """Doors for tests: parts that no program drives from Python. Nothing else imports this."""
 
-from libc.math cimport INFINITY, isnan
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uintptr_t
 
 from crfkit.decode.beam cimport search_beam
@@ -12,6 +11,7 @@ from crfkit.lattice cimport lattice
 from crfkit.lattice.lattice cimport (
     IMPOSSIBLE, SPARSE, Lattice, find_row_tops, forbid_steps, lattice_allow, lattice_expect, lattice_forbid, lattice_path_score, recursions_of,
 )
+from crfkit.loops.numbers cimport INFINITY, isnan
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, LatticeC, PairC, SentenceC
 from crfkit.memory cimport BufferC, arena_reserve, buffer_free, empty_buffer, memset

@@ -8,9 +8,9 @@
 import array
 import os
 
-from libc.math cimport fabs, fmax
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
+from crfkit.loops.numbers cimport fabs, fmax
 from crfkit.memory cimport BufferC, data_reserve, memcpy
 
 from crfkit.values import as_bytes

@@ -7,9 +7,9 @@ best for the first of its run, there are as many paths as before, and the last o
 """
 
 from libc.float cimport DBL_MAX
-from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
+from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, crfkit_edge_score
 from crfkit.memory cimport arena_reserve

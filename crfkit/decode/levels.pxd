@@ -3,9 +3,9 @@
 It tells nothing about labels, and beside it the digits that do would be lost.
 """
 
-from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int64_t
 
+from crfkit.loops.numbers cimport INFINITY, fabs
 from crfkit.loops.structs cimport EdgeC, LatticeC
 
 cdef enum:

@@ -15,9 +15,8 @@ Scores are made when the window gets to a token, a few tokens at a time, and aga
 (`forget`); weights of label pairs are kept up to date by whoever changes them (`note_pair`, `note_history`).
 """
 
-from libc.math cimport INFINITY
-
 from crfkit.weights.history cimport ANY, history_begin, key_of
+from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport rich_row_fits
 from crfkit.memory cimport arena_reserve, arena_zeros, memcpy

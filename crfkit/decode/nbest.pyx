@@ -25,8 +25,7 @@ one, and so on. (If rounding made scores equal whose beginnings were not: of pat
 the better score on entering it, before the node's own score is added, comes first.)
 """
 
-from libc.math cimport INFINITY, fabs
-
+from crfkit.loops.numbers cimport INFINITY, fabs
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve, memcpy, memset
 from crfkit.loops.structs cimport EdgeC, crfkit_edge_score

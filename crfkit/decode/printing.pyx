@@ -8,9 +8,9 @@ cells   those of CRF++: cells with tabs between them, headers `# probability` or
             Rockwell  NNP  B-NP/0.975037  B-ADJP/0.000122 ...       -v 1: of the label; -v 2: of all labels too
 """
 
-from libc.math cimport exp, fabs, floor
 from libc.stdio cimport snprintf
 
+from crfkit.loops.numbers cimport exp, fabs, floor
 from crfkit.text.rows cimport FORM_COLUMNS, rows_separator
 from crfkit.text.scanning cimport last_blank_line
 from .nbest cimport search_nbest

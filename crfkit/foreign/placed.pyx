@@ -8,9 +8,9 @@ import array
 
 from cpython.array cimport array as array_t, clone
 
-from libc.math cimport isfinite, ldexp
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
+from crfkit.loops.numbers cimport isfinite, ldexp
 from crfkit.features.strings cimport StringTable, strings_get
 from crfkit.memory cimport memchr, memcpy
 from crfkit.text.scanning cimport is_digit

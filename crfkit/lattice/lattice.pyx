@@ -5,8 +5,7 @@ sequence without any possible path), what needs no speed, and what decides which
 label pairs, or a list of those with a weight. Paths are the same with either, to the last bit.
 """
 
-from libc.math cimport INFINITY, exp
-
+from crfkit.loops.numbers cimport INFINITY, exp
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve, arena_zeros, memset
 from crfkit.loops.structs cimport (

@@ -1,8 +1,8 @@
 """(1 - x)^n, what n steps of a penalty leave; without pow(), which differs between machines in its last bit."""
 
-from libc.math cimport fabs
 from libc.stdint cimport int64_t
 
+from .numbers cimport fabs
 from .kernels cimport K
 
 

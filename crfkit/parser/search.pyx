@@ -7,9 +7,9 @@ the subtree of that action is the new tree, and only its deepest level is new, 3
 score needs to be followed.
 """
 
-from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
+from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.memory cimport arena_reserve, memset
 from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, StepC, state_allows, state_do, state_ended, state_start, state_undo

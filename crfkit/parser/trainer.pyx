@@ -14,9 +14,9 @@ The average is that of the weights after each decision, as in trainers/online/pa
 
 import array
 
-from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
+from crfkit.loops.numbers cimport isfinite
 from crfkit.memory cimport Arena, BufferC, arena_reserve, take, vector
 from crfkit.rng cimport RngC, rng_seed, rng_shuffle
 from .search cimport ChoiceC, Search

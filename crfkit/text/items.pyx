@@ -11,12 +11,12 @@ An item says what a token has:
 Names are str or bytes, and may hold anything; they are UTF-8 unless rows are loose, as for models of the other programs. Where labels are wanted, an item stands in a pair: (item, label).
 """
 
-from libc.math cimport fabs
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from cpython.dict cimport PyDict_CheckExact
 from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
 
+from crfkit.loops.numbers cimport fabs
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.memory cimport memchr
 from .rows cimport FORM_CRFSUITE, Rows, RowsC, rows_attr, rows_label

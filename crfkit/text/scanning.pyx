@@ -1,8 +1,8 @@
 """Looking for lines, characters and numbers in bytes."""
 
-from libc.math cimport isfinite
 from libc.stdint cimport INT64_MAX, uint64_t
 
+from crfkit.loops.numbers cimport isfinite
 from crfkit.memory cimport memcpy
 
 

@@ -15,9 +15,9 @@ import array
 from functools import partial
 
 from libc.float cimport FLT_MAX
-from libc.math cimport fabs, fabsf
 
 from crfkit.lattice.lattice cimport Lattice, lattice_load_weights, recursions_of
+from crfkit.loops.numbers cimport fabs, fabsf
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, dataset_sentence
 from crfkit.memory cimport arena_zeros, memcpy, memset, take_all, vector

@@ -16,19 +16,19 @@ threads may add to one weight at once and one sum is lost, and that a score may 
 have just changed. A weight is a single aligned float: it is never half of one value and half of another.
 """
 
-
-from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.data.ordered cimport Ordered, sentence_at
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.loops.numbers cimport isfinite
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC
 from crfkit.memory cimport arena_zeros, data_zeros, memcpy, vector
 from crfkit.rng cimport RngC, rng_below, rng_seed, rng_shuffle
-from crfkit.weights.layout cimport Layout, layout_row
+from crfkit.weights.cells cimport layout_row
+from crfkit.weights.layout cimport Layout
 from .base cimport Trainer, all_cells_finite
 
 from crfkit.errors import ImpossibleError, TrainingError

@@ -19,7 +19,8 @@ from libc.stdlib cimport qsort
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.tuples cimport GramTableC, grams_intern, grams_reserve
-from .layout cimport Layout, is_hot, layout_cell, layout_rich_cell, padded
+from .cells cimport is_hot, layout_cell, layout_rich_cell, padded
+from .layout cimport Layout
 from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, empty_buffer, memcpy
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport DatasetC, LayoutC

@@ -7,12 +7,13 @@ times the scale of their block.
 
 import array
 
-from libc.math cimport fabs, fmax, fmin, rint
 from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t, uint32_t
 
+from crfkit.loops.numbers cimport fabs, fmax, fmin, rint
 from crfkit.loops.structs cimport LayoutC
 from crfkit.memory cimport memcpy
-from .layout cimport Layout, feature_cell
+from .cells cimport feature_cell
+from .layout cimport Layout
 
 cdef enum:
     BLOCK = 128             # cells

@@ -4,7 +4,8 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.structs cimport LayoutC
-from .layout cimport Layout, feature_cell, is_hot, layout_cell, layout_clear_absent
+from .cells cimport feature_cell, is_hot, layout_cell
+from .layout cimport Layout, layout_clear_absent
 
 import array as arrays
 

@@ -5,7 +5,6 @@ after each sentence.
     Rockwell NNP	B-NP	B-NP/5.051908      --score: of this label; with --post probabilities
 """
 
-from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.stdio cimport snprintf
 
@@ -13,6 +12,7 @@ from crfkit.decode.scratch cimport Scratch
 from crfkit.decode.nbest cimport search_nbest
 from crfkit.features.strings cimport string_hash, strings_find
 from crfkit.lattice.lattice cimport Lattice
+from crfkit.loops.numbers cimport INFINITY, exp, log
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 from crfkit.memory cimport Arena, BufferC, arena_reserve, memcpy

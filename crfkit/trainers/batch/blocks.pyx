@@ -11,8 +11,7 @@ the curvature that the step has met. Each block's kappa follows that curvature; 
 again with a larger kappa.
 """
 
-from libc.math cimport fabs, fmax, fmin
-
+from crfkit.loops.numbers cimport fabs, fmax, fmin
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, weight_t
 from crfkit.memory cimport arena_zeros, memcpy, memset

@@ -13,8 +13,7 @@ potentials are multiplied, not computed.
     expect    by the lattice, for sequences whose scores lie too far apart for plain products (`wide`)
 """
 
-from libc.math cimport fabs, fmax, fmin, isfinite
-
+from crfkit.loops.numbers cimport fabs, fmax, fmin, isfinite
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport Lattice, lattice_expect, lattice_load_weights
 from crfkit.memory cimport arena_zeros, memcpy

@@ -25,9 +25,9 @@ that it is left out of, GROWTH times.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
-from libc.math cimport fmax, fmin
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.loops.numbers cimport fmax, fmin
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport Layout

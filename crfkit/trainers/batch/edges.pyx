@@ -6,8 +6,7 @@ there are few kinds, as with the letters of words, matrices are kept until weigh
 kind, a matrix is made when it is needed: that of plain pairs, times the exponentials of the weights in question.
 """
 
-from libc.math cimport fabs, fmax
-
+from crfkit.loops.numbers cimport fabs, fmax
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, memcpy, memset
 from crfkit.lattice.lattice cimport SPARSE, most_pairs, recursions_of

@@ -15,9 +15,9 @@ the bound is
     scale e,   scale = min(1, l1 / max_f |D_f|).
 """
 
-from libc.math cimport fabs, fmax
 from libc.stdint cimport int32_t, int64_t
 
+from crfkit.loops.numbers cimport fabs, fmax
 from crfkit.loops.structs cimport DualC, LayoutC, SentenceC, dataset_sentence
 from crfkit.memory cimport arena_zeros, memset, take_all, vector
 from crfkit.weights.layout cimport layout_clear_absent

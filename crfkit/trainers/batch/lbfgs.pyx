@@ -7,11 +7,11 @@ Most iterations are spent on the way to the neighbourhood of the optimum. Dual c
 passes, but has no certain end; so it makes the start (`prepare`), and L-BFGS goes on from there to its own criteria.
 """
 
-from libc.math cimport INFINITY, fabs, isfinite, log, sqrt
 from libc.stdint cimport int64_t
 
 from crfkit.memory cimport memcpy
 from crfkit.data.dataset cimport Dataset
+from crfkit.loops.numbers cimport INFINITY, fabs, isfinite, log, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport DatasetC, weight_t

@@ -10,10 +10,9 @@ sums are exact (loops/simd/scatter.inc), the likelihoods of chunks are added in 
 import array
 from typing import NamedTuple
 
-from libc.math cimport INFINITY
 from libc.stdint cimport uint16_t
 
-
+from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_clear_absent

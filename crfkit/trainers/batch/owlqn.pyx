@@ -17,7 +17,7 @@ On all except small data OWL-QN is not what the optimum is found with: a proxima
 look at where it came to. OWL-QN takes over if the optimum is not near enough after --warm-up passes.
 """
 
-from libc.math cimport INFINITY, fabs, fmax, isfinite, sqrt
+from crfkit.loops.numbers cimport INFINITY, fabs, fmax, isfinite, sqrt
 from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset

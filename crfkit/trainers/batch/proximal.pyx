@@ -22,13 +22,14 @@ moving into one direction gets a softer pull, one that turns back a stiffer one.
 
 import array
 
-from libc.math cimport fabs, fmax, fmin, sqrt
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.loops.numbers cimport fabs, fmax, fmin, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence
 from crfkit.memory cimport arena_zeros, data_zeros, vector
-from crfkit.weights.layout cimport Layout, layout_row
+from crfkit.weights.cells cimport layout_row
+from crfkit.weights.layout cimport Layout
 
 cdef double STIFFNESS = 0.28            # of a feature that is seen once
 cdef double FIRST_LEAST = 0.2, FIRST_MOST = 6.0

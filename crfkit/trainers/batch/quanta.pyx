@@ -6,9 +6,9 @@ up to those of the whole.
 
 import array
 
-from libc.math cimport ceil, fabs, fmax, frexp, ldexp, log2
 from libc.stdint cimport int32_t, int64_t
 
+from crfkit.loops.numbers cimport ceil, fabs, fmax, frexp, ldexp, log2
 from crfkit.loops.structs cimport DatasetC, LayoutC
 from crfkit.memory cimport arena_zeros
 

@@ -4,9 +4,9 @@ Every point tells how far it is from the optimum at most: the marginals at w, ta
 f - |g|^2 / (2 l2), and no objective is below that (Fenchel, Young). The best such value so far is `bound`.
 """
 
-from libc.math cimport fabs, fmax, isfinite, sqrt
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.loops.numbers cimport fabs, fmax, isfinite, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_zeros, vector
 from crfkit.trainers.base cimport Trainer, accuracies

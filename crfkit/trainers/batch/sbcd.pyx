@@ -13,12 +13,12 @@ passes in the same direction. So after its blocks a pass goes on along the way f
 had ended, in steps twice as long each, as long as F falls.
 """
 
-from libc.math cimport fabs, fmax, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memcpy, memset, vector
+from crfkit.loops.numbers cimport fabs, fmax, isfinite, sqrt
 from crfkit.loops.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer
 from .blocks cimport Blocks, soft

@@ -6,14 +6,15 @@ chunk by chunk, and are added in the order of the chunks. So the sums are those 
 
 import array
 
-from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint8_t
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, memcpy, memset, vector
 from crfkit.threads cimport Threads
-from crfkit.weights.layout cimport Layout, layout_row
+from crfkit.weights.cells cimport layout_row
+from crfkit.weights.layout cimport Layout
 from .objective cimport Objective
 
 

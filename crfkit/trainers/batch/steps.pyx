@@ -15,12 +15,13 @@ Where attributes have values, some may be thousands of times as large as others,
 weights. The history is then that of weights times `scale` (find_scales), and the direction is divided by it.
 """
 
-from libc.math cimport fmin, sqrt
 
+from crfkit.loops.numbers cimport fmin, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LayoutC, weight_t
 from crfkit.memory cimport arena_reserve, arena_zeros, memset, take_all, vector
-from crfkit.weights.layout cimport Layout, layout_row
+from crfkit.weights.cells cimport layout_row
+from crfkit.weights.layout cimport Layout
 from .objective cimport PARTS, in_halves
 
 cdef double CURVATURE = 0.1     # of a score, p (1 - p), about

@@ -26,12 +26,13 @@ the latest step that met it, and its count is exact: both are changed under a lo
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.math cimport fabs
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.loops.numbers cimport fabs
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_load_weights
-from crfkit.weights.layout cimport Layout, layout_row
+from crfkit.weights.cells cimport layout_row
+from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memset, vector
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t

@@ -12,7 +12,6 @@ Which r is good differs by a factor of a thousand between corpora. Where none is
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport memset
@@ -20,6 +19,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.data.ordered cimport sentence_at
 from crfkit.decode.nbest cimport search_nbest
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_load_scores
+from crfkit.loops.numbers cimport INFINITY, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport SentenceC, weight_t
 from crfkit.trainers.base cimport differing

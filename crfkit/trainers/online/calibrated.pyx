@@ -9,11 +9,11 @@ for that, and has its loops take values that are multiplied by what belongs to e
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, fabs, fmax, sqrt
 
 from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer, memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport recursions_of
+from crfkit.loops.numbers cimport INFINITY, fabs, fmax, sqrt
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport DatasetC, SentenceC
 from crfkit.weights.layout cimport Layout

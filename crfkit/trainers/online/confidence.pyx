@@ -11,13 +11,14 @@ with a and g of their own, from m and v alone. Weights that have been looked at 
 the best one already, but not by enough, weights change too. The cost of a wrong label is not added to scores while searching.
 """
 
-from libc.math cimport fmax
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.loops.numbers cimport fmax
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_scores, lattice_path_score
-from crfkit.weights.layout cimport Layout, layout_row
+from crfkit.weights.cells cimport layout_row
+from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memcmp, vector
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC, weight_t

@@ -14,10 +14,10 @@ that of glibc: it is part of the result.
 
 import array
 
-from libc.math cimport fmin, sqrt
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.loops.numbers cimport fmin, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_follow, lattice_load_scores, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport Layout

@@ -13,9 +13,9 @@ another phi. The constraint is hard, so the instance weight of a sequence makes 
 is left out.
 """
 
-from libc.math cimport sqrt
 from statistics import NormalDist
 
+from crfkit.loops.numbers cimport sqrt
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
 from .confidence cimport ConfidenceTrainer

@@ -18,9 +18,9 @@ that is the end.
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.math cimport fabs
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.loops.numbers cimport fabs
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_scores, lattice_path_score
 from crfkit.weights.layout cimport Layout

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from crfkit.weights.layout cimport layout_cell, layout_rich_cell
+from crfkit.weights.cells cimport layout_cell, layout_rich_cell
 from crfkit.memory cimport Arena, BufferC, arena_reserve
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, crfkit_set_score, weight_t
 from crfkit.trainers.stepwise cimport OnlineTrainer

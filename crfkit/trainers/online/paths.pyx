@@ -17,7 +17,8 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport recursions_of
 from crfkit.memory cimport arena_reserve, arena_zeros, memset, vector
-from crfkit.weights.layout cimport Layout, layout_cell, layout_rich_cell
+from crfkit.weights.cells cimport layout_cell, layout_rich_cell
+from crfkit.weights.layout cimport Layout
 
 cdef enum:
     UNIGRAM

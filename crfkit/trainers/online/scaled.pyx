@@ -13,7 +13,8 @@ from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.weights.layout cimport Layout, layout_row
+from crfkit.weights.cells cimport layout_row
+from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.stepwise cimport OnlineTrainer
 

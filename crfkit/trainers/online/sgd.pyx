@@ -13,13 +13,14 @@ between, or by their sum at once, ends at the same place. With an L2 penalty a w
 shrink alike, so with w = s v all of them are kept in units of s.
 """
 
-from libc.math cimport fabs
 from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.loops.numbers cimport fabs
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_load_weights
-from crfkit.weights.layout cimport Layout, layout_row
+from crfkit.weights.cells cimport layout_row
+from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memset, vector
 from crfkit.loops.structs cimport LayoutC, SentenceC
 from .scaled cimport ScaledTrainer

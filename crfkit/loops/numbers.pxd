@@ -1,0 +1,20 @@
+"""What is in use of <math.h>: Cython would read the whole of libc.math again in every module."""
+
+cdef extern from "<math.h>" nogil:
+    const float INFINITY
+
+    bint isfinite(long double)
+    bint isnan(long double)
+    double ceil(double)
+    double exp(double)
+    double fabs(double)
+    float fabsf(float)
+    double floor(double)
+    double fmax(double, double)
+    double fmin(double, double)
+    double frexp(double, int*)
+    double ldexp(double, int)
+    double log(double)
+    double log2(double)
+    double rint(double)
+    double sqrt(double)

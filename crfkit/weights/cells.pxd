@@ -1,0 +1,85 @@
+"""Where in a layout the weights of an attribute stand: its cells."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.loops.structs cimport LayoutC
+
+
+cdef inline int32_t padded(int32_t labels) noexcept nogil:
+    """Cells of a row of so many labels: whole vectors."""
+    return (labels + 7) // 8 * 8
+
+
+cdef inline bint is_hot(int64_t n, int32_t P) noexcept nogil:
+    """Whether an attribute with so many features gets a dense row. That pays from about a sixth of the labels on:
+    fewer would be mostly zeros to read.
+    """
+    return n >= least_hot(P)
+
+
+cdef inline int64_t least_hot(int32_t P) noexcept nogil:
+    return max(2, (P + 5) // 6)
+
+
+cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) noexcept nogil:
+    """Where the weight of feature f, one of attribute a, stands."""
+    if a < layout.H:
+        return <int64_t>a * layout.P + layout.u_label[f]
+    return layout.cold0 + f - layout.u_ptr[layout.H]
+
+
+cdef inline int64_t layout_row(const LayoutC* layout, int64_t r, int64_t* first) noexcept nogil:
+    """Where the weights of a row begin, and how many there are. Rows are those of unigram attributes, then of rich bigram
+    attributes, then all plain label pairs together.
+    """
+    cdef int64_t b = r - layout.A
+    if r < layout.H:
+        first[0] = r * layout.P
+        return layout.P
+    if r < layout.A:
+        first[0] = layout.cold0 + layout.u_ptr[r] - layout.u_ptr[layout.H]
+        return layout.u_ptr[r + 1] - layout.u_ptr[r]
+    if b < layout.B:
+        first[0] = layout.rich0 + layout.b_ptr[b]
+        return layout.b_ptr[b + 1] - layout.b_ptr[b]
+    first[0] = layout.tau0
+    return <int64_t>layout.L * layout.P if layout.has_tau else 0
+
+
+cdef inline bint dense_cell_exists(const LayoutC* layout, int64_t cell) noexcept nogil:
+    """Whether a cell of a dense row is that of a feature."""
+    return layout.u_exists[cell >> 3] >> (cell & 7) & 1
+
+
+cdef inline int64_t layout_cell(const LayoutC* layout, int32_t a, int32_t label) noexcept nogil:
+    """Where the weight of attribute a with this label stands, or -1 when there is no such feature."""
+    cdef int64_t low, high, middle
+    if a < layout.H and layout.u_exists != NULL:
+        low = <int64_t>a * layout.P + label
+        return low if dense_cell_exists(layout, low) else -1
+    low, high = layout.u_ptr[a], layout.u_ptr[a + 1]
+    while low < high:
+        middle = (low + high) >> 1
+        if layout.u_label[middle] < label:
+            low = middle + 1
+        else:
+            high = middle
+    if low < layout.u_ptr[a + 1] and layout.u_label[low] == label:
+        return feature_cell(layout, a, low)
+    return -1
+
+
+cdef inline int64_t layout_rich_cell(const LayoutC* layout, int32_t b, int32_t prev, int32_t label) noexcept nogil:
+    """The same for a rich bigram attribute and a pair of labels."""
+    cdef:
+        int64_t low = layout.b_ptr[b], high = layout.b_ptr[b + 1], middle
+        int64_t key = (<int64_t>prev << 16) | label
+    while low < high:
+        middle = (low + high) >> 1
+        if ((<int64_t>layout.b_prev[middle] << 16) | layout.b_label[middle]) < key:
+            low = middle + 1
+        else:
+            high = middle
+    if low < layout.b_ptr[b + 1] and layout.b_prev[low] == prev and layout.b_label[low] == label:
+        return layout.rich0 + low
+    return -1
