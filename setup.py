@@ -12,6 +12,7 @@ import tempfile
 from collections import defaultdict
 from contextlib import suppress
 from glob import glob
+from importlib import import_module
 
 from Cython.Build import cythonize
 from Cython.Compiler import Options
@@ -64,7 +65,7 @@ link_args = []
 if DEBUG or SANITIZE:
     compile_args += ["-O1", "-g", "-UNDEBUG", "-fno-omit-frame-pointer"]
 else:
-    compile_args += ["-g0"]
+    compile_args += ["-g0", "-Wno-all"]  # looking for what to warn of takes a tenth of gcc's time; CRFKIT_DEBUG=1 warns
     if GCC:  # what runs once, when a module is imported, is not worth the optimiser's time
         compile_args += ['-DCYTHON_SMALL_CODE=__attribute__((cold,optimize("O0")))']
 if GCC:  # as Cython defines it, but before Python.h is compiled, too
@@ -104,6 +105,7 @@ class Build(build_ext):
 
     def run(self):
         gc.set_threshold(3_000_000, 20, 100)  # Cython's trees are large and live long: looking for garbage took half of its time
+        import_module("Cython.Compiler.ParseTreeTransforms")  # takes a second, which Cython's processes share if it is done before they part
         made = cythonize(
             self.extensions,
             nthreads=CORES,
@@ -115,6 +117,7 @@ class Build(build_ext):
                 "cdivision": True,
                 "initializedcheck": False,
                 "embedsignature": True,
+                "binding": False,  # functions of Python's own kind, which need a tenth less of gcc's time
                 "auto_pickle": False,
             },
         )

@@ -74,20 +74,13 @@ def stub_parameters(function: ast.FunctionDef) -> Parameters:
     return [(name, default) for name, default in found if name != "self"]
 
 
-def own_parameters(function) -> Parameters:
-    """The same of a compiled function."""
-    found = inspect.signature(function).parameters.values()
-    variable = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-    return [(p.name, p.default is not p.empty) for p in found if p.name != "self" and p.kind not in variable]
-
-
-def constructor_parameters(cls) -> Parameters:
-    """The same of a class, from the first line of its description, where Cython writes the signature."""
-    text = re.match(rf"{cls.__name__}\((.*)\)$", (cls.__doc__ or "").partition("\n")[0])
-    assert text, f"the description of {cls.__name__} does not begin with its signature"
+def own_parameters(name, value) -> Parameters:
+    """The same of what is compiled, from the first line of its description, where Cython writes the signature."""
+    text = re.match(rf"(?:\w+\.)?{name}\((.*)\)(?: -> .*)?$", (value.__doc__ or "").partition("\n")[0])
+    assert text, f"the description of {name} does not begin with its signature"
     plain = re.sub(r"\[[^]]*\]|\([^)]*\)", "x", text[1])  # types such as float[::1], defaults such as (0)
     found = [part.partition("=") for part in plain.split(", ") if part and not part.startswith("*")]
-    return [(name.split()[-1], bool(equals)) for name, equals, _ in found]
+    return [(name.split()[-1], bool(equals)) for name, equals, _ in found if name != "self"]
 
 
 def public(namespace):
@@ -112,7 +105,7 @@ def test_functions(module):
     own = vars(importlib.import_module(module))
     for name, statement in declared(stub_of(module).body).items():
         if isinstance(statement, ast.FunctionDef):
-            assert stub_parameters(statement) == own_parameters(own[name]), name
+            assert stub_parameters(statement) == own_parameters(name, own[name]), name
 
 
 @pytest.mark.parametrize("module", STUBS)
@@ -134,10 +127,10 @@ def check_class(cls, members):
             assert property_wanted == inspect.isgetsetdescriptor(value), name
             if not property_wanted:
                 function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
-                assert stub_parameters(statement) == own_parameters(function), name
+                assert stub_parameters(statement) == own_parameters(name, function), name
     if "__init__" in vars(cls):
         # the description puts the bare * elsewhere, so only what is there counts
-        assert sorted(stub_parameters(members["__init__"])) == sorted(constructor_parameters(cls))
+        assert sorted(stub_parameters(members["__init__"])) == sorted(own_parameters(cls.__name__, cls))
 
 
 def declared_by(base):

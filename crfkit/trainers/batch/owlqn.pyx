@@ -17,11 +17,11 @@ On all except small data OWL-QN is not what the optimum is found with: a proxima
 look at where it came to. OWL-QN takes over if the optimum is not near enough after --warm-up passes.
 """
 
-from crfkit.loops.numbers cimport INFINITY, fabs, fmax, isfinite, sqrt
 from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
+from crfkit.loops.numbers cimport INFINITY, fabs, fmax, isfinite, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_zeros, memcpy
 from crfkit.loops.structs cimport weight_t
@@ -72,7 +72,7 @@ cdef class Owlqn(QuasiNewton):
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
         ascent = 36 * layout.c.n_cells if data.folder is not None else ascent_bytes(data, layout, options)
-        return QuasiNewton.expected_bytes.__func__(cls, data, layout, options, threads) + ascent
+        return super().expected_bytes(data, layout, options, threads) + ascent
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
