@@ -70,7 +70,7 @@ cdef class Adf(CalibratedTrainer):
     cdef int32_t* stamps        # sample in which a row was last counted; NULL where its step says that
     cdef int32_t sample
     cdef IdleC[TOGETHER + 1] idle
-    cdef double penalty, alpha, beta
+    cdef double alpha, beta
     cdef double part            # of their rates that rows have: less than 1 in the last round of a trial whose windows are long
     cdef double tried           # the first rate of the trial
     cdef bint long_window       # as long as a trial, or longer

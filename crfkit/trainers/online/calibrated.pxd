@@ -9,6 +9,7 @@ from crfkit.trainers.stepwise cimport OnlineTrainer
 
 cdef class CalibratedTrainer(OnlineTrainer):
     cdef public double rate0    # the first rate: given, or chosen
+    cdef double penalty         # l2 / updates a pass
     cdef double* shares         # of the first rate, by row; NULL where all are 1
     cdef const char* known_rows # where a subclass keeps what it knows of rows, and
     cdef int row_size           # how much of each
@@ -17,14 +18,18 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef int begin_trial(self, double rate, int64_t updates) except -1
     cdef void fall_to(self, double rate) noexcept
     cdef double end_trial(self) noexcept
+    cdef double penalties(self, double scale) noexcept nogil
     cdef double scale_of(self, int64_t r) noexcept nogil
     cdef double gain_of(self, int64_t r) noexcept nogil
     cdef int measure(self) except -1
     cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil
     cdef int values(self, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val, int64_t first_row, bint gains, const float** out) except -1 nogil
     cdef int find_rate(self, options, leader) except -1
-    cdef double best_way(self, start, double highest) except -1
-    cdef double search(self, start, double highest, bint foreseen, double* least) except -1
+    cdef double best_way(self, start, double highest, bint foreseen) except -1
+    cdef double search(self, start, double highest, bint foreseen) except -1
     cdef int try_from(self, object start, double rate, int64_t n) except -1
     cdef double sample_loss(self, start, double rate, bint foreseen) except? -1
+    cdef double loss_after(self, start, double rate, bint foreseen) except? -1
+    cdef int64_t updates_of(self, int64_t n) noexcept nogil
+    cdef double learn_at(self, start, const int32_t* which, int64_t n, double rate) except? -1
     cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1

@@ -1,5 +1,10 @@
 """Trainers that find their first rate, where none is given, by trying some on a sample of the data.
 
+A trainer that minimises the objective takes the rate that comes nearest to the optimum: penalties decide how far weights should go, not
+the rate. What is foreseen of sequences left out of the trials is another matter. Of few sequences with many attributes it is best long
+before labels are told well, at rates with which training would never come near the optimum. For other trainers, whose rates do decide
+how far they go, it is what counts.
+
 A subclass calls `find_rate` once all it needs for a step is there, and says how a trial begins and ends.
 
 No single rate suits attributes with values of different magnitudes. So where it is found, that of an attribute with values above 1 is
@@ -22,6 +27,7 @@ from crfkit.errors import TrainingError
 
 cdef enum:
     SAMPLES = 1000          # sequences on which the first rate is chosen
+    KNOWN = 750             # as many as are learned from there, where the objective on them decides
     ROUNDS = 3              # over those of them that a rate is tried on, and one in which it falls
     ENOUGH = 1000           # tokens to judge it by
     AHEAD = 16              # rows are asked for so many attributes before they are needed
@@ -37,6 +43,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
     numbers = OnlineTrainer.numbers + ("rate0",)
     looks_for_paths = False     # and takes no expectations over all of them
+    seeks_optimum = False       # of the likelihood and its penalties
 
     def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
         self.lattice.list_features(&layout.c, recursions_of(recursions), not self.looks_for_paths)
@@ -58,6 +65,14 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef double end_trial(self) noexcept:
         """Carry out what is put off until a weight is used; returns the scale of the weights."""
         return 1
+
+    cdef double penalties(self, double scale) noexcept nogil:
+        """An update's share of all penalties, of the weights as they stand, which have that scale."""
+        cdef int64_t k
+        cdef double squares = 0
+        for k in range(self.layout.c.n_cells):
+            squares += <double>self.w[k] * self.w[k]
+        return self.penalty / 2 * scale * scale * squares
 
     cdef double scale_of(self, int64_t r) noexcept nogil:
         """What values of row r are multiplied by before they are scored."""
@@ -127,40 +142,43 @@ cdef class CalibratedTrainer(OnlineTrainer):
         return {} if self.options.rate else {"rate": self.rate0}
 
     cdef int find_rate(self, options, leader) except -1:
-        """The leader's, the one that is given, or the one with the lowest loss, among powers of two, on sequences of a sample
-        that it was not tried on: on those it was tried on, a rate that learns them by heart has the lowest. Still, that decides
-        where nothing can be foreseen: a single sequence, labels without a pattern, or sequences that the weights to start from
-        know already."""
-        cdef double rate = 0, highest       # at which the penalty halves a weight in one step
+        """The leader's, the one that is given, or the best among powers of two. Where nothing can be foreseen, it is the objective
+        that decides: of a single sequence, of labels without a pattern, or where the weights to start from know the sequences."""
+        cdef:
+            double rate, highest        # at which the penalty halves a weight in one step
+            bint foreseen = not self.seeks_optimum and self.data.c.n_seq > 1
         if leader is not None or options.rate:
             self.rate0 = leader.rate0 if leader is not None else options.rate
             return 0
         start = OnlineTrainer.weights(self)
         highest = 64 if options.l2 == 0 else min(64, self.updates_a_pass() / (2 * options.l2))
-        if self.data.c.n_seq > 1:
-            rate = self.best_way(start, highest)
-        rate = rate or self.search(start, highest, False, NULL) or min(1e-3, highest)
+        rate = self.best_way(start, highest, foreseen)
+        if rate == 0 and foreseen:
+            rate = self.search(start, highest, False)
+        rate = rate or min(1e-3, highest)
         self.try_from(start, rate, self.updates_a_pass())
         self.rate0 = rate
         return 0
 
-    cdef double best_way(self, start, double highest) except -1:
+    cdef double best_way(self, start, double highest, bint foreseen) except -1:
         """With shares, or with one rate for all where that foresees more: of values far from zero, shares slow what tells of labels
-        as much as what all of them have in common."""
+        as much as what all of them have in common. At the optimum both would be the same."""
         cdef:
-            double loss, loss_of_one, rate = self.search(start, highest, True, &loss), one_rate
+            bint others = self.data.c.n_seq > 1
+            double rate = self.search(start, highest, foreseen), one_rate, loss
             double* shares = self.shares
         if shares != NULL:
+            loss = self.sample_loss(start, rate, others)
             self.shares = NULL
-            one_rate = self.search(start, highest, True, &loss_of_one)
-            if loss_of_one < loss:
+            one_rate = self.search(start, highest, foreseen)
+            if self.sample_loss(start, one_rate, others) < loss:
                 return one_rate
             self.shares = shares
         return rate
 
-    cdef double search(self, start, double highest, bint foreseen, double* least) except -1:
+    cdef double search(self, start, double highest, bint foreseen) except -1:
         """A new start is made for each candidate. As in Bottou's sgd, the search goes up from 1/8 while it helps, then
-        down. 0: nothing helps. `least`: where to write the loss at the best one."""
+        down. 0: nothing helps."""
         cdef:
             double best = 0, best_loss = self.sample_loss(start, 0, foreseen), first = 0.125, rate, loss
             bint up = True
@@ -168,10 +186,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
             first /= 2
         rate = first
         while rate > 1e-8:
-            try:
-                loss = self.sample_loss(start, rate, foreseen) if rate <= highest else INFINITY
-            except TrainingError:
-                loss = INFINITY         # weights without bounds
+            loss = self.sample_loss(start, rate, foreseen) if rate <= highest else INFINITY
             if loss < best_loss:
                 best, best_loss = rate, loss
             elif up and best <= first:
@@ -179,8 +194,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
             elif best > 0:
                 break
             rate = rate * 2 if up else rate / 2
-        if least != NULL:
-            least[0] = best_loss
         return best
 
     cdef int try_from(self, start, double rate, int64_t n) except -1:
@@ -189,34 +202,49 @@ cdef class CalibratedTrainer(OnlineTrainer):
         return self.begin_trial(rate, n)
 
     cdef double sample_loss(self, start, double rate, bint foreseen) except? -1:
-        """The mean loss after learning from a sample at this rate. Foreseen: that of one quarter after some rounds over the
-        others and one in which the rate falls to zero, as that of a run does: noise that a high rate leaves in the weights
-        goes away again, and should not count against it. Where a quarter has few tokens, others take their turn. Not
-        foreseen: that of the sample itself after one round."""
+        """What a rate is judged by; infinite where weights grow without bounds."""
+        try:
+            return self.loss_after(start, rate, foreseen)
+        except TrainingError:
+            return INFINITY
+
+    cdef double loss_after(self, start, double rate, bint foreseen) except? -1:
+        """The mean loss after learning from a sample at this rate. Foreseen: that of one quarter after learning from the others.
+        Where a quarter has few tokens, others take their turn. Not foreseen: that of the sample itself, with its part of the
+        penalties."""
         cdef:
-            int64_t n = min(self.data.c.n_seq, SAMPLES), quarter, first, last, k, judged = 0, tokens = 0
+            int64_t n = min(self.data.c.n_seq, SAMPLES if foreseen else KNOWN), quarter, first, last, k, judged = 0, tokens = 0
             int32_t[2 * SAMPLES] sample
-            double loss = 0
+            double loss = 0, scale
         self.draw_sample(sample, n)
         if not foreseen:
-            self.try_from(start, rate, (n + self.batch - 1) // self.batch)
-            self.round_over(sample, n, rate, False)
-            return self.nll(self.w, self.end_trial(), sample, n) / n
+            scale = self.learn_at(start, sample, n, rate)
+            loss = self.nll(self.w, scale, sample, n)
+            return (loss + self.updates_of(n) * self.penalties(scale)) / n
         for quarter in range(4):
             first, last = n * quarter // 4, n * (quarter + 1) // 4
             if first == last:
                 continue
-            self.try_from(start, rate, (n - last + first + self.batch - 1) // self.batch)
-            for k in range(ROUNDS):
-                self.round_over(sample + last, n - last + first, rate, False)
-            self.round_over(sample + last, n - last + first, rate, True)
-            loss += self.nll(self.w, self.end_trial(), sample + first, last - first)
+            scale = self.learn_at(start, sample + last, n - last + first, rate)
+            loss += self.nll(self.w, scale, sample + first, last - first)
             judged += last - first
             for k in range(first, last):
                 tokens += self.data.c.seq_ptr[sample[k] + 1] - self.data.c.seq_ptr[sample[k]]
             if tokens >= ENOUGH:
                 break
         return loss / judged
+
+    cdef int64_t updates_of(self, int64_t n) noexcept nogil:
+        return (n + self.batch - 1) // self.batch
+
+    cdef double learn_at(self, start, const int32_t* which, int64_t n, double rate) except? -1:
+        """Some rounds over these sequences, and one in which the rate falls to zero, as that of a run does: noise that a high rate
+        leaves in the weights goes away again, and should not count against it. Returns the scale of the weights."""
+        cdef int k
+        self.try_from(start, rate, self.updates_of(n))
+        for k in range(ROUNDS + 1):
+            self.round_over(which, n, rate, k == ROUNDS)
+        return self.end_trial()
 
     cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1:
         """One round over some sequences, at this rate all along or from there down. The decay of passes plays no role here."""

@@ -7,7 +7,6 @@ from .calibrated cimport CalibratedTrainer
 cdef class ScaledTrainer(CalibratedTrainer):
     cdef public double scale    # s
     cdef double log_scale       # of the sequence whose values are loaded
-    cdef double penalty         # l2 / updates a pass
     cdef readonly double rate   # of the last update
     cdef public double age      # steps since rate0, for the rate that falls with each step
     cdef double decay           # per pass, or 0: the rate falls with each step

@@ -32,6 +32,7 @@ cdef class Sgd(ScaledTrainer):
     cdef public double due      # u
     cdef double l1              # l1 / updates a pass
 
+    seeks_optimum = True
     numbers = ScaledTrainer.numbers + ("due",)
 
     @staticmethod
@@ -99,6 +100,13 @@ cdef class Sgd(ScaledTrainer):
             self.due *= fabs(scale)
             for k in range(self.layout.c.n_cells):
                 self.received[k] *= scale
+
+    cdef double penalties(self, double scale) noexcept nogil:
+        cdef int64_t k
+        cdef double sizes = 0
+        for k in range(self.layout.c.n_cells if self.l1 > 0 else 0):
+            sizes += fabs(self.w[k])
+        return ScaledTrainer.penalties(self, scale) + self.l1 * fabs(scale) * sizes
 
     cdef int begin_trial(self, double rate, int64_t updates) except -1:
         ScaledTrainer.begin_trial(self, rate, updates)
