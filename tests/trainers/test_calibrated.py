@@ -1,5 +1,6 @@
 """The first rate where none is given: that which slow twins say comes nearest to the optimum, for each trainer that looks for one."""
 
+import array
 import random
 import signal
 
@@ -49,20 +50,45 @@ def test_it_is_the_one_that_comes_nearest_to_the_optimum(name, l1, scale):
     assert chosen < min(others) + 1e-6
 
 
-def test_penalties_alone_decide_how_far_to_go():
+def noise():
     """Two attributes tell of the label, three times out of four; with twenty of a hundred others any sequence is known again. The less is
-    learned, the better new ones are foreseen, but that is no reason for a rate that does not come near the optimum."""
+    learned, the better new ones are foreseen."""
     chance = random.Random(0)
     samples = []
     for s in range(100):
         label = s % 2 if chance.random() < 0.75 else 1 - s % 2
         samples.append(Sample([label], [[(s % 2, 1.0), *((a, 1.0) for a in chance.sample(range(2, 102), 20))]], [[]]))
-    built = Built(Corpus(samples, 2, 102, u_all=set(range(102)), tau_all=True))
+    return Corpus(samples, 2, 102, u_all=set(range(102)), tau_all=True)
+
+
+def test_penalties_decide_how_far_to_go():
+    """That little foresees more is no reason for a rate that does not come near the optimum."""
+    built = Built(noise())
     optimum = end(trainer_of("lbfgs", built, l2=1.0))[-1]
     trainer = trainer_of("sgd", built, l2=1.0)
     for _ in range(30):
         trainer.run_pass()
     assert objective(built.to_weights(trainer.weights()), built.corpus, 1.0)[0] < 1.02 * optimum
+
+
+def test_large_weights_to_start_from_are_not_forgotten():
+    """Their penalty would fall fastest at a rate that is far too high to learn at."""
+    corpus = read("chunking", sentences=40)
+    first = trainer_of("perceptron", corpus)
+    for _ in range(5):
+        first.run_pass()
+    large = array.array("f", (30 * w for w in first.weights()))
+    before, trainer = trainer_of("sgd", corpus, initial=large), trainer_of("sgd", corpus, initial=large)
+    for _ in range(3):
+        trainer.run_pass()
+    assert trainer.crf_loss() <= before.crf_loss()
+
+
+def test_without_penalties_nothing_is_learned_by_heart():
+    """Some weights grow without end then, and a high rate only takes them further. An l1 is a penalty, too."""
+    built = Built(noise())
+    rates = [trainer_of("sgd", built, l2=l2, l1=l1).rate0 for l2, l1 in ((0.0, 0.0), (0.01, 0.0), (0.0, 0.01))]
+    assert 4 * rates[0] < min(rates[1:])
 
 
 @pytest.mark.parametrize("batch", [1, 8])

@@ -10,6 +10,7 @@ from crfkit.trainers.stepwise cimport OnlineTrainer
 cdef class CalibratedTrainer(OnlineTrainer):
     cdef public double rate0    # the first rate: given, or chosen
     cdef double penalty         # l2 / updates a pass
+    cdef bint penalised         # whether penalties decide how far weights go, from zero
     cdef double* shares         # of the first rate, by row; NULL where all are 1
     cdef const char* known_rows # where a subclass keeps what it knows of rows, and
     cdef int row_size           # how much of each

@@ -1,7 +1,7 @@
 """Trainers that find their first rate, where none is given, by trying some on a sample of the data.
 
-A trainer that minimises the objective takes the rate that comes nearest to the optimum: penalties decide how far weights should go, not
-the rate. What is foreseen of sequences left out of the trials is another matter. Of few sequences with many attributes it is best long
+A trainer that minimises the objective takes the rate that comes nearest to the optimum: penalties, if there are any, decide how far
+weights should go from zero, not the rate. What is foreseen of sequences left out of the trials is another matter. Of few sequences with many attributes it is best long
 before labels are told well, at rates with which training would never come near the optimum. For other trainers, whose rates do decide
 how far they go, it is what counts.
 
@@ -146,11 +146,13 @@ cdef class CalibratedTrainer(OnlineTrainer):
         that decides: of a single sequence, of labels without a pattern, or where the weights to start from know the sequences."""
         cdef:
             double rate, highest        # at which the penalty halves a weight in one step
-            bint foreseen = not self.seeks_optimum and self.data.c.n_seq > 1
+            bint foreseen
         if leader is not None or options.rate:
             self.rate0 = leader.rate0 if leader is not None else options.rate
             return 0
         start = OnlineTrainer.weights(self)
+        self.penalised = (self.penalty > 0 or getattr(options, "l1", 0) > 0) and self.penalties(1) == 0
+        foreseen = self.data.c.n_seq > 1 and not (self.seeks_optimum and self.penalised)
         highest = 64 if options.l2 == 0 else min(64, self.updates_a_pass() / (2 * options.l2))
         rate = self.best_way(start, highest, foreseen)
         if rate == 0 and foreseen:
@@ -211,7 +213,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef double loss_after(self, start, double rate, bint foreseen) except? -1:
         """The mean loss after learning from a sample at this rate. Foreseen: that of one quarter after learning from the others.
         Where a quarter has few tokens, others take their turn. Not foreseen: that of the sample itself, with its part of the
-        penalties."""
+        penalties. Not so where training goes on from weights of another run: a rate that is high enough to make them forgotten would
+        lower their penalties most."""
         cdef:
             int64_t n = min(self.data.c.n_seq, SAMPLES if foreseen else KNOWN), quarter, first, last, k, judged = 0, tokens = 0
             int32_t[2 * SAMPLES] sample
@@ -220,7 +223,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
         if not foreseen:
             scale = self.learn_at(start, sample, n, rate)
             loss = self.nll(self.w, scale, sample, n)
-            return (loss + self.updates_of(n) * self.penalties(scale)) / n
+            return (loss + (self.updates_of(n) * self.penalties(scale) if self.penalised else 0)) / n
         for quarter in range(4):
             first, last = n * quarter // 4, n * (quarter + 1) // 4
             if first == last:
