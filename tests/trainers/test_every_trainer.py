@@ -73,7 +73,6 @@ def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
     assert evaluate(gold, predicted).f1 == max(scores)
 
 
-@pytest.mark.long
 def test_a_warm_start_is_not_worse(algorithm, tmp_path):
     """One pass from a model that is done leaves it about as good, and meets less loss than one from nothing."""
     rows, rules = sentences("chunking", limit=200), template("chunking")

@@ -32,5 +32,5 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef double sample_loss(self, start, double rate, bint foreseen) except? -1
     cdef double loss_after(self, start, double rate, bint foreseen) except? -1
     cdef int64_t updates_of(self, int64_t n) noexcept nogil
-    cdef double learn_at(self, start, const int32_t* which, int64_t n, double rate) except? -1
+    cdef double learn_at(self, start, const int32_t* which, int64_t n, double rate, int rounds) except? -1
     cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1

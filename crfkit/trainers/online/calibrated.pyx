@@ -213,22 +213,22 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef double loss_after(self, start, double rate, bint foreseen) except? -1:
         """The mean loss after learning from a sample at this rate. Foreseen: that of one quarter after learning from the others.
         Where a quarter has few tokens, others take their turn. Not foreseen: that of the sample itself, with its part of the
-        penalties. Not so where training goes on from weights of another run: a rate that is high enough to make them forgotten would
-        lower their penalties most."""
+        penalties. Where these decide nothing, after a single round without them: in several, a rate that makes the weights of
+        another run forgotten would look best."""
         cdef:
             int64_t n = min(self.data.c.n_seq, SAMPLES if foreseen else KNOWN), quarter, first, last, k, judged = 0, tokens = 0
             int32_t[2 * SAMPLES] sample
             double loss = 0, scale
         self.draw_sample(sample, n)
         if not foreseen:
-            scale = self.learn_at(start, sample, n, rate)
+            scale = self.learn_at(start, sample, n, rate, ROUNDS if self.penalised else 0)
             loss = self.nll(self.w, scale, sample, n)
             return (loss + (self.updates_of(n) * self.penalties(scale) if self.penalised else 0)) / n
         for quarter in range(4):
             first, last = n * quarter // 4, n * (quarter + 1) // 4
             if first == last:
                 continue
-            scale = self.learn_at(start, sample + last, n - last + first, rate)
+            scale = self.learn_at(start, sample + last, n - last + first, rate, ROUNDS)
             loss += self.nll(self.w, scale, sample + first, last - first)
             judged += last - first
             for k in range(first, last):
@@ -240,13 +240,13 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef int64_t updates_of(self, int64_t n) noexcept nogil:
         return (n + self.batch - 1) // self.batch
 
-    cdef double learn_at(self, start, const int32_t* which, int64_t n, double rate) except? -1:
-        """Some rounds over these sequences, and one in which the rate falls to zero, as that of a run does: noise that a high rate
+    cdef double learn_at(self, start, const int32_t* which, int64_t n, double rate, int rounds) except? -1:
+        """So many rounds over these sequences, and one in which the rate falls to zero, as that of a run does: noise that a high rate
         leaves in the weights goes away again, and should not count against it. Returns the scale of the weights."""
         cdef int k
         self.try_from(start, rate, self.updates_of(n))
-        for k in range(ROUNDS + 1):
-            self.round_over(which, n, rate, k == ROUNDS)
+        for k in range(rounds + 1):
+            self.round_over(which, n, rate, k == rounds)
         return self.end_trial()
 
     cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1:
