@@ -8,14 +8,16 @@ cells   those of CRF++: cells with tabs between them, headers `# probability` or
             Rockwell  NNP  B-NP/0.975037  B-ADJP/0.000122 ...       -v 1: of the label; -v 2: of all labels too
 """
 
+from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.stdio cimport snprintf
 
 from crfkit.loops.numbers cimport exp, fabs, floor
-from crfkit.text.rows cimport FORM_COLUMNS, rows_separator
+from crfkit.text.rows cimport FORM_COLUMNS, Rows, rows_separator
 from crfkit.text.scanning cimport last_blank_line
 from .nbest cimport search_nbest
+from .scratch cimport HowC, Scratch
 from crfkit.text.writing cimport (
-    Output, out_bytes, out_char, out_empty_line, out_lines, out_reserve, out_token_cells, write_cells, write_tagged,
+    OutC, Output, out_bytes, out_char, out_empty_line, out_lines, out_reserve, out_token_cells, write_cells, write_tagged,
 )
 
 
@@ -51,6 +53,13 @@ cdef class Printer:
     partial, the input says in an extra column which labels are possible. separator (bytes) stands between the columns
     added to a line.
     """
+
+    cdef HowC how
+    cdef bint probability, cells
+    cdef int verbose, nbest
+    cdef bytes separator            # None: each line's own
+    cdef const char* between
+    cdef int32_t between_len
 
     def __init__(self, *, int verbose=0, int nbest=0, bint posterior=False, bint probability=False,
                  bint partial=False, bytes separator=None, bint cells=False):

@@ -42,7 +42,8 @@ cdef class Scratch:
             lattice_add_weights(&self.lattice.c, &self.rest.c)
         if decoder.constrained:
             lattice_forbid(&self.lattice.c, decoder.may_follow)
-            self.voting = _votes(decoder)
+            self.voting = without_steps(decoder.layout.c.L)
+            lattice_forbid(&self.voting.c, decoder.may_follow)
         if decoder.depth < 0:
             self.step_level = level_step(&self.lattice.c.shared)
         else:
@@ -230,18 +231,16 @@ cdef class Scratch:
             raise ModelFileError("the model is damaged: a weight is not a finite number")
         return 0
 
-    cdef int impossible(self, Rows rows, int64_t s) except -1 nogil:
-        with gil:
-            path, line = rows.where(rows.c.seq_ptr[s])
-            culprit = "the constraints leave no labels" if self.decoder.constrained else "the scores of the model allow no labels"
-            place = "the sentence that begins here" if path is not None else "a sentence"
-            raise DataError(f"{culprit} for {place}", path, line)
+    cdef int impossible(self, Rows rows, int64_t s) except -1 with gil:
+        path, line = rows.where(rows.c.seq_ptr[s])
+        culprit = "the constraints leave no labels" if self.decoder.constrained else "the scores of the model allow no labels"
+        place = "the sentence that begins here" if path is not None else "a sentence"
+        raise DataError(f"{culprit} for {place}", path, line)
 
-    cdef int unknown_label(self, Rows rows, int64_t token, const char* s, int64_t n) except -1 nogil:
-        with gil:
-            path, line = rows.where(token)
-            raise DataError(f"the model has no label '{as_text(s[:n])}': expected ? for any label, or labels with | "
-                            f"between them, such as {'|'.join(self.decoder.labels[:2])}", path, line)
+    cdef int unknown_label(self, Rows rows, int64_t token, const char* s, int64_t n) except -1 with gil:
+        path, line = rows.where(token)
+        raise DataError(f"the model has no label '{as_text(s[:n])}': expected ? for any label, or labels with | "
+                        f"between them, such as {'|'.join(self.decoder.labels[:2])}", path, line)
 
     cdef uint16_t* room(self, int64_t n) except NULL nogil:
         """Room for the labels of n tokens."""
@@ -336,12 +335,10 @@ def gold_labels(Rows rows not None):
     return sentences
 
 
-cdef Lattice _votes(Decoder decoder):
-    """A lattice whose steps score nothing, or -inf if they are forbidden."""
-    cdef Lattice lattice = Lattice(decoder.layout.c.L)
-    cdef LatticeC* lat = &lattice.c
+cdef Lattice without_steps(int64_t L):
+    """A lattice whose steps score nothing."""
+    cdef Lattice lattice = Lattice(L)
     cdef int64_t k
-    for k in range(<int64_t>lat.L * lat.P):
-        lat.shared.score[k] = 0 if k % lat.P < lat.L else -INFINITY
-    lattice_forbid(lat, decoder.may_follow)
+    for k in range(L * lattice.c.P):
+        lattice.c.shared.score[k] = 0 if k % lattice.c.P < L else -INFINITY
     return lattice

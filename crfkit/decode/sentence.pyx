@@ -4,7 +4,7 @@ import os
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pythread cimport PyThread_get_thread_ident
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.memory cimport memcpy
 from crfkit.text.items cimport fill_sentence
@@ -12,8 +12,9 @@ from crfkit.text.rows cimport FORM_CRFSUITE, Rows
 from crfkit.loops.atomic cimport crfkit_give, crfkit_look, crfkit_nap, crfkit_take
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_allow, lattice_path_score
+from .decoder cimport Decoder
 from .nbest cimport search_nbest
-from .scratch cimport reverse
+from .scratch cimport Scratch, reverse
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 
 from crfkit.errors import DataError
@@ -34,13 +35,25 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-cdef class OneSentence:
+cdef class OneSentence(Scratch):
     """`take` it from parsed rows, or `read` it from Python, in the `form` of the model, with at least so many columns; then ask.
     What forward and backward give is kept for further questions.
 
     `loose`: text need not be UTF-8. Threads that share one hold it (`with`) for as long as they need what it took, as they would an RLock. `refuse` is called
     with the number of columns where there are too few.
     """
+
+    cdef str form                       # of sentences from Python
+    cdef int32_t columns                # that their rows have at least, and
+    cdef object refuse                  # who says so where they have fewer
+    cdef bint loose                     # text may be any bytes
+    cdef Rows own                       # the one that was read, or None
+    cdef Rows source                    # the rows of the sentence looked at, and
+    cdef int64_t taken                  # which of them it is
+    cdef bint expected                  # its marginals are known
+    cdef int64_t holder                 # the thread that holds it, or 0
+    cdef int64_t holds                  # how often
+    cdef int64_t forks                  # that there had been when it was taken
 
     def __init__(self, Decoder decoder not None, str form="columns", int32_t columns=0, refuse=None, bint loose=False):
         Scratch.__init__(self, decoder)

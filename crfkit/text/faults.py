@@ -70,7 +70,7 @@ def _no_number(otherwise: str) -> Callable[[Found], str]:
     return message
 
 
-# The names that rows.pyx has for what it finds -> the words.
+# Names of faults, as rows.pyx gives them -> messages.
 _MESSAGES: dict[str, Callable[[Found], str]] = {
     "nul": lambda fault: f"byte {fault.byte} of the line is 0: expected text in UTF-8",
     "utf8": lambda fault: f"byte {fault.byte} of the line (0x{fault.block.data[fault.at]:02X}) is not UTF-8: expected text in UTF-8",

@@ -6,7 +6,7 @@ from .table cimport FORM_COLUMNS, FORM_CONLLU, FORM_CRFSUITE, RowsC, Table, rows
 
 
 cdef struct FaultC:
-    int kind                # 0: none
+    const char* kind        # its name in faults.py
     int64_t offset          # where in the text
     int64_t found, expected
 
@@ -25,4 +25,4 @@ cdef class Rows(Table):
     cdef int add_name(self, int64_t start, int64_t stop, bint escaped, int64_t* at, int32_t* n) except -1 nogil
     cdef int end_paragraph(self) except -1 nogil
     cdef int add_row(self, row, int64_t sentence, int64_t token) except -1
-    cdef int fail(self, int kind, int64_t offset, int64_t found=*, int64_t expected=*) noexcept nogil
+    cdef int fail(self, const char* kind, int64_t offset, int64_t found=*, int64_t expected=*) noexcept nogil

@@ -27,34 +27,6 @@ from crfkit.values import lists, shown
 
 from .faults import bytes_behind, columns_of, fault_of, misfit, no_sentence, plural
 
-cdef enum:
-    FAULT_NUL
-    FAULT_UTF8
-    FAULT_LONG
-    FAULT_RAGGED
-    FAULT_LABEL
-    FAULT_ID
-    FAULT_NAME
-    FAULT_NUMBER
-    FAULT_RESERVED
-    FAULT_WEIGHT
-    FAULT_WEIGHTS
-
-# As faults.py knows them.
-_FAULTS = {
-    FAULT_NUL: "nul",
-    FAULT_UTF8: "utf8",
-    FAULT_LONG: "long",
-    FAULT_RAGGED: "ragged",
-    FAULT_LABEL: "label",
-    FAULT_ID: "id",
-    FAULT_NAME: "name",
-    FAULT_NUMBER: "number",
-    FAULT_RESERVED: "reserved",
-    FAULT_WEIGHT: "weight",
-    FAULT_WEIGHTS: "weights",
-}
-
 
 # ---------------------------------------------------------------------------------------------- lines
 
@@ -105,8 +77,8 @@ def first_row(bytes data not None, form, int64_t skip, bint comments=False, bint
 cdef class Rows(Table):
     """The parsed form of one block after another."""
 
-    cdef int fail(self, int kind, int64_t offset, int64_t found=0, int64_t expected=0) noexcept nogil:
-        """Note a fault; 1, for the caller to return."""
+    cdef int fail(self, const char* kind, int64_t offset, int64_t found=0, int64_t expected=0) noexcept nogil:
+        """Note a fault, by its name in faults.py; 1, for the caller to return."""
         self.fault.kind, self.fault.offset = kind, offset
         self.fault.found, self.fault.expected = found, expected
         return 1
@@ -121,10 +93,10 @@ cdef class Rows(Table):
         self.c.n_cols = 1 if self.c.form == FORM_CRFSUITE else n_cols
         pos = find(text, b"\0", 0, n)
         if pos < n:
-            return self.fail(FAULT_NUL, pos)
+            return self.fail(b"nul", pos)
         pos = -1 if self.loose else utf8_fault(<const unsigned char*> text, n)
         if pos >= 0:
-            return self.fail(FAULT_UTF8, pos)
+            return self.fail(b"utf8", pos)
         pos = self.c.head_end = skip
         if skip:
             self.lead = 0
@@ -134,7 +106,7 @@ cdef class Rows(Table):
                     return 1
             else:
                 if stop - pos > INT32_MAX:
-                    return self.fail(FAULT_LONG, pos)
+                    return self.fail(b"long", pos)
                 if self.lead < 0:
                     self.lead = pos
                 if self.add_line(pos, stop):
@@ -152,7 +124,7 @@ cdef class Rows(Table):
         if self.c.n_tok > self.c.seq_ptr[self.c.n_seq]:
             self.end_sequence()
         elif self.weighted:
-            return self.fail(FAULT_WEIGHTS, self.lead)
+            return self.fail(b"weights", self.lead)
         return 0
 
     cdef int add_line(self, int64_t start, int64_t stop) except -1 nogil:
@@ -181,7 +153,7 @@ cdef class Rows(Table):
             kind = conllu_id(self.c.text + self.c.cell_start[t * self.c.n_cols],
                              self.c.cell_len[t * self.c.n_cols])
             if kind == 0:
-                return self.fail(FAULT_ID, start)
+                return self.fail(b"id", start)
         if kind == 1:
             self.c.line_start[t] = whole
             self.c.line_end[t] = stop
@@ -193,11 +165,11 @@ cdef class Rows(Table):
         cdef int64_t found = split(self.c.text, start, stop, self.c.n_cols, self.c.cell_start + at,
                                    self.c.cell_len + at, self.loose)
         if found != self.c.n_cols:
-            return self.fail(FAULT_RAGGED, start, found, self.c.n_cols)
+            return self.fail(b"ragged", start, found, self.c.n_cols)
         if self.label != LABEL_NONE:
             label = self.label if self.label >= 0 else found - 1
             if label < found and self.c.cell_len[at + label] == 0:
-                return self.fail(FAULT_LABEL, start, label + 1)
+                return self.fail(b"label", start, label + 1)
         return 0
 
     # ------------------------------------------------------------------------- the form of CRFsuite
@@ -210,7 +182,7 @@ cdef class Rows(Table):
         cdef bint escaped = find(text, b"\\", start, end) < end
         self.add_name(start, end, escaped, &self.c.cell_start[t], &self.c.cell_len[t])
         if self.label != LABEL_NONE and self.c.cell_len[t] == 0:
-            return self.fail(FAULT_LABEL, start, 1)
+            return self.fail(b"label", start, 1)
         while end < stop:
             start = end + 1
             end = find(text, b"\t", start, stop)
@@ -227,13 +199,13 @@ cdef class Rows(Table):
                     break
                 i += 1
             if colon == start:
-                return self.fail(FAULT_NAME, start)
+                return self.fail(b"name", start)
             if a == self.cap_attr:
                 self.grow_attributes()
             self.add_name(start, colon, escaped, &self.c.attr_start[a], &self.c.attr_len[a])
             self.c.attr_value[a] = 1
             if end - colon > 1 and not parse_number(text + colon + 1, end - colon - 1, &self.c.attr_value[a]):
-                return self.fail(FAULT_NUMBER, colon + 1, end - colon - 1)
+                return self.fail(b"number", colon + 1, end - colon - 1)
             a += 1
         self.c.n_attr = a
         self.c.attr_ptr[t + 1] = a
@@ -262,11 +234,11 @@ cdef class Rows(Table):
         """@weight:2, the weight of the sequence it stands in."""
         cdef int64_t n = stop - start
         if n < 8 or memcmp(self.c.text + start, b"@weight:", 8) != 0:
-            return self.fail(FAULT_RESERVED, start)
+            return self.fail(b"reserved", start)
         if self.weighted:
-            return self.fail(FAULT_WEIGHTS, start)
+            return self.fail(b"weights", start)
         if not parse_number(self.c.text + start + 8, n - 8, &self.weight) or self.weight < 0:
-            return self.fail(FAULT_WEIGHT, start + 8, n - 8)
+            return self.fail(b"weight", start + 8, n - 8)
         self.weighted = True
         return 0
 
@@ -283,7 +255,7 @@ cdef class Rows(Table):
         with nogil:
             status = self.parse_text(text, n, skip, n_cols)
         if status:
-            raise fault_of(_FAULTS[self.fault.kind], block, self.fault.offset, self.fault.found, self.fault.expected)
+            raise fault_of(self.fault.kind.decode(), block, self.fault.offset, self.fault.found, self.fault.expected)
         named = self.c.form == FORM_CRFSUITE and self.c.n_tok > 0
         block.marks.add(self.marked[0], self.marked[1], named and self.c.n_attr == 0, named and self.c.n_attr > 0)
 

@@ -8,14 +8,14 @@ after each sentence.
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.stdio cimport snprintf
 
-from crfkit.decode.scratch cimport Scratch
+from crfkit.decode.scratch cimport Scratch, without_steps
 from crfkit.decode.nbest cimport search_nbest
 from crfkit.features.strings cimport string_hash, strings_find
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.loops.numbers cimport INFINITY, exp, log
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
-from crfkit.memory cimport Arena, BufferC, arena_reserve, memcpy
+from crfkit.memory cimport Arena, arena_zeros, memcpy
 from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_reserve
 from crfkit.text.rows cimport Rows, rows_label
 
@@ -108,15 +108,6 @@ cdef int out_decimal(OutC* out, double x) except -1 nogil:
     return 0
 
 
-cdef Lattice without_steps(int64_t L):
-    """A lattice whose steps score nothing."""
-    cdef Lattice lattice = Lattice(L)
-    cdef int64_t k
-    for k in range(L * lattice.c.P):
-        lattice.c.shared.score[k] = 0 if k % lattice.c.P < L else -INFINITY
-    return lattice
-
-
 cdef int vote(const LatticeC* lat, Lattice votes) except -1 nogil:
     """Marginal probabilities as scores, so that the best labels are those of the greatest product of them."""
     cdef LatticeC* to = &votes.c
@@ -149,16 +140,13 @@ cdef class Count(Arena):
     """What was wanted and what was found, of one block."""
 
     cdef int64_t L, wrong, sequences_wrong
-    cdef BufferC counts                 # int64 [L][3]: wanted, found, both
+    cdef int64_t* counts                # [L][3]: wanted, found, both
 
     def __init__(self, int64_t L):
-        arena_reserve(self, &self.counts, 3 * L, sizeof(int64_t))
-        self.L = L
-        for i in range(3 * L):
-            (<int64_t*>self.counts.data)[i] = 0
+        self.L, self.counts = L, <int64_t*>arena_zeros(self, 3 * L, sizeof(int64_t))
 
     cdef int add(self, Scratch x, Rows rows, int64_t s, const uint16_t* labels) noexcept nogil:
-        cdef int64_t* counts = <int64_t*>self.counts.data
+        cdef int64_t* counts = self.counts
         cdef int64_t token, first = rows.c.seq_ptr[s], missed = 0
         cdef int32_t n, wanted
         cdef const char* cell
@@ -179,5 +167,5 @@ cdef class Count(Arena):
 
     def found(self, int64_t tokens):
         """(tokens, wrong ones, sequences with a wrong one, counts of each label: wanted, found, both)."""
-        cdef const int64_t* counts = <const int64_t*>self.counts.data
+        cdef const int64_t* counts = self.counts
         return tokens, self.wrong, self.sequences_wrong, [(counts[3 * j], counts[3 * j + 1], counts[3 * j + 2]) for j in range(self.L)]
