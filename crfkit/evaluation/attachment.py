@@ -257,4 +257,4 @@ def _carried(line: bytes, tree: Tree) -> Tree:
                 tree.line,
             )
         words.append(Word(number, relation if colon else None, False))
-    return Tree(words, "the comment with its gold tree", tree.line) if words else Tree([], tree.path, tree.line)
+    return Tree(words, "the comment with its gold tree", tree.line)

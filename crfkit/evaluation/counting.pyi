@@ -33,8 +33,8 @@ class Tally:
     sentences_correct: int
     tokens: int
     keep: bool
-    counts_words: bool
-    has_lexicon: bool
+    lexicon: Set[bytes] | None
+    word_starts: bytes | None
     @property
     def confusion(self) -> dict[tuple[str, str], int]: ...
     @property

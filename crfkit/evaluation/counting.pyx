@@ -9,11 +9,10 @@ with the input.
 
 cimport cython
 
-from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from crfkit.text.rows cimport FORM_CRFSUITE
-from crfkit.memory cimport BufferC, arena_reserve, memchr, memcmp, vector
+from crfkit.memory cimport Arena, BufferC, arena_reserve, memchr, memcmp, vector
 from crfkit.features.strings cimport StringTable, string_hash, strings_find
 from .chunks cimport START, Counter, LabelC, reserve_zeroed, transition
 from .lines cimport BLANK, TOKEN, CutC, Lines
@@ -24,8 +23,19 @@ from crfkit.errors import DataError
 from crfkit.values import shown
 
 
+cdef struct SpellingC:
+    uint64_t hash       # of a label's bytes
+    int32_t same        # the label that this one is another spelling of, or itself
+
+
+# What is noted of a sentence to compare two inputs.
+cdef struct SentenceC:
+    int64_t line, tokens, correct
+    uint64_t gold               # hash of its gold labels
+
+
 @cython.final
-cdef class Tally:
+cdef class Tally(Arena):
     """All counts of one input. Feed it blocks of a file, or sentences; then finish it and read.
 
     tables: (table, strict) of each Counter. word_starts: the table that tells where words start, to count words;
@@ -35,15 +45,37 @@ cdef class Tally:
     predicted one behind `before` columns or more. comments: lines before a sentence that begin with '#' are no tokens.
     """
 
+    cdef readonly StringTable names     # labels; 0 is the empty string: the end of a sentence
+    cdef readonly list types            # of the labels; 0 is the empty string
+    cdef readonly list counters         # one for each table asked for
+    cdef readonly dict first_lines      # label -> line where it was first seen
+    cdef readonly int64_t tokens, sentences, sentences_correct
+    cdef readonly object path           # of the input, for error messages
+    cdef readonly Lines lines           # how they are read
+    cdef readonly object lexicon
+    cdef readonly bytes word_starts     # None: words are not counted
+    cdef readonly bint keep
+    cdef dict type_ids, misses          # misses: gold label << 32 | predicted label -> tokens
+    cdef bytes outside
+    cdef bint raw
+    cdef int64_t n_labels, n_rows
+    cdef int64_t sentence_tokens, sentence_correct      # of the sentence under way
+    cdef uint64_t gold_hash
+    cdef int64_t[5] n_words
+    cdef BufferC labels                 # LabelC [label]
+    cdef BufferC spellings              # SpellingC [label]
+    cdef BufferC by_label               # int64 [label][3] gold, found, correct tokens
+    cdef BufferC gold, found            # int32: the labels of one block; 0 ends a sentence
+    cdef BufferC cells                  # int64 [entry][2]: where a token's first cell is, if there is a lexicon
+    cdef BufferC by_sentence            # SentenceC, if kept
+
     def __cinit__(self, tables=(), *, bytes word_starts=None, lexicon=None, bint keep=False, bint raw=False,
                   bytes outside=b"O", separator=None, path=None, form="columns", int64_t gold_column=-1,
                   int64_t before=1, bint comments=False):
         self.names, self.types, self.type_ids = StringTable(), [], {}
         self.keep, self.raw, self.outside, self.path = keep, raw, outside, path
-        self.lexicon, self.words, self.word_table = lexicon, lexicon is not None, word_starts
-        if word_starts is not None:
-            self.word_starts = <const uint8_t*>PyBytes_AS_STRING(word_starts)
-        self.lines = Lines(form, separator, gold_column, before + 1 + self.words, comments, self.words, path)
+        self.lexicon, self.word_starts = lexicon, word_starts
+        self.lines = Lines(form, separator, gold_column, before + 1 + (lexicon is not None), comments, lexicon is not None, path)
         self.counters = [Counter(table, strict, keep) for table, strict in tables]
         self.misses, self.first_lines = {}, {}
         self.add_label(b"", 0)
@@ -56,8 +88,8 @@ cdef class Tally:
         with nogil:
             n = self.scan(<const char*>&block[0], block.shape[0], line)
         self.count(n)
-        if self.word_starts != NULL:
-            self.count_words(n, <const char*>&block[0] if self.words else NULL)
+        if self.word_starts is not None:
+            self.count_words(n, <const char*>&block[0] if self.lexicon is not None else NULL)
         return n
 
     def add(self, gold, found):
@@ -71,7 +103,7 @@ cdef class Tally:
             if self.keep:
                 self.begin_row(sentence)
             self.count(n)
-            if self.word_starts != NULL:
+            if self.word_starts is not None:
                 self.count_words(n, NULL)
 
     cdef int64_t fill(self, BufferC* column, labels, int64_t sentence) except -1:
@@ -93,23 +125,8 @@ cdef class Tally:
         """End the input. The counts are complete now."""
         cdef Counter counter
         for counter in self.counters:
-            counter.finish((<LabelC*>self.labels.data)[0], self.in_sentence)
+            counter.finish((<LabelC*>self.labels.data)[0], self.sentence_tokens > 0)
         self.end_sentence()
-
-    @property
-    def tokens(self):
-        """The number of tokens."""
-        return self.n_tokens
-
-    @property
-    def counts_words(self):
-        """Whether `word_counts` means anything."""
-        return self.word_starts != NULL
-
-    @property
-    def has_lexicon(self):
-        """Whether words were looked up."""
-        return self.words
 
     @property
     def confusion(self):
@@ -136,12 +153,12 @@ cdef class Tally:
         cdef const char* next_line
         cdef int64_t m = 0
         cdef int kind
-        cdef bint between = not self.in_sentence
+        cdef bint between = self.sentence_tokens == 0
         cdef CutC cut
         # A token takes four bytes with its newline, and the blank line after it one.
         arena_reserve(self, &self.gold, n // 2 + 2, sizeof(int32_t))
         arena_reserve(self, &self.found, n // 2 + 2, sizeof(int32_t))
-        if self.words:
+        if self.lexicon is not None:
             arena_reserve(self, &self.cells, n // 2 + 2, 2 * sizeof(int64_t))
         while at < end:
             stop = <const char*>memchr(at, b"\n", <size_t>(end - at))
@@ -150,7 +167,7 @@ cdef class Tally:
             if kind == TOKEN:
                 if between and self.keep:
                     self.begin_row(line)
-                if self.words:
+                if self.lexicon is not None:
                     (<int64_t*>self.cells.data)[2 * m] = cut.first.start - text
                     (<int64_t*>self.cells.data)[2 * m + 1] = cut.first.end - text
                 self.add_token(&cut, m, line)
@@ -191,32 +208,26 @@ cdef class Tally:
 
     cdef int32_t add_label(self, bytes text, int64_t line) except -1:
         """Enter a new label."""
-        cdef int32_t i = self.names.intern_bytes(text)
-        cdef LabelC* label
+        cdef int32_t i = self.names.intern_bytes(text), same
         try:
             spelled = schemes.spelling(text, self.outside, self.raw, self.lines.form == FORM_CRFSUITE)
         except UnicodeDecodeError:
             raise DataError(f"the label {shown(text)} is not valid UTF-8", self.path, line) from None
-        reserve_zeroed(self, &self.labels, &self.n_labels, i + 1, sizeof(LabelC))
-        reserve_zeroed(self, &self.spellings, &self.n_spellings, i + 1, sizeof(SpellingC))
-        (<SpellingC*>self.spellings.data)[i].same = i
-        (<SpellingC*>self.spellings.data)[i].hash = string_hash(text, len(text))
-        reserve_zeroed(self, &self.by_label, &self.n_counted, i + 1, 3 * sizeof(int64_t))
-        label = <LabelC*>self.labels.data + i
-        label.prefix = spelled.prefix
-        label.type = self.type_ids.setdefault(spelled.type, len(self.type_ids))
-        if label.type == len(self.types):
+        kind = self.type_ids.setdefault(spelled.type, len(self.type_ids))
+        if kind == len(self.types):
             self.types.append(spelled.type)
+        arena_reserve(self, &self.labels, i + 1, sizeof(LabelC))
+        arena_reserve(self, &self.spellings, i + 1, sizeof(SpellingC))
+        reserve_zeroed(self, &self.by_label, &self.n_labels, i + 1, 3 * sizeof(int64_t))
+        (<LabelC*>self.labels.data)[i] = LabelC(kind, spelled.prefix)
+        (<SpellingC*>self.spellings.data)[i] = SpellingC(string_hash(text, len(text)), i)
         if text:
             self.first_lines[spelled.label] = line
         if spelled.same is not None:
-            self.alias(i, spelled.same, line)
+            text = spelled.same
+            same = self.label(text, len(text), line)    # which may move the table
+            (<SpellingC*>self.spellings.data)[i].same = same
         return i
-
-    cdef int alias(self, int32_t i, bytes text, int64_t line) except -1:
-        cdef int32_t same = self.label(text, len(text), line)
-        (<SpellingC*>self.spellings.data)[i].same = same
-        return 0
 
     def prefixes(self):
         """{label: prefix} for every label; ? for one that no scheme has."""
@@ -237,8 +248,7 @@ cdef class Tally:
             if gold[i] == 0:
                 self.end_sentence()
                 continue
-            self.in_sentence = True
-            self.n_tokens += 1
+            self.tokens += 1
             self.sentence_tokens += 1
             by_label[3 * gold[i]] += 1
             by_label[3 * found[i] + 1] += 1
@@ -246,7 +256,6 @@ cdef class Tally:
                 self.gold_hash = (self.gold_hash ^ spellings[gold[i]].hash) * <uint64_t>0x9E3779B97F4A7C15
             if gold[i] == found[i]:
                 by_label[3 * gold[i] + 2] += 1
-                self.right += 1
                 self.sentence_correct += 1
             else:
                 key = (<int64_t>gold[i] << 32) | found[i]
@@ -267,7 +276,6 @@ cdef class Tally:
             row.tokens, row.correct, row.gold = self.sentence_tokens, self.sentence_correct, self.gold_hash
         self.sentence_tokens = self.sentence_correct = 0
         self.gold_hash = 0
-        self.in_sentence = False
         return 0
 
     cdef int count_words(self, int64_t n, const char* text) except -1:
@@ -277,7 +285,7 @@ cdef class Tally:
         cdef const int32_t* found = <const int32_t*>self.found.data
         cdef const LabelC* labels = <const LabelC*>self.labels.data
         cdef const int64_t* cell = <const int64_t*>self.cells.data
-        cdef const uint8_t* starts = self.word_starts
+        cdef const uint8_t* starts = <const uint8_t*><const char*>self.word_starts
         cdef int64_t i, k, begin = -1
         cdef bint outside, in_gold, in_found, agreeing = False, right
         for i in range(n + 1):

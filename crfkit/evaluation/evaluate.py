@@ -244,8 +244,8 @@ def _scores(tally: Tally, names: list[str], scheme: str, strict: bool) -> Scores
         confusion=dict(sorted(tally.confusion.items(), key=lambda item: (-item[1], item[0]))),
         outside=frozenset(label for label in labels if prefixes[label] == "O"),
         merged=Count(*tally.counters[0].totals) if which > 0 and not strict else None,
-        words=Count(gold, found, correct) if tally.counts_words else None,
-        unknown_words=Count(unknown, 0, unknown_correct) if tally.has_lexicon else None,
+        words=Count(gold, found, correct) if tally.word_starts is not None else None,
+        unknown_words=Count(unknown, 0, unknown_correct) if tally.lexicon is not None else None,
         path=tally.path,
     )
 

@@ -88,22 +88,18 @@ cdef class Lines:
         """Refuse a line whose cells cannot be what they should be."""
         if cut.columns != self.n_cols:
             if cut.columns < self.least or self.n_cols != 0:
-                with gil:
-                    self.raise_columns(cut.columns, line)
+                self.raise_columns(cut.columns, line)
             if self.form != FORM_CRFSUITE:  # its lines are of any length
                 self.n_cols, self.first_row = cut.columns, line
             if is_probability(cut.found.start, cut.found.end) and (self.gold_column >= 0 or is_probability(cut.gold.start, cut.gold.end)):
-                with gil:
-                    raise DataError("the last two columns are probabilities, as `--probability` adds them; expected a gold "
-                                    "and a predicted label", self.path, line)
+                raise DataError("the last two columns are probabilities, as `--probability` adds them; expected a gold "
+                                "and a predicted label", self.path, line)
         if cut.gold.start == cut.gold.end or cut.found.start == cut.found.end:
-            with gil:
-                raise DataError(f"the {'gold' if cut.gold.start == cut.gold.end else 'predicted'} label is empty", self.path, line)
+            raise DataError(f"the {'gold' if cut.gold.start == cut.gold.end else 'predicted'} label is empty", self.path, line)
         if self.probabilities:
             if has_probability(cut.before.start, cut.before.end, self.gold_column >= 0):
-                with gil:
-                    raise DataError("the last two columns are labels with probabilities, as `-v 2` writes them; "
-                                    "expected a gold and a predicted label (`-v 0` or `-v 1`)", self.path, line)
+                raise DataError("the last two columns are labels with probabilities, as `-v 2` writes them; "
+                                "expected a gold and a predicted label (`-v 0` or `-v 1`)", self.path, line)
             cut.found.end = without_probability(cut.found.start, cut.found.end)
         return 0
 
@@ -139,7 +135,7 @@ cdef class Lines:
         self.skipping = number > at + 1 and not (number == at + 3 and at[2] == b"0")  # only the best one counts
         return True
 
-    cdef int raise_columns(self, int64_t found, int64_t line) except -1:
+    cdef int raise_columns(self, int64_t found, int64_t line) except -1 with gil:
         """Say what is wrong with a line of so many columns."""
         if found >= self.least and self.n_cols:
             hint = " (--comments passes over lines before a sentence that begin with '#')" if self.marked[0] else ""

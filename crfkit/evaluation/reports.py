@@ -84,11 +84,7 @@ def comparison_report(comparison: Comparison) -> str:
         f"{comparison.second} against {comparison.first}: {comparison.shuffles} shuffles of "
         f"{comparison.sentences} sentences, seed {comparison.seed}\n"
     )
-    for name, title in (
-        ("precision", "precision"),
-        ("recall", "recall"),
-        ("f1", "FB1"),
-        ("accuracy", "accuracy"),
-    ):
-        text += f"{title:>17}: {100 * comparison.differences[name]:+7.2f}  p = {comparison.p[name]:.4f}\n"
+    for name, difference in comparison.differences.items():
+        title = "FB1" if name == "f1" else name
+        text += f"{title:>17}: {100 * difference:+7.2f}  p = {comparison.p[name]:.4f}\n"
     return text
