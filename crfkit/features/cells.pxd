@@ -37,7 +37,7 @@ cdef class View(Arena):
     cdef Regex regex
     cdef int32_t column, column2, delta
     cdef StringTable cells          # of the column
-    cdef StringTable strings        # values; the column's own where they are the cells
+    cdef readonly StringTable strings       # values; the column's own where they are the cells
     cdef BufferC map, flags
     cdef int64_t n_map, n_flags
     cdef const int32_t* value       # [n_map] column id -> value

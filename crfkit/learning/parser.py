@@ -220,7 +220,6 @@ def _parser_of(init: Any) -> ParserModel:
 def _taken_over(model: ParserModel, trees: Trees, progress: Progress) -> Iterator[tuple[int, list[int], int, float]]:
     """The weights to start from: those of lines, values and relations that both have."""
     from crfkit.parser.places import VALUE
-    from crfkit.parser.scratch import find_value
 
     lines = {line.text: number for number, line in enumerate(trees.template.lines)}
     own = {name: number for number, name in enumerate(actions(trees.relations))}
@@ -235,7 +234,7 @@ def _taken_over(model: ParserModel, trees: Trees, progress: Progress) -> Iterato
             if value is None:
                 key.append(0)
             elif cell.kind == VALUE:
-                key.append(1 + find_value(trees.builder, cell.view, str(value).encode()))
+                key.append(1 + trees.builder.views[cell.view].strings.find(str(value).encode()))
                 if key[-1] == 0:
                     break
             else:

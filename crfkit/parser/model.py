@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from crfkit import modelfile
@@ -24,7 +25,7 @@ from crfkit.values import copied, shown
 from crfkit.version import __version__
 
 from .places import DISTANCE, EQUAL, Features, features_of
-from .scratch import Scratch, packed_values, sizes_of, value_of
+from .scratch import Scratch, packed_values
 from .statetables import StateTables
 from .trees import Columns, check_ids
 
@@ -99,7 +100,7 @@ class ParserModel(Stored):
             check_search(self.depth, len(header["relations"]))
             self.parts: Features = features_of(template)
             self.index = Index(self.parts.symbols, sections, verify=verify)
-            self.sizes = sizes_of(self.index)
+            self.sizes = [len(view.strings) for view in self.index.views]
             relations = max(len(header["relations"]), 1)
             tables = {name: modelfile.numbers(sections, name, "int32") for name in sections if name.startswith("line.")}
             tables.update(rows=modelfile.numbers(sections, "rows", "int32"), actions=modelfile.numbers(sections, "actions", "uint16"))
@@ -145,11 +146,7 @@ class ParserModel(Stored):
             return key - 1
         if cell.kind == EQUAL:
             return "true" if key == 2 else "false"
-        return (
-            value_of(self.index, cell.view, key - 1).decode(errors="backslashreplace")
-            if 0 < key <= self.sizes[cell.view]
-            else None
-        )
+        return self.index.views[cell.view].strings[key - 1].decode(errors="backslashreplace") if 0 < key <= self.sizes[cell.view] else None
 
     def features(self) -> Iterator[tuple[str, None, str, float]]:
         """Every feature: (attribute, None, action, weight)."""
@@ -163,19 +160,8 @@ def build(tables: StateTables, weights: Any, index: Any, header: dict[str, Any])
     """The model of trained weights, as the actions of the tables stand. What has no weight is left out."""
     from crfkit.features.packing import pack
 
-    class Renumbering:
-        """Numbers for the values that are used, noting the attributes that stand for them."""
-
-        sizes = sizes_of(index)
-        attributes: Any = None
-
-        def __call__(self, marks: Any) -> Any:
-            self.attributes, numbers = packed_values(index, marks)
-            return numbers
-
-    renumbering = Renumbering()
-    sections = tables.pack(weights, renumbering)
-    sections = {**pack(index, renumbering.attributes, array.array("i")), **sections}
+    attributes, sections = tables.pack(weights, [len(view.strings) for view in index.views], partial(packed_values, index))
+    sections = {**pack(index, attributes, array.array("i")), **sections}
     header = {
         "kind": modelfile.PARSER, **header, "crfkit": __version__, "features": len(sections["weights"]), "attributes": len(sections["rows"]) // 2,
     }  # fmt: skip

@@ -5,7 +5,6 @@ import array
 from libc.stdint cimport int32_t, int64_t
 from libc.stdio cimport snprintf
 
-from crfkit.features.cells cimport View
 from crfkit.features.walk cimport Extractor
 from crfkit.features.tables cimport Features
 from crfkit.memory cimport Arena, BufferC, arena_reserve
@@ -143,19 +142,3 @@ def packed_values(Features index not None, marks):
                 n_attributes += 1
         numbers.append(number)
     return attributes, numbers
-
-
-def sizes_of(Features index not None):
-    """How many values each view has."""
-    cdef View view
-    return [view.strings.c.n for view in index.views]
-
-
-def value_of(Features index not None, int32_t view, int64_t value):
-    """A value as bytes."""
-    return (<View>index.views[view]).strings[value]
-
-
-def find_value(Features index not None, int32_t view, bytes value not None):
-    """The number of a value, or -1."""
-    return (<View>index.views[view]).strings.find(value)

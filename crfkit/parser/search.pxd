@@ -34,7 +34,7 @@ cdef class Search(Arena):
     cdef uint32_t* key
     cdef int64_t* home              # [lines] in their tables
     cdef int32_t* row               # [lines]
-    cdef BufferC node_buf, score_buf, free_buf, key_buf, home_buf, row_buf, token_buf
+    cdef BufferC tokens             # of the state
 
     cdef int start(self, int32_t T, const int32_t* values) except -1 nogil
     cdef int32_t kind_of(self, int32_t action) noexcept nogil

@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.atomic cimport crfkit_prefetch
-from crfkit.memory cimport arena_reserve, memset
+from crfkit.memory cimport arena_reserve, arena_zeros, memset
 from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, StepC, state_allows, state_do, state_ended, state_start, state_undo
 from .statetables cimport NO_ROW, LineC, StateTables, has_feature, key_home, line_find
 
@@ -24,15 +24,12 @@ cdef class Search(Arena):
         self.tables, self.depth = tables, depth
         for i in range(depth + 1):
             self.capacity = 3 * self.capacity + 1
-        arena_reserve(self, &self.node_buf, self.capacity, sizeof(NodeC))
-        arena_reserve(self, &self.score_buf, <int64_t>self.capacity * tables.n_actions, sizeof(float))
-        arena_reserve(self, &self.free_buf, self.capacity, sizeof(int32_t))
-        arena_reserve(self, &self.key_buf, tables.n_lines * tables.most_cells + 1, sizeof(uint32_t))
-        arena_reserve(self, &self.home_buf, tables.n_lines + 1, sizeof(int64_t))
-        arena_reserve(self, &self.row_buf, tables.n_lines + 1, sizeof(int32_t))
-        self.node, self.scores = <NodeC*>self.node_buf.data, <float*>self.score_buf.data
-        self.free, self.key = <int32_t*>self.free_buf.data, <uint32_t*>self.key_buf.data
-        self.home, self.row = <int64_t*>self.home_buf.data, <int32_t*>self.row_buf.data
+        self.node = <NodeC*>arena_zeros(self, self.capacity, sizeof(NodeC))
+        self.scores = <float*>arena_zeros(self, <int64_t>self.capacity * tables.n_actions, sizeof(float))
+        self.free = <int32_t*>arena_zeros(self, self.capacity, sizeof(int32_t))
+        self.key = <uint32_t*>arena_zeros(self, tables.n_lines * tables.most_cells, sizeof(uint32_t))
+        self.home = <int64_t*>arena_zeros(self, tables.n_lines, sizeof(int64_t))
+        self.row = <int32_t*>arena_zeros(self, tables.n_lines, sizeof(int32_t))
         for i in range(self.capacity):
             self.free[i] = self.capacity - 1 - i
         self.n_free = self.capacity
@@ -40,12 +37,8 @@ cdef class Search(Arena):
 
     cdef int start(self, int32_t T, const int32_t* values) except -1 nogil:
         """The first state of a sentence."""
-        cdef StateC* s = &self.state
-        arena_reserve(self, &self.token_buf, 5 * <int64_t>T, sizeof(int32_t))
-        s.stack = <int32_t*>self.token_buf.data
-        s.head, s.relation = s.stack + T, s.stack + 2 * <int64_t>T
-        s.first_child, s.last_child = s.stack + 3 * <int64_t>T, s.stack + 4 * <int64_t>T
-        state_start(s, T)
+        arena_reserve(self, &self.tokens, 5 * <int64_t>T, sizeof(int32_t))
+        state_start(&self.state, T, <int32_t*>self.tokens.data)
         self.values = values
         self.forget()
         return 0

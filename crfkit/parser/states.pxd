@@ -8,7 +8,7 @@ With R relations the actions are: 0 shift; 1 .. R left; R+1 .. 2R right. A sente
 them; what is then on the stack is its root.
 """
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 cdef enum:
     SHIFT, LEFT, RIGHT
@@ -28,9 +28,11 @@ cdef struct StateC:
     int32_t* last_child
 
 
-cdef inline void state_start(StateC* s, int32_t T) noexcept nogil:
-    cdef int32_t t
+cdef inline void state_start(StateC* s, int32_t T, int32_t* room) noexcept nogil:
+    """The first state of T tokens; `room` is for 5 T numbers."""
+    cdef int64_t n = T, t
     s.T, s.depth, s.next = T, 0, 0
+    s.stack, s.head, s.relation, s.first_child, s.last_child = room, room + n, room + 2 * n, room + 3 * n, room + 4 * n
     for t in range(T):
         s.head[t] = s.first_child[t] = s.last_child[t] = NOBODY
         s.relation[t] = 0

@@ -71,7 +71,7 @@ cdef class StateTables(Arena):
     cdef int64_t n_cells        # places in `action`, those between rows included
     cdef RowC* row
     cdef uint16_t* action
-    cdef BufferC line_buf, cell_buf, row_buf, action_buf
+    cdef BufferC row_buf, action_buf
     cdef object mapped
 
     cdef int keys(self, const StateC* state, const int32_t* values, uint32_t* key) noexcept nogil

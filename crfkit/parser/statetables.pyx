@@ -15,7 +15,7 @@ from functools import partial
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 
-from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_swap, empty_buffer, memset
+from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_swap, empty_buffer, memcpy, memset
 from .states cimport N_PLACES, StateC, state_places
 
 from crfkit.errors import ModelFileError
@@ -25,6 +25,19 @@ from .places import EQUAL as _EQUAL
 
 cdef int32_t DISTANCE = _DISTANCE
 cdef int32_t EQUAL = _EQUAL
+
+
+cdef inline bint is_value(const CellC* cell) noexcept nogil:
+    """Whether a cell has a value of a view."""
+    return cell.kind != DISTANCE and cell.kind != EQUAL
+
+
+cdef inline int32_t* free_slot(int32_t* slot, const int32_t* key, int32_t arity, int64_t n_slots) noexcept nogil:
+    """Where an entry with this key is to stand: the first free slot from its home."""
+    cdef int64_t at = key_home(<const uint32_t*>key, arity, n_slots)
+    while slot[at * (1 + arity)] >= 0:
+        at = at + 1 if at + 1 < n_slots else 0
+    return slot + at * (1 + arity)
 
 
 cdef class StateTables(Arena):
@@ -37,11 +50,8 @@ cdef class StateTables(Arena):
         self.n_views, self.n_relations, self.n_actions = features.views, n_relations, 1 + 2 * n_relations
         self.width = features.views + len(features.compared)
         self.n_lines = len(features.lines)
-        arena_reserve(self, &self.line_buf, self.n_lines, sizeof(LineC))
-        self.line = <LineC*>self.line_buf.data
-        memset(self.line, 0, self.n_lines * sizeof(LineC))
-        arena_reserve(self, &self.cell_buf, sum(map(len, features.lines)) + 1, sizeof(CellC))
-        cell = <CellC*>self.cell_buf.data
+        self.line = <LineC*>arena_zeros(self, self.n_lines, sizeof(LineC))
+        cell = <CellC*>arena_zeros(self, sum(map(len, features.lines)), sizeof(CellC))
         self.most_cells = 1
         for i, cells in enumerate(features.lines):
             line = &self.line[i]
@@ -88,25 +98,18 @@ cdef class StateTables(Arena):
     cdef int grow_line(self, LineC* line, int64_t n) except -1 nogil:
         """Room for n entries in all."""
         cdef BufferC before = empty_buffer()
-        cdef const int32_t* was = line.slot
-        cdef const int32_t* entry
-        cdef int32_t* slot
-        cdef int64_t i, at, n_before = line.n_slots, size = max(n + n // 2 + 1, <int64_t>16)
-        cdef int32_t k, width = 1 + line.arity
+        cdef const int32_t* entry = line.slot
+        cdef int64_t i, n_before = line.n_slots, size = max(n + n // 2 + 1, <int64_t>16)
+        cdef int32_t width = 1 + line.arity
         buffer_swap(&before, &line.slots)
         try:
             arena_reserve(self, &line.slots, size * width, sizeof(int32_t))
             memset(line.slots.data, 0xFF, <size_t>(size * width) * sizeof(int32_t))
-            slot = <int32_t*>line.slots.data
-            line.slot, line.n_slots = slot, size
+            line.slot, line.n_slots = <int32_t*>line.slots.data, size
             for i in range(n_before):
-                entry = was + i * width
                 if entry[0] >= 0:
-                    at = key_home(<const uint32_t*>entry + 1, line.arity, size)
-                    while slot[at * width] >= 0:
-                        at = at + 1 if at + 1 < size else 0
-                    for k in range(width):
-                        slot[at * width + k] = entry[k]
+                    memcpy(free_slot(line.slot, entry + 1, line.arity, size), entry, width * sizeof(int32_t))
+                entry += width
         finally:
             buffer_free(&before)
         return 0
@@ -114,24 +117,20 @@ cdef class StateTables(Arena):
     cdef int32_t add(self, int32_t number, const uint32_t* key) except -1 nogil:
         """The row of a key of this line; a new one, without weights, if it was never seen."""
         cdef LineC* line = &self.line[number]
-        cdef int64_t at = 0
-        cdef int32_t k, found, width = 1 + line.arity
+        cdef int32_t* slot
+        cdef int32_t found
         if line.n_slots:
-            at = key_home(key, line.arity, line.n_slots)
-            found = line_find(line, key, at)
+            found = line_find(line, key, key_home(key, line.arity, line.n_slots))
             if found >= 0:
                 return found
         # Only what is new makes it grow: so a resumed run, which adds the same rows, has the same table.
         if (line.n + 1) * 3 > line.n_slots * 2:
             self.grow_line(line, 2 * (line.n + 1))
-            at = key_home(key, line.arity, line.n_slots)
         if self.n_rows >= 0x7FFFFFF0:
             raise OverflowError("more than two thousand million attributes")
-        while line.slot[at * width] >= 0:
-            at = at + 1 if at + 1 < line.n_slots else 0
-        line.slot[at * width] = <int32_t>self.n_rows
-        for k in range(line.arity):
-            line.slot[at * width + 1 + k] = <int32_t>key[k]
+        slot = free_slot(line.slot, <const int32_t*>key, line.arity, line.n_slots)
+        slot[0] = <int32_t>self.n_rows
+        memcpy(slot + 1, key, line.arity * sizeof(int32_t))
         line.n += 1
         arena_reserve(self, &self.row_buf, self.n_rows + 1, sizeof(RowC))
         self.row = <RowC*>self.row_buf.data
@@ -141,28 +140,30 @@ cdef class StateTables(Arena):
 
     # ------------------------------------------------------------------------------------------ packed
 
-    def pack(self, const float[::1] weights not None, index):
-        """(sections, for each view which of its values are used): rows without a weight other than zero are left
-        out. `weights` stand as `action` does. `index` is a function from these to the new numbers of the values of
-        each view, -1 for none.
+    def pack(self, const float[::1] weights not None, sizes, renumber):
+        """(attributes, sections): rows without a weight other than zero are left out. `weights` stand as `action` does; `sizes`: how
+        many values each view has. `renumber` is given flags of the values that are used, for each view, and returns the attributes that
+        stand for them, and their new numbers.
         """
         cdef int32_t i, k, r
-        cdef int64_t j, at, n = 0, n_cells = 0, n_slots
+        cdef int64_t j, n = 0, n_slots
         cdef const LineC* line
-        cdef const CellC* cell
         cdef const int32_t* slot
+        cdef int32_t* to
         cdef int32_t key[MOST_CELLS]
         cdef int32_t[::1] new_row = array.array("i", [-1]) * (self.n_rows or 1)
-        cdef int32_t[::1] mark, entry
-        cdef const int32_t[::1] value
+        cdef int32_t[::1] entry
         if weights.shape[0] < self.n_cells:
             raise ValueError(f"{weights.shape[0]} weights for {self.n_cells} cells")
         rows, actions, kept = array.array("i"), array.array("H"), array.array("f")
+        marks = [array.array("i", [0]) * size for size in sizes]
+        ends = [0]                      # how many rows there are after each line
         for i in range(self.n_lines):
             # In the order of the slots: those of a line lie together.
             line = &self.line[i]
             for j in range(line.n_slots):
-                r = line.slot[j * (1 + line.arity)]
+                slot = line.slot + j * (1 + line.arity)
+                r = slot[0]
                 if r < 0:
                     continue
                 before = len(kept)
@@ -175,27 +176,16 @@ cdef class StateTables(Arena):
                     rows.append(len(kept) - before)
                     new_row[r] = <int32_t>n
                     n += 1
-        marks = [array.array("i", [0]) * size for size in index.sizes]
-        for i in range(self.n_lines):
-            line = &self.line[i]
-            for k in range(line.arity):
-                cell = &line.cell[k]
-                if cell.kind == DISTANCE or cell.kind == EQUAL:
-                    continue
-                mark = marks[cell.view]
-                for j in range(line.n_slots):
-                    slot = line.slot + j * (1 + line.arity)
-                    if slot[0] >= 0 and new_row[slot[0]] >= 0 and slot[1 + k] > 0:
-                        mark[slot[1 + k] - 1] = 1
-        numbers = index(marks)
+                    for k in range(line.arity):
+                        if is_value(&line.cell[k]) and slot[1 + k] > 0:
+                            marks[line.cell[k].view][slot[1 + k] - 1] = 1
+            ends.append(n)
+        attributes, numbers = renumber(marks)
         sections = {"rows": rows, "actions": actions, "weights": kept}
         for i in range(self.n_lines):
             line = &self.line[i]
-            n_cells = 0
-            for j in range(line.n_slots):
-                r = line.slot[j * (1 + line.arity)]
-                n_cells += r >= 0 and new_row[r] >= 0
-            n_slots = n_cells + n_cells // 2 + 1
+            n = ends[i + 1] - ends[i]
+            n_slots = n + n // 2 + 1
             table = array.array("i", [-1]) * (n_slots * (1 + line.arity))
             entry = table
             for j in range(line.n_slots):
@@ -204,18 +194,13 @@ cdef class StateTables(Arena):
                     continue
                 for k in range(line.arity):
                     key[k] = slot[1 + k]
-                    cell = &line.cell[k]
-                    if cell.kind != DISTANCE and cell.kind != EQUAL and key[k] > 0:
-                        value = numbers[cell.view]
-                        key[k] = 1 + value[key[k] - 1]
-                at = key_home(<const uint32_t*>key, line.arity, n_slots)
-                while entry[at * (1 + line.arity)] >= 0:
-                    at = at + 1 if at + 1 < n_slots else 0
-                entry[at * (1 + line.arity)] = new_row[slot[0]]
-                for k in range(line.arity):
-                    entry[at * (1 + line.arity) + 1 + k] = key[k]
+                    if is_value(&line.cell[k]) and key[k] > 0:
+                        key[k] = 1 + <int32_t>numbers[line.cell[k].view][key[k] - 1]
+                to = free_slot(&entry[0], key, line.arity, n_slots)
+                to[0] = new_row[slot[0]]
+                memcpy(to + 1, key, line.arity * sizeof(int32_t))
             sections[f"line.{i}"] = table
-        return sections
+        return attributes, sections
 
     cdef int map(self, sections, bint verify, sizes) except -1:
         """Take over the tables of a model; `sizes`: how many values each view has. ModelFileError if they cannot be

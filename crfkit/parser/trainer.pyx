@@ -17,7 +17,7 @@ import array
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from crfkit.loops.numbers cimport isfinite
-from crfkit.memory cimport Arena, BufferC, arena_reserve, take, vector
+from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, take, vector
 from crfkit.rng cimport RngC, rng_seed, rng_shuffle
 from .search cimport ChoiceC, Search
 from .states cimport LEFT, NOBODY, SHIFT, StepC, state_do, state_ended, state_undo
@@ -53,7 +53,7 @@ cdef class MarginPerceptron(Arena):
     cdef int32_t* waiting
     cdef int32_t* right
     cdef int32_t* wrong
-    cdef BufferC w_buf, late_buf, number_buf, order_buf, waiting_buf, right_buf, wrong_buf
+    cdef BufferC w_buf, late_buf, number_buf
 
     def __cinit__(self, Treebank data not None, StateTables tables not None, options, seed=0, initial=()):
         cdef int32_t i
@@ -63,12 +63,10 @@ cdef class MarginPerceptron(Arena):
         if data.n_sequences > 0x7FFFFFFF:
             raise TrainingError("online trainers take at most 2,147,483,647 sequences")
         rng_seed(&self.rng, <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF))
-        arena_reserve(self, &self.order_buf, data.n_sequences + 1, sizeof(int32_t))
-        arena_reserve(self, &self.waiting_buf, data.longest + 1, sizeof(int32_t))
-        arena_reserve(self, &self.right_buf, options.depth + 1, sizeof(int32_t))
-        arena_reserve(self, &self.wrong_buf, options.depth + 1, sizeof(int32_t))
-        self.order, self.waiting = <int32_t*>self.order_buf.data, <int32_t*>self.waiting_buf.data
-        self.right, self.wrong = <int32_t*>self.right_buf.data, <int32_t*>self.wrong_buf.data
+        self.order = <int32_t*>arena_zeros(self, data.n_sequences, sizeof(int32_t))
+        self.waiting = <int32_t*>arena_zeros(self, data.longest, sizeof(int32_t))
+        self.right = <int32_t*>arena_zeros(self, options.depth + 1, sizeof(int32_t))
+        self.wrong = <int32_t*>arena_zeros(self, options.depth + 1, sizeof(int32_t))
         for i in range(data.n_sequences):
             self.order[i] = i
         for i in range(SIZES):

@@ -13,7 +13,7 @@ from .states cimport StateC
 cdef class Compared(Arena):
     """Numbers of cells that are compared as they are: equal within a sentence where cells are."""
     cdef StringTable texts
-    cdef BufferC columns
+    cdef int32_t* columns
     cdef int32_t n
 
     cdef int fill(self, const RowsC* rows, int64_t first, int64_t last, int32_t* values, int32_t width) except -1 nogil

@@ -13,7 +13,7 @@ from crfkit.features.builder cimport TableBuilder
 from crfkit.features.strings cimport StringTable
 from crfkit.features.walk cimport find_tokens, learn_tokens
 from crfkit.features.workspace cimport Workspace
-from crfkit.memory cimport BufferC, arena_reserve, buffer_free, buffer_reserve, empty_buffer
+from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer
 from crfkit.text.rows cimport Rows, RowsC, rows_cell
 from .states cimport LEFT, NOBODY, RIGHT, SHIFT, StateC, state_allows, state_do, state_ended, state_start
 
@@ -29,9 +29,9 @@ cdef class Compared(Arena):
         cdef int32_t i, column
         self.n = len(columns)
         self.texts = StringTable()
-        arena_reserve(self, &self.columns, self.n + 1, sizeof(int32_t))
+        self.columns = <int32_t*>arena_zeros(self, self.n, sizeof(int32_t))
         for i, column in enumerate(columns):
-            (<int32_t*>self.columns.data)[i] = column
+            self.columns[i] = column
 
     cdef int fill(self, const RowsC* rows, int64_t first, int64_t last, int32_t* values, int32_t width) except -1 nogil:
         cdef int64_t t
@@ -42,7 +42,7 @@ cdef class Compared(Arena):
                 self.texts = StringTable()
         for t in range(first, last):
             for i in range(self.n):
-                text = rows_cell(rows, t, (<int32_t*>self.columns.data)[i], &n)
+                text = rows_cell(rows, t, self.columns[i], &n)
                 values[(t - first) * width + i] = self.texts.intern(text, n)
         return 0
 
@@ -251,12 +251,9 @@ cdef int projective(const int32_t* head, int32_t T) except -1:
     cdef int kind
     try:
         buffer_reserve(&room, 6 * <int64_t>T, sizeof(int32_t))
-        s.stack = <int32_t*>room.data
-        s.head, s.relation = s.stack + T, s.stack + 2 * <int64_t>T
-        s.first_child, s.last_child = s.stack + 3 * <int64_t>T, s.stack + 4 * <int64_t>T
-        waiting = s.stack + 5 * <int64_t>T
+        waiting = <int32_t*>room.data + 5 * <int64_t>T
         count_children(head, T, waiting)
-        state_start(&s, T)
+        state_start(&s, T, <int32_t*>room.data)
         while not state_ended(&s):
             kind = correct_kind(&s, head, waiting)
             if kind == NOBODY:
