@@ -15,6 +15,8 @@ from crfkit.loops.numbers cimport INFINITY, isnan
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, LatticeC, PairC, SentenceC
 from crfkit.memory cimport BufferC, arena_reserve, buffer_free, empty_buffer, memset
+from crfkit.template.patterns cimport Patterns
+from crfkit.template.regex cimport Regex
 from crfkit.text.rows cimport Rows
 from crfkit.text.writing cimport Output, write_tagged
 from crfkit.trainers.batch.edges cimport Edges
@@ -317,6 +319,33 @@ def made_of(bytes cell not None, plan) -> bytes | None:
         return value[:n] if n >= 0 else None
     finally:
         buffer_free(&room)
+
+
+def found_in(Regex regex not None, cell) -> str | bytes | None:
+    """The leftmost match in a cell (str or bytes): the piece that matches, or None."""
+    cdef bytes text = cell.encode() if isinstance(cell, str) else cell
+    cdef int64_t start = 0, end = 0
+    if not regex.search(text, len(text), &start, &end):
+        return None
+    return text[start:end].decode() if isinstance(cell, str) else text[start:end]
+
+
+def said_by(Patterns patterns not None, Rows rows not None) -> list[list[bytes]]:
+    """The strings of the patterns at each token of a sentence, the first of the rows."""
+    cdef BufferC line = empty_buffer()
+    cdef int64_t t, n, T = rows.c.seq_ptr[1]
+    cdef int32_t i
+    found = []
+    try:
+        for t in range(T):
+            strings = []
+            for i in range(patterns.n):
+                n = patterns.expand(i, &rows.c, 0, T, t, &line)
+                strings.append(line.data[:n])
+            found.append(strings)
+    finally:
+        buffer_free(&line)
+    return found
 
 
 def tagged(Rows rows not None, labels, separator=None) -> bytes:

@@ -39,7 +39,7 @@ cdef class TableBuilder(Features):
         self.growing = True
         self.adopt_plan()
         self.workspace = Workspace()
-        self.workspace.column_number = <const int32_t*>self.column_number.data
+        self.workspace.column_number = self.column_number
         self.label_table = StringTable()
         self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None, folder=folder)
         for column in self.columns:
@@ -196,7 +196,7 @@ cdef class TableBuilder(Features):
                         most[a] = max(most[a], of_slots[number])
                 number += 1
         for k, constant in enumerate(self.plan.constants):
-            a = (<int32_t*>self.constant_attr.data)[k]
+            a = self.constant_attr[k]
             if constant.bigram == bigram and a >= 0:
                 most[a] = max(most[a], of_slots[number + k])
         return values
@@ -241,7 +241,7 @@ cdef class TableBuilder(Features):
             if attr[i] >= 0:
                 attr[i] = new_id[attr[i]]
         for k, constant in enumerate(self.plan.constants):
-            attr = <int32_t*>self.constant_attr.data + k
+            attr = self.constant_attr + k
             if constant.bigram == bigram and attr[0] >= 0:
                 attr[0] = new_id[attr[0]]
         return 0

@@ -7,7 +7,7 @@ mapped; `verify` checks all of it at once, and damage that is found then is an e
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
 
-from .tables cimport NodeC, find_literal
+from .tables cimport Features, NodeC, find_literal
 from .tuples cimport packed_find, packed_home
 from .strings cimport StringTable, strings_get
 from .cells cimport FLAGGED, VIEW_EQUAL, VIEW_TEXT, View, has_separator
@@ -22,6 +22,9 @@ cdef int64_t nothing = 0  # where an empty section "begins"
 cdef class Index(Features):
     """A packed index. `sections` maps the names of packing.pyx to buffers; they must stay unchanged. With `backward`
     the tokens of a sentence come out in reverse order."""
+
+    cdef readonly object sections
+    cdef list mapped                # their buffers
 
     def __init__(self, template, sections, *, bint verify=True, bint backward=False):
         if self.plan is not None:
@@ -116,7 +119,7 @@ cdef class Index(Features):
             self.space[i].literal_attr = <const int32_t*>self.data(
                 f"{name}.attributes", 4, self.space[i].literal.n)
         for k in range(self.n_constants):
-            (<int32_t*>self.constant_attr.data)[k] = find_literal(
+            self.constant_attr[k] = find_literal(
                 &self.space[<bint>self.plan.constants[k].bigram], self.constant[k].s, self.constant[k].n)
         return 0
 

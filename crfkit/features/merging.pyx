@@ -227,7 +227,7 @@ cdef add_attributes(TableBuilder builder, bint bigram, dict part, list grams, in
         if constant.bigram == bigram:
             i = (<StringTable>builder.literals[bigram]).find(constant.literals[0])
             if i >= 0:
-                (<int32_t*>builder.constant_attr.data)[k] = builder.space[bigram].literal_attr[i]
+                builder.constant_attr[k] = builder.space[bigram].literal_attr[i]
     return numbered
 
 

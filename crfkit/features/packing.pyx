@@ -5,7 +5,7 @@
     view.I.slots .offsets .strings .map          a StringTable, and int32 [cells]: value of each cell of the column
     view.I.flags                                 uint8 [values]: contains a separator
     node.I.rows                                  one cell: int32 [values][slots], attributes
-    node.I.grams                                 several: int32 [entries][2 + slots], see features.pxd
+    node.I.grams                                 several: int32 [entries][2 + slots], see tables.pxd
     literal.u.slots .offsets .strings .attributes    strings of attributes identified by string; the same for b
 
 I counts columns, views and nodes as plan.py does; views of cells as they are have no strings of their own, and
@@ -61,11 +61,10 @@ cdef class Packer(Arena):
             if len(given) != features.space[i].n:
                 raise ValueError(f"{len(given)} new ids for {features.space[i].n} attributes")
             self.new_ids.append(given)
-            self.n_new[i] = 0
+            ids = given
+            self.n_new[i] = largest(ids) + 1
             if len(given):
-                ids = given
                 self.new_id[i] = &ids[0]
-                self.n_new[i] = largest(&ids[0], ids.shape[0]) + 1
         self.values = [array.array("i", [1, 1]) if (<View>view).form == VIEW_EQUAL  # both values are always there
                        else marks((<View>view).strings.c.n) for view in features.views]
         self.grams = []
@@ -97,7 +96,9 @@ cdef class Packer(Arena):
 
     cdef inline int32_t renewed(self, int32_t a, bint bigram) noexcept nogil:
         """The new id of an attribute, or -1."""
-        return new_of(a, self.f.space[bigram].n, self.new_id[bigram])
+        if a < 0 or a >= self.f.space[bigram].n:
+            return -1
+        return a if self.new_id[bigram] == NULL else self.new_id[bigram][a]
 
     cdef int32_t attribute(self, const NodeC* node, int32_t slot, int64_t g) except -2:
         """The new id of a kept gram's attribute, or -1. Where other cells make the same string, the corpus may
@@ -190,7 +191,7 @@ cdef class Packer(Arena):
         cdef int32_t slot
         cdef int64_t g, at = 0
         cdef const int32_t[::1] kept = self.grams[i]
-        table = array.array("i", [-1]) * (count(kept) * node.n_slots)
+        table = array.array("i", [-1]) * ((largest(kept) + 1) * node.n_slots)
         cdef int32_t[::1] row = table
         for g in range(kept.shape[0]):
             if kept[g] >= 0:
@@ -232,14 +233,12 @@ cdef class Packer(Arena):
         """The strings of attributes that are identified by them."""
         cdef StringTable table = self.f.literals[bigram]
         cdef const int32_t* attribute_of = self.f.space[bigram].literal_attr
-        cdef const int32_t* new_id = self.new_id[bigram]
-        cdef int64_t n_attributes = self.f.space[bigram].n
         cdef int32_t k, a, n = 0
         cdef array_t chosen = marks(table.c.n), attributes = marks(table.c.n)
         cdef int* place = chosen.data.as_ints
         cdef int* attribute = attributes.data.as_ints
         for k in range(table.c.n):
-            a = new_of(attribute_of[k], n_attributes, new_id)
+            a = self.renewed(attribute_of[k], bigram)
             if a >= 0:
                 place[n], attribute[n] = k, a
                 n += 1
@@ -250,17 +249,11 @@ cdef class Packer(Arena):
         out[f"{name}.attributes"] = memoryview(attributes)[:n]
 
 
-cdef inline int32_t new_of(int32_t a, int64_t n, const int32_t* new_id) noexcept nogil:
-    """The new id of one of n attributes, or -1; new_id NULL: as it is."""
-    if a < 0 or a >= n:
-        return -1
-    return a if new_id == NULL else new_id[a]
-
-
-cdef int32_t largest(const int32_t* ids, int64_t n) noexcept nogil:
+cdef int32_t largest(const int32_t[::1] ids) noexcept:
+    """The largest of these numbers, -1 if there are none."""
     cdef int64_t k
     cdef int32_t most = -1
-    for k in range(n):
+    for k in range(ids.shape[0]):
         most = max(most, ids[k])
     return most
 
@@ -284,13 +277,6 @@ cdef number(int32_t[::1] kept):
 cdef places(const int32_t[::1] kept):
     """The numbers of what is kept, in order."""
     return array.array("i", [i for i in range(kept.shape[0]) if kept[i] >= 0])
-
-
-cdef int64_t count(const int32_t[::1] kept) noexcept:
-    cdef int64_t i, n = 0
-    for i in range(kept.shape[0]):
-        n += kept[i] >= 0
-    return n
 
 
 cdef numbers(str form, values):

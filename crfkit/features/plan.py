@@ -67,23 +67,20 @@ class Slot:
 class Node:
     """Cells that stand at fixed distances from the first of them."""
 
-    def __init__(self, index: int, parent: Node | None, view: int, distance: int):
+    def __init__(self, index: int, parent: Node | None, view: int, distance: int, base: int):
         self.index, self.parent, self.view, self.distance = index, parent, view, distance
         self.arity: int = parent.arity + 1 if parent else 1
         self.children: dict[tuple[int, int], Node] = {}
         self.slots: list[Slot] = []
         self.slot_numbers: dict[tuple[tuple[bytes, ...], bool, int], int] = {}
-        self.first, self.last = 0, 0  # range of bases, its children's included
-        self.used = False
+        self.first, self.last = base, base  # range of bases, its children's included
 
     @property
     def path(self) -> list[Node]:
         """The nodes from the root to this one."""
-        node: Node | None = self
-        path = []
-        while node:
-            path.append(node)
-            node = node.parent
+        path = [self]
+        while parent := path[-1].parent:
+            path.append(parent)
         return path[::-1]
 
     @property
@@ -95,9 +92,7 @@ class Node:
 
     def cover(self, base: int) -> None:
         """Make sure that the node is computed for lines whose first cell stands at `base`."""
-        self.first = min(self.first, base) if self.used else base
-        self.last = max(self.last, base) if self.used else base
-        self.used = True
+        self.first, self.last = min(self.first, base), max(self.last, base)
 
 
 class Use(NamedTuple):
@@ -114,7 +109,7 @@ class Plan:
     """A template compiled as far as that goes without data."""
 
     def __init__(self, template: Template | None):
-        self.columns: list[int] = []
+        self.columns = [] if template is None else sorted(template.columns)
         self.views: list[View] = []
         self.nodes: list[Node] = []
         self.constants: list[Slot] = []
@@ -127,13 +122,11 @@ class Plan:
         if template is None:  # data that name their attributes themselves
             self.plain_rules = {None}
         elif template.dialect in (WAPITI, MAXENT):
-            self.columns = sorted(template.columns)
             self.patterns = Patterns([line.text for line in template.lines], template.dialect == MAXENT)
             self.plain_rules = {None} if self.patterns.has_plain else set()
         else:
-            self.columns = sorted(template.columns)
             self._add_lines(template)
-        self.separators = self._separators()
+        self.separators = bytes(sorted({byte for node in self.nodes for slot in node.slots for byte in b"".join(slot.literals[1:-1])}))
         self._mark_by_string(template is not None and template.by_string)
 
     def _add_lines(self, template: Template) -> None:
@@ -168,7 +161,7 @@ class Plan:
         children = self._roots if parent is None else parent.children
         key = (self._view(View.of(macro)), macro.row - base)
         if key not in children:
-            children[key] = Node(len(self.nodes), parent, *key)
+            children[key] = Node(len(self.nodes), parent, *key, base)
             self.nodes.append(children[key])
         children[key].cover(base)
         return children[key]
@@ -246,10 +239,6 @@ class Plan:
                 found.add((view.column2, row + view.delta))
             whole &= view == View("x", view.column)
         return frozenset(found), whole
-
-    def _separators(self) -> bytes:
-        inner = {byte for node in self.nodes for slot in node.slots for byte in b"".join(slot.literals[1:-1])}
-        return bytes(sorted(inner))
 
     def _mark_by_string(self, every: bool) -> None:
         """Find the slots whose strings other cells or another slot could give too; or mark `every` slot."""

@@ -73,9 +73,8 @@ cdef class Features(Arena):
     cdef int32_t n_columns, n_views, n_nodes, n_uses, n_constants, padding
     cdef bint has_bigrams, backward
     cdef readonly bint growing      # learning: tables of grams, not packed ones
-    cdef BufferC column_ptr, view_ptr, node_buf, use_buf, slot_buf, text_buf, path_buf
-    cdef BufferC column_number      # int32 [columns]: their numbers in the data
-    cdef BufferC constant_attr      # int32 [constants]
+    cdef int32_t* column_number     # [columns] their numbers in the data
+    cdef int32_t* constant_attr     # [constants]
     cdef BufferC literal_attr[2]    # int32 [literals] while they grow
     cdef BufferC pad_value          # int32 [views][2 padding]: value before the sentence, nearest last; after it
     cdef void** column              # borrowed references

@@ -8,7 +8,7 @@ import array
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from .tuples cimport GramC
-from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, empty_buffer, memcpy, memset
+from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer, memcpy, memset
 from .strings cimport StringTable, strings_get
 from .cells cimport View
 
@@ -36,6 +36,7 @@ cdef class Features(Arena):
         cdef NodeC* node
         cdef SlotC* slot
         cdef TextC* text
+        cdef TextC* first_text
         cdef int32_t* path
         cdef const int32_t* numbers
         cdef const int32_t* flags
@@ -49,16 +50,13 @@ cdef class Features(Arena):
         for byte in plan.separators:
             self.separator[<uint8_t>byte] = 1
 
-        arena_reserve(self, &self.column_ptr, self.n_columns, sizeof(void*))
-        arena_reserve(self, &self.column_number, self.n_columns, sizeof(int32_t))
-        self.column = <void**>self.column_ptr.data
+        self.column = <void**>arena_zeros(self, self.n_columns, sizeof(void*))
+        self.column_number = <int32_t*>arena_zeros(self, self.n_columns, sizeof(int32_t))
         for i in range(self.n_columns):
-            self.column[i] = <void*>self.columns[i]
-            (<int32_t*>self.column_number.data)[i] = plan.columns[i]
+            self.column[i], self.column_number[i] = <void*>self.columns[i], plan.columns[i]
 
         place = {column: i for i, column in enumerate(plan.columns)}
-        arena_reserve(self, &self.view_ptr, self.n_views, sizeof(void*))
-        self.view = <void**>self.view_ptr.data
+        self.view = <void**>arena_zeros(self, self.n_views, sizeof(void*))
         for i in range(self.n_views):
             view = View(i, plan.views[i], self.columns[place[plan.views[i].column]], place[plan.views[i].column],
                         place.get(plan.views[i].column2, -1))
@@ -66,20 +64,16 @@ cdef class Features(Arena):
             self.views.append(view)
             self.view[i] = <void*>view
 
-        # One more than there are: what is copied to and cleared must be memory, also where a template has none of them.
         uses, nodes, paths, slots, literals = plan.packed()
-        arena_reserve(self, &self.use_buf, self.n_uses + 1, sizeof(UseC))
-        arena_reserve(self, &self.constant_attr, self.n_constants + 1, sizeof(int32_t))
-        arena_reserve(self, &self.path_buf, len(paths) + 1, 1)
-        arena_reserve(self, &self.slot_buf, len(slots) // (2 * sizeof(int32_t)), sizeof(SlotC))
-        arena_reserve(self, &self.text_buf, len(literals), sizeof(TextC))
-        arena_reserve(self, &self.node_buf, self.n_nodes + 1, sizeof(NodeC))
-        self.use, self.node = <UseC*>self.use_buf.data, <NodeC*>self.node_buf.data
-        path, slot, text = <int32_t*>self.path_buf.data, <SlotC*>self.slot_buf.data, <TextC*>self.text_buf.data
+        self.use = <UseC*>arena_zeros(self, self.n_uses, sizeof(UseC))
+        self.constant_attr = <int32_t*>arena_zeros(self, self.n_constants, sizeof(int32_t))
+        self.node = <NodeC*>arena_zeros(self, self.n_nodes, sizeof(NodeC))
+        path = <int32_t*>arena_zeros(self, len(paths), 1)
+        slot = <SlotC*>arena_zeros(self, len(slots) // (2 * sizeof(int32_t)), sizeof(SlotC))
+        text = first_text = <TextC*>arena_zeros(self, len(literals), sizeof(TextC))
         memcpy(self.use, <const char*><bytes>uses, <size_t>len(uses))
         memcpy(path, <const char*><bytes>paths, <size_t>len(paths))
-        memset(self.constant_attr.data, 0xFF, <size_t>self.n_constants * sizeof(int32_t))
-        memset(self.node, 0, <size_t>self.n_nodes * sizeof(NodeC))
+        memset(self.constant_attr, 0xFF, <size_t>self.n_constants * sizeof(int32_t))
         numbers, flags = <const int32_t*><const char*><bytes>nodes, <const int32_t*><const char*><bytes>slots
         for i in range(self.n_nodes):
             node = &self.node[i]
@@ -89,7 +83,7 @@ cdef class Features(Arena):
             for k in range(node.n_slots):
                 slot.literal, slot.by_string, slot.bigram = text, flags[0], flags[1]
                 slot, text, flags = slot + 1, text + node.arity + 1, flags + 2
-        self.constant, text = text, <TextC*>self.text_buf.data
+        self.constant, text = text, first_text
         for literal in literals:
             text[0] = TextC(<const char*><bytes>literal, len(literal))  # the plan keeps it alive
             text += 1
@@ -106,7 +100,7 @@ cdef class Features(Arena):
     def shared(self):
         """The bigram attributes of lines without macros that look at labels before the sentence, too: every token
         has them."""
-        return [(<int32_t*>self.constant_attr.data)[k] for k, slot in enumerate(self.plan.constants) if slot.reach]
+        return [self.constant_attr[k] for k, slot in enumerate(self.plan.constants) if slot.reach]
 
     cdef int pad(self) except -1:
         """Find the values of the paddings."""

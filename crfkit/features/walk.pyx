@@ -18,7 +18,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from crfkit.data.dataset cimport Dataset, sort_ids
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport SentenceC
-from crfkit.memory cimport Arena, arena_reserve, data_reserve
+from crfkit.memory cimport Arena, arena_zeros, data_reserve
 from crfkit.template.patterns cimport BIGRAM, UNIGRAM
 from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, rows_attr, rows_cell
 from .cells cimport FLAGGED, NONE, UNKNOWN, View, has_separator
@@ -143,11 +143,7 @@ cdef inline int number_grams(Features f, Workspace s, Aim aim) except -1 nogil:
 cdef inline int32_t missing(Features f, Workspace s, const NodeC* node, int64_t p, int32_t parent) noexcept nogil:
     """What to call cells that have no gram. Their parent knows it of the others, where it has none either: lines of many
     macros take time in proportion."""
-    cdef bint flagged = parent == FLAGGED
-    if parent == UNKNOWN:
-        flagged = last_flagged(f, s, node, p)
-    elif not flagged:
-        flagged = gram_flagged(f, s, node, p)
+    cdef bint flagged = parent == FLAGGED or (last_flagged(f, s, node, p) if parent == UNKNOWN else gram_flagged(f, s, node, p))
     return FLAGGED if flagged else UNKNOWN
 
 
@@ -213,7 +209,7 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
             if use.edge and k == 0:
                 continue  # no edge leads into the first token
             if use.node < 0:
-                attr = <int32_t*>f.constant_attr.data + use.slot
+                attr = f.constant_attr + use.slot
                 if Aim is Learning:
                     if attr[0] < 0:
                         attr[0] = literal(f, f.constant[use.slot].s, f.constant[use.slot].n, use.bigram, aim)
@@ -258,7 +254,7 @@ cdef inline int follow_patterns(Features f, Workspace s, const RowsC* rows, int6
     """Append the attributes of each token: the strings that Wapiti's patterns make there."""
     cdef int64_t t, n, u_start, b_start, n_u, n_b, n_tok = out.c.n_tok
     cdef int32_t i, a, patterns = f.patterns.n
-    cdef const int32_t* kind = <const int32_t*>f.patterns.kinds.data
+    cdef const int32_t* kind = f.patterns.kinds
     if T and f.patterns.last_column >= rows.n_cols:
         raise DataError(f"the patterns use column {f.patterns.last_column}, but the data have {rows.n_cols}")
     if T > 0x7FFFFFF0:
@@ -371,16 +367,17 @@ cdef class Extractor(Arena):
 
     def __init__(self, Features features not None, columns=None):
         cdef int32_t i, column
+        cdef int32_t* numbers = features.column_number
         if self.features is not None:
             raise TypeError("an Extractor is set up once")
         if columns is not None:
             if len(columns) != features.n_columns or min(columns, default=0) < 0:
                 raise ValueError(f"{len(columns)} columns, expected {features.n_columns}")
-            arena_reserve(self, &self.columns, features.n_columns + 1, sizeof(int32_t))
+            numbers = <int32_t*>arena_zeros(self, features.n_columns, sizeof(int32_t))
             for i, column in enumerate(columns):
-                (<int32_t*>self.columns.data)[i] = column
+                numbers[i] = column
         self.workspace = Workspace()
-        self.workspace.column_number = <const int32_t*>(self.columns.data if columns is not None else features.column_number.data)
+        self.workspace.column_number = numbers
         self.found = Dataset(b_ptr=[0] if features.has_bigrams else None)
         self.features = features
 

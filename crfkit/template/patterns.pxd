@@ -23,7 +23,9 @@ cdef class Patterns(Arena):
     cdef readonly int32_t last_column   # that any of them reads, or -1
     cdef int32_t n
     cdef int32_t plain                  # the pattern of plain pairs of labels, or -1
-    cdef BufferC items, starts, kinds   # ItemC; int32 [n+1]; int32 [n]: UNIGRAM, BIGRAM or both
+    cdef ItemC* items
+    cdef int32_t* starts                # [n+1] where the items of each begin
+    cdef int32_t* kinds                 # [n] UNIGRAM, BIGRAM or both
     cdef list held                      # what the items point to
 
     cdef int64_t expand(self, int32_t pattern, const RowsC* rows, int64_t first, int64_t T, int64_t t, BufferC* line) except -1 nogil

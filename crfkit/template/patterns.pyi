@@ -1,9 +1,6 @@
-from crfkit.text.rows import Rows
-
 class Patterns:
     texts: list[str]
     last_column: int
     def __init__(self, texts: list[str], single: bool = False) -> None: ...
     @property
     def has_plain(self) -> bool: ...
-    def strings(self, rows: Rows) -> list[list[bytes]]: ...

@@ -4,8 +4,8 @@ pattern_syntax.py.
 
 from libc.stdint cimport int32_t, int64_t
 
-from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, memcpy, memset
-from crfkit.text.rows cimport Rows, RowsC, rows_cell
+from crfkit.memory cimport Arena, BufferC, arena_zeros, buffer_reserve, memcpy
+from crfkit.text.rows cimport RowsC, rows_cell
 
 from crfkit.errors import DataError
 from crfkit.values import as_bytes
@@ -116,14 +116,12 @@ cdef class Patterns(Arena):
         plain = None if single else pattern_syntax.plain_pattern(texts)
         self.plain = -1 if plain is None else <int32_t>texts.index(plain)
         parsed = [pattern_syntax.parse(text, number) for number, text in enumerate(texts, 1)]
-        arena_reserve(self, &self.items, sum(map(len, parsed)) + 1, sizeof(ItemC))
-        arena_reserve(self, &self.starts, self.n + 1, sizeof(int32_t))
-        arena_reserve(self, &self.kinds, self.n + 1, sizeof(int32_t))
-        item = <ItemC*>self.items.data
-        (<int32_t*>self.starts.data)[0] = 0
+        self.items = item = <ItemC*>arena_zeros(self, sum(map(len, parsed)), sizeof(ItemC))
+        self.starts = <int32_t*>arena_zeros(self, self.n, sizeof(int32_t))
+        self.kinds = <int32_t*>arena_zeros(self, self.n, sizeof(int32_t))
         for i, items in enumerate(parsed):
             use = pattern_syntax.KINDS[texts[i][0]]
-            (<int32_t*>self.kinds.data)[i] = UNIGRAM * ("U" in use) | BIGRAM * ("B" in use and not single)
+            self.kinds[i] = UNIGRAM * ("U" in use) | BIGRAM * ("B" in use and not single)
             for found in items:
                 kind, absolute, row, column, regex = ("l", False, 0, 0, found) if isinstance(found, str) else found
                 piece = as_bytes(regex or "")
@@ -132,7 +130,7 @@ cdef class Patterns(Arena):
                 if kind != "l":
                     self.last_column = max(self.last_column, column)
                 item += 1
-            (<int32_t*>self.starts.data)[i + 1] = <int32_t>(item - <ItemC*>self.items.data)
+            self.starts[i + 1] = <int32_t>(item - self.items)
 
     @property
     def has_plain(self):
@@ -141,14 +139,13 @@ cdef class Patterns(Arena):
 
     cdef int64_t expand(self, int32_t pattern, const RowsC* rows, int64_t first, int64_t T, int64_t t, BufferC* line) except -1 nogil:
         """Write what a pattern says at a token to `line`; return the length."""
-        cdef const int32_t* start = <const int32_t*>self.starts.data
         cdef const ItemC* item
         cdef int32_t k, size
         cdef int64_t p, at, n, length, done = 0
         cdef const char* s
         cdef bint cut = False
-        for k in range(start[pattern], start[pattern + 1]):
-            item = <const ItemC*>self.items.data + k
+        for k in range(self.starts[pattern], self.starts[pattern + 1]):
+            item = self.items + k
             s, n = item.text, item.n
             if item.kind != c"l":
                 p = (item.offset + T if item.offset < 0 else item.offset - 1) if item.absolute else t + item.offset
@@ -178,23 +175,3 @@ cdef class Patterns(Arena):
             if cut:
                 break
         return done
-
-    def strings(self, Rows rows not None):
-        """What the patterns say at each token of the first sentence of some rows."""
-        cdef BufferC line
-        cdef int64_t t, n, T = rows.c.seq_ptr[1] if rows.c.n_seq else 0
-        cdef int32_t i
-        memset(&line, 0, sizeof(line))
-        if T and self.last_column >= rows.c.n_cols:
-            raise DataError(f"the patterns use column {self.last_column}, but the data have {rows.c.n_cols}")
-        found = []
-        try:
-            for t in range(T):
-                said = []
-                for i in range(self.n):
-                    n = self.expand(i, &rows.c, 0, T, t, &line)
-                    said.append(line.data[:n])
-                found.append(said)
-        finally:
-            buffer_free(&line)
-        return found

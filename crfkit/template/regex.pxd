@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from crfkit.memory cimport Arena, BufferC
+from crfkit.memory cimport Arena
 
 
 cdef struct InstructionC:
@@ -21,11 +21,9 @@ cdef struct RangeC:
 
 
 cdef class Regex(Arena):
-    cdef readonly str pattern
     cdef InstructionC* program
     cdef SetC* sets
     cdef RangeC* ranges
-    cdef BufferC[3] owned       # of these
     cdef int32_t size
 
     # The leftmost match in s[0..n): 1 and its byte range, or 0. Linear in n; safe from many threads at once.

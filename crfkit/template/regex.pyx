@@ -7,10 +7,9 @@ character is dropped, so that a character costs at most one visit of each instru
 length, and so have the arrays of a search: 36 KB of stack.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from crfkit.memory cimport arena_reserve, memset
+from crfkit.memory cimport arena_zeros, memset
 from .transforms cimport text_char
 
 from .regex_syntax import MAX_PROGRAM as LONGEST
@@ -95,19 +94,9 @@ cdef void follow(MachineC* machine, ThreadsC* threads, int32_t at, int64_t posit
 
 cdef int is_kind(uint32_t c, uint32_t kinds) noexcept nogil:
     """Whether a character is of one of the kinds, or of one of the complements."""
-    cdef uint32_t own = 0
-    if Py_UNICODE_ISDECIMAL(c):
-        own |= DIGIT
-    if Py_UNICODE_ISALPHA(c):
-        own |= ALPHA
-    if Py_UNICODE_ISALNUM(c):
-        own |= ALNUM
-    if Py_UNICODE_ISLOWER(c):
-        own |= LOWER
-    if Py_UNICODE_ISUPPER(c):
-        own |= UPPER
-    if Py_UNICODE_ISSPACE(c):
-        own |= SPACE
+    cdef uint32_t own = (
+        (DIGIT if Py_UNICODE_ISDECIMAL(c) else 0) | (ALPHA if Py_UNICODE_ISALPHA(c) else 0) | (ALNUM if Py_UNICODE_ISALNUM(c) else 0)
+        | (LOWER if Py_UNICODE_ISLOWER(c) else 0) | (UPPER if Py_UNICODE_ISUPPER(c) else 0) | (SPACE if Py_UNICODE_ISSPACE(c) else 0))
     return (own | ~own << COMPLEMENT) & kinds != 0
 
 
@@ -132,18 +121,14 @@ cdef class Regex:
         cdef int32_t i, k = 0, c
         cdef SetC* s
         program, sets = compile_pattern(pattern)
-        self.pattern = pattern
         self.size = len(program)
-        arena_reserve(self, &self.owned[0], len(program), sizeof(InstructionC))
-        arena_reserve(self, &self.owned[1], len(sets), sizeof(SetC))
-        arena_reserve(self, &self.owned[2], sum([len(ranges) for _, ranges, _ in sets]), sizeof(RangeC))
-        self.program, self.sets = <InstructionC*> self.owned[0].data, <SetC*> self.owned[1].data
-        self.ranges = <RangeC*> self.owned[2].data
+        self.program = <InstructionC*> arena_zeros(self, len(program), sizeof(InstructionC))
+        self.sets = <SetC*> arena_zeros(self, len(sets), sizeof(SetC))
+        self.ranges = <RangeC*> arena_zeros(self, sum([len(ranges) for _, ranges, _ in sets]), sizeof(RangeC))
         for i, (operation, x, y) in enumerate(program):
             self.program[i] = InstructionC(OPERATIONS[operation], x, y)
         for i, (kinds, ranges, negated) in enumerate(sets):
             s = &self.sets[i]
-            s.kinds = 0
             for kind in kinds:
                 s.kinds |= <uint32_t> KINDS[kind.lower()] << (COMPLEMENT if kind.isupper() else 0)
             s.negated = negated
@@ -152,7 +137,6 @@ cdef class Regex:
                 self.ranges[k] = RangeC(low, high)
                 k += 1
             s.last = k
-            s.ascii[0] = s.ascii[1] = 0
             for c in range(128):
                 if in_set(s, self.ranges, c):
                     s.ascii[c >> 6] |= <uint64_t> 1 << (c & 63)
@@ -204,17 +188,3 @@ cdef class Regex:
             now, then = then, now
             position += size
         return found
-
-    def find(self, cell):
-        """The leftmost match in a cell (str or bytes): the piece that matches, or None."""
-        cdef bytes text = cell.encode() if isinstance(cell, str) else cell
-        cdef int64_t start = 0, end = 0
-        if not self.search(PyBytes_AS_STRING(text), len(text), &start, &end):
-            return None
-        return text[start:end].decode() if isinstance(cell, str) else text[start:end]
-
-    def __reduce__(self):
-        return Regex, (self.pattern,)
-
-    def __repr__(self):
-        return f"Regex({self.pattern!r})"

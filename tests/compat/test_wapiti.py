@@ -18,6 +18,7 @@ from crfkit.compat.wapiti.commands import cli
 from crfkit.compat.wapiti.progress import Windows
 from crfkit.foreign.wapiti import observations, read
 from crfkit.template.patterns import Patterns
+from crfkit.testing import said_by
 from crfkit.text.rows import Rows
 
 PEERS = Path(os.environ.get("CRFKIT_PEERS", "-"), "wapiti")
@@ -207,7 +208,7 @@ def slow_scores(parts, rows, labels):
     parsed = Rows("columns")
     parsed.fill([rows])
     numbers, scores = [parts.labels.index(label) for label in labels], []
-    for t, strings in enumerate(Patterns([line.text for line in parts.template.lines]).strings(parsed)):
+    for t, strings in enumerate(said_by(Patterns([line.text for line in parts.template.lines]), parsed)):
         scores.append(0.0)
         for name in strings:
             scores[-1] += weights.get((name, False), {}).get((0, numbers[t]), 0.0)
@@ -241,7 +242,7 @@ def test_observations_stand_as_first_seen():
     for rows in sentences(1, 60):
         parsed = Rows("columns")
         parsed.fill([rows])
-        for strings in Patterns([line[:1].lower() + line[1:] for line in PATTERNS]).strings(parsed):
+        for strings in said_by(Patterns([line[:1].lower() + line[1:] for line in PATTERNS]), parsed):
             found.update(dict.fromkeys(strings))
     assert list(foreign.read("model").places) == list(found)
 

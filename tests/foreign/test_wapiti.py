@@ -16,6 +16,7 @@ from crfkit.foreign.wapiti import as_c_prints, write
 from crfkit.template.parsing import Template
 from crfkit.template.pattern_syntax import plain_pattern
 from crfkit.template.patterns import Patterns
+from crfkit.testing import said_by
 from crfkit.text.rows import Rows
 
 PEERS = Path(os.environ.get("CRFKIT_PEERS", "-"), "wapiti")
@@ -73,7 +74,7 @@ def test_patterns_say_what_wapiti_says():
     for sentence in sentences(1, 40):
         rows = Rows("columns")
         rows.fill([sentence])
-        for strings in patterns.strings(rows):
+        for strings in said_by(patterns, rows):
             said.update(strings)
     assert said == set(foreign.read(model).places)
 
@@ -238,7 +239,7 @@ def test_a_pattern_that_takes_for_ever():
     rows = Rows("columns")
     rows.fill([[["a" * 40]]])
     with pytest.raises(CrfkitError, match="takes for ever"):
-        Patterns(["u:%t[0,0,\"" + "a?" * 40 + "b\"]"]).strings(rows)
+        said_by(Patterns(["u:%t[0,0,\"" + "a?" * 40 + "b\"]"]), rows)
 
 
 # Files that are not sound
