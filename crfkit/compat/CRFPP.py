@@ -82,7 +82,7 @@ class Model:
 
     def createTagger(self) -> Tagger:
         """A tagger, with the options of this model."""
-        return Tagger._of(self)
+        return Tagger(self)
 
     def getTemplate(self) -> str:
         """The lines of the template."""
@@ -100,16 +100,8 @@ class Tagger:
     Threads should have one each, as with CRF++: what one of them adds, another one finds.
     """
 
-    def __init__(self, arg: str | bytes):
-        self._set_up(Model(arg))
-
-    @classmethod
-    def _of(cls, model: Model) -> Tagger:
-        self = cls.__new__(cls)
-        self._set_up(model)
-        return self
-
-    def _set_up(self, model: Model) -> None:
+    def __init__(self, arg: str | bytes | Model):
+        model = arg if isinstance(arg, Model) else Model(arg)
         self._penalties: dict[tuple[int, int], float] = {}
         self._what = ""
         self.set_model(model)

@@ -12,8 +12,8 @@ from crfkit.template.macros import Line
 from crfkit.template.parsing import Template
 from crfkit.values import as_text
 
-from .parts import Parts, Places, Rows
-from .translating import translated
+from .parts import Parts, Places, Rows, labels_of
+from .translating import translated, written
 
 if TYPE_CHECKING:
     import numpy
@@ -27,17 +27,11 @@ def assembled(
     labels: list[bytes], lines: list[bytes], xsize: int, features: Places, weights: array.array, options: dict
 ) -> Parts:
     """The parts of a model of CRF++, whose features stand in the order of their places."""
-    from crfkit.weights.layout import MAX_LABELS
-
-    names = [as_text(label) for label in labels]
+    names = labels_of(labels)
     try:
         template = dialects.parse("".join(as_text(line) + "\n" for line in lines), dialects.CRFPP)
     except TemplateError as error:
         raise ModelFileError(f"its template cannot be read: {error}") from None
-    if not names or not all(names) or len(set(names)) < len(names):
-        raise ModelFileError("damaged: the labels are not different names")
-    if len(names) > MAX_LABELS:
-        raise ModelFileError(f"{len(names)} labels: crfkit has room for {MAX_LABELS}")
     if max(template.columns, default=-1) >= xsize:
         raise ModelFileError(f"damaged: the template uses column {max(template.columns)} of {xsize}")
     of_u, of_b = (_of_kind(features.names, kind) for kind in (b"U", b"B"))
@@ -122,11 +116,9 @@ def line_of(line: Line) -> bytes:
     """A line of the template in CRF++'s language."""
     if line.kinds not in ("U", "B") or line.text[0] not in "UB":
         raise UnsupportedError(f"line {line.number} of the template: CRF++ has only U and B lines, found {line.text[:1]}")
-    text = line.literals[0]
-    for macro, literal in zip(line.macros, line.literals[1:], strict=True):
+    for macro in line.macros:
         if macro.kind != "x" or macro.lower or not -8 <= macro.row <= 8:
             raise UnsupportedError(f"line {line.number} of the template: CRF++ has only %x[row,column], with rows from -8 to 8; found {macro.text}")
-        text += b"%%x[%d,%d]" % (macro.row, macro.column) + literal
     if b"%" in b"".join(line.literals):
         raise UnsupportedError(f"line {line.number} of the template: CRF++ has no way to write a percent sign")
-    return text
+    return written(line)

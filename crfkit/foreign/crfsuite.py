@@ -51,7 +51,7 @@ def read(data: memoryview) -> Parts:
         partial(read_strings, data, header["off_attrs"], n_attributes, "attribute"),
         partial(read_rows, data, header["off_features"], header["off_attrrefs"], b"AFRF", n_attributes, n_labels),
     )
-    names, rows = in_order(_result, attributes, 1 if n_attributes < _MANY else 2)
+    names, rows = in_order(lambda work: work(), attributes, 1 if n_attributes < _MANY else 2)
     unigrams = Rows(names, *rows)
     ptr, after, weights = read_rows(data, header["off_features"], header["off_labelrefs"], b"LFRF", n_labels, n_labels)
     pairs = array.array("d", bytes(8 * n_labels**2)) if len(after) else None
@@ -60,10 +60,6 @@ def read(data: memoryview) -> Parts:
             for at in range(ptr[before], ptr[before + 1]):
                 pairs[before * n_labels + after[at]] = weights[at]
     return Parts(NAME, labels, unigrams, Rows.empty(), pairs)
-
-
-def _result(work: Callable[[], Any]) -> Any:
-    return work()
 
 
 def _header(data: memoryview) -> dict[str, int]:
@@ -102,7 +98,7 @@ def dump(data: memoryview) -> Iterator[str]:
     for number, name in enumerate(names):
         yield f"  {number:5d}: {name}\n"
     yield "}\n\nTRANSITIONS = {\n"
-    for before, after, weight in _pairs(parts):
+    for before, after, weight in parts.pair_weights():
         yield f"  (1) {parts.labels[before]} --> {parts.labels[after]}: {weight:f}\n"
     yield "}\n\nSTATE_FEATURES = {\n"
     rows = parts.unigrams
@@ -110,14 +106,6 @@ def dump(data: memoryview) -> Iterator[str]:
         for at in range(rows.ptr[attribute], rows.ptr[attribute + 1]):
             yield f"  (0) {name} --> {parts.labels[rows.label[at]]}: {rows.weight[at]:f}\n"
     yield "}\n\n"
-
-
-def _pairs(parts: Parts) -> Iterator[tuple[int, int, float]]:
-    """The pairs of labels that have a weight."""
-    if parts.pairs is not None:
-        for place, weight in enumerate(parts.pairs):
-            if weight:
-                yield *divmod(place, len(parts.labels)), weight
 
 
 def write(parts: Parts) -> bytes:

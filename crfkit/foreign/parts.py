@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.errors import ModelFileError, UnsupportedError
 from crfkit.model import Model, assembled
 from crfkit.template.dialects import MAXENT, WAPITI
+from crfkit.values import as_text
 
 if TYPE_CHECKING:
     from crfkit.features.strings import StringTable
@@ -68,16 +69,15 @@ class Rows:
 
         return cls(StringTable(), array.array("q", [0]), array.array("H"), array.array("d"))
 
-    def append(self, name: bytes, features: Iterable[tuple[int, int, float]], bigram: bool) -> bool:
-        """Add an attribute with its features (label before, label, weight); False: it was there already."""
-        new = self.names.intern_bytes(name) == len(self.ptr) - 1
+    def append(self, name: bytes, features: Iterable[tuple[int, int, float]], bigram: bool) -> None:
+        """Add an attribute with its features (label before, label, weight)."""
+        self.names.intern_bytes(name)
         for previous, label, weight in features:
             self.label.append(label)
             self.weight.append(weight)
             if bigram:
                 self.previous.append(previous)
         self.ptr.append(len(self.label))
-        return new
 
 
 class Places(Mapping[bytes, int]):
@@ -99,6 +99,18 @@ class Places(Mapping[bytes, int]):
         return len(self.names)
 
 
+def labels_of(names: Iterable[bytes]) -> list[str]:
+    """Labels as text; ModelFileError unless they are different names, for which crfkit has room."""
+    from crfkit.weights.layout import MAX_LABELS
+
+    labels = [as_text(name) for name in names]
+    if not labels or not all(labels) or len(set(labels)) < len(labels):
+        raise ModelFileError("damaged: the labels are not different names")
+    if len(labels) > MAX_LABELS:
+        raise ModelFileError(f"{len(labels)} labels: crfkit has room for {MAX_LABELS}")
+    return labels
+
+
 @dataclass
 class Parts:
     """A model taken apart."""
@@ -112,6 +124,12 @@ class Parts:
     columns: int = 1  # of the data, the label's included
     options: dict[str, Any] = field(default_factory=dict)  # what else the file says
     places: Mapping[bytes, int] = field(default_factory=dict)  # of attributes in the file: who writes it again keeps their order
+
+    def pair_weights(self) -> Iterator[tuple[int, int, float]]:
+        """(label, next label, weight) of the pairs that have a weight."""
+        for place, weight in enumerate(self.pairs or ()):
+            if weight:
+                yield *divmod(place, len(self.labels)), weight
 
 
 def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:

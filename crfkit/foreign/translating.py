@@ -42,6 +42,14 @@ def translated(parts: Parts, to: str) -> Parts:
     return replace(parts, unigrams=rows[0], bigrams=rows[1], template=template, places={})
 
 
+def written(line: Line) -> bytes:
+    """A line that has %x alone, as CRF++ and Wapiti write it."""
+    text = line.literals[0]
+    for macro, literal in zip(line.macros, line.literals[1:], strict=True):
+        text += b"%%x[%d,%d]" % (macro.row, macro.column) + literal
+    return text
+
+
 def _check(line: Line, to: str) -> None:
     """UnsupportedError for a line that the other language cannot say."""
     where, program = f"line {line.number} of the template", {dialects.WAPITI: "Wapiti", dialects.CRFPP: "CRF++"}[to]
@@ -56,9 +64,7 @@ def _check(line: Line, to: str) -> None:
 
 def _texts(line: Line, to: str) -> Iterator[bytes]:
     """The line in the other language; two where that has no lines for both single labels and pairs."""
-    body = line.literals[0][1:]
-    for macro, literal in zip(line.macros, line.literals[1:], strict=True):
-        body += b"%%x[%d,%d]" % (macro.row, macro.column) + literal
+    body = written(line)[1:]
     single, pair, both = _LETTERS[to]
     if line.kinds == "UB" and both is not None:
         yield both + body

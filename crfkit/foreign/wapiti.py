@@ -24,7 +24,7 @@ from crfkit.template.pattern_syntax import plain_pattern
 from crfkit.text.opening import open_file
 from crfkit.values import as_bytes, as_text
 
-from .parts import Parts, Places, Rows
+from .parts import Parts, Places, Rows, labels_of
 from .translating import translated
 
 if TYPE_CHECKING:
@@ -109,14 +109,10 @@ def read(data: memoryview, lines: bool = False) -> Parts:
         what = "with patterns, which crfkit does not read" if int(n_patterns) else "that name their features: label them with `crfkit-wapiti label`"
         raise ModelFileError(f"a model of Wapiti for single lines (--me) {what}")
     patterns = text.strings(int(n_patterns))
-    labels = text.strings(int(text.take(_STRINGS, "#qrk# and the number of labels")[1]))
+    labels = labels_of(text.strings(int(text.take(_STRINGS, "#qrk# and the number of labels")[1])))
     names = text.names(int(text.take(_STRINGS, "#qrk# and the number of observations")[1]))
     numbers, weights = _weights(text, int(n_weights))
-    decoded, pattern_lines = [as_text(label) for label in labels], "".join(as_text(line) + "\n" for line in patterns)
-    if not labels or not all(labels) or len(set(labels)) < len(labels):
-        raise ModelFileError("damaged: the labels are not different names")
-    if len(labels) > 0xFFFF:
-        raise ModelFileError(f"{len(labels)} labels, 1 to 65535 are possible")
+    pattern_lines = "".join(as_text(line) + "\n" for line in patterns)
     template = None
     if patterns:
         if any("\n" in line or "\0" in line for line in pattern_lines[:-1].split("\n")) or len(pattern_lines.split("\n")) != len(patterns) + 1:
@@ -125,7 +121,7 @@ def read(data: memoryview, lines: bool = False) -> Parts:
             template = dialects.parse(pattern_lines, dialects.WAPITI if kind == CRF else dialects.MAXENT)
         except TemplateError as error:
             raise ModelFileError(f"its patterns cannot be read: {error}") from None
-    parts = Parts("wapiti", decoded, Rows.empty(), Rows.empty(), None, template, int(columns) + 2, {LINE_BY_LINE: True} if line_by_line else {})
+    parts = Parts("wapiti", labels, Rows.empty(), Rows.empty(), None, template, int(columns) + 2, {LINE_BY_LINE: True} if line_by_line else {})
     _share_out(parts, names, numbers, weights, _plain(patterns) if kind == CRF else None, kind == CRF)
     if template is None and len(parts.bigrams.names):
         raise ModelFileError("a model of Wapiti without patterns whose data name pairs of labels (b, *), which crfkit's data cannot")

@@ -1,12 +1,4 @@
 """Where python-crfsuite has its classes."""
 
-from crfkit.compat.pycrfsuite import (
-    CRFSUITE_VERSION,
-    BaseTrainer,
-    CRFSuiteError,
-    ItemSequence,
-    Tagger,
-    Trainer,
-)
-
-__all__ = ["CRFSUITE_VERSION", "BaseTrainer", "CRFSuiteError", "ItemSequence", "Tagger", "Trainer"]
+from crfkit.compat.pycrfsuite import *  # noqa: F403
+from crfkit.compat.pycrfsuite import __all__ as __all__

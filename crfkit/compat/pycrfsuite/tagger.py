@@ -167,8 +167,7 @@ class Tagger:
 
     def marginals(self) -> list[dict[str, float]]:
         """How probable each label is at each position of the sequence taken before: more than python-crfsuite offers."""
-        scratch = self._having_probabilities("marginals")
-        with scratch:
+        with self._having_probabilities("marginals") as scratch:
             return scratch.marginals()
 
     def _having_probabilities(self, wanted: str) -> OneSentence:
@@ -218,10 +217,8 @@ class Tagger:
         for number, name in enumerate(attributes):
             for at in range(rows.ptr[number], rows.ptr[number + 1]):
                 info.state_features[name, parts.labels[rows.label[at]]] = round(rows.weight[at], 6)
-        for place, weight in enumerate(parts.pairs or ()):
-            if weight:
-                before, label = divmod(place, len(parts.labels))
-                info.transitions[parts.labels[before], parts.labels[label]] = round(weight, 6)
+        for before, label, weight in parts.pair_weights():
+            info.transitions[parts.labels[before], parts.labels[label]] = round(weight, 6)
         return info
 
     def _lines(self) -> Iterator[str]:
