@@ -3,33 +3,15 @@
 
 #include <string.h>
 
-static int runs_avx2(void)
-{
-#ifdef CRFKIT_X86
-    return __builtin_cpu_supports("avx2");
-#else
-    return 0;
-#endif
-}
-
-static int runs_avx512(void)
-{
-#ifdef CRFKIT_X86
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
-        && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-#else
-    return 0;
-#endif
-}
-
 const KernelsC *crfkit_select(const char *name)
 {
     int any = name == NULL || name[0] == '\0';
 #ifdef CRFKIT_X86
     __builtin_cpu_init();
-    if ((any || !strcmp(name, "avx512")) && runs_avx512())
+    if ((any || !strcmp(name, "avx512")) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
+        && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
         return &crfkit_avx512;
-    if ((any || !strcmp(name, "avx2")) && runs_avx2())
+    if ((any || !strcmp(name, "avx2")) && __builtin_cpu_supports("avx2"))
         return &crfkit_avx2;
 #endif
     return any || !strcmp(name, "base") ? &crfkit_base : NULL;
