@@ -242,7 +242,7 @@ class Tagger:
         return "\t".join([f"{self.y2(i)}/{self.prob(i):.6f}", *(f"{self.yname(j)}/{self.prob(i, j):.6f}" for j in others)])
 
     def _forget(self) -> bool:
-        """What is known of the labels of a sentence."""
+        """Forget the labels of the sentence."""
         self._paths: list[list[str]] | None = None
         self._rank = 0
         self._costs: Costs | None = None
@@ -250,7 +250,7 @@ class Tagger:
         return True
 
     def _look(self) -> OneSentence:
-        """The sentence, read and labelled. Who asks it holds it: another thread may have it read the next one."""
+        """The sentence, read and labelled. Callers hold it (`with`): another thread may let it read the next one."""
         sentence = self._sentence
         if sentence is None or sentence.deserted:
             sentence = self._sentence = scaled(self._model, self._cost_factor).decoders.new_scratch()
@@ -322,7 +322,7 @@ class Tagger:
             return sentence.marginal(_within(i, self.size()), self.y(i) if j is None else _within(j, self.ysize()))
 
     def Z(self) -> float:
-        """The logarithm of the sum over all labellings."""
+        """The logarithm of the partition function."""
         self._model.need_probabilities("Z")
         with self._look() as sentence:
             return sentence.log_z()
@@ -336,15 +336,15 @@ class Tagger:
         return self._costs
 
     def alpha(self, i: int, j: int) -> float:
-        """The logarithm of the sum over all ways that lead to label j at token i."""
+        """The forward score of label j at token i: a log sum over paths."""
         return float(self._lattice().alpha[_within(i, self.size()), _within(j, self.ysize())])
 
     def beta(self, i: int, j: int) -> float:
-        """The logarithm of the sum over all ways that lead on from label j at token i."""
+        """The backward score of label j at token i: a log sum over paths."""
         return float(self._lattice().beta[_within(i, self.size()), _within(j, self.ysize())])
 
     def best_cost(self, i: int, j: int) -> float:
-        """The cost of the best way that leads to label j at token i."""
+        """The cost of the best path to label j at token i."""
         return float(self._lattice().best[_within(i, self.size()), _within(j, self.ysize())])
 
     def emission_cost(self, i: int, j: int) -> float:
@@ -352,11 +352,11 @@ class Tagger:
         return float(self._lattice().emission[_within(i, self.size()), _within(j, self.ysize())])
 
     def next_transition_cost(self, i: int, j: int, k: int) -> float:
-        """The cost of label k at the token behind label j at token i."""
+        """The cost of the transition from label j at token i to label k at the next token."""
         return float(self._lattice().steps[_within(i, self.size() - 1), _within(j, self.ysize()), _within(k, self.ysize())])
 
     def prev_transition_cost(self, i: int, j: int, k: int) -> float:
-        """The cost of label k at the token before label j at token i."""
+        """The cost of the transition from label k at the token before to label j at token i."""
         return float(self._lattice().steps[_within(i - 1, self.size() - 1), _within(k, self.ysize()), _within(j, self.ysize())])
 
 

@@ -65,13 +65,13 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
     if kind not in ("1d", "crf1d"):
         raise OptionError(f"--type: expected 1d, found {kind!r}")
 
-    class Told(BaseTrainer):
+    class Printing(BaseTrainer):
         def message(self, message: str) -> None:
             print(message, end="", file=log)
 
     log: TextIO = sys.stdout
     try:
-        trainer = Told(algorithm)
+        trainer = Printing(algorithm)
         for pair in given:
             name, sign, value = pair.partition("=")
             if not sign:
@@ -135,7 +135,7 @@ def _read_groups(trainer: Any, data: tuple[str, ...], split: int, log: TextIO) -
                 n_items += len(labels)
         print("....".join(map(str, range(11))), file=log)
         print(f"Number of instances: {len(sequences.groups) - before}\nSeconds required: {time.perf_counter() - begun:.3f}", file=log)
-    sequences.thrown = 0
+    sequences.drawn = 0
     if split:
         sequences.split(split)
     print(f"\nStatistics the data set(s)\nNumber of data sets (groups): {split or len(data)}\nNumber of instances: {len(sequences.groups)}\n"

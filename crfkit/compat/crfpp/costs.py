@@ -1,4 +1,4 @@
-"""The costs of a sentence as CRF++ counts them, in the logarithm: those of labels, of steps, and of all ways to and from a label."""
+"""The lattice of a sentence in logarithms, as CRF++ has it: costs of labels and transitions, forward, backward and Viterbi scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Costs:
-    """The lattice of a sentence that was read. Arrays [t, label]; of steps [t, label, label of the next token]."""
+    """Arrays [t, label], for a sentence that was read; `steps` are [t, label, label of the next token]."""
 
     def __init__(self, sentence: OneSentence, labels: int):
         n = sentence.length
@@ -22,24 +22,24 @@ class Costs:
 
     @cached_property
     def alpha(self) -> numpy.ndarray:
-        """All ways that lead to a label, it included."""
-        return _ways(self.emission, self.steps, numpy.logaddexp.reduce)
+        """Forward scores: the log sum over all paths up to a label, itself included."""
+        return _forward(self.emission, self.steps, numpy.logaddexp.reduce)
 
     @cached_property
     def beta(self) -> numpy.ndarray:
-        """All ways that lead on from a label, it included."""
-        return _ways(self.emission[::-1], self.steps[::-1].transpose(0, 2, 1), numpy.logaddexp.reduce)[::-1]
+        """Backward scores: the log sum over all paths from a label on, itself included."""
+        return _forward(self.emission[::-1], self.steps[::-1].transpose(0, 2, 1), numpy.logaddexp.reduce)[::-1]
 
     @cached_property
     def best(self) -> numpy.ndarray:
-        """The best way that leads to a label, it included."""
-        return _ways(self.emission, self.steps, numpy.max)
+        """Viterbi scores: the best path up to a label, itself included."""
+        return _forward(self.emission, self.steps, numpy.max)
 
 
-def _ways(emission: numpy.ndarray, steps: numpy.ndarray, whole: Callable[..., numpy.ndarray]) -> numpy.ndarray:
-    """What the ways to each label are worth as a `whole`. In logarithms: the scaled sums of the loops lose labels that are too
-    improbable for a double."""
+def _forward(emission: numpy.ndarray, steps: numpy.ndarray, combine: Callable[..., numpy.ndarray]) -> numpy.ndarray:
+    """The forward recursion: `combine` takes the scores of all paths into a label. In logarithms, since the scaled sums of the loops
+    lose labels that are too improbable for a double."""
     found = emission.copy()
     for t, step in enumerate(steps, 1):
-        found[t] += whole(found[t - 1][:, None] + step, axis=0)
+        found[t] += combine(found[t - 1][:, None] + step, axis=0)
     return found

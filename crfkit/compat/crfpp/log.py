@@ -13,10 +13,10 @@ from .common import BANNER
 
 
 class Log(Progress):
-    """A run of crfkit, told on standard output in CRF++'s words.
+    """Prints CRF++'s log of a run.
 
-    The first line is of the point where training starts, each of the others of a pass: at most `limit` lines. Seconds are
-    those of the processor, as there.
+    The first line is for the starting point, each other one for a pass; at most `limit` lines. Seconds are processor time, as in
+    CRF++.
     """
 
     def __init__(self, settings: dict[str, Any], sparse: bool, limit: int):
@@ -55,7 +55,7 @@ class Log(Progress):
         self.lines += 1
 
     def _progress(self, record: dict[str, Any]) -> str:
-        """How far it is to the end."""
+        """The end of a line: active features, objective, and how close it is to convergence."""
         if "violation" in record:
             bounded, norm = record["bounded_sequences"], record["squared_norm"]
             return f"act={record['active_sequences']} uact={bounded} obj={norm:.5f} kkt={record['violation']:.5f}"
@@ -64,7 +64,7 @@ class Log(Progress):
         return f"act={record['active'] if self.sparse else self.weights} obj={self.objective:.5f} diff={change:.5f}"
 
     def done(self) -> None:
-        """A part of the work is done."""
+        """Report that a part of the work is done."""
         self._say(f"\nDone!{time.process_time() - self.begun:.2f} s\n\n")
         self.begun = time.process_time()
 

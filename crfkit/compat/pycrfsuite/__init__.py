@@ -17,6 +17,6 @@ from .items import ItemSequence
 from .tagger import Tagger
 from .trainer import BaseTrainer, Trainer
 
-CRFSUITE_VERSION = "0.12.2"  # the one whose behaviour this is
+CRFSUITE_VERSION = "0.12.2"  # whose behaviour this is
 
 __all__ = ["CRFSUITE_VERSION", "BaseTrainer", "CRFSuiteError", "ItemSequence", "Tagger", "Trainer"]

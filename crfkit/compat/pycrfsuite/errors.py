@@ -1,4 +1,4 @@
-"""What training may raise, as python-crfsuite's exceptions: each has a code."""
+"""The exceptions of training, with CRFsuite's codes."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class NoSequence(DataError, TypeError):
     """What is appended is not a sequence of items with names, values and labels: a TypeError there."""
 
 
-def as_there(error: CrfkitError) -> CRFSuiteError:
-    """crfkit's error as one of python-crfsuite; it is a ValueError or an OSError if it was one."""
+def as_crfsuite_error(error: CrfkitError) -> CRFSuiteError:
+    """crfkit's error as python-crfsuite's; a ValueError or an OSError stays one."""
     if isinstance(error, OSError):
         return NotWritten(UNKNOWN, str(error))
     return BadInput(INCOMPATIBLE, str(error)) if isinstance(error, ValueError) else CRFSuiteError(OVERFLOW, str(error))

@@ -1,4 +1,4 @@
-"""Sequences of several groups, and which features exist where one of these is held out: all as CRFsuite counts and orders it."""
+"""Sequences in groups, and the features of those that are not held out, counted and ordered as CRFsuite does."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Sequences:
     def __init__(self) -> None:
         self.rows = Rows("crfsuite")
         self.groups = array.array("i")
-        self.order: Sequence[int] | None = None  # in which CRFsuite has them, where it is another one
-        self.thrown: int | None = None  # how often its dice were, where all that a program trains takes the same; None: new ones each time
+        self.order: Sequence[int] | None = None  # CRFsuite's order, if it is another one
+        self.drawn: int | None = None  # random numbers so far, if all trainings share a generator; None: each has its own
         self.lock = threading.Lock()  # sequences and groups grow together, and not while they are read
 
     def append(self, rows: Rows, place: int, labels: Sequence[str | bytes] | None, group: int) -> None:
@@ -37,10 +37,10 @@ class Sequences:
                 raise
 
     def split(self, n: int) -> None:
-        """Make n groups, by CRFsuite's dice: all are put into a new order, and take turns."""
+        """Make n groups: sequences are shuffled as by CRFsuite, and dealt out in turn."""
         from crfkit.trainers.online.crfsuite import shuffled
 
-        self.order, self.thrown = shuffled(len(self.groups)), len(self.groups)
+        self.order, self.drawn = shuffled(len(self.groups)), len(self.groups)
         for place, sequence in enumerate(self.order):
             self.groups[sequence] = place % n
 
@@ -51,7 +51,7 @@ class Sequences:
         return array.array("i", (numbers[sequence] for sequence in self.order or learned if sequence in numbers))
 
     def n_attributes(self) -> int:
-        """How many names attributes have."""
+        """How many different attributes there are."""
         from crfkit.features.indexing import IndexBuilder
 
         builder = IndexBuilder(None, crfsuite=True)
@@ -60,7 +60,7 @@ class Sequences:
         return builder.n_attributes[0]
 
     def runs(self, holdout: int) -> Iterator[tuple[bool, int, int]]:
-        """Sequences beside each other that are held out, or that are not: whether they are, the first, how many."""
+        """Runs of sequences that are held out, or are not: (whether they are, the first, how many)."""
         first = 0
         for held, run in groupby(self.groups, lambda group: 0 <= holdout == group):
             n = sum(1 for _ in run)
@@ -114,7 +114,7 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
 
 
 def parts_of(features: Features, weights: array.array) -> Parts:
-    """The model of these weights, in CRFsuite's order: that of the first appearance of labels and of attributes."""
+    """The model of these weights, with labels and attributes in the order in which they were first seen, as CRFsuite has them."""
     from crfkit.foreign.parts import Parts
     from crfkit.foreign.parts import Rows as FeatureRows
     from crfkit.weights.precision import doubles

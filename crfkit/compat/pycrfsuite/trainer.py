@@ -11,7 +11,7 @@ from crfkit.text.items import fill_items
 from crfkit.text.rows import Rows
 
 from ._logparser import TrainLogParser
-from .errors import NoSequence, as_there
+from .errors import NoSequence, as_crfsuite_error
 from .features import Sequences
 from .items import ItemSequence
 from .parameters import ALIASES, LINESEARCHES, PARAMETERS, Parameter
@@ -121,7 +121,7 @@ class BaseTrainer:
         try:
             Training(self._algorithm, self.get_params(), self.sequences, holdout, self.message).run(os.fspath(model))
         except CrfkitError as error:
-            raise as_there(error) from error
+            raise as_crfsuite_error(error) from error
 
     def _before_train(self) -> None:
         """What a subclass does first."""

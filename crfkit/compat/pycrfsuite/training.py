@@ -1,4 +1,4 @@
-"""A training run of crfkit, told in the words of CRFsuite's log."""
+"""A training run of crfkit, with the log of CRFsuite."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TITLES = {
     "passive-aggressive": "Passive Aggressive",
     "arow": "Adaptive Regularization of Weights (AROW)",
 }
-# Those that stand at the head of the log in another order than among the parameters, and their names there.
+# Parameters that come first at the head of the log, and those with another name there.
 _FIRST = ("c1", "c2", "num_memories")
 _LOGGED = {"period": {"lbfgs": "stop"}, "max_linesearch": {"lbfgs": "linesearch.max_iterations"}}
 
@@ -78,11 +78,11 @@ class Training:
         self._features(0 if features is None else features.corpus.layout.n_features, time.perf_counter() - begun)
         self._head()
         if features is None:
-            self._store(self._without_a_choice(0), (0, 0), path)
+            self._store(self._empty_model(0), (0, 0), path)
             return
         corpus = features.corpus
-        choice = corpus.dataset.n_sequences > 0 and (self.algorithm != "lbfgs" or (len(corpus.dataset.labels) > 1 and corpus.layout.n_features > 0))
-        parts = self._learned(features) if choice else self._without_a_choice(corpus.layout.n_features, corpus.dataset.labels)
+        learnable = corpus.dataset.n_sequences > 0 and (self.algorithm != "lbfgs" or (len(corpus.dataset.labels) > 1 and corpus.layout.n_features > 0))
+        parts = self._learned(features) if learnable else self._empty_model(corpus.layout.n_features, corpus.dataset.labels)
         self._store(parts, (corpus.layout.n_features, len(features.names)), path)
 
     def _features(self, n: int, seconds: float) -> None:
@@ -108,8 +108,8 @@ class Training:
             self.say(f"{name}: {value:f}\n" if isinstance(value, float) else f"{name}: {value:d}\n" if isinstance(value, int) else f"{name}: {value}\n")
         self.say("\n")
 
-    def _without_a_choice(self, n: int, labels: Iterable[str] = ()) -> Any:
-        """Where there are no features, or not two labels, there is nothing to learn; the codes are those of CRFsuite."""
+    def _empty_model(self, n: int, labels: Iterable[str] = ()) -> Any:
+        """The model if there is nothing to learn: no features, or not two labels. The error codes are CRFsuite's."""
         from crfkit.foreign.parts import Parts, Rows
 
         if self.algorithm == "lbfgs":
@@ -125,7 +125,7 @@ class Training:
         corpus = features.corpus
         trainer, online = trainer_of(self.algorithm, self.values, corpus), self.algorithm != "lbfgs"
         if online:
-            trainer.take_order(self.sequences.first_order(self.holdout), self.sequences.thrown or 0)
+            trainer.take_order(self.sequences.first_order(self.holdout), self.sequences.drawn or 0)
         begun = time.perf_counter()
         for _ in trainer.prepare(lambda: False):
             pass
@@ -147,12 +147,12 @@ class Training:
                 break
         self._end(reason, losses, time.perf_counter() - begun)
         trainer.finish()
-        if online and self.sequences.thrown is not None:
-            self.sequences.thrown += corpus.dataset.n_sequences * (len(losses) + (self.algorithm == "l2sgd"))
+        if online and self.sequences.drawn is not None:
+            self.sequences.drawn += corpus.dataset.n_sequences * (len(losses) + (self.algorithm == "l2sgd"))
         return parts_of(features, weights)
 
     def _loss(self, record: dict[str, Any], weights: array.array) -> float:
-        """What the log calls so: with the penalty, if there is one."""
+        """The loss in the log, with the penalty if there is one."""
         if "objective" in record:
             return record["objective"]
         return record["loss"] + (self.values["c2"] * _norm(weights) ** 2 if self.algorithm == "l2sgd" else 0.0)
@@ -259,8 +259,8 @@ class Training:
 
 
 def _trials(trainer: Any, first: float, factor: float, samples: int, candidates: int, most: int) -> Iterator[tuple[float, float]]:
-    """Find the first rate of l2sgd: go up by this factor as long as a pass over a sample makes its loss less than `first`, then
-    down from where that began, until so many candidates have helped or so many trials are made. Yields each rate with its loss.
+    """Calibrate the learning rate of l2sgd: multiply it by `factor` as long as a pass over a sample gets the loss below `first`, then
+    divide the initial rate, until enough candidates have helped or `most` trials are made. Yields each rate with its loss.
     """
     start = rate = best = trainer.rate0
     divisor = factor or math.copysign(5e-324, factor)  # as in C, what is divided by 0 is infinite

@@ -32,7 +32,7 @@ def trainer_of(given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def note_of(given: dict[str, Any], chosen: set[str]) -> str | None:
-    """What to say, in one line, where crfkit's way is another one; `chosen` are the options that were given."""
+    """A note for the user where crfkit works differently, or None; `chosen`: the options that were given."""
     parts = []
     if given["algo"].startswith("rprop"):
         parts.append(f"{given['algo']} is crfkit's {trainer_of(given)[0]}, another way to the same optimum")

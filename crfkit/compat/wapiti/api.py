@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ALGORITHMS = ["l-bfgs", "sgd-l1", "bcd", "rprop", "rprop+", "rprop-", "auto"]
 
 logger = logging.getLogger("wapiti")
-"""Is told what `wapiti train` prints."""
+"""Gets the log of `wapiti train`."""
 
 _NAMES = {"me": "maxent", "post": "lblpost", "score": "outsc"}
 """Long options of the command that have other names in libwapiti."""

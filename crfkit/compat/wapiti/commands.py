@@ -189,12 +189,12 @@ def dump(prec: int, every: bool, source: str, output: str) -> None:
     from crfkit.foreign import wapiti
 
     say("* Load model")
-    data = _wapiti_s(_read(source), source)
+    data = _as_wapiti(_read(source), source)
     say("* Dump model")
     _written(output, "".join(wapiti.dump(memoryview(data), prec, every)).encode(errors="surrogateescape"))
 
 
-def _wapiti_s(data: bytes, path: str) -> bytes:
+def _as_wapiti(data: bytes, path: str) -> bytes:
     """The bytes of a model as Wapiti's."""
     from crfkit.foreign import wapiti
 
@@ -211,18 +211,18 @@ def update(model: str | None, compact: bool, source: str, output: str) -> None:
     from crfkit.foreign import wapiti
 
     from .editing import edited, read_patch
-    from .progress import Told, Windows
+    from .progress import Log, Windows
     from .training import compacted
 
     if model is None:
         raise OptionError("--model: update needs a model")
     say("* Load model")
-    parts = wapiti.read(memoryview(_wapiti_s(_read(model), model)), lines=True)
+    parts = wapiti.read(memoryview(_as_wapiti(_read(model), model)), lines=True)
     say("* Update model")
     changes = read_patch(_read(source).split(b"\n"), parts, "<stdin>" if source == "-" else source)
     parts = edited(parts, changes)[0]
     if compact:
-        parts = compacted(parts, Told(Windows(0, 0, 0)))
+        parts = compacted(parts, Log(Windows(0, 0, 0)))
     say("* Save the model")
     _written(output, wapiti.write(parts))
     say("* Done")

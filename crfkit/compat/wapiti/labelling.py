@@ -46,7 +46,7 @@ def by_lines(tagger: Tagger) -> bool:
 
 
 def label(tagger: Tagger, source: str, given: dict[str, Any], say: Say) -> Iterator[bytes]:
-    """The labelled sentences, as they come; `say` is told how far it is, and the error rates."""
+    """The labelled sentences, as they come; `say` is given the lines of the log."""
     report = Report(tagger.labels, say)
     for text, n, found in singles.label(tagger, source, given) if by_lines(tagger) else _columns(tagger, source, given):
         yield text

@@ -1,4 +1,4 @@
-"""What Wapiti tells of a training run on standard error, and when it stops one."""
+"""Wapiti's log of a training run, and its stopping criteria."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Windows:
             self.over = self.over or abs(first - objective) < self.stopeps * abs(first)
 
 
-class Told(Progress):
-    """Says what Wapiti says, to `say` or on standard error. `trainer` and `errors` are known once training begins."""
+class Log(Progress):
+    """Writes Wapiti's log, to `say` or to standard error. `trainer` and `errors` are set before training begins."""
 
     def __init__(self, windows: Windows, say: Callable[[str], Any] | None = None):
         super().__init__("never")

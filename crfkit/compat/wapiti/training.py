@@ -1,4 +1,4 @@
-"""`wapiti train`: a training run of crfkit with Wapiti's patterns, told in Wapiti's words."""
+"""`wapiti train`: a training run of crfkit with Wapiti's patterns and log."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from crfkit.values import as_text
 from .algorithms import TYPES, trainer_of
 from .data import sequences
 from .editing import edited
-from .progress import Told, Windows
+from .progress import Log, Windows
 
 if TYPE_CHECKING:
     from crfkit.template.parsing import Template
@@ -53,7 +53,7 @@ def read_patterns(path: str, dialect: str) -> Template:
 
 
 def train(given: dict[str, Any], source: str, say: Callable[[str], Any] | None = None) -> bytes:
-    """The model of the data `source`, as the bytes of Wapiti's file. `say` is told how far it is; None: standard error."""
+    """The model of the data `source`, as the bytes of Wapiti's file. `say` is given the lines of the log; None: standard error."""
     if given["type"] == "memm":
         raise OptionError("--type memm: its steps are normalised one by one, as those of no CRF; crfkit trains crf and maxent")
     if given["me"] and given["pattern"]:
@@ -63,46 +63,46 @@ def train(given: dict[str, Any], source: str, say: Callable[[str], Any] | None =
     algorithm, chosen = trainer_of(given)
     made = options.make(algorithm, chosen)
     windows = Windows(given["objwin"], given["stopwin"], given["stopeps"])
-    told, stop = Told(windows, say), StopRequest(lambda: windows.over)
+    log, stop = Log(windows, say), StopRequest(lambda: windows.over)
     with stop.on_signals(), ExitStack() as stack:
-        return _trained(given, source, algorithm, made, told, stop, stack)
+        return _trained(given, source, algorithm, made, log, stop, stack)
 
 
-def _trained(given: dict[str, Any], source: str, algorithm: str, made: Any, told: Told, stop: StopRequest, stack: ExitStack) -> bytes:
+def _trained(given: dict[str, Any], source: str, algorithm: str, made: Any, log: Log, stop: StopRequest, stack: ExitStack) -> bytes:
     dialect = dialects.MAXENT if given["type"] == "maxent" else dialects.WAPITI
     old, template = None, None
     if given["model"]:
-        told.step("Load previous model")
+        log.step("Load previous model")
         old = _old(given["model"], given["me"])
         template = None if old.template is None else dialects.parse(old.template.text, dialect)
     if given["pattern"]:
-        told.step("Load patterns")
+        log.step("Load patterns")
         template = read_patterns(given["pattern"], dialect)
     if template is None and not given["me"]:
         raise OptionError("--pattern: crfkit needs patterns; data that name their features go to `crfkit learn --format crfsuite`")
     run = Run(features="all", format="crfsuite" if given["me"] else "columns", threads=given["nthread"], **_states(given, stack))
     checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, made, given["rstate"])
-    told.step("Load training data")
+    log.step("Load training data")
     known = None if old is None else Known(old.labels, old.places.keys())
-    corpus = read_corpus(Reader(sequences(source) if given["me"] else source, template, run, told), known=known)
+    corpus = read_corpus(Reader(sequences(source) if given["me"] else source, template, run, log), known=known)
     header = {**corpus.header, "algorithm": algorithm, "options": asdict(made), "by_string": template is not None}
     dev, held = None, 0
     if given["devel"]:
-        told.step("Load development data")
+        log.step("Load development data")
         dev = DevSet(sequences(given["devel"]) if given["me"] else given["devel"], corpus, header, run.threads)
         held = dev.size()
-        told.loaded(held)
-    told.step("Initialize the model" if old is None else "Resync the model")
+        log.loaded(held)
+    log.step("Initialize the model" if old is None else "Resync the model")
     initial = None if old is None else corpus.weights_of(model_of(old))
     if checkpoint is not None:
         checkpoint.identify(corpus.digest(), initial, None)
     observations = list(old.places) if old is not None else corpus.builder.observations()
-    _summary(told, corpus, held, observations)
-    told.step(f"Train the model with {given['algo']}")
+    _summary(log, corpus, held, observations)
+    log.step(f"Train the model with {given['algo']}")
     divergence = Divergence(made, corpus.dataset.n_tokens, len(corpus.dataset.labels))
-    passes = Passes(make_trainer(algorithm, corpus, made, run, initial), divergence, run, None, checkpoint, told, stop)
-    told.trainer = passes.trainer
-    told.errors = _errors(corpus, passes.trainer, dev, run)
+    passes = Passes(make_trainer(algorithm, corpus, made, run, initial), divergence, run, None, checkpoint, log, stop)
+    log.trainer = passes.trainer
+    log.errors = _errors(corpus, passes.trainer, dev, run)
     stop.arm()
     ((_, weights),) = passes.all(None)
     if given["sstate"] and os.path.exists(run.checkpoint or ""):
@@ -110,7 +110,7 @@ def _trained(given: dict[str, Any], source: str, algorithm: str, made: Any, told
             shutil.copyfileobj(state, file)
     parts = _parts(corpus, weights, header, observations)
     if given["compact"]:
-        parts = compacted(parts, told)
+        parts = compacted(parts, log)
     return wapiti.write(parts)
 
 
@@ -122,15 +122,15 @@ def _old(path: str, line_by_line: bool) -> Parts:
     return parts
 
 
-def _summary(told: Told, corpus: Corpus, held: int, observations: list[bytes]) -> None:
-    told.step("Summary")
+def _summary(log: Log, corpus: Corpus, held: int, observations: list[bytes]) -> None:
+    log.step("Summary")
     labels = len(corpus.dataset.labels)
     features = sum((name[:1] != b"b") * labels + (name[:1] != b"u") * labels**2 for name in observations)
     counts = {"train": corpus.dataset.n_sequences, "devel": held, "labels": labels, "blocks": len(observations), "features": features}
     for name, count in counts.items():
         if name == "devel" and not held:
             continue
-        told.note(f"    {f'nb {name}:':<13}{count}")
+        log.note(f"    {f'nb {name}:':<13}{count}")
 
 
 def _errors(corpus: Corpus, trainer: Any, dev: DevSet | None, run: Run) -> Any:
@@ -160,14 +160,14 @@ def _parts(corpus: Corpus, weights: array.array[float], header: dict[str, Any], 
     return replace(parts, places=places, columns=max(corpus.builder.plan.patterns.last_column, 0) + 2)
 
 
-def compacted(parts: Parts, told: Told) -> Parts:
+def compacted(parts: Parts, log: Log) -> Parts:
     """The model without the observations that have no weight."""
-    told.step("Compacting the model")
-    told.note("    - Scan the model")
-    told.note("    - Compact it")
+    log.step("Compacting the model")
+    log.note("    - Scan the model")
+    log.note("    - Compact it")
     parts, observations, features = edited(parts, {}, compact=True)
-    told.note(f"    {observations:8d} observations removed")
-    told.note(f"    {features:8d} features removed")
+    log.note(f"    {observations:8d} observations removed")
+    log.note(f"    {features:8d} features removed")
     return parts
 
 
