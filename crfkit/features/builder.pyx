@@ -1,6 +1,6 @@
 """The tables of a corpus while it is read: from parsed blocks to attribute numbers, in one pass.
 
-What is made of them when the corpus is there, and what the lines of the template say, is in indexing.py.
+What happens when the corpus is complete is in indexing.py.
 """
 
 import array
@@ -74,9 +74,9 @@ cdef class TableBuilder(Features):
         return max(last - first, 0)
 
     def adopt(self, StringTable names not None, bint bigram=False):
-        """Take over the attributes of a model that knows them by their strings, with the numbers that these have there. The
-        tables of cells get those that one tuple of cells alone can make. If the template has none such, the names are taken as they
-        are, without a copy, and cannot grow any more."""
+        """Take over the attributes of a model that has their strings, with the same numbers. A string that only one tuple of cells can
+        make goes into the tables of cells. If the template makes no such strings, the table of names is used as it is, and cannot
+        grow any more."""
         cdef int64_t i, n
         cdef const char* s
         if all([slot.by_string for slot in self.plan.slots]):
@@ -99,7 +99,7 @@ cdef class TableBuilder(Features):
             (<View>view).catch_up(&self.workspace.text)
 
     cdef bint adopt_cells(self, const char* s, int64_t n, bint bigram) except -1 nogil:
-        """Find the slot and the cells that make a string, and give them a number; False if others might make it, too."""
+        """Number the only slot and cells that make a string; False if there may be several."""
         cdef int32_t i, k, slot, gram = 0, value
         cdef NodeC* node
         cdef NodeC* part
@@ -248,8 +248,8 @@ cdef class TableBuilder(Features):
 
 
 cdef bint cut(const SlotC* slot, int32_t arity, const char* s, int64_t n, int64_t* cell) noexcept nogil:
-    """Where the cells begin and end of which a slot makes this string; False if it does not. A literal between two cells is
-    found where it stands first: so it is, unless the cells hold separators."""
+    """Split a string into the cells from which a slot makes it, and note where each begins and ends; False if it cannot make it. A
+    literal between two cells is taken where it first occurs, which is right unless the cells contain separators."""
     cdef int32_t k
     cdef int64_t at = slot.literal[0].n, end = n - slot.literal[arity].n
     if at > end or memcmp(s, slot.literal[0].s, <size_t>at) or memcmp(s + end, slot.literal[arity].s, <size_t>slot.literal[arity].n):
@@ -266,7 +266,7 @@ cdef bint cut(const SlotC* slot, int32_t arity, const char* s, int64_t n, int64_
 
 
 def drop_rare(uint8_t[::1] rule not None, const int64_t[::1] counts not None, const int64_t[::1] least not None) -> None:
-    """No rule for attributes that occur less often than is said of each, where this is negated."""
+    """Drop the attributes that occur less often than -least[i] times."""
     cdef int64_t i
     if not rule.shape[0] == counts.shape[0] == least.shape[0]:
         raise ValueError(f"{counts.shape[0]} counts for {rule.shape[0]} attributes")

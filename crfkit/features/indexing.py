@@ -1,7 +1,7 @@
-"""Reading a corpus against a template, and what the lines of the template say of the attributes that it has.
+"""Reading a corpus with a template: which attributes it has, and with which labels each of them makes features.
 
-First `add` for each block; then `finish` sorts the labels, `rules` says what each attribute goes with, and `renumber` drops
-attributes and orders the others, as the layout of the weights wants them.
+First `add` for each block; then `finish` sorts the labels, `rules` says which features each attribute has, and `renumber` drops
+attributes and orders the others as the layout of the weights wants them.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class IndexBuilder(TableBuilder):
             self.swap(learned)
 
     def drain(self) -> Dataset:
-        """Hand out the sequences taken in since the last time, as a Dataset, and go on. In all of them labels and
-        attributes have the numbers in whose order they were first seen."""
+        """The sequences taken in since the last time, as a Dataset. Labels and attributes are numbered as first seen, in all of them
+        alike."""
         return self.take([as_text(label) for label in self.label_table], False)
 
     def finish(self, as_seen: bool = False) -> Dataset:
@@ -51,8 +51,9 @@ class IndexBuilder(TableBuilder):
         return data
 
     def rules(self, bigram: bool = False, usual: int = OBSERVED, min_freq: int = 1, counts: array[int] | None = None) -> bytearray:
-        """What each attribute goes with, as its lines say, or as is `usual`; nothing if it occurs less than `min_freq` times, or
-        than its lines say. The most generous line counts. `counts`: how often each occurs, where that is not in the data set."""
+        """The rule of each attribute (reach.pxd): that of its lines, or `usual`; DROPPED if it occurs less than `min_freq` times, or less
+        than its lines demand. Of several lines the most generous counts. `counts`: how often each occurs, if the data set does not
+        tell."""
         slots = self.plan.slots
         found = bytearray([usual]) * self.n_attributes[bigram]
         if any(slot.rules != {None} for slot in slots):
@@ -65,7 +66,7 @@ class IndexBuilder(TableBuilder):
         return found
 
     def plain_rule(self, usual: int = OBSERVED) -> int:
-        """What plain label pairs go with, as `rules` says it of attributes."""
+        """The rule of plain label pairs, as `rules` has those of attributes."""
         return max((RULES.get(rule or "", usual) for rule in self.plan.plain_rules), default=DROPPED)
 
     def reaches(self) -> bytes | None:
@@ -75,8 +76,8 @@ class IndexBuilder(TableBuilder):
         return bytes(max(reach, 0) for reach in self._spread(True, EDGE, lambda slot: slot.reach))
 
     def nesting(self) -> tuple[array[int], list[int]]:
-        """Which unigram attributes bring others along: for each of them the number of the slot that made it (negative: another
-        one), and for each slot the number of the one whose attributes always have one of its own beside them, or -1."""
+        """Which unigram attributes imply others: for each attribute the number of the slot that made it (negative: none of these), and for
+        each slot the number of its container (Plan.containers), or -1."""
         numbers, containers = self.plan.nesting()
         return self._spread(False, -1, lambda slot: numbers.get(id(slot), -1)), containers
 

@@ -1,7 +1,7 @@
 """The tables of a corpus that was read in several parts, each by a builder of its own.
 
-Everything is numbered in the order in which it is first seen. So the parts are added in their order, and what is new in one gets
-the next numbers in the order of that part: then all numbers are those of a builder that has read all of it.
+Everything is numbered as first seen. Parts are added in their order, and what is new in a part gets the next numbers, in the order
+of that part. So all numbers are those of one builder that has read the whole corpus.
 
     part = tables(builder)                      of one part; arrays that may come from another machine
     numbers = add_tables(all_parts, part)       what its labels and attributes are called among all
@@ -55,7 +55,7 @@ def tables(TableBuilder builder not None) -> dict:
 
 
 def add_tables(TableBuilder builder not None, dict part not None) -> dict:
-    """Add the tables of the next part; what its labels, unigram and bigram attributes are called here, as arrays. KeyError,
+    """Add the tables of the next part; the new numbers of its labels, unigram and bigram attributes, as arrays. KeyError,
     TypeError or ValueError if these are not tables of the same template."""
     cdef:
         int32_t v
@@ -107,7 +107,7 @@ cdef strings_of(StringTable table):
 
 
 cdef add_strings(StringTable table, dict strings):
-    """The numbers here of the strings of a part."""
+    """The new numbers of the strings of a part."""
     cdef:
         const int64_t[::1] offset = strings["offsets"]
         const uint8_t[::1] text = strings["bytes"]
@@ -127,8 +127,8 @@ cdef add_strings(StringTable table, dict strings):
 # ---------------------------------------------------------------------------------------------- values and grams
 
 cdef renamed_values(View view, cells, const int32_t[::1] given):
-    """The numbers here of the values of a view; -1: none that a cell has. `cells`: those of the cells, `given`: the value of each cell
-    in the part."""
+    """The new numbers of the values of a view; -1 for values that no cell has. `cells`: the new numbers of the cells, `given`: the value
+    of each cell in the part."""
     cdef:
         const int32_t[::1] cell = cells
         int64_t c, n = given.shape[0]
@@ -149,7 +149,7 @@ cdef renamed_values(View view, cells, const int32_t[::1] given):
 
 
 cdef add_grams(TableBuilder builder, int32_t number, dict given, list grams, list values):
-    """The numbers here of the grams of a node, all of which have rows now; -1: none."""
+    """The new numbers of the grams of a node, -1: none; all of them get rows."""
     cdef:
         NodeC* node = &builder.node[number]
         int64_t g, n = given["n"]
@@ -178,7 +178,7 @@ cdef add_grams(TableBuilder builder, int32_t number, dict given, list grams, lis
 # ---------------------------------------------------------------------------------------------- attributes
 
 cdef add_attributes(TableBuilder builder, bint bigram, dict part, list grams, int64_t unigrams):
-    """The numbers here of the attributes of one kind. `unigrams`: strings of unigram attributes before this part."""
+    """The new numbers of the attributes of one kind. `unigrams`: how many strings of unigram attributes there were before this part."""
     cdef:
         int64_t a, i, known, n = part["n"][bigram]
         int32_t k

@@ -1,4 +1,4 @@
-"""What a template asks of the data, in the form the index computes it: the plan.
+"""The plan: a template compiled into the look-ups that give its attributes.
 
     columns   of the data that any macro reads
     views     what a macro makes of a cell: (column, transform), shared by all macros that do the same
@@ -188,7 +188,7 @@ class Plan:
         return [*(slot for node in self.nodes for slot in node.slots), *self.constants]
 
     def nesting(self) -> tuple[dict[int, int], list[int]]:
-        """Numbers of the slots that contain others or are contained, by the id of each; and of each the number of its container, or -1."""
+        """Numbers of the slots that are or have containers, by the id of each slot; and for each the number of its container, or -1."""
         within = self.containers()
         numbers = {place: number for number, place in enumerate({*within, *within.values()})}
         of_slots = {id(self.nodes[node].slots[slot]): number for (node, slot), number in numbers.items()}
@@ -208,8 +208,8 @@ class Plan:
         return uses, nodes, paths, flags, [*chain.from_iterable(slot.literals for slot in slots), *(slot.literals[0] for slot in self.constants)]
 
     def containers(self) -> dict[tuple[int, int], tuple[int, int]]:
-        """Slots of unigram lines -> the slot of a line whose cells decide theirs: where the attribute of the second
-        one occurs, the same attribute of the first one does. Of several, the one with the fewest cells."""
+        """Slot of a unigram line -> its container: the slot of a line that has all its cells, unchanged. So where an attribute of the
+        container occurs, one of the first slot does, always the same. Of several containers, the one with the fewest cells."""
         made: dict[tuple[int, int], list[Use]] = {}
         for use in self.uses:
             if use.node >= 0 and not use.bigram:

@@ -20,7 +20,7 @@ cdef enum:
 
 
 cdef inline void refer(StringSlotC* slot, uint64_t mask, uint64_t h, int64_t i) noexcept nogil:
-    """Have the first free slot for a hash say that string i is there."""
+    """Enter string i in the first free slot for its hash."""
     cdef uint64_t at = h & mask
     while slot[at].ref != 0:
         at = (at + 1) & mask

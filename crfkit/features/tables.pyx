@@ -122,7 +122,7 @@ cdef class Features(Arena):
         return 0
 
     cdef int list_keys(self) except -1:
-        """Make the grams of a growing index known by their numbers, as those of a packed one are."""
+        """List the keys of a growing index by the numbers of their grams, as a packed one has them."""
         cdef int32_t i
         cdef int64_t k
         cdef NodeC* node
@@ -197,7 +197,7 @@ cdef int32_t learn_literal(Features f, const char* s, int64_t n, bint bigram, bi
 
 
 cdef int32_t learn_bigram(Features f, const char* s, int64_t n, bint plain) except -2 nogil:
-    """The attribute of pairs of labels that has this string. Of a new one it is noted how many unigram strings came before."""
+    """The bigram attribute with this string. For a new one, note how many unigram strings came before."""
     cdef int64_t known = f.space[1].literal.n
     cdef int32_t a = learn_literal(f, s, n, True, plain)
     if f.space[1].literal.n > known:

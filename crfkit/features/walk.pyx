@@ -141,8 +141,8 @@ cdef inline int number_grams(Features f, Workspace s, Aim aim) except -1 nogil:
 
 
 cdef inline int32_t missing(Features f, Workspace s, const NodeC* node, int64_t p, int32_t parent) noexcept nogil:
-    """What to call cells that have no gram. Their parent knows it of the others, where it has none either: lines of many
-    macros take time in proportion."""
+    """What stands for a gram that no table has: FLAGGED if a cell contains a separator, else UNKNOWN. If the parent is missing too, it
+    answers for all cells but the last: the time stays linear in the macros of a line."""
     cdef bint flagged = parent == FLAGGED or (last_flagged(f, s, node, p) if parent == UNKNOWN else gram_flagged(f, s, node, p))
     return FLAGGED if flagged else UNKNOWN
 
@@ -362,8 +362,8 @@ cdef inline int32_t literal(Features f, const char* s, int64_t n, bint bigram, A
 
 
 cdef class Extractor(Arena):
-    """The attributes of one sentence after the other, and the scratch of the thread that finds them. `columns` says
-    where each column of the plan stands in the rows, if not where it stood in training."""
+    """Finds the attributes of sentences, one after the other; the scratch of one thread. `columns`: where each column of the plan
+    stands in the rows, if not where it stood in training."""
 
     def __init__(self, Features features not None, columns=None):
         cdef int32_t i, column

@@ -15,7 +15,7 @@ from .tables cimport Features, SpaceC
 from crfkit.errors import DataError
 
 cdef enum:
-    AT_ONCE = 64                    # names that are on their way from memory together
+    AT_ONCE = 64                    # names that are prefetched together
 
 
 cdef class Workspace(Arena):

@@ -1,4 +1,4 @@
-"""Models of other programs: CRFsuite, CRF++, Wapiti. Files are told by what stands at their beginning.
+"""Models of other programs: CRFsuite, CRF++, Wapiti. Files are recognised by their first bytes.
 
     reader(start).read(data) -> Parts       a file taken apart, checked; a module a format
     model_of(parts) -> Model                for crfkit's tagger

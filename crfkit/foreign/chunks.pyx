@@ -26,7 +26,7 @@ cdef enum:
     RECORDS = 24 + 8 * 256      # where the first record of a table of strings stands
     BYTE_ORDER = 0x62445371
     FEATURE = 20
-    AHEAD = 16                  # names whose places in the table are asked for before they are needed
+    AHEAD = 16                  # names ahead of the current one that are prefetched
 
 cdef array_t OFFSETS = array.array("q"), LABELS = array.array("H"), WEIGHTS = array.array("d")
 
@@ -46,7 +46,7 @@ cdef inline double weight_at(const uint8_t* at) noexcept nogil:
 
 
 cdef const uint8_t* chunk(const uint8_t[::1] data, int64_t offset, bytes magic, int64_t header, int64_t* size) except NULL:
-    """Where a chunk begins, and its size, which leaves room for its header and lies within the file."""
+    """Where a chunk begins, and its size; ModelFileError unless it has a header and lies within the file."""
     name = magic.decode()
     if offset < 0 or offset > data.shape[0] - header:
         raise ModelFileError(f"damaged: the chunk {name} should stand at byte {offset}, the file has {data.shape[0]}")
@@ -144,7 +144,7 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
 
 
 cdef inline int64_t insert(uint16_t* labels, double* weights, int64_t first, int64_t end, uint16_t label, double weight) noexcept:
-    """Put a feature into the row from first to end; 1 if the row is longer now."""
+    """Insert a feature into the sorted row from first to end, or add its weight to that of the same label; how much longer the row is."""
     cdef int64_t at = end
     while at > first and labels[at - 1] > label:
         at -= 1

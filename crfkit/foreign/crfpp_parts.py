@@ -1,4 +1,4 @@
-"""What a model of CRF++ says, in whichever of its two forms: taken apart, and put together again."""
+"""What binary and text models of CRF++ have in common: from their contents to Parts, and back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_WEIGHTS = (1 << 31) - 1  # places in its tables of names have 32 bits, one 
 def assembled(
     labels: list[bytes], lines: list[bytes], xsize: int, features: Places, weights: array.array, options: dict
 ) -> Parts:
-    """The parts of a model of CRF++, whose features stand in the order of their places."""
+    """The parts of a model of CRF++; `features` are in the order of their places."""
     names = labels_of(labels)
     try:
         template = dialects.parse("".join(as_text(line) + "\n" for line in lines), dialects.CRFPP)
@@ -62,7 +62,7 @@ def _of_kind(names: StringTable, kind: bytes) -> list[int]:
 
 
 def plain_line(template: Template) -> tuple[bytes | None, bool]:
-    """The name of the plain pairs of labels, that of the first B line without macros; whether another line makes it."""
+    """The feature of plain label pairs, which the first B line without macros makes; whether another line makes it, too."""
     plain = [line.literals[0] for line in template.lines if "B" in line.kinds and not line.macros]
     return (plain[0], plain[0] in plain[1:]) if plain else (None, False)
 
@@ -71,7 +71,7 @@ Taken = tuple[Parts, list[bytes], list[tuple[bytes, int]], "numpy.ndarray"]
 
 
 def taken_apart(parts: Parts) -> Taken:
-    """What a file of CRF++ says of a model: lines of the template, (name, place of the first weight), weights."""
+    """What a file of CRF++ holds: the model, lines of the template, (name, place of its first weight), weights."""
     import numpy
 
     if parts.template is None:

@@ -27,7 +27,7 @@ cdef inline uint32_t number(const uint8_t* at) noexcept nogil:
 
 
 def read_names(const uint8_t[::1] data not None):
-    """(names, their values) of all that a double array holds, in the order of their values."""
+    """All names in a double array, and their values, sorted by value."""
     cdef:
         int64_t n = data.shape[0] // UNIT, p, q, b, root, length, k, room = 0, ends = 0, i, begin
         const uint8_t* unit = &data[0] if n else NULL
@@ -74,7 +74,7 @@ def read_names(const uint8_t[::1] data not None):
             length += 1
         if b != root:
             raise ModelFileError(f"damaged: name {i} leads nowhere")
-        turn_around(s + begin, length)
+        reverse(s + begin, length)
         end[i].begin, end[i].length = begin, length
         room += length
         if room > 64 * data.shape[0]:
@@ -102,8 +102,8 @@ cdef int by_value(const void* a, const void* b) noexcept nogil:
     return 1 if x.unit > y.unit else -1
 
 
-cdef void turn_around(uint8_t* s, int64_t n) noexcept nogil:
-    """The last byte first."""
+cdef void reverse(uint8_t* s, int64_t n) noexcept nogil:
+    """Reverse n bytes."""
     cdef int64_t k
     for k in range(n // 2):
         s[k], s[n - 1 - k] = s[n - 1 - k], s[k]

@@ -94,8 +94,8 @@ class _Foreign(NamedTuple):
 
 
 def _opened(source: Any) -> tuple[Any, _Foreign | None]:
-    """Where to read a model from, and the model if another program wrote it: otherwise crfkit's own reader says what it is. What can be
-    read only once, such as a pipe, has been read."""
+    """(source, model of another program). The model is None for crfkit's own and for what is none, which crfkit's reader judges. A
+    pipe can be read only once: its source is its bytes."""
     try:
         if isinstance(source, (str, os.PathLike)):
             if os.path.isfile(source):
@@ -179,7 +179,7 @@ def _check_lines(of: Parts) -> None:
 
 
 def check_weights(weights: str | None, to: str) -> None:
-    """OptionError for numbers that models of another program cannot have."""
+    """OptionError for a precision of weights that models of another program cannot have."""
     if weights is not None and to != CRFKIT:
         raise OptionError(f"weights as {weights} are for models of crfkit, not of {to}")
 

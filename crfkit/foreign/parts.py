@@ -38,16 +38,16 @@ class Rows:
     def placed(
         cls, at: Places, chosen: Iterable[int], numbers: array.array[int] | None, weights: array.array[float], labels: int, bigram: bool
     ) -> Rows:
-        """The rows of the chosen names. A file has the weights of a name behind its place. Weight k stands at place numbers[k]; these ascend.
-        None: it stands at place k, and each name has a weight for each label, or for each pair of labels."""
+        """The rows of the chosen names. The weights of a name follow its place. Weight k has the place numbers[k], in ascending order. If
+        `numbers` is None, it has the place k, and each name has weights for all labels, or for all pairs of labels."""
         from .placed import rows_at
 
         return cls(*rows_at(at.names, at.places, array.array("i", chosen), numbers, weights, labels, bigram))
 
     @classmethod
     def gathered(cls, names: StringTable, numbers: Any, ptr: Any, label: Any, weight: Any) -> Rows:
-        """The rows of these names: of the i-th name that with the number numbers[i], -1: it has none. Weights of zero are left out, and
-        names that have no other."""
+        """Rows for these names: name i gets row numbers[i] of the given ones, or none if that is -1. Weights of zero are left out, and
+        names without other weights."""
         import numpy
 
         numbers, ptr, weight = numpy.asarray(numbers, numpy.int64), numpy.asarray(ptr), numpy.asarray(weight)
@@ -81,7 +81,7 @@ class Rows:
 
 
 class Places(Mapping[bytes, int]):
-    """Where a file has the weights of each name: what a dict would say, but models have too many names to make one each time."""
+    """Name -> place of its weights in the file. A dict would do, but takes too long to build for so many names."""
 
     def __init__(self, names: StringTable, places: array.array[int]):
         self.names, self.places = names, places
@@ -133,8 +133,8 @@ class Parts:
 
 
 def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
-    """A model for crfkit's tagger, made of its parts. Features whose weight is zero in single precision are left out. `exact`: it keeps
-    what single precision leaves over of the weights, so that scores are those of doubles."""
+    """A model for crfkit's tagger. Features whose weight is zero in single precision are left out. `exact`: the model also keeps the
+    rounding errors of the weights, so that scores are those of doubles."""
     from crfkit.features.indexing import IndexBuilder
     from crfkit.features.packing import pack
     from crfkit.trainers.base import all_finite
@@ -172,7 +172,7 @@ def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
 
 
 def _only_cells(template: Template) -> bool:
-    """Whether the strings of attributes can be taken apart into the cells that they were made of."""
+    """Whether the cells that an attribute was made of can be found in its string."""
     return template.dialect not in (WAPITI, MAXENT) and all(macro.kind == "x" and not macro.lower for macro in template.macros)
 
 

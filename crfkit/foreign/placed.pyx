@@ -1,7 +1,7 @@
-"""Models whose weights stand at numbered places: what is done for each of their names and weights.
+"""Models whose weights have numbers, as those of CRF++ and Wapiti: the loops over names and weights.
 
-CRF++ numbers the weights of features, Wapiti those of observations: each has its own behind its place, one for each
-label, or one for each pair of labels, the label before first.
+A feature of CRF++, or an observation of Wapiti, has a place, the number of its first weight. There is one for each label, or one for
+each pair of labels, in the order of (previous label, label).
 """
 
 import array
@@ -51,10 +51,7 @@ def initials(StringTable names not None):
 
 def rows_at(StringTable names not None, const int64_t[::1] places not None, const int32_t[::1] chosen not None, const int64_t[::1] numbers,
             const double[::1] weights not None, int64_t labels, bint bigram):
-    """Rows of the chosen names, in order: (names, where each row begins, labels, weights, labels before).
-
-    Weight k stands at place numbers[k], which ascend; None: at place k, and each name has a weight for each label.
-    """
+    """Rows of the chosen names, in order: (names, where each row begins, labels, weights, previous labels). See Rows.placed."""
     cdef:
         int64_t size = labels * labels if bigram else labels, n = chosen.shape[0], i, k, total = 0, place
         array_t ptr = clone(NUMBERS, n + 1, zero=False)
@@ -95,7 +92,7 @@ def rows_at(StringTable names not None, const int64_t[::1] places not None, cons
 
 cdef void fill_row(const double* weights, const int64_t* numbers, int64_t place, int64_t labels, int64_t begin, int64_t end, uint16_t* label, double* weight,
                    uint16_t* previous) noexcept nogil:
-    """The features from begin to end, whose weights lie one behind the other; their numbers, too, or there are none."""
+    """Fill in the features from begin to end, whose weights are consecutive, and their numbers, too, unless NULL."""
     cdef int64_t k, at, before = 0, now = -1
     for k in range(end - begin):
         weight[begin + k] = weights[k]
@@ -112,7 +109,7 @@ cdef void fill_row(const double* weights, const int64_t* numbers, int64_t place,
 
 
 cdef int64_t first_from(const int64_t[::1] numbers, int64_t least) noexcept nogil:
-    """The place of the first number that is at least so large; numbers ascend."""
+    """The index of the first number that is not less than `least`; numbers ascend."""
     cdef int64_t low = 0, high = numbers.shape[0], middle
     while low < high:
         middle = (low + high) // 2
@@ -124,7 +121,8 @@ cdef int64_t first_from(const int64_t[::1] numbers, int64_t least) noexcept nogi
 
 
 def read_strings(const uint8_t[::1] text not None, int64_t at, int64_t n, StringTable names not None):
-    """Take up to n strings of Wapiti's, `3:abc,` and a line end, from byte `at` on: where those end that are so, are new, and have no line end inside."""
+    """Read up to n strings of Wapiti's, `3:abc,` and a line end, from byte `at` on, until one is malformed, repeated, or has a line end
+    inside. Returns the byte behind the last good one."""
     cdef int64_t i, k, length, size = text.shape[0], known
     cdef const char* name
     if not 0 <= at <= size:
@@ -144,9 +142,9 @@ def read_strings(const uint8_t[::1] text not None, int64_t at, int64_t n, String
 
 
 def read_weights(const uint8_t[::1] text not None, int64_t at, array_t numbers not None, array_t weights not None, int64_t begin):
-    """Take weights of Wapiti's, `12=-0x1.8p-3` and a line end, from byte `at` on, and put them into the arrays from `begin` on: where
-    they end, and how many there are then. The first line that is no such weight, or whose digits are more than a double's, is left to
-    the caller."""
+    """Read weights of Wapiti's, `12=-0x1.8p-3` and a line end, from byte `at` on, into the arrays from `begin` on. Returns the byte where
+    they end, and the next place in the arrays. A line of another form, or with more digits than a double has, is left to the caller.
+    """
     cdef:
         int64_t size = text.shape[0], room = min(len(numbers), len(weights)), used
         double weight
@@ -173,7 +171,7 @@ cdef inline int64_t digit_of(char c) noexcept nogil:
 
 
 cdef int64_t read_weight(const char* s, int64_t n, int64_t* number, double* weight) noexcept nogil:
-    """The bytes of a line, 0 if it is not of the plain form. In ASCII, '0' is 48 and 'a' 97."""
+    """Read one line: its length in bytes, or 0 if it has another form."""
     cdef int64_t k = 0, digit, mantissa = 0, begin, point = -1, power = 0
     cdef bint negative = False, down = False
     number[0] = 0

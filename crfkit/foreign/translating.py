@@ -1,7 +1,7 @@
-"""Templates of crfkit and CRF++ as patterns of Wapiti, and back: what both sides can say.
+"""Templates of crfkit and CRF++ as patterns of Wapiti, and back, as far as both languages go.
 
-That is lines with literal text and %x alone. Names of features change with them: their first letter, and the names of cells
-beyond the sentence, _B-1 or _x-1. A cell of the data may read like one of these; such a feature is written under both names.
+That is lines of literal text and %x. The names of their features change, too: the first letter, and the paddings, _B-1 or _x-1. A cell
+of the data may read like a padding; such a feature gets both names.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .parts import Parts, Rows
 
 FARTHEST = 4  # tokens away: beyond that Wapiti has one name for all
 
-MOST_FORMS = 1 << 12  # of one name: each cell that reads like one beyond the sentence may be that, or not
+MOST_FORMS = 1 << 12  # of one name: each cell that reads like a padding may be one, or not
 
 # First letters for single labels, for pairs, for both; the names of cells beyond the sentence.
 _LETTERS = {dialects.WAPITI: (b"u", b"b", b"*"), dialects.CRFPP: (b"U", b"B", None)}
@@ -110,7 +110,7 @@ class _Beginnings:
 
 
 def _names(name: bytes, line: Line, bigram: bool, source: str | None, to: str) -> Iterator[bytes]:
-    """What the line, in the other language, says where it says `name` in its own; they begin alike."""
+    """The names in the other language for a feature `name` of the line; the name begins as the line does."""
     before, after = _PADDINGS.get(source or "", b"_B"), _PADDINGS[to]
     letter = _LETTERS[to][2] if line.kinds == "UB" and _LETTERS[to][2] else _LETTERS[to][bigram]
     assert letter is not None
@@ -128,8 +128,8 @@ def _names(name: bytes, line: Line, bigram: bool, source: str | None, to: str) -
 
 
 def _cells(line: Line, chosen: tuple[bytes | None, ...], name: bytes) -> tuple[bytes, ...] | None:
-    """The cells that a name holds where some of them are paddings; None if it is no name of the line. Patterns are compiled
-    for each line and choice: only where nearly all names are one text and one cell is that done without them."""
+    """The cells in a name, if those with a `chosen` padding are that; None if the line does not make such a name. A pattern is compiled for
+    each line and choice, except for lines of one macro, as most are."""
     if not line.macros:
         return () if name == line.literals[0] else None
     if len(line.macros) == 1 and chosen[0] is None:  # as most lines are: a pattern for each of thousands takes long to compile

@@ -54,7 +54,7 @@ class _Text:
         self.data, self.at = data, 0
 
     def take(self, form: re.Pattern[bytes], expected: str) -> re.Match[bytes]:
-        """What stands next, which has this form."""
+        """Match this form at the current place, and go on behind it."""
         found = form.match(self.data, self.at)
         if found is None:
             raise self.damaged(expected)
@@ -88,7 +88,7 @@ class _Text:
         return found
 
     def damaged(self, expected: str) -> ModelFileError:
-        """What to say if something else stands there."""
+        """The error for something unexpected at the current place."""
         line = self.data.count(b"\n", 0, self.at) + 1
         found = self.data[self.at : self.at + 40].split(b"\n")[0].decode(errors="replace")
         return ModelFileError(f"{line}: damaged: expected {expected}, found {found!r}")
@@ -173,7 +173,7 @@ def _plain(patterns: list[bytes]) -> bytes | None:
 def _share_out(
     parts: Parts, names: StringTable, numbers: array.array[int], weights: array.array[float], plain: bytes | None, crf: bool
 ) -> None:
-    """Give the observations their weights; those of pairs of labels mean nothing where the model is no CRF."""
+    """Give the observations their weights; weights of label pairs are ignored unless the model is a CRF."""
     from .placed import initials
 
     n, kinds = len(parts.labels), initials(names)

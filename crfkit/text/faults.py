@@ -1,4 +1,4 @@
-"""Rows that are none, and the words for what is wrong with them."""
+"""Errors in the input: what is wrong, and where."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def is_container(value: Any) -> bool:
-    """Whether it is a list, set or mapping of attributes. Asked here: Cython passes over what an object raises that is asked whether
-    it is one of several things."""
+    """Whether it is a list, set or mapping of attributes. Not in Cython, whose isinstance with several classes hides an exception
+    that the object raises."""
     return isinstance(value, (list, tuple, Mapping, Set))
 
 
 class Found(NamedTuple):
-    """Where a parse ended: a byte of a block, and what else is known of the fault, which depends on its kind."""
+    """Where a parse failed: the byte in the block. `found` and `expected` depend on the kind of fault."""
 
     block: Block
     at: int
@@ -60,7 +60,7 @@ def _ragged(fault: Found) -> str:
 
 
 def _no_number(otherwise: str) -> Callable[[Found], str]:
-    """For faults of numbers: what to say, unless they are too large."""
+    """The message for a malformed number, unless it is too large."""
 
     def message(fault: Found) -> str:
         if too_large(fault.field):
@@ -93,7 +93,7 @@ def fault_of(kind: str, block: Block, at: int, found: int, expected: int) -> Dat
 
 
 def columns_of(row: Any, sentence: int, token: int) -> tuple[Any, ...]:
-    """The columns of a row from Python, read once: how many there are is counted, never asked."""
+    """The columns of a row from Python. It is read once, and its columns are counted: len() may say anything."""
     if type(row) is not list and type(row) is not tuple:
         unordered = isinstance(row, (str, bytes, Mapping, Set))
         if unordered or not hasattr(row, "__iter__") or getattr(row, "ndim", 1) != 1:  # a table is not a row
@@ -102,24 +102,24 @@ def columns_of(row: Any, sentence: int, token: int) -> tuple[Any, ...]:
 
 
 def no_sentence(found: Any, number: int) -> DataError:
-    """The error of something from Python that is no sentence."""
+    """The error for an object from Python that is no sentence."""
     return DataError(f"sentence {number}: found {shown(found)}, expected a sentence: a list of rows")
 
 
 def list_of(found: Any, expected: str) -> list[Any]:
-    """A list of what came from Python, made once: what tells its length need not give as many."""
+    """An iterable from Python as a list. It is read once: its len() may say anything."""
     if not lists(found):
         raise DataError(f"found {shown(found)}, expected {expected}")
     return list(found)
 
 
 def misfit(sentence: int, token: int, found: str, expected: Any) -> DataError:
-    """The error of a row from Python."""
+    """The error for a row from Python."""
     return DataError(f"sentence {sentence}, token {token}: found {found}, expected {expected}")
 
 
 def misfit_value(sentence: int, token: int, name: bytes, value: float) -> DataError:
-    """The error of an attribute whose value single precision does not have."""
+    """The error for an attribute whose value does not fit single precision."""
     named = shown(name.decode(errors="replace"))
     return misfit(sentence, token, repr(value), f"a value of {named} from -3.4e38 to 3.4e38" if math.isfinite(value) else f"a finite value of {named}")
 
@@ -133,7 +133,7 @@ def ordered(found: Set[Any]) -> list[Any]:
 
 
 def bytes_behind(text: str, loose: bool, sentence: int, token: int) -> bytes:
-    """What a str that is not UTF-8 stands for: if loose, the bytes that Python escapes so."""
+    """The bytes of a str with surrogates: those that Python has escaped, if loose; otherwise an error."""
     if loose:
         with suppress(UnicodeEncodeError):
             return as_bytes(text)

@@ -12,6 +12,6 @@ cdef struct PlaceC:                     # for messages, counted from 1
 # Take one sentence in the place of what the rows had.
 cdef int fill_sentence(Rows rows, sentence) except -1
 
-# Append a str that is not plain ASCII, or bytes. Here because a function that others may call is not made a part of the
-# loop in which it is seldom needed.
+# Append a str that is not plain ASCII, or bytes. Declared here so that the compiler does not inline it into the loop that
+# seldom needs it.
 cdef int copy_characters(Rows rows, text, const PlaceC* place) except -1

@@ -154,7 +154,7 @@ cdef int add_sentence(Rows rows, sentence, bint labelled, PlaceC* place) except 
 
 
 cdef inline void ask_for_items(sentence, Py_ssize_t k) noexcept:
-    """Have item k of a list, what it lists, and the item behind it on their way from memory."""
+    """Prefetch item k of a list, the list in it, and the item behind it."""
     cdef PyObject* item
     if k + 1 < PyList_GET_SIZE(sentence):
         crfkit_prefetch(PyList_GET_ITEM(sentence, k + 1))
@@ -166,7 +166,7 @@ cdef inline void ask_for_items(sentence, Py_ssize_t k) noexcept:
 
 
 cdef inline void ask_for_text(const PyObject* text) noexcept:
-    """Have a str on its way from memory: what it says of itself, and its characters, mostly in the next line."""
+    """Prefetch a str: its header, and its characters, mostly in the next cache line."""
     crfkit_prefetch(text)
     crfkit_prefetch(<const char*>text + 56)
 
@@ -247,8 +247,8 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
 
 
 cdef Py_ssize_t add_plain_names(Rows rows, item, Py_ssize_t k) except -1:
-    """Take what a list has from place k on for as long as it is names in ASCII, which nearly all are: nothing is asked of Python then.
-    How far that was."""
+    """Take the items of a list from place k on while they are names in ASCII, as nearly all are, without the interpreter; the place
+    of the first other one."""
     cdef Py_ssize_t size = PyList_GET_SIZE(item)
     cdef PyObject** name = (<PyListObject*>item).ob_item
     cdef int64_t a = rows.c.n_attr, end = rows.n_arena, room, n

@@ -1,6 +1,6 @@
-"""What users name to be read: paths, '-', streams and parts of files, as text, decompressed.
+"""Inputs as users name them, paths, '-', streams and parts of files, as decompressed text.
 
-From a pipe or a terminal text comes as soon as it is there; nothing waits for a piece to be full.
+From a pipe or a terminal, text is handed on as soon as it arrives.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ from .scanning import first_cut
 
 
 class Stretch(NamedTuple):
-    """The sentences of a file that begin at these bytes or behind, and before `end`; None: up to the end of the
-    file.
-    """
+    """The sentences of a file that begin at byte `start` or later, and before byte `end` (None: the end of the file)."""
 
     path: str
     start: int = 0
@@ -85,8 +83,8 @@ class _Part:
 
 
 def _sentence_start(file: BinaryIO, path: str, at: int) -> int:
-    """Where the first sentence behind a blank line begins, of the whole lines behind a place; the end of the file
-    if there is none.
+    """Where the first sentence begins that follows a blank line behind byte `at`; the end of the file if there is none. The line
+    that this byte is in does not count.
     """
     file.seek(at)
     waiting, begins, whole = bytearray(), at, False
@@ -129,8 +127,7 @@ _OTHER_FORMS = {
 
 
 def texts(file: BinaryIO, path: str, size: int, starts: bool = True) -> Iterator[bytes]:
-    """The text of a file in pieces as they come, decompressed. A part that does not start where the file does (`starts`)
-    is text as it is: its first bytes say nothing of the form.
+    """The text of a file in pieces, decompressed. What does not begin with the file (`starts` is false) is taken for plain text.
     """
     if not starts:
         yield from _pieces(file, path, size)
@@ -148,7 +145,7 @@ def texts(file: BinaryIO, path: str, size: int, starts: bool = True) -> Iterator
 
 
 def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
-    """What the file has to give, without waiting for more than one read gives."""
+    """The bytes of a file, one read at a time."""
     read = getattr(file, "read1", file.read)
     wait = _wait_for(file)
     while True:
@@ -170,9 +167,9 @@ def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
 
 
 def _wait_for(file: BinaryIO) -> Callable[[], None] | None:
-    """What waits until a pipe has something to read, for files that may be pipes and keep nothing back.
+    """A function that waits until there is something to read; None for regular and buffered files.
 
-    It looks for signals again and again: one that arrives just before a read is else seen only once data come.
+    It wakes up twice a second: otherwise a signal that arrives just before a read would be handled only when data come.
     """
     if not isinstance(file, io.FileIO) or not hasattr(select, "poll") or stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return None
@@ -187,7 +184,7 @@ def _wait_for(file: BinaryIO) -> Callable[[], None] | None:
 
 
 def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Hand the pieces on. The first one becomes long enough to tell a format by; no sentence is shorter."""
+    """The pieces, the first of them long enough to recognise a format; no sentence is shorter."""
     head = b""
     for piece in pieces:
         head += piece

@@ -28,7 +28,7 @@ CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "dep
 
 
 class Layout(NamedTuple):
-    """What all rows of an input share, and where the first row was."""
+    """The columns of an input, and where its first row stands."""
 
     n_cols: int = 0
     """Columns of every row; 0 while no row has been seen."""
@@ -52,14 +52,14 @@ class Marks:
 
     @property
     def warning(self) -> str | None:
-        """What to say, if anything: '#' is a token in real text, but hardly ever at the start of sentences alone."""
+        """The warning, if any: '#' is a token in real text, but hardly ever at the start of sentences alone."""
         if not self.first or self.inside:
             return None
         return "lines that begin with '#' became tokens, and all of them stand before a sentence: if they are comments, use --comments"
 
     @property
     def unnamed(self) -> str | None:
-        """What to say where nothing names attributes, as in columns with blanks between; who learns refuses that."""
+        """The warning if no token has attributes, as where columns stand between blanks; an error when learning."""
         return "no line has an attribute: expected a label, a tab, and attributes with tabs between" if self.bare and not self.described else None
 
 

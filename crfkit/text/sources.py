@@ -18,9 +18,7 @@ LAST = -1  # the column of the labels, where they have no name
 
 
 def listed(data: Any) -> Any:
-    """Data as a path, an open file, or a list of such or of sentences: what an iterator or an array gives is
-    collected.
-    """
+    """Data as a path, an open file, or a list of such or of sentences; iterators and arrays become lists."""
     if isinstance(data, (str, bytes, os.PathLike, list, tuple)) or hasattr(data, "read"):
         return data
     if not lists(data) or isinstance(data, Mapping):

@@ -1,4 +1,4 @@
-"""What is to be written: a buffer of bytes that grows, and rows in it with labels."""
+"""Output: a buffer of bytes that grows, and rows with their labels."""
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 

@@ -1,4 +1,4 @@
-"""What is to be written, put together without the interpreter: a buffer of bytes that grows, and rows in it with labels.
+"""Output, put together without the interpreter: a buffer of bytes that grows, and rows with their labels.
 
 Every line is written back byte for byte, tokens or not, and one empty line after each sequence. Line ends stay as they came.
 """
