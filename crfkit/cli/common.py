@@ -40,7 +40,7 @@ debug_option = click.option(
 
 
 class Text(click.ParamType):
-    """A text that is compared with data or written between them: of UTF-8, as they are."""
+    """A text that is compared with data or written between columns: it must be UTF-8, as they are."""
 
     name = "text"
 
@@ -67,7 +67,7 @@ def is_given(ctx: click.Context, name: str) -> bool:
 
 
 def note(message: str) -> None:
-    """Tell the user something on standard error. If nobody can hear it, the work goes on."""
+    """Tell the user something on standard error. If that is closed, the work goes on."""
     with suppress(OSError):
         click.echo(f"crfkit: {one_line(message)}", err=True)
 
@@ -93,7 +93,7 @@ def warnings_as_notes(quiet: bool) -> Iterator[None]:
 
 
 def refuse_dash(what: str, output: str | None) -> None:
-    """OptionError for the name of a file to write that means standard input elsewhere: nobody wants a file named so."""
+    """OptionError if the file to write is `-`, which means standard input elsewhere."""
     if output == "-":
         raise OptionError(f"{what}: expected the name of a file, found -, which is standard input")
 

@@ -102,7 +102,7 @@ def _parsed(parser: Parser, blocks: Any, threads: int, gold_wanted: bool) -> Ite
 
 
 def _blank_line(text: bytes) -> bytes:
-    """The line end that a text lacks to end with a blank line, as the last text of a file may; nothing if it has one."""
+    """The line end that is missing for a blank line at the end of a text, if it is: the last text of a file may lack it."""
     if not text[text.rfind(b"\n", 0, -1) + 1 :].strip():
         return b""
     return b"\r\n" if text.endswith(b"\r\n") else b"\n"

@@ -65,7 +65,7 @@ def _reached(first: bytes, neighbours: Callable[[int], bytes]) -> set[int]:
 
 
 def _warn_of_lost(found: Constraints) -> None:
-    """Where a scheme leaves labels that can stand nowhere, which happens with labels of another one."""
+    """Warn of labels that a scheme allows nowhere, as happens with labels of another scheme."""
     lost = found.lost()
     if not lost:
         return

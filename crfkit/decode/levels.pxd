@@ -1,6 +1,6 @@
-"""Scores of any size: what all labels of a position, or all pairs of the shared step, have in common is taken out before anything is added up.
+"""Scores of any size: a large constant that all labels of a position, or all pairs of the shared step, have in common is subtracted.
 
-It tells nothing about labels, and beside it the digits that do would be lost.
+It does not change which labels are best, and added up it would cost the digits that do.
 """
 
 from libc.stdint cimport int64_t
@@ -13,7 +13,7 @@ cdef enum:
 
 
 cdef inline double level_step(EdgeC* edge) noexcept nogil:
-    """Take the greatest score from all of a step that is a matrix, where it is large; what was taken. Potentials stay what they are."""
+    """Subtract the largest score of a matrix step from all of its scores, if it is large; what was subtracted. Potentials do not change."""
     cdef double most = edge.max
     cdef int64_t k
     if edge.score == NULL or not fabs(most) > LARGE:
@@ -25,7 +25,7 @@ cdef inline double level_step(EdgeC* edge) noexcept nogil:
 
 
 cdef inline double level_rows(LatticeC* lat) noexcept nogil:
-    """After score: take the greatest score of a position from all that are there, where it is large; what was taken, in all."""
+    """After score: subtract the largest score of each position from all of its scores, if it is large; the sum of what was subtracted."""
     cdef double* row
     cdef double most, taken = 0
     cdef int64_t t, j

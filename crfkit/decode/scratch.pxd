@@ -28,8 +28,8 @@ cdef class Scratch(Arena):
     cdef BufferC labels                 # uint16 of the tokens of a block
     cdef uint8_t* flags                 # [L]
     cdef double path_score              # of the labels found last
-    cdef double step_level              # what was taken from the scores of all pairs of labels
-    cdef readonly double level          # what was taken from the scores of all labels
+    cdef double step_level              # what was subtracted from the scores of all pairs of labels (levels.pxd)
+    cdef readonly double level          # what was subtracted from the scores of all labels
 
     cdef int score(self, Rows rows, int64_t s) except -1 nogil
     cdef void level_scores(self) noexcept nogil

@@ -82,7 +82,7 @@ cdef class Scratch:
         return 0
 
     cdef void level_scores(self) noexcept nogil:
-        """Once it is known which labels are possible: weights and values may be as large as they like."""
+        """Subtract what is large and common to all labels (levels.pxd), once it is known which labels are possible."""
         if self.decoder.depth < 0:
             self.level += level_rows(&self.lattice.c)
 
@@ -248,7 +248,7 @@ cdef class Scratch:
         return <uint16_t*>self.labels.data
 
     cdef list as_text(self, const uint16_t* labels, int64_t n):
-        """Their names. Garbage may have methods that ask for other labels, so none is collected before these are looked at."""
+        """Their names. No garbage is collected meanwhile: that may run code which asks this scratch for other labels."""
         cdef list found, names = self.decoder.labels
         cdef int64_t t
         cdef int collecting = PyGC_Disable()

@@ -80,13 +80,13 @@ cdef class OneSentence(Scratch):
 
     @property
     def deserted(self):
-        """Whether another thread was at work on this when the process was forked: it is missing in the child, and will never let go.
-        What it left half done is of no use."""
+        """Whether another thread held this when the process was forked: the child does not have that thread, and nobody will ever
+        release it."""
         return self.forks != forks and self.holder != 0 and self.holder != survivor
 
     def label(self, sentence):
-        """Read a sentence, and give its best labels; None, and nothing is read, while another call holds this. In sentences of
-        one token it is to be seen that this takes neither a lock nor a second call."""
+        """Read a sentence, and give its best labels; None, and nothing is read, while another call holds this. One call without a lock:
+        that shows in sentences of one token."""
         if not crfkit_take(&self.holder, <int64_t>PyThread_get_thread_ident()):
             return None
         self.holds, self.forks = 1, forks

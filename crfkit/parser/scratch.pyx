@@ -123,9 +123,8 @@ cdef class Scratch(Arena):
 
 
 def packed_values(Features index not None, marks):
-    """New numbers for the values that are marked, for each view, and for the attributes that stand for them:
-    (attributes, values),
-    -1 for all others."""
+    """(attributes, values): new numbers for the marked values of each view, and for the attributes that stand for them; -1 for all
+    others."""
     cdef int64_t g, n
     cdef int32_t v, attribute
     numbers, attributes = [], array.array("i", [-1]) * index.space[0].n

@@ -68,7 +68,7 @@ cdef class Search(Arena):
             self.n_free += 1
 
     cdef void forget(self) noexcept nogil:
-        """Scores are not true any more."""
+        """Discard all scores: the weights or the sentence have changed."""
         self.release(self.root)
         self.root = self.new_node()
 

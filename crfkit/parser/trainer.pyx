@@ -262,7 +262,7 @@ cdef class MarginPerceptron(Arena):
         return {"rows": rows, "actions": actions, "weights": weights, "late": late}
 
     def relearn(self, int64_t row, int64_t action, float weight, double late) -> None:
-        """Have a weight come that had this row and action in another trainer. ValueError if it is there already, or cannot be."""
+        """Take over a weight with its row and action from another trainer. ValueError if it is there already, or cannot be."""
         cdef int64_t k, n = self.n_features
         if not 0 <= row < self.tables.n_rows or not 0 <= action < self.tables.n_actions:
             raise ValueError("actions: that do not exist")
@@ -273,7 +273,7 @@ cdef class MarginPerceptron(Arena):
         self.w[k], self.late[k] = weight, late
 
     def course(self) -> dict:
-        """How far it is, and what chance has made of the order of the sentences. Buffers are its own."""
+        """The number of passes and decisions, the random state, and the order of the sentences; buffers of the trainer itself."""
         return {"rng": vector(self, "Q", &self.rng, 4), "order": vector(self, "i", self.order, self.data.n_sequences),
                 "passes": self.passes, "decisions": self.decisions}
 

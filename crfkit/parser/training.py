@@ -1,4 +1,4 @@
-"""What learning to parse leaves for later, and what training asks of every trainer; the passes are in trainer.pyx."""
+"""The parser's trainer as the loop over passes and checkpoints need it; the passes themselves are in trainer.pyx."""
 
 from __future__ import annotations
 

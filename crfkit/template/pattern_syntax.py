@@ -42,8 +42,8 @@ def parse(text: str, number: int) -> list[Item]:
 
 
 def plain_pattern(texts: list[str]) -> str | None:
-    """The pattern of plain pairs of labels: the only one of b and * that always says the same, which no other one can say, too,
-    as an observation that several patterns make counts so many times; or None."""
+    """The pattern of plain label pairs, or None: the only b or * pattern without macros, unless another one can make the same
+    string, as an observation counts once for each pattern that makes it."""
     of_pairs = [text for text in texts if text[:1] in ("b", "*")]
     constant = [text for text in of_pairs if "%" not in text]
     if len(constant) != 1 or any("%" in text and may_say(text, constant[0]) for text in of_pairs):

@@ -106,7 +106,7 @@ static inline int64_t crfkit_sums_bytes(int64_t L, int64_t pairs)
 typedef struct {
     int32_t L, P;
     int32_t n;                 /* pairs on the list */
-    double max, range;         /* about the largest score, and how far the smallest that is not -inf lies below it and the largest */
+    double max, range;         /* about the largest score; from the smallest that is not -inf to the largest, or to max if that is greater */
     double base;               /* exp(0 - max) */
     real_t *score;             /* [L][P] padding -inf; NULL for some lists */
     real_t *E;                 /* [L][P] padding 0 */
@@ -162,7 +162,7 @@ static inline double crfkit_row_top(const EdgeC *edge, int32_t i)
     return top;
 }
 
-/* Lets it score that, where there is a matrix of scores. A list has this pair already; its potential is not changed. */
+/* Sets the score of a step, where there is a matrix of scores. A list must have this pair already. Potentials do not change. */
 static inline void crfkit_set_score(EdgeC *edge, int32_t i, int32_t j, double score)
 {
     double *cell = edge->score + (int64_t)i * edge->P + j, old = *cell;
@@ -173,7 +173,7 @@ static inline void crfkit_set_score(EdgeC *edge, int32_t i, int32_t j, double sc
         edge->row_top[i] = crfkit_row_top(edge, i);
 }
 
-/* Its potential. */
+/* The potential of the step from label i to label j. */
 static inline double crfkit_edge_potential(const EdgeC *edge, int32_t i, int32_t j)
 {
     if (edge->pair == NULL)
@@ -249,11 +249,11 @@ typedef struct {
     double *sum;    /* [P] scratch */
 } DualC;
 
-/* The way that a sequence's dual variables still have to go. */
+/* Norms of the residual of a sequence's dual variables: what they still lack to the expectations. */
 typedef struct {
     double squared;   /* the sum of its squares */
-    double stretched; /* the squared change of the weights, if it is gone with a gain of 1; about */
-    double reach;     /* how much it would change a score of its own at most, with a gain of 1; about */
+    double stretched; /* about the squared change of the weights in a full step with a gain of 1 */
+    double reach;     /* about the largest change of a score of the sequence in such a step */
 } WayC;
 
 /* The loops. Every entry is the same C compiled for another instruction set; all give the same bits. */
