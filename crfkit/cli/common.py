@@ -54,7 +54,7 @@ class Text(click.ParamType):
 
 @contextmanager
 def usage_errors(ctx: click.Context) -> Iterator[None]:
-    """What is wrong with options inside is wrong usage of the command."""
+    """An OptionError inside becomes a usage error of the command."""
     try:
         yield
     except OptionError as error:
@@ -83,7 +83,7 @@ def write_output(text: str) -> None:
 
 @contextmanager
 def warnings_as_notes(quiet: bool) -> Iterator[None]:
-    """What crfkit warns of inside is said in lines of its own, unless quiet."""
+    """Print the warnings of crfkit inside as notes, unless quiet."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always", CrfkitWarning)
         yield
@@ -184,7 +184,7 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
 
 
 class ErrorsAsLines:
-    """For classes of click's commands: what goes wrong in one of them is said in one line."""
+    """Mixin for click's commands: errors are printed as one line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         with errors_as_lines(ctx):  # --help and --version write

@@ -152,7 +152,7 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
 
 
 def _notes(scores: Scores, options: dict[str, Any]) -> None:
-    """What a user should know who takes the numbers for conlleval's, or for more than they are."""
+    """Notes for users who might take the numbers for conlleval's, or misread them."""
     of_chunks = options["scheme"] == "auto" and not (options["raw"] or options["tokens"] or options["segments"])
     if scores.tokens == 0:
         note(f"{scores.path}: no tokens")

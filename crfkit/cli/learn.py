@@ -38,7 +38,7 @@ def _names(option: Declared) -> list[str]:
 
 
 def _form(option: Declared) -> dict[str, Any]:
-    """What click has to know of the value."""
+    """The arguments of click.option for the value."""
     expected = option.expected
     if expected.kind is bool:
         return {"is_flag": True}

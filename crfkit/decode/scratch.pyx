@@ -218,7 +218,7 @@ cdef class Scratch:
     # ------------------------------------------------------------------------- faults
 
     cdef int check_scores(self) except -1 nogil:
-        """That the weights of an unverified model have led to numbers."""
+        """ModelFileError unless the scores by an unverified model are numbers."""
         cdef LatticeC* lat = &self.lattice.c
         cdef bint good = all_numbers(lat.score, lat.T, lat)
         cdef int32_t k, n
@@ -283,8 +283,8 @@ cdef void reverse(uint16_t* labels, int64_t n) noexcept nogil:
 
 
 cdef void close_dead_ends(LatticeC* lat) noexcept nogil:
-    """Where some labels or steps are forbidden, forbid labels after which the sentence cannot be finished too: who
-    chooses one label after the other must not find that out too late."""
+    """Forbid the labels, too, from which forbidden labels or steps leave no way to the end: a greedy search would find that out
+    too late."""
     cdef int64_t t, i, j, P = lat.P
     cdef bint open
     cdef double* node
@@ -306,7 +306,7 @@ cdef inline bint is_number(double score, const LatticeC* lat) noexcept nogil:
 
 
 cdef bint all_numbers(const double* rows, int64_t n, const LatticeC* lat) noexcept nogil:
-    """The same of n rows of L cells."""
+    """The same for n rows of L cells."""
     cdef int64_t r, j
     for r in range(n):
         for j in range(lat.L):

@@ -36,11 +36,12 @@ if hasattr(os, "register_at_fork"):
 
 
 cdef class OneSentence(Scratch):
-    """`take` it from parsed rows, or `read` it from Python, in the `form` of the model, with at least so many columns; then ask.
-    What forward and backward give is kept for further questions.
+    """A sentence, given by `take` from parsed rows or by `read` from Python, and answers to any number of questions. Forward-backward
+    runs once.
 
-    `loose`: text need not be UTF-8. Threads that share one hold it (`with`) for as long as they need what it took, as they would an RLock. `refuse` is called
-    with the number of columns where there are too few.
+    `form`: that of the model's data. `columns`: how many a row needs at least; `refuse` is called with their number if there are too
+    few. `loose`: text need not be UTF-8. Threads that share an object hold it (`with`), as an RLock, for as long as they need its
+    sentence.
     """
 
     cdef str form                       # of sentences from Python

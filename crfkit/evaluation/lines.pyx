@@ -35,7 +35,7 @@ cdef class Lines:
         return bool(self.marked[0]), bool(self.marked[1])
 
     cdef int read(self, const char* at, const char* stop, bint between, int64_t line, CutC* cut) except -1 nogil:
-        """What the line is; where its cells stand if it is a token. between: no token of its sentence came before."""
+        """The kind of a line, and the cells of a token. between: no token of its sentence came before."""
         # A carriage return and empty cells at the end do not count.
         while stop > at and (is_blank((stop - 1)[0]) or (stop - 1)[0] == b"\r" or <unsigned char>(stop - 1)[0] == self.separator):
             stop -= 1
@@ -136,7 +136,7 @@ cdef class Lines:
         return True
 
     cdef int raise_columns(self, int64_t found, int64_t line) except -1 with gil:
-        """Say what is wrong with a line of so many columns."""
+        """The error for a line with a wrong number of columns."""
         if found >= self.least and self.n_cols:
             hint = " (--comments passes over lines before a sentence that begin with '#')" if self.marked[0] else ""
             raise DataError(f"{plural(found, 'column')}, but line {self.first_row} has {self.n_cols}{hint}", self.path, line)

@@ -22,8 +22,8 @@ _CLOSE = 1e-12  # equal differences may come out of other roundings
 
 
 def shuffle(a: Tally, b: Tally, counter: int, shuffles: int, seed: int) -> list[int]:
-    """How often the two outputs differ at least as much as they do, if the outputs for each sentence are exchanged at random. Counts of
-    such shuffles for precision, recall, F1 and accuracy."""
+    """In how many shuffles, which exchange the outputs for each sentence at random, the two outputs differ at least as much as observed:
+    in precision, recall, F1 and accuracy."""
     right_a, right_b = _right(a, b)
     x, y = (np.array(tally.counters[counter].kept()).reshape(-1, 3) for tally in (a, b))
     totals = np.array([[*x[-1], right_a.sum()], [*y[-1], right_b.sum()]]) if len(x) else np.zeros((2, 4), dtype=np.int64)

@@ -124,7 +124,7 @@ cdef class Index(Features):
         return 0
 
     cdef int verify(self) except -1:
-        """That all tables are what packing.pyx writes, whatever the file says: every number is in range, every gram is found
+        """Check that all tables are as packing.pyx writes them: every number is in range, every gram is found
         where it is searched, and something leads to every attribute. (That the strings are the right ones is what the checksums
         of the file are for.)"""
         cdef int32_t i, slot

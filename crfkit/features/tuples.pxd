@@ -51,7 +51,7 @@ cdef inline int grams_grow(Arena arena, GramTableC* t, int64_t n) except -1 nogi
 
 
 cdef inline int grams_reserve(Arena arena, GramTableC* t, int64_t more) except -1 nogil:
-    """Make room for so many more grams, in a table that stands in the arena. The slots are three halves of them or up to twice that."""
+    """Make room for so many more grams, in a table that stands in the arena: 1.5 to 3 slots a gram."""
     if t.slots.data == NULL or (t.n + more) * 3 > <int64_t>(t.mask + 1) * 2:
         grams_grow(arena, t, t.n + more)
     return 0

@@ -1,4 +1,4 @@
-"""What is known of the sentence that the walk is at; see workspace.pyx."""
+"""The current sentence of the walk; see workspace.pyx."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -8,7 +8,7 @@ from .tables cimport Features
 
 
 cdef class Workspace(Arena):
-    """What is known of one sentence, in one thread. Positions count from -padding to T-1+padding."""
+    """The numbers of one sentence, in one thread. Positions count from -padding to T-1+padding."""
     cdef int32_t T
     cdef const int32_t* column_number   # [columns] where each stands in the rows
     cdef BufferC cells                  # int32 [columns][T]

@@ -1,4 +1,4 @@
-"""The sentence that the walk is at: its cells and values as numbers, and the names that its rows bring along.
+"""The current sentence of the walk: its cells and values as numbers, and the names that its rows bring along.
 
 All of it is the same whether attributes are learned or found. Its arrays are drawn in walk.pyx.
 """

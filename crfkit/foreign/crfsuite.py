@@ -63,7 +63,7 @@ def read(data: memoryview) -> Parts:
 
 
 def _header(data: memoryview) -> dict[str, int]:
-    """What the first 48 bytes say."""
+    """The fields in the first 48 bytes."""
     if len(data) < _HEADER.size:
         raise ModelFileError(f"damaged: truncated to {len(data)} bytes")
     magic, *values = _HEADER.unpack_from(data)
@@ -146,8 +146,8 @@ def write(parts: Parts) -> bytes:
 
 
 def _references(magic: bytes, sizes: numpy.ndarray, first: int, empty: int, start: int) -> bytes:
-    """Which features each label or attribute has: so many, one behind the other from number `first` on. For a chunk that begins at byte
-    `start`; so many `empty` lists are behind the others."""
+    """The chunk, at byte `start` of the file, with the lists of features of all labels or attributes: the i-th has sizes[i] features, all
+    numbered on from `first`. So many `empty` lists follow."""
     import numpy
 
     begins = numpy.cumsum(sizes) - sizes

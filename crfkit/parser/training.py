@@ -28,7 +28,7 @@ class ParserTrainer(MarginPerceptron):
         return {}
 
     def measures(self) -> dict[str, int]:
-        """What else the log should say of the weights as they stand."""
+        """Further figures for the log."""
         return {"features": self.n_features}
 
     def state(self) -> dict[str, Any]:

@@ -69,7 +69,7 @@ _ANNOTATION = r"[ \t]@[A-Za-z][\w-]*(?:=\S*)?[ \t]*\Z"
 
 
 def read_text(path: str, loose: bool = False) -> str:
-    """What a template file holds: UTF-8, unless loose will do."""
+    """The text of a template file. It must be UTF-8, unless `loose`."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -219,7 +219,7 @@ class Template:
 
 
 def line_fault(template: Template, line: Line, message: str) -> TemplateError:
-    """What to raise for something wrong with a line of a template."""
+    """The error for a line of a template."""
     return TemplateError(message, _name(template.path), line.number)
 
 

@@ -281,7 +281,7 @@ cdef Py_ssize_t add_plain_names(Rows rows, item, Py_ssize_t k) except -1:
 
 
 cdef inline int add_name(Rows rows, name, const PlaceC* place) except -1:
-    """What a list says: a name, or one with a value."""
+    """An entry of a list: a name, or a pair (name, value)."""
     cdef int64_t begin = rows.n_arena
     if isinstance(name, (str, bytes)):
         copy_text(rows, name, place)
@@ -293,7 +293,7 @@ cdef inline int add_name(Rows rows, name, const PlaceC* place) except -1:
 
 
 cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, int depth) except -1:
-    """What a mapping says of a name, which stands behind a prefix."""
+    """An entry of a mapping, whose name follows a prefix."""
     cdef int64_t begin = rows.n_arena
     if not isinstance(name, (str, bytes)):
         raise fault(place, shown(name), "the name of an attribute: a str")
@@ -332,7 +332,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
 
 
 cdef inline steady(values):
-    """What can be iterated over, a set in order."""
+    """The values, those of a set in order."""
     return ordered(values) if type(values) is not list and type(values) is not tuple and isinstance(values, Set) else values
 
 

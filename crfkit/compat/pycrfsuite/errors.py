@@ -39,7 +39,7 @@ class NotWritten(CRFSuiteError, OSError):
 
 
 class NoSequence(DataError, TypeError):
-    """What is appended is not a sequence of items with names, values and labels: a TypeError there."""
+    """What is appended is no labelled sequence of items: a TypeError in python-crfsuite, too."""
 
 
 def as_crfsuite_error(error: CrfkitError) -> CRFSuiteError:

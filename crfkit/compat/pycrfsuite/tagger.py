@@ -115,7 +115,7 @@ class Tagger:
             scratch.take(rows, place)
 
     def set(self, xseq: Iterable[Any] | ItemSequence) -> None:
-        """Take a sequence for later calls of `tag`, `probability` and `marginal`."""
+        """Make this the current sequence, of `tag`, `probability` and `marginal`."""
         with self._opened()[1] as scratch:
             self._read(scratch, xseq)
 
@@ -126,7 +126,7 @@ class Tagger:
             scratch.read(xseq)
 
     def tag(self, xseq: Iterable[Any] | ItemSequence | None = None) -> list[str]:
-        """The best labels of a sequence, or of the one taken before."""
+        """The best labels of a sequence, or of the current one."""
         scratch = self._scratch
         if type(xseq) is list and scratch is not None:  # the common case, in the fewest steps
             labels = scratch.label(xseq)
@@ -138,15 +138,14 @@ class Tagger:
             return scratch.best_labels()
 
     def probability(self, yseq: Iterable[str | bytes]) -> float:
-        """How probable these labels are for the sequence taken before; 0 where there is none, or it is empty."""
+        """The probability of these labels for the current sequence; 0 if there is none, or it is empty."""
         if not self._having_probabilities("probability").length:
             return 0.0
         score, log_z = self.score(yseq)
         return math.exp(score - log_z)
 
     def score(self, yseq: Iterable[str | bytes]) -> tuple[float, float]:
-        """The score of these labels, and the logarithm of what the scores of all labels add up to as exponents: more than
-        python-crfsuite offers."""
+        """The score of these labels, and the log partition function: more than python-crfsuite offers."""
         scratch, labels = self._having_probabilities("probability"), list(yseq)
         with scratch:
             if len(labels) != scratch.length:
@@ -154,7 +153,7 @@ class Tagger:
             return scratch.score_of([self._number(label) for label in labels]), scratch.log_z()
 
     def marginal(self, y: str | bytes, pos: int) -> float:
-        """How probable a label is at a position of the sequence taken before; 0 where there is none, or it is empty. All marginals
+        """The marginal probability of a label at a position of the current sequence; 0 if there is none, or it is empty. All marginals
         are computed at the first call."""
         scratch, number = self._having_probabilities("marginal"), self._number(y)
         if not scratch.length:
@@ -166,7 +165,7 @@ class Tagger:
                 raise ValueError(f"The position, {pos} is out of range of {scratch.length}") from None
 
     def marginals(self) -> list[dict[str, float]]:
-        """How probable each label is at each position of the sequence taken before: more than python-crfsuite offers."""
+        """The marginals of all labels at each position of the current sequence: more than python-crfsuite offers."""
         with self._having_probabilities("marginals") as scratch:
             return scratch.marginals()
 
@@ -230,7 +229,7 @@ class Tagger:
 
 
 def _tag_through_set(self: Tagger, xseq: Iterable[Any] | ItemSequence | None = None) -> list[str]:
-    """The best labels of a sequence, or of the one taken before."""
+    """The best labels of a sequence, or of the current one."""
     if xseq is not None:
         self.set(xseq)
     return Tagger.tag(self)

@@ -124,7 +124,7 @@ class BaseTrainer:
             raise as_crfsuite_error(error) from error
 
     def _before_train(self) -> None:
-        """What a subclass does first."""
+        """Called before training; for subclasses."""
 
     def message(self, message: str) -> None:
         """Take a part of the log; printed if `verbose`."""

@@ -148,7 +148,7 @@ def _all_options(given: dict[str, Any]) -> SimpleNamespace:
 
 
 def _understood(options: dict[str, Any], table: str) -> dict[str, Any]:
-    """What the command `train` or `label` is given with these options."""
+    """These options, as the command `train` or `label` parses them."""
     import click
 
     from . import commands

@@ -137,7 +137,7 @@ cdef int keep(Scratch x, Rows rows, int64_t s, LatticeC* lat) except -1 nogil:
 
 
 cdef class Count(Arena):
-    """What was wanted and what was found, of one block."""
+    """Counts of gold and predicted labels in one block."""
 
     cdef int64_t L, wrong, sequences_wrong
     cdef int64_t* counts                # [L][3]: wanted, found, both

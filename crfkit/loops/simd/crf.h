@@ -274,8 +274,8 @@ typedef struct {
     void (*list_sums)(EdgeC *, char *room);
     /* node and rich edge scores; needs load_tau, and room for the sequence */
     void (*score)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, LatticeC *);
-    /* potentials of nodes and own matrices; how far scores of one position lie apart at most, or -1 when a position
-     * allows no label */
+    /* potentials of nodes and own matrices; returns the widest range of their products, a logarithm, or -1 when a
+     * position allows no label */
     double (*potentials)(LatticeC *);
     /* potentials, forward, backward, logz; needs exp_tau and score. 0, or -1 when no path is possible */
     int (*forward_backward)(LatticeC *);
@@ -297,7 +297,7 @@ typedef struct {
     void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
     /* the same for features of label pairs; needs add_pairs; outer = pair = 0 */
     void (*update_pairs)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
-    /* node = node - truth - dual, the way that a sequence still has to go */
+    /* node = node - truth - dual, the residual of a sequence */
     WayC (*dual_way)(const SentenceC *, LatticeC *, const DualC *);
     /* a step of dual coordinate ascent; needs the marginals of one sequence, finish_pairs included, and dual_way;
      * pair = 0 */
@@ -308,8 +308,8 @@ typedef struct {
     /* w = inverse * soft(pull + sum, l1), for the features of a sequence */
     void (*soften)(const LayoutC *, const SentenceC *, const DualC *, double l1, const float *pull, const float *sum,
                    const float *inverse, weight_t *w);
-    /* n weights give way to a penalty towards zero, never across it: each one up to what it has not yet received of
-     * `due`. received[k] is the sum of what it did, with its sign */
+    /* cumulative L1 penalty: each of n weights moves towards zero, never across it, by what it has not yet received of
+     * `due`. received[k] is the sum of its moves, with their sign */
     void (*clip)(int64_t n, double due, weight_t *w, double *received);
     /* best path; its score. Ties go to the smaller label */
     double (*viterbi)(LatticeC *, uint16_t *labels);
