@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.errors import OptionError
 from crfkit.options import RUN_FIELDS, Run, declared, make, named, taken
+from crfkit.values import flag
 
 # Trainers that can work on data which several workers hold.
 FAR = ("lbfgs", "owlqn", "sgd", "adf", "sapo", "perceptron", "mira", "lookahead")
@@ -82,26 +83,22 @@ def _check_far(algorithm: str, options: Any, run: Run) -> None:
         )
 
 
+def not_default(options: Any, *names: str) -> Iterator[str]:
+    """Those of some options that are not what they are by default, as they are written on the command line."""
+    for name in names:
+        value, default = getattr(options, name), getattr(type(options), name)
+        if value is not None if default is None else value != default:
+            yield f"{flag(name)} {value}" if name in ("direction", "features") else flag(name)
+
+
 def check_stream(options: Any, run: Run, template: Any) -> None:
     """OptionError for what needs all data at once, where they are trained on as they come."""
     held = "a stream that is read once (adf, --passes 1) is not held in memory: give a file instead of it, or leave out"
-    for name, used in (
-        ("--min-freq", run.min_freq > 1),
-        ("--select", run.select is not None),
-        ("--features all", run.features == "all"),
-        ("--dev", run.dev is not None),
-        ("--init", run.init is not None),
-        ("--threads", run.threads > 1),
-        ("--batch-size", options.batch_size > 1),
-        ("--crf-loss", options.crf_loss),
-        ("--checkpoint", run.checkpoint is not None),
-        ("--max-memory", run.max_memory is not None),
-        ("--data-dir", run.data_dir is not None),
-        ("--workers", run.workers is not None),
-        ("--cluster", run.cluster is not None),
-    ):
-        if used:
-            raise OptionError(f"{held} {name}")
+    used = ["--threads"] if run.threads > 1 else []
+    used += not_default(run, "min_freq", "select", "features", "dev", "init", "checkpoint", "max_memory", "data_dir", "workers", "cluster")
+    used += not_default(options, "batch_size", "crf_loss")
+    for name in used:
+        raise OptionError(f"{held} {name}")
     for line in template.lines if template is not None else ():
         if line.rule == "all" or line.min_freq is not None:
             raise OptionError("@all and @minfreq in a template need all data at once: a stream that is read once has none")

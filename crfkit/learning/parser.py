@@ -22,6 +22,7 @@ from crfkit.text.sources import listed, parsed_blocks
 from crfkit.values import shown
 
 from .divergence import Divergence
+from .judging import not_default
 from .passes import Passes
 
 if TYPE_CHECKING:
@@ -38,20 +39,9 @@ def check_options(template: Template, algorithm: str, options: Any, run: Run) ->
         raise line_fault(template, template.lines[0], "P lines make a parser, which only the trainer lookahead can train")
     if run.format != "conllu":
         raise OptionError("a template with P lines makes a parser: its data are trees in CoNLL-U, add --format conllu")
-    for name, used in (
-        ("--label", run.label is not None),
-        ("--features all", run.features == "all"),
-        ("--min-freq", run.min_freq > 1),
-        ("--select", run.select is not None),
-        ("--direction backward", options.direction == "backward"),
-        ("--max-memory", run.max_memory is not None),
-        ("--data-dir", run.data_dir is not None),
-        ("--workers", run.workers is not None),
-        ("--cluster", run.cluster is not None),
-        ("--weights", run.weights != "float32"),
-    ):
-        if used:
-            raise OptionError(f"{name} is of no use to a parser, which a template with P lines makes: leave it out")
+    of_run = not_default(run, "label", "features", "min_freq", "select", "max_memory", "data_dir", "workers", "cluster", "weights")
+    for name in chain(of_run, not_default(options, "direction")):
+        raise OptionError(f"{name} is of no use to a parser, which a template with P lines makes: leave it out")
     check_search(options.depth, 0)
     for line in template.lines:
         if line.rule is not None or line.min_freq is not None:
@@ -244,6 +234,4 @@ def _taken_over(model: ParserModel, trees: Trees, progress: Progress) -> Iterato
                 if (place_of := own.get(names[action])) is not None:
                     taken += 1
                     yield line, key, place_of, model.weights[place]
-    progress.note(f"{taken:,} of the {model.header['features']:,} weights of {model.name} are taken over")
-    if not taken:
-        progress.warn(f"no feature of {model.name} exists here: training starts from zero")
+    progress.taken_over(taken, model)

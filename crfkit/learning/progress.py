@@ -136,6 +136,12 @@ class Progress:
         for name, value in options.items():
             self.note(f"--{name} {value:g}, {why}")
 
+    def taken_over(self, n: int, model: Any) -> None:
+        """Training starts from so many weights of a model."""
+        self.note(f"{n:,} of the {model.header['features']:,} weights of {model.name} are taken over")
+        if not n:
+            self.warn(f"no feature of {model.name} exists here: training starts from zero")
+
     def start(self, passes: int, done: int = 0) -> None:
         """Training begins, or goes on after some passes; `passes` at most."""
         self.close()

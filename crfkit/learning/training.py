@@ -198,10 +198,8 @@ def _taken_over(model: Model, corpus: Corpus, progress: Progress) -> array.array
 
     weights = corpus.weights_of(model)
     taken = summarise(weights)[0]
-    progress.note(f"{taken:,} of the {model.header['features']:,} weights of {model.name} are taken over")
-    if not taken:
-        progress.warn(f"no feature of {model.name} exists here: training starts from zero")
-    elif corpus.backward != (model.search is not None and model.search.backward):
+    progress.taken_over(taken, model)
+    if taken and corpus.backward != (model.search is not None and model.search.backward):
         progress.warn(f"{model.name} has the other --direction: its weights of pairs of labels mean something else here")
     return weights
 
