@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from .errors import CrfkitWarning, DataError, ModelFileError, NotFittedError, OptionError
-from .options import TRAINERS, arguments, unknown
+from .options import TRAINERS, show_options, unknown
 from .text.faults import plural
 from .values import lists, shown
 
@@ -281,17 +281,7 @@ class CRF(Estimator):
         self.__dict__.update({**self._defaults(), **state, **opened})
 
 
-def _parameters() -> inspect.Signature:
-    """The signature of CRF: the options of `learn`, except those of files."""
-    own = [
-        parameter
-        for parameter in inspect.signature(CRF.__init__).parameters.values()
-        if parameter.kind is not parameter.VAR_KEYWORD
-    ]
-    return inspect.Signature([*own, *arguments(*_OF_FILES, "progress")])
-
-
-CRF.__init__.__signature__ = _parameters()  # type: ignore[attr-defined]
+show_options(CRF.__init__, *_OF_FILES)  # those of `learn`, except those of files
 
 
 def _sentences(given: Any, name: str) -> list[Any]:

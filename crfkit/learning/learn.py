@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import Interrupted, OptionError
 from crfkit.model import Model
-from crfkit.options import arguments, explained
+from crfkit.options import explained, show_options
 from crfkit.template.parsing import Template
 
 from .judging import judge
@@ -87,16 +87,7 @@ def _until_ctrl_c(models: Iterator[Model], stop: StopRequest) -> Iterator[Model]
         yield model
 
 
-def _show_options(function: Callable[..., Any]) -> list[str]:
-    """All options in the signature, for `help`; their names. Type checkers read crfkit.options.given."""
-    own = inspect.signature(function)
-    named = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
-    options = arguments(*own.parameters)
-    function.__signature__ = own.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
-    return [option.name for option in options]
-
-
-_show_options(learn_path)
-_names = _show_options(learn)
+show_options(learn_path)
+_names = show_options(learn)
 if learn.__doc__:  # python -OO has none
     learn.__doc__ = f"{inspect.cleandoc(learn.__doc__)}\n\nOptions, with the trainers that use them:\n\n{explained(*_names)}"

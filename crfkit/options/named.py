@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -39,15 +39,18 @@ def declared(first: Any = None) -> dict[str, Declared]:
     return found
 
 
-def arguments(*without: str) -> list[inspect.Parameter]:
-    """Every option as an argument of a Python function, except those named; None where the default is the trainer's
-    own.
-    """
-    return [
+def show_options(function: Callable[..., Any], *without: str) -> list[str]:
+    """Every option in the signature of a function, for `help`, except those named; their names. None where the default is the
+    trainer's own. Type checkers read given.pyi."""
+    own = inspect.signature(function)
+    plain = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
+    options = [
         inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.defaults.get(""), annotation=_typed(option))
         for option in declared().values()
-        if option.name not in ("quiet", *without)
+        if option.name not in ("quiet", *own.parameters, *without)
     ]
+    function.__signature__ = own.replace(parameters=[*plain, *options])  # type: ignore[attr-defined]
+    return [option.name for option in options]
 
 
 def _typed(option: Declared) -> str:
