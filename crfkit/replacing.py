@@ -118,10 +118,8 @@ def remove_leftovers(folder: str) -> None:
                     os.unlink(entry.path)
 
 
-@cache
-def _seen_to(folder: str) -> None:
-    """Remove leftovers where this process has not written yet: of many files in a folder only the first pays."""
-    remove_leftovers(folder)
+# Where this process has not written yet: of many files in a folder only the first pays.
+_seen_to = cache(remove_leftovers)
 
 
 def _created(temporary: str) -> BinaryIO | None:

@@ -157,7 +157,7 @@ class Tagger(Described):
                 return labels
         if posterior:
             self.need_probabilities("posterior=True")
-        return self._one(rows, allowed, _by_marginals if posterior else OneSentence.best_labels)
+        return self._one(rows, allowed, lambda scratch: scratch.best_labels(posterior))
 
     def nbest(self, rows: Sentence, n: int, *, allowed: Allowed | None = None, log: bool = False) -> list[tuple[float, list[str]]]:
         """The n best sequences of labels with their probabilities, best first; fewer if there are no more.
@@ -365,7 +365,3 @@ def _again(cls: type[Tagger], model: Any, constraints: Constraints | None) -> Ta
     tagger = cls.__new__(cls)
     Tagger.__init__(tagger, model, constraints)
     return tagger
-
-
-def _by_marginals(scratch: OneSentence) -> list[str]:
-    return scratch.best_labels(True)

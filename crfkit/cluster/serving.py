@@ -59,4 +59,3 @@ def value_of(found: Any) -> Any:
     if not issubclass(kind, DataError):
         arguments = arguments[:1]
     raise kind(*arguments)
-

@@ -75,14 +75,12 @@ class Mixing:
         """Options of this pass over this shard: its part of the penalties, and the rate."""
         part = self.updates[shard] / sum(self.updates)
         changed = {name: getattr(self.options, name) * part for name in ("l1", "l2") if hasattr(self.options, name)}
-        if self.rate is not None:
-            changed["rate"] = self.rate
-        decay = getattr(self.options, "decay", None)
+        decay = getattr(self.options, "decay", 1.0)
         if self.rate is not None and decay == 0:  # as it falls at every step, and after so many
             changed["rate"] = self.rate / (
                 1 + self.rate * self.options.l2 / sum(self.updates) * self.passes * self.updates[shard]
             )
-        elif self.rate is not None and decay is not None:
+        elif self.rate is not None:
             changed["rate"] = self.rate * decay**self.passes
         return changed
 

@@ -267,5 +267,3 @@ class Service:
             raise Forgotten("no such group of shards")
         data: Dataset = self._held(shards[0])
         return data
-
-
