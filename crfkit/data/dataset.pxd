@@ -19,3 +19,4 @@ cdef class Dataset(Arena):
     cdef public object nesting      # which unigram attributes bring others along, or None: IndexBuilder.nesting
 
     cdef int settle(self) noexcept nogil
+    cdef dict views(self)

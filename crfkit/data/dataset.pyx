@@ -11,7 +11,7 @@ import os
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.loops.numbers cimport fabs, fmax
-from crfkit.memory cimport BufferC, data_reserve, memcpy
+from crfkit.memory cimport BufferC, data_reserve, memcpy, vector
 
 from crfkit.values import as_bytes
 
@@ -115,17 +115,6 @@ cdef int32_t largest(const int32_t[::1] new_id) noexcept:
     for i in range(new_id.shape[0]):
         most = max(most, new_id[i])
     return most
-
-
-cdef count_ids(const int64_t* ptr, const int32_t* id, int64_t n_tok, int64_t n):
-    """How often each of n attributes occurs."""
-    cdef int64_t u
-    counts = array.array("q", bytes(8 * n))
-    cdef int64_t[::1] count = counts
-    with nogil:
-        for u in range(ptr[n_tok] if ptr != NULL else 0):
-            count[id[u]] += 1
-    return counts
 
 
 cdef int64_t load(Dataset data, BufferC* buffer, source, str form) except -1:
@@ -270,13 +259,15 @@ cdef class Dataset:
             fill_with_ones(self, &self.seq_weight, self.c.n_seq)
         self.settle()
 
-    def u_counts(self):
-        """How often each unigram attribute occurs, as an array of int64."""
-        return count_ids(self.c.u_ptr, self.c.u_id, self.c.n_tok, self.n_u)
-
-    def b_counts(self):
-        """How often each bigram attribute occurs, as an array of int64."""
-        return count_ids(self.c.b_ptr, self.c.b_id, self.c.n_tok, self.n_b)
+    def counts(self, bint bigram):
+        """How often each unigram attribute occurs, or each bigram attribute, as an array of int64."""
+        cdef const int32_t* id = self.c.b_id if bigram else self.c.u_id
+        cdef int64_t u
+        counts = array.array("q", bytes(8 * (self.n_b if bigram else self.n_u)))
+        cdef int64_t[::1] count = counts
+        for u in range(self.n_incidences[bigram]):
+            count[id[u]] += 1
+        return counts
 
     @property
     def n_sequences(self):
@@ -324,48 +315,33 @@ cdef class Dataset:
         """32 hexadecimal digits that two corpora have in common if all their numbers and labels are the same."""
         from xxhash import xxh3_128
 
-        cdef int64_t n_u, n_b, n_tok = self.c.n_tok
-        n_u, n_b = self.n_incidences
         sum = xxh3_128(as_bytes("\0".join(self.labels)))
-        digest(sum, self.c.seq_ptr, (self.c.n_seq + 1) * sizeof(int64_t))
-        digest(sum, self.c.seq_weight, self.c.n_seq * sizeof(float))
-        digest(sum, self.c.label, n_tok * sizeof(uint16_t))
-        digest(sum, self.c.u_ptr, (n_tok + 1) * sizeof(int64_t))
-        digest(sum, self.c.u_id, n_u * sizeof(int32_t))
-        digest(sum, self.c.u_val, n_u * sizeof(float))
-        digest(sum, self.c.b_ptr, (n_tok + 1) * sizeof(int64_t))
-        digest(sum, self.c.b_id, n_b * sizeof(int32_t))
-        digest(sum, NULL, 0)    # of the values of these, which earlier versions had room for
+        for values in (*self.views().values(), None):   # the last one for values of b_id, which earlier versions had room for
+            sum.update((-1 if values is None else values.nbytes).to_bytes(8, "little", signed=True))
+            sum.update(values or b"")
         return sum.hexdigest()
+
+    cdef dict views(self):
+        """All arrays by their names in DatasetC, None for NULL; nothing is copied."""
+        cdef const DatasetC* c = &self.c
+        cdef int64_t n_tok = c.n_tok, n_u, n_b
+        n_u, n_b = self.n_incidences
+        return {
+            "seq_ptr": view(self, "q", c.seq_ptr, c.n_seq + 1),
+            "seq_weight": view(self, "f", c.seq_weight, c.n_seq),
+            "label": view(self, "H", c.label, n_tok),
+            "u_ptr": view(self, "q", c.u_ptr, n_tok + 1),
+            "u_id": view(self, "i", c.u_id, n_u),
+            "u_val": view(self, "f", c.u_val, n_u),
+            "b_ptr": view(self, "q", c.b_ptr, n_tok + 1),
+            "b_id": view(self, "i", c.b_id, n_b),
+        }
 
     def arrays(self):
         """Copies of all arrays by their names in DatasetC, as array.array, without those that are absent."""
-        cdef int64_t n_tok = self.c.n_tok, n_u, n_b
-        n_u, n_b = self.n_incidences
-        copies = {
-            "seq_ptr": copy("q", self.c.seq_ptr, self.c.n_seq + 1),
-            "u_ptr": copy("q", self.c.u_ptr, n_tok + 1),
-            "u_id": copy("i", self.c.u_id, n_u),
-            "u_val": copy("f", self.c.u_val, n_u),
-            "b_ptr": copy("q", self.c.b_ptr, n_tok + 1),
-            "b_id": copy("i", self.c.b_id, n_b),
-            "label": copy("H", self.c.label, n_tok),
-            "seq_weight": copy("f", self.c.seq_weight, self.c.n_seq),
-        }
-        return {name: values for name, values in copies.items() if values is not None}
+        return {name: array.array(values.format, values) for name, values in self.views().items() if values is not None}
 
 
-cdef digest(sum, const void* data, int64_t n):
-    """Feed an array of n bytes, or NULL, to a checksum."""
-    sum.update((-1 if data == NULL else n).to_bytes(8, "little", signed=True))
-    if data != NULL and n:
-        sum.update(<const char[:n]><char*>data)
-
-
-cdef copy(str form, const void* data, int64_t n):
-    """An array.array of n items, or None for NULL."""
-    if data == NULL:
-        return None
-    values = array.array(form)
-    values.frombytes((<const char*>data)[: n * values.itemsize])
-    return values
+cdef view(Dataset data, str form, const void* values, int64_t n):
+    """An array of a data set, or None for NULL."""
+    return None if values == NULL else vector(data, form, values, n)

@@ -34,13 +34,11 @@ cdef inline const char* get(const char* at, void* data, int64_t size) noexcept n
 
 
 cdef class Ordered(Arena):
-    """The sequences of a data set in the order of one pass after the other; `window_bytes` of them are in memory at
-    a time.
-    """
+    """The sequences of a data set in the order of one pass after the other; WINDOW_BYTES of them are in memory at a time."""
 
-    def __init__(self, Dataset data not None, window_bytes=None):
+    def __init__(self, Dataset data not None):
         self.keep_data_in(data.folder)
-        self.data, self.window_bytes = data, max(WINDOW_BYTES if window_bytes is None else window_bytes, 1)
+        self.data, self.window_bytes = data, WINDOW_BYTES
         self.window = Dataset(b_ptr=[0] if data.c.b_ptr != NULL else None)
 
     cdef int64_t size_of(self, int64_t s) noexcept nogil:

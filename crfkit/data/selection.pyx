@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from .dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.memory cimport BufferC, buffer_free, buffer_reserve, empty_buffer, memset
+from crfkit.memory cimport Arena, arena_zeros, memset
 from crfkit.loops.structs cimport DatasetC
 
 cdef enum:
@@ -68,8 +68,9 @@ def mutual_information(Dataset data not None, bint bigram=False, const uint8_t[:
         DatasetC* c = &data.c
         int64_t n = data.n_b if bigram else data.n_u, L = max(1, len(data.labels)), kept = 0, group, first, a = 0, k, s, t
         double total = 0, weight
+        Arena room = Arena()
         double* of_label
-        BufferC counts = empty_buffer(), lasts = empty_buffer()
+        int64_t* last
     if rules is not None and rules.shape[0] != n:
         raise ValueError(f"rules for {rules.shape[0]} attributes, expected {n}")
     found, places = array.array("d", [0.0]) * n, array.array("i", [-1]) * n
@@ -82,25 +83,19 @@ def mutual_information(Dataset data not None, bint bigram=False, const uint8_t[:
     if kept == 0:
         return found
     group = min(max(1, CELLS // L), kept)
-    try:
-        buffer_reserve(&counts, (group + 1) * L, sizeof(double))
-        buffer_reserve(&lasts, group, sizeof(int64_t))
-        of_label = <double*>counts.data
-        memset(of_label, 0, L * sizeof(double))
-        for s in range(c.n_seq):
-            weight = c.seq_weight[s] if c.seq_weight != NULL else 1.0
-            for t in range(c.seq_ptr[s], c.seq_ptr[s + 1]):
-                of_label[c.label[t]] += weight
-                total += weight
-        for first in range(0, kept, group):
-            count_group(c, bigram, &place[0], first, min(group, kept - first), L, of_label + L, <int64_t*>lasts.data)
-            while a < n and place[a] < first + group:
-                if place[a] >= 0:
-                    score[a] = information(of_label + (place[a] - first + 1) * L, of_label, L, total)
-                a += 1
-    finally:
-        buffer_free(&counts)
-        buffer_free(&lasts)
+    of_label = <double*>arena_zeros(room, (group + 1) * L, sizeof(double))
+    last = <int64_t*>arena_zeros(room, group, sizeof(int64_t))
+    for s in range(c.n_seq):
+        weight = c.seq_weight[s] if c.seq_weight != NULL else 1.0
+        for t in range(c.seq_ptr[s], c.seq_ptr[s + 1]):
+            of_label[c.label[t]] += weight
+            total += weight
+    for first in range(0, kept, group):
+        count_group(c, bigram, &place[0], first, min(group, kept - first), L, of_label + L, last)
+        while a < n and place[a] < first + group:
+            if place[a] >= 0:
+                score[a] = information(of_label + (place[a] - first + 1) * L, of_label, L, total)
+            a += 1
     return found
 
 

@@ -61,7 +61,7 @@ class IndexBuilder(TableBuilder):
         if min_freq > 1 or any(slot.min_freqs != {None} for slot in slots):
             least = self._spread(bigram, -min_freq, lambda slot: max(-(f or min_freq) for f in slot.min_freqs))
             if counts is None:
-                counts = self.dataset.b_counts() if bigram else self.dataset.u_counts()
+                counts = self.dataset.counts(bigram)
             drop_rare(found, counts, least)
         return found
 

@@ -371,7 +371,7 @@ def seen_in(Dataset data not None, int64_t labels, bint bigram, reaches=None):
     `Observed.features` gives them."""
     cdef int64_t n = data.n_b if bigram else data.n_u
     cdef Observed seen = Observed(data, labels, bigram, bytearray([RULE_OBSERVED]) * n, reaches)
-    counts = data.b_counts() if bigram else data.u_counts()
+    counts = data.counts(bigram)
     return counts, *seen.features(array.array("i", range(n)), n)
 
 
