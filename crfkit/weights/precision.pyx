@@ -6,6 +6,7 @@ times the scale of their block.
 """
 
 import array
+import struct
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t, uint32_t
 
@@ -18,6 +19,7 @@ from .layout cimport Layout
 cdef enum:
     BLOCK = 128             # cells
     MOST = 127
+    AT_ONCE = 4096          # weights packed together
 
 cdef float LEAST = 1e-45      # the least number above zero
 cdef double LARGEST_HALF = 65504
@@ -80,30 +82,6 @@ def doubles(Layout layout not None, const float[::1] cell not None):
     return of_u, of_pairs if c.has_tau else None, of_b
 
 
-cdef double power(int n) noexcept:
-    """2^n, exactly."""
-    cdef double found = 1
-    for _ in range(abs(n)):
-        found *= 2.0 if n > 0 else 0.5
-    return found
-
-
-cdef uint16_t half_of(float x) noexcept:
-    """The bits of the nearest half."""
-    cdef uint32_t bits
-    cdef double size = fmin(fabs(x), LARGEST_HALF)
-    cdef int exponent
-    memcpy(&bits, &x, 4)
-    cdef uint16_t sign = <uint16_t>(bits >> 16 & 0x8000)
-    if size < power(-14):       # multiples of 2^-24; 1024 of them are the first of the others
-        return sign | <uint16_t>rint(size * power(24))
-    exponent = -14
-    while size >= power(exponent + 1):
-        exponent += 1
-    # a sum, not an "or": what is rounded up to the next power of two carries over
-    return sign | <uint16_t>(((exponent + 14) << 10) + <int>rint(size * power(10 - exponent)))
-
-
 cdef float of_half(uint16_t bits) noexcept:
     """What it stands for; infinities and what is no number stay that."""
     cdef uint32_t mantissa = bits & 0x3FF, exponent = bits >> 10 & 31, wide
@@ -119,11 +97,11 @@ cdef float of_half(uint16_t bits) noexcept:
 
 def halves(const float[::1] weights) -> array.array:
     """The bits of the nearest halves."""
-    found = array.array("H", [0]) * weights.shape[0]
-    cdef uint16_t[::1] out = found
-    cdef int64_t k
-    for k in range(weights.shape[0]):
-        out[k] = half_of(weights[k])
+    cdef int64_t first
+    found = array.array("H")
+    for first in range(0, weights.shape[0], AT_ONCE):
+        piece = [fmax(-LARGEST_HALF, fmin(x, LARGEST_HALF)) for x in weights[first : first + AT_ONCE]]
+        found.frombytes(struct.pack(f"{len(piece)}e", *piece))
     return found
 
 
