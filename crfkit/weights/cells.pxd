@@ -67,19 +67,3 @@ cdef inline int64_t layout_cell(const LayoutC* layout, int32_t a, int32_t label)
     if low < layout.u_ptr[a + 1] and layout.u_label[low] == label:
         return feature_cell(layout, a, low)
     return -1
-
-
-cdef inline int64_t layout_rich_cell(const LayoutC* layout, int32_t b, int32_t prev, int32_t label) noexcept nogil:
-    """The same for a rich bigram attribute and a pair of labels."""
-    cdef:
-        int64_t low = layout.b_ptr[b], high = layout.b_ptr[b + 1], middle
-        int64_t key = (<int64_t>prev << 16) | label
-    while low < high:
-        middle = (low + high) >> 1
-        if ((<int64_t>layout.b_prev[middle] << 16) | layout.b_label[middle]) < key:
-            low = middle + 1
-        else:
-            high = middle
-    if low < layout.b_ptr[b + 1] and layout.b_prev[low] == prev and layout.b_label[low] == label:
-        return layout.rich0 + low
-    return -1

@@ -19,9 +19,10 @@ from libc.stdlib cimport qsort
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.tuples cimport GramTableC, grams_intern, grams_reserve
-from .cells cimport is_hot, layout_cell, layout_rich_cell, padded
+from .cells cimport is_hot, layout_cell, padded
+from .history cimport ANY, layout_history_cell
 from .layout cimport Layout
-from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, empty_buffer, memcpy
+from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, memcpy
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport DatasetC, LayoutC
 
@@ -121,7 +122,7 @@ cdef class Family(Arena):
         if self.kind == UNIGRAM:
             return layout_cell(c, <int32_t>k, rank[key])
         if self.kind == RICH:
-            return layout_rich_cell(c, <int32_t>k, rank[key >> 16], rank[key & 0xFFFF])
+            return layout_history_cell(c, <int32_t>k, ANY, rank[key >> 16], rank[key & 0xFFFF])
         return c.tau0 + <int64_t>rank[key >> 16] * c.P + rank[key & 0xFFFF]
 
     cdef void exchange(self, const LayoutC* c, float* w, const int32_t* rank, bint out) noexcept nogil:
@@ -199,7 +200,7 @@ cdef class Growing(Arena):
         self.size = c.n_seq
         self.sequences += c.n_seq
         self.bring_up_to_date()
-        layout, weights = self.layout_of(identity(labels), True)
+        layout, weights = self.layout_of(array.array("i", range(labels)), True)
         data.renumber(places(self.u), places(self.b))
         rates = array.array("d", [family.attribute[family.borrowed[k]].rate for family in self.families for k in range(family.n_borrowed)])
         return layout, weights, rates
@@ -241,17 +242,16 @@ cdef class Growing(Arena):
         cdef int64_t k, at = 0, n
         cdef int32_t hot = 0
         cdef bint dense
-        cdef BufferC order = empty_buffer()
-        buffer_reserve(&order, self.u.n_borrowed, sizeof(int32_t))
+        cdef Arena room = Arena()
+        cdef int32_t* order = <int32_t*>arena_zeros(room, self.u.n_borrowed, sizeof(int32_t))
         for dense in range(1, -1, -1):
             for k in range(self.u.n_borrowed):
                 n = self.u.attribute[self.u.borrowed[k]].n
                 if dense == is_hot(n, P):
-                    (<int32_t*>order.data)[at] = self.u.borrowed[k]
+                    order[at] = self.u.borrowed[k]
                     hot += dense
                     at += 1
-        memcpy(self.u.borrowed, order.data, <size_t>at * sizeof(int32_t))
-        buffer_free(&order)
+        memcpy(self.u.borrowed, order, <size_t>at * sizeof(int32_t))
         return hot
 
     cdef tuple layout_of(self, const int32_t[::1] rank, bint dense):
@@ -283,7 +283,7 @@ cdef class Growing(Arena):
     def give_back(self, Layout layout not None, float[::1] weights, const double[::1] rates not None):
         """The window is over. `rates` are those of all rows after it."""
         cdef:
-            const int32_t[::1] rank = identity(layout.c.L)
+            const int32_t[::1] rank = array.array("i", range(layout.c.L))
             AttributeC* own
             WindowC* window
             Family family
@@ -326,10 +326,6 @@ cdef halves(const uint32_t[::1] keys, int shift):
     for k in range(keys.shape[0]):
         half[k] = <uint16_t>(keys[k] >> shift)
     return found
-
-
-cdef identity(int64_t n):
-    return array.array("i", range(n))
 
 
 cdef places(Family family):

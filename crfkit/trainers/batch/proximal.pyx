@@ -28,7 +28,8 @@ from crfkit.loops.numbers cimport fabs, fmax, fmin, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence
 from crfkit.memory cimport arena_zeros, data_zeros, vector
-from crfkit.weights.cells cimport layout_row
+from crfkit.weights.cells cimport layout_cell, layout_row
+from crfkit.weights.history cimport ANY, layout_history_cell
 from crfkit.weights.layout cimport Layout
 
 cdef double STIFFNESS = 0.28            # of a feature that is seen once
@@ -113,20 +114,13 @@ cdef class Proximal(DualAscent):
     cdef int64_t cell_of(self, int64_t r, int32_t before, int32_t label) noexcept nogil:
         """Where the weight of a feature stands, or -1."""
         cdef const LayoutC* c = &self.layout.c
-        cdef int64_t f, b = r - c.A
         if r < c.H:
             return r * c.P + label
         if r < c.A:
-            for f in range(c.u_ptr[r], c.u_ptr[r + 1]):
-                if c.u_label[f] == label:
-                    return c.cold0 + f - c.u_ptr[c.H]
-            return -1
-        if b == c.B:
+            return layout_cell(c, <int32_t>r, label)
+        if r == <int64_t>c.A + c.B:
             return c.tau0 + <int64_t>before * c.P + label
-        for f in range(c.b_ptr[b], c.b_ptr[b + 1]):
-            if c.b_prev[f] == before and c.b_label[f] == label:
-                return c.rich0 + f
-        return -1
+        return layout_history_cell(c, <int32_t>(r - c.A), ANY, before, label)
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef SentenceC own = sent[0]

@@ -13,6 +13,5 @@ cdef class ConfidenceTrainer(AveragedTrainer):
     cdef weight_t* s            # the variance of each weight
 
     cdef void forget(self) noexcept nogil
-    cdef void narrow(self, int64_t row, const int32_t* id, const float* value, int64_t n) noexcept nogil
     cdef double lacking(self, double margin, double variance) noexcept nogil
     cdef void solve(self, double margin, double variance, double weight, double* by, double* gain) noexcept nogil

@@ -11,12 +11,12 @@ with a and g of their own, from m and v alone. Weights that have been looked at 
 the best one already, but not by enough, weights change too. The cost of a wrong label is not added to scores while searching.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fmax
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_scores, lattice_path_score
+from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_path_score
 from crfkit.weights.cells cimport layout_row
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memcmp, vector
@@ -42,22 +42,16 @@ cdef class ConfidenceTrainer(AveragedTrainer):
         self.forget()
 
     cdef void forget(self) noexcept nogil:
-        """The first variances: nothing has been learned."""
-        cdef int64_t k
-        cdef const DatasetC* c = &self.data.c
-        for k in range(self.layout.c.n_cells):
-            self.s[k] = 1
-        if c.u_val != NULL:
-            self.narrow(0, c.u_id, c.u_val, c.u_ptr[c.n_tok])
-
-    cdef void narrow(self, int64_t row, const int32_t* id, const float* value, int64_t n) noexcept nogil:
-        """Smaller first variances for attributes with values above 1; `row` is that of the first of them."""
+        """The first variances, of all weights: nothing has been learned."""
         cdef:
+            const DatasetC* c = &self.data.c
             int64_t u, k, first, size
             double most
-        for u in range(n):
-            most = 1 / fmax(1, <double>value[u] * value[u])
-            size = layout_row(&self.layout.c, row + id[u], &first)
+        for k in range(self.layout.c.n_cells):
+            self.s[k] = 1
+        for u in range(c.u_ptr[c.n_tok] if c.u_val != NULL else 0):
+            most = 1 / fmax(1, <double>c.u_val[u] * c.u_val[u])
+            size = layout_row(&self.layout.c, c.u_id[u], &first)
             if size and self.s[first] > most:
                 for k in range(first, first + size):
                     self.s[k] = <weight_t>fmax(most, LEAST)
@@ -102,10 +96,6 @@ cdef class ConfidenceTrainer(AveragedTrainer):
             change(self.w, self.u, self.steps, cell, by * self.s[cell] * x)
             lattice_follow(lat, &self.layout.c, self.w, cell)
             self.s[cell] = <weight_t>fmax(self.s[cell] / (1 + gain * x * x * self.s[cell]), LEAST)
-        return 0
-
-    cdef int begin_pass(self) except -1:
-        lattice_load_scores(&self.lattice.c, &self.layout.c, self.w)
         return 0
 
     cdef dict vectors(self):

@@ -19,9 +19,9 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fmin, sqrt
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_follow, lattice_load_scores, lattice_load_weights, lattice_path_score
+from crfkit.lattice.lattice cimport lattice_follow, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_zeros, memcpy
+from crfkit.memory cimport Arena, arena_zeros, memcpy
 from crfkit.loops.structs cimport LatticeC, SentenceC
 from crfkit.trainers.base cimport wrong_labels
 from crfkit.trainers.stepwise cimport OnlineTrainer
@@ -39,38 +39,40 @@ cdef enum Rule:
 RULES = {"averaged-perceptron": PERCEPTRON, "passive-aggressive": PASSIVE, "arow": AROW}
 
 
+cdef class Orders(Arena):
+    """Random orders of n sequences, each drawn from the one before; `last` is the last one."""
+    cdef GlibcC random
+    cdef int32_t* last
+    cdef int64_t n
+
+    def __init__(self, order, int64_t n, int64_t drawn=0):
+        """Begin with this order, and a generator that so many numbers were drawn from before."""
+        cdef int64_t k
+        if len(order) != n:
+            raise ValueError(f"an order of {len(order)} sequences, there are {n}")
+        self.n, self.last = n, <int32_t*>arena_zeros(self, n, sizeof(int32_t))
+        for k, s in enumerate(order):
+            if not 0 <= s < n:
+                raise ValueError(f"sequence {s} of {n}")
+            self.last[k] = s
+        glibc_seed(&self.random)
+        for k in range(drawn):
+            glibc_next(&self.random)
+
+    cdef void draw(self) noexcept:
+        glibc_shuffle(&self.random, self.last, self.n)
+
+    cdef void next_pass(self, OnlineTrainer trainer) noexcept:
+        self.draw()
+        memcpy(trainer.sequences, self.last, self.n * sizeof(int32_t))
+
+
 def shuffled(int32_t n):
     """The numbers below n, as an array, in the first order that a program draws."""
-    cdef GlibcC dice
-    order = array.array("i", range(n))
-    cdef int32_t[::1] items = order
-    glibc_seed(&dice)
-    if n > 0:
-        glibc_shuffle(&dice, &items[0], n)
-    return order
-
-
-cdef int first_order(OnlineTrainer trainer, int32_t* drawn, GlibcC* dice, order, int64_t thrown) except -1:
-    """The order from which that of the first pass is drawn, by dice that were thrown so often before."""
-    cdef:
-        int64_t k, n = trainer.data.c.n_seq
-        const int32_t[::1] items = order
-    if items.shape[0] != n:
-        raise ValueError(f"an order of {items.shape[0]} sequences, there are {n}")
-    for k in range(n):
-        if not 0 <= items[k] < n:
-            raise ValueError(f"sequence {items[k]} of {n}")
-        drawn[k] = items[k]
-    glibc_seed(dice)
-    for k in range(thrown):
-        glibc_next(dice)
-    return 0
-
-
-cdef void next_order(OnlineTrainer trainer, int32_t* drawn, GlibcC* dice) noexcept:
-    """The order of a pass is drawn from that of the last one."""
-    glibc_shuffle(dice, drawn, trainer.data.c.n_seq)
-    memcpy(trainer.sequences, drawn, trainer.data.c.n_seq * sizeof(int32_t))
+    cdef Orders orders = Orders(range(n), n)
+    cdef int64_t k
+    orders.draw()
+    return array.array("i", [orders.last[k] for k in range(n)])
 
 
 cdef class CrfsuiteTrainer(AveragedTrainer):
@@ -78,13 +80,12 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
     The loss is the sum of l (passive), of b + e (arow), or of the part of wrong labels."""
     cdef Differences differences
     cdef uint16_t* best
-    cdef GlibcC dice
+    cdef Orders orders
     cdef Rule rule
     cdef int kind
     cdef bint sensitive
     cdef double c, gamma
     cdef double* s              # variances; NULL without
-    cdef int32_t* drawn         # the order of the last pass, as far as rand() is concerned
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
         cdef int64_t k
@@ -95,19 +96,17 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
             self.s = <double*>arena_zeros(self, layout.c.n_cells, sizeof(double))
             for k in range(layout.c.n_cells):
                 self.s[k] = options.variance
-        self.drawn = <int32_t*>arena_zeros(self, data.c.n_seq, sizeof(int32_t))
-        self.take_order(array.array("i", range(data.c.n_seq)))
+        self.take_order(range(data.c.n_seq))
 
-    def take_order(self, order, int64_t thrown=0):
-        """Draw the order of the first pass from this one, with dice that were thrown so often before."""
-        first_order(self, self.drawn, &self.dice, order, thrown)
+    def take_order(self, order, int64_t drawn=0):
+        """Draw the order of the first pass from this one, by rand() after so many numbers."""
+        self.orders = Orders(order, self.data.c.n_seq, drawn)
 
     cdef int64_t instants(self) noexcept nogil:
         return self.steps + 1
 
     cdef int begin_pass(self) except -1:
-        next_order(self, self.drawn, &self.dice)
-        lattice_load_scores(&self.lattice.c, &self.layout.c, self.w)
+        self.orders.next_pass(self)
         return 0
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
@@ -167,22 +166,20 @@ cdef class CrfsuiteSgd(ScaledTrainer):
     """CRFsuite's stochastic gradient descent: `sgd` with a rate that falls at each step, and CRFsuite's way to its first rate. Weights
     shrink before a sequence is scored, not afterwards. Options: those of sgd, with a rate, and a decay of 0. The loss is the negative
     log-likelihood met on the way."""
-    cdef int32_t* drawn         # the order of the last pass, as far as rand() is concerned
-    cdef GlibcC dice
+    cdef Orders orders
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
         ScaledTrainer.__init__(self, data, layout, options)
-        self.drawn = <int32_t*>arena_zeros(self, data.c.n_seq, sizeof(int32_t))
-        self.take_order(array.array("i", range(data.c.n_seq)))
+        self.take_order(range(data.c.n_seq))
 
-    def take_order(self, order, int64_t thrown=0):
-        """Draw the order of the first pass from this one, with dice that were thrown so often before."""
-        first_order(self, self.drawn, &self.dice, order, thrown)
+    def take_order(self, order, int64_t drawn=0):
+        """Draw the order of the first pass from this one, by rand() after so many numbers."""
+        self.orders = Orders(order, self.data.c.n_seq, drawn)
 
     def draw(self, int64_t samples):
         """Put the sequences into a new order; the loss, without weights, of so many of them."""
-        glibc_shuffle(&self.dice, self.drawn, self.data.c.n_seq)
-        return self.nll(self.w, 1.0, self.drawn, min(self.data.c.n_seq, max(samples, 0)))
+        self.orders.draw()
+        return self.nll(self.w, 1.0, self.orders.last, min(self.data.c.n_seq, max(samples, 0)))
 
     def begin_at(self, double rate):
         """Without weights, with this rate."""
@@ -195,7 +192,7 @@ cdef class CrfsuiteSgd(ScaledTrainer):
         self.begin_at(rate)
         try:
             with nogil:
-                self.learn_from(self.drawn, n, &loss)
+                self.learn_from(self.orders.last, n, &loss)
         except TrainingError:
             return float("inf")         # weights without bounds
         self.fold_scale()
@@ -203,7 +200,7 @@ cdef class CrfsuiteSgd(ScaledTrainer):
         return loss + 0.5 * self.penalty * n * norm
 
     cdef int begin_pass(self) except -1:
-        next_order(self, self.drawn, &self.dice)
+        self.orders.next_pass(self)
         return 0
 
     cdef int begin_update(self) except -1 nogil:

@@ -111,9 +111,10 @@ cdef class Lookahead(AveragedTrainer):
             self.search.note_history(b, before, previous, label, self.w[cell] - was)
         return 0
 
-    cdef int begin_pass(self) except -1:
-        K.load_tau(&self.layout.c, self.w, 1.0, &self.lattice.c)
-        self.search.stale = True
+    cdef int begin_update(self) except -1 nogil:
+        if not self.pairs_known:
+            K.load_tau(&self.layout.c, self.w, 1.0, &self.lattice.c)
+            self.search.stale = self.pairs_known = True
         return 0
 
     cdef int64_t instants(self) noexcept nogil:

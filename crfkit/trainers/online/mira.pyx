@@ -22,7 +22,7 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fabs
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_load_scores, lattice_path_score
+from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_path_score
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve, data_zeros, memset, vector
 from crfkit.decode.nbest cimport NBest, search_nbest
@@ -93,7 +93,7 @@ cdef class Mira(AveragedTrainer):
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
             LatticeC* lat = &self.lattice.c
-            int64_t s = self.sequence
+            int64_t s = self.sequence, wrong
             double worst = 0, most = self.most * sent.weight
             double* missing
             int n
@@ -110,7 +110,11 @@ cdef class Mira(AveragedTrainer):
         missing = <double*>self.room.data
         worst = self.margins(sent, n, missing)
         loss[0] += sent.weight * worst
-        self.compare(sent)
+        wrong = differing(self.search.labels, sent)
+        self.wrong += wrong
+        self.flawed += wrong > 0
+        if self.shrinking:
+            self.right[s] = 0 if wrong else self.right[s] + 1
         if worst > 0:
             self.differences.take(&self.layout.c, sent, self.search.labels, n)
             self.differences.products(missing + 2 * n)
@@ -119,14 +123,6 @@ cdef class Mira(AveragedTrainer):
                 self.note_added(n, missing + n, most, worst)
             self.take_step(missing + n)
         return 0
-
-    cdef void compare(self, const SentenceC* sent) noexcept nogil:
-        """Count the wrong labels of the best path."""
-        cdef int64_t wrong = differing(self.search.labels, sent)
-        self.wrong += wrong
-        self.flawed += wrong > 0
-        if self.shrinking:
-            self.right[self.sequence] = 0 if wrong else self.right[self.sequence] + 1
 
     cdef void note_added(self, int n, const double* a, double most, double worst) noexcept nogil:
         """Count a step against what C allows the sequence."""
@@ -174,7 +170,6 @@ cdef class Mira(AveragedTrainer):
         if self.shrinking:
             for k in range(self.data.c.n_seq):
                 self.sequences[k] = <int32_t>k
-        lattice_load_scores(&self.lattice.c, &self.layout.c, self.w)
         return 0
 
     cdef int end_pass(self) except -1:

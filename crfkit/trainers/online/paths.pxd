@@ -2,7 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from crfkit.weights.cells cimport layout_cell, layout_rich_cell
+from crfkit.weights.cells cimport layout_cell
+from crfkit.weights.history cimport ANY, layout_history_cell
 from crfkit.memory cimport Arena, BufferC, arena_reserve
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, crfkit_set_score, weight_t
 from crfkit.trainers.stepwise cimport OnlineTrainer
@@ -126,7 +127,7 @@ cdef inline bint follow_paths(PathsC* scratch, const LayoutC* layout, const Sent
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
                     by = sent.b_val[u] if sent.b_val != NULL else 1.0
                     for q in range(m):
-                        change(w, late, when, layout_rich_cell(layout, sent.b_id[u], shares[q].prev, shares[q].label),
+                        change(w, late, when, layout_history_cell(layout, sent.b_id[u], ANY, shares[q].prev, shares[q].label),
                                by * shares[q].amount)
         before = here
     return any_change

@@ -15,9 +15,10 @@ as what differs in one sequence, never as the model, and stays in the cache.
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.lattice.lattice cimport recursions_of
+from crfkit.lattice.lattice cimport lattice_load_scores, recursions_of
 from crfkit.memory cimport arena_reserve, arena_zeros, memset, vector
-from crfkit.weights.cells cimport layout_cell, layout_rich_cell
+from crfkit.weights.cells cimport layout_cell
+from crfkit.weights.history cimport ANY, layout_history_cell
 from crfkit.weights.layout cimport Layout
 
 cdef enum:
@@ -41,6 +42,13 @@ cdef class AveragedTrainer(OnlineTrainer):
         self.lattice.list_features(&layout.c, recursions_of(recursions), False)
         if options.average:
             self.u = <double*>arena_zeros(self, layout.c.n_cells, sizeof(double))
+
+    cdef int begin_update(self) except -1 nogil:
+        """Scores of label pairs for the search; `step` keeps them up to date (lattice_follow)."""
+        if not self.pairs_known:
+            lattice_load_scores(&self.lattice.c, &self.layout.c, self.w)
+            self.pairs_known = True
+        return 0
 
     cdef int64_t instants(self) noexcept nogil:
         """How many weights the average is of: those after each step, unless a subclass counts otherwise."""
@@ -74,7 +82,7 @@ cdef inline int64_t cell_of(const LayoutC* layout, int kind, int32_t id, const u
     if kind == UNIGRAM:
         return layout_cell(layout, id, labels[0])
     if kind == RICH:
-        return layout_rich_cell(layout, id, (labels - 1)[0], labels[0])
+        return layout_history_cell(layout, id, ANY, (labels - 1)[0], labels[0])
     k = (labels - 1)[0] * <int64_t>layout.P + labels[0]
     return layout.tau0 + k if layout.tau_mask[k] else -1
 

@@ -7,7 +7,6 @@ from libc.stdint cimport int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_load_scores
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros
 from crfkit.loops.structs cimport LatticeC, SentenceC
@@ -31,9 +30,6 @@ cdef class Perceptron(AveragedTrainer):
             LatticeC* lat = &self.lattice.c
             int64_t wrong
             double certain = 1
-        if not self.pairs_known:
-            lattice_load_scores(lat, &self.layout.c, self.w)
-            self.pairs_known = True
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
         wrong = wrong_labels(lat, sent, self.best)
         if wrong:
