@@ -40,7 +40,7 @@ cdef class OnlineTrainer(Trainer):
     cdef int begin_anew(self, object start) except -1
     cdef int draw_sample(self, int32_t* sample, int64_t n) except -1
     cdef double expect(self, const weight_t* w, double scale, const SentenceC* scored) except? -1 nogil
-    cdef int64_t updates_a_pass(self) noexcept nogil
+    cdef int64_t updates_of(self, int64_t n) noexcept nogil
     cdef double nll(self, const weight_t* w, double scale, const int32_t* which, int64_t n) except? -1
     cdef int64_t skip(self, int64_t n) noexcept nogil
     cdef int64_t undisturbed(self, int64_t n) noexcept nogil
@@ -48,4 +48,3 @@ cdef class OnlineTrainer(Trainer):
     cdef void absorb(self, OnlineTrainer worker) noexcept
     cdef int64_t come_to(self, int64_t k) except -1
     cdef int64_t run_threads(self, int64_t first, int64_t last, double* loss) except -1
-    cdef int work(self, OnlineTrainer leader) except -1 nogil

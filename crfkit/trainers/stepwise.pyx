@@ -67,11 +67,6 @@ cdef class OnlineTrainer(Trainer):
         if self.batch > 1:
             self.out = <weight_t*>arena_zeros(self, layout.c.n_cells, sizeof(weight_t))
 
-    def sequence_order(self) -> list[int]:
-        """The order in which the last pass took the sequences."""
-        cdef int64_t k
-        return [self.sequences[k] for k in range(self.data.c.n_seq)]
-
     # ------------------------------------------------------------------------------------------ of each trainer
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
@@ -97,8 +92,9 @@ cdef class OnlineTrainer(Trainer):
 
     # ------------------------------------------------------------------------------------------ updates
 
-    cdef int64_t updates_a_pass(self) noexcept nogil:
-        return (self.data.c.n_seq + self.batch - 1) // self.batch
+    cdef int64_t updates_of(self, int64_t n) noexcept nogil:
+        """How many updates are made from n sequences."""
+        return (n + self.batch - 1) // self.batch
 
     cdef void carry_row(self, int64_t r) noexcept nogil:
         cdef int64_t k, first, n = layout_row(&self.layout.c, r, &first)
@@ -224,7 +220,7 @@ cdef class OnlineTrainer(Trainer):
 
     def restore(self, dict state) -> None:
         Trainer.restore(self, state)
-        if not 0 <= self.passes <= 0x7FFFFFFF or self.steps != self.passes * self.updates_a_pass():
+        if not 0 <= self.passes <= 0x7FFFFFFF or self.steps != self.passes * self.updates_of(self.data.c.n_seq):
             raise ValueError("steps: not those of the passes")
         if not is_permutation(self.sequences, self.data.c.n_seq):
             raise ValueError("order: not one of the sequences")
@@ -248,16 +244,16 @@ cdef class OnlineTrainer(Trainer):
     cdef void absorb(self, OnlineTrainer worker) noexcept:
         """Take over what a worker has counted."""
 
-    cdef int work(self, OnlineTrainer leader) except -1 nogil:
-        """Blocks of the leader's piece, until there are no more."""
+    def work(self, OnlineTrainer leader not None):
+        """Blocks of the leader's piece, until there are no more; on a thread of its own."""
         cdef int64_t at = self.claimed, first
-        while True:
+        with nogil:
             first = crfkit_fetch_add(&leader.claimed, BLOCK)
-            if first >= leader.piece:
-                return 0
-            self.skip(first - at)
-            at = min(first + BLOCK, leader.piece)
-            self.learn_from(self.sequences + first, at - first, &self.loss)
+            while first < leader.piece:
+                self.skip(first - at)
+                at = min(first + BLOCK, leader.piece)
+                self.learn_from(self.sequences + first, at - first, &self.loss)
+                first = crfkit_fetch_add(&leader.claimed, BLOCK)
 
     cdef int64_t run_threads(self, int64_t first, int64_t last, double* loss) except -1:
         """Some updates on several threads, at most up to the last sequence; where they end."""
@@ -277,7 +273,7 @@ cdef class OnlineTrainer(Trainer):
         for worker in self.workers:
             worker.follow(self)
             worker.claimed = first
-        self.pool.run(run_worker, [(worker, self) for worker in self.workers])
+        self.pool.run(OnlineTrainer.work, [(worker, self) for worker in self.workers])
         for worker in self.workers:
             loss[0] += worker.loss
             self.absorb(worker)
@@ -333,9 +329,3 @@ cdef bint is_permutation(const int32_t* order, int64_t n) except -1:
             return False
         seen[order[k]] = True
     return True
-
-
-def run_worker(OnlineTrainer worker not None, OnlineTrainer leader not None):
-    """On a thread of its own."""
-    with nogil:
-        worker.work(leader)

@@ -39,7 +39,7 @@ def test_every_pass_is_that_of_the_dense_form(corpus, passes, l2, rate, bounds, 
     built, trainer, twin = both(corpus, l2, rate, *bounds, seed, weighted(data.draw, corpus.features()), shared, **({"window": 1} if shared else {}))
     for _ in range(passes):
         loss = trainer.run_pass()["loss"]
-        assert loss == pytest.approx(twin.run_pass(trainer.sequence_order()), rel=1e-5, abs=1e-5)
+        assert loss == pytest.approx(twin.run_pass(list(trainer.state()["order"])), rel=1e-5, abs=1e-5)
         assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
         assert rates_of(built, trainer) == pytest.approx(twin.rates, rel=1e-9)
 
@@ -66,7 +66,7 @@ def test_windows_of_several_samples(l2, rate, long):
     built, trainer, twin = both(sparse_corpus(long=long), l2, rate)
     for _ in range(4):
         loss = trainer.run_pass()["loss"]
-        assert loss == pytest.approx(twin.run_pass(trainer.sequence_order()), rel=1e-5)
+        assert loss == pytest.approx(twin.run_pass(list(trainer.state()["order"])), rel=1e-5)
         assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
         assert rates_of(built, trainer) == pytest.approx(twin.rates, rel=1e-9)
     assert len(set(twin.rates.values())) > 5
@@ -83,7 +83,7 @@ def test_decay_alone_is_exact(n, l2, window, alpha):
     expected, count = 1.0, 0
     for _ in range(4):
         trainer.run_pass()
-        for step, s in enumerate(trainer.sequence_order()):
+        for step, s in enumerate(list(trainer.state()["order"])):
             expected *= 1 - rate * l2 / n
             count += s == n - 1
             if step % window == window - 1:

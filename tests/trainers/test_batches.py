@@ -32,7 +32,7 @@ def test_gradients(corpus, size, name, l2, decay, found, seed, data):
     twin = Gradient(looks(corpus, name, nbest), dict(start), l2, 0.2, decay, size, shares=shares(corpus) if found else {})
     for _ in range(2):
         loss = trainer.run_pass()["loss"]
-        assert loss == pytest.approx(twin.run_pass(trainer.sequence_order()), rel=1e-5, abs=1e-5)
+        assert loss == pytest.approx(twin.run_pass(list(trainer.state()["order"])), rel=1e-5, abs=1e-5)
         assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
 
 
@@ -42,7 +42,7 @@ def test_the_perceptron(corpus, size, average, seed, data):
     trainer = trainer_of("perceptron", built, start, seed, average=average, batch_size=size)
     twin = Averaged(looks(corpus, "perceptron"), dict(start), size)
     for _ in range(3):
-        assert trainer.run_pass()["loss"] == twin.run_pass(trainer.sequence_order())
+        assert trainer.run_pass()["loss"] == twin.run_pass(list(trainer.state()["order"]))
         expected = twin.average if average else twin.weights
         assert built.to_weights(trainer.weights()) == pytest.approx(expected, **PRECISION)
 
@@ -55,7 +55,7 @@ def test_adf(corpus, size, l2, bounds, seed, data):
     twin = Adf(corpus, dict(start), l2, 0.2, *bounds, size)
     for _ in range(2):
         loss = trainer.run_pass()["loss"]
-        assert loss == pytest.approx(twin.run_pass(trainer.sequence_order()), rel=1e-5, abs=1e-5)
+        assert loss == pytest.approx(twin.run_pass(list(trainer.state()["order"])), rel=1e-5, abs=1e-5)
         assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
 
 

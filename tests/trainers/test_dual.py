@@ -124,7 +124,7 @@ def test_every_pass_is_that_of_the_twin(corpus, l2, seed, recursions):
     twin = Twin(corpus, l2)
     for _ in range(6):
         trainer.run_pass()
-        twin.run_pass(trainer.sequence_order())
+        twin.run_pass(list(trainer.state()["order"]))
         assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights(), rel=1e-2, abs=1e-2)
 
 

@@ -52,7 +52,7 @@ def test_every_pass_is_that_of_the_twin(corpus, depth, margin, passes, average, 
     twin = Lookahead(corpus, dict(start), depth, margin)
     for _ in range(passes):
         loss = trainer.run_pass()["loss"]
-        assert loss == twin.run_pass(trainer.sequence_order())
+        assert loss == twin.run_pass(list(trainer.state()["order"]))
         weights = built.to_weights(trainer.weights())
         if average:
             assert weights == pytest.approx(twin.average, rel=1e-5, abs=1e-6)
@@ -68,7 +68,7 @@ def test_more_labels_than_a_vector_holds(corpus, depth, seed):
     trainer = Trainer(built.dataset, built.layout, options.Lookahead(depth=depth, margin=1.0, average=False), seed=seed, shared=shared(built))
     twin = Lookahead(corpus, dict.fromkeys(corpus.features(), 0.0), depth, 1.0)
     for _ in range(2):
-        assert trainer.run_pass()["loss"] == twin.run_pass(trainer.sequence_order())
+        assert trainer.run_pass()["loss"] == twin.run_pass(list(trainer.state()["order"]))
         assert built.to_weights(trainer.weights()) == twin.weights
 
 

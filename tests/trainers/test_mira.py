@@ -39,7 +39,7 @@ def test_every_pass_is_that_of_the_twin(corpus, passes, n, most, average, seed):
     built, trainer, twin = both(corpus, n, most, average, seed)
     for _ in range(passes):
         loss = trainer.run_pass()["loss"]
-        expected = twin.run_pass(trainer.sequence_order())
+        expected = twin.run_pass(list(trainer.state()["order"]))
         assume(twin.gap > CLEAR)
         assert loss == pytest.approx(expected, rel=1e-5, abs=1e-4)
         assert built.to_weights(trainer.weights()) == pytest.approx(twin.average if average else twin.weights, **PRECISION)

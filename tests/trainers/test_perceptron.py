@@ -20,7 +20,7 @@ def test_every_pass_is_that_of_the_twin(corpus, passes, average, data):
     twin = Perceptron(corpus, dict(start))
     for _ in range(passes):
         loss = trainer.run_pass()["loss"]
-        assert loss == twin.run_pass(trainer.sequence_order())
+        assert loss == twin.run_pass(list(trainer.state()["order"]))
         weights = built.to_weights(trainer.weights())
         if average:
             assert weights == pytest.approx(twin.average, rel=1e-5, abs=1e-6)

@@ -44,7 +44,7 @@ def test_a_step_is_that_of_the_twin(corpus, n, l2, decay, ratio, search, seed, d
         trainer = Trainer(built.dataset, built.layout, own, initial=built.to_cells(start), seed=seed)
         twin = Sapo(corpus, built.to_weights(trainer.weights()), n, l2, 0.3, decay, ratio)
         record = trainer.run_pass()
-        loss, updates = twin.run_pass(trainer.sequence_order())
+        loss, updates = twin.run_pass(list(trainer.state()["order"]))
         assert record == {"loss": pytest.approx(loss, rel=1e-5, abs=1e-5), "updates": updates}
         start = built.to_weights(trainer.weights())
         assert start == pytest.approx(twin.weights, **PRECISION)

@@ -80,7 +80,7 @@ def test_stopped_early_the_average_is_over_the_steps_taken(algorithm, chosen, tw
     assert 0 < trainer.steps < 200
     assert algorithm != "lookahead" or trainer.decisions == 2 * trainer.steps
     twin = twin(corpus, dict.fromkeys(corpus.features(), 0.0), *([1, 1.0] if algorithm == "lookahead" else []))
-    twin.run_pass(trainer.sequence_order()[: trainer.steps])
+    twin.run_pass(list(trainer.state()["order"])[: trainer.steps])
     assert built.to_weights(trainer.weights()) == pytest.approx(twin.average, rel=1e-5, abs=1e-6)
 
 

@@ -26,7 +26,7 @@ def trained(corpus, passes, l2, rate, decay=0.85, seed=0, start=None, l1=0.0, fo
     twin = Sgd(corpus, dict(start), l2, rate, decay, l1, shares=shares(corpus) if found else {})
     for _ in range(passes):
         loss = trainer.run_pass()["loss"]
-        order = trainer.sequence_order()
+        order = list(trainer.state()["order"])
         assert sorted(order) == list(range(len(corpus.samples)))
         yield built.to_weights(trainer.weights()), loss, twin.weights, twin.run_pass(order)
 
@@ -62,7 +62,7 @@ def test_orders_differ_from_pass_to_pass_and_from_seed_to_seed():
 
     def orders(seed):
         trainer = Trainer(built.dataset, built.layout, options.Sgd(l2=1.0, rate=0.1), seed=seed)
-        return [trainer.run_pass() and trainer.sequence_order() for _ in range(3)]
+        return [trainer.run_pass() and list(trainer.state()["order"]) for _ in range(3)]
 
     first = orders(7)
     assert first == orders(7)

@@ -29,7 +29,7 @@ def test_numbers_are_finite_and_all_steps_are_made(name, threads):
     for k in range(10):
         trainer.run_pass()
         assert trainer.steps == 300 * (k + 1) and all_finite(trainer.weights())
-    assert sorted(trainer.sequence_order()) == list(range(300))
+    assert sorted(list(trainer.state()["order"])) == list(range(300))
 
 
 @pytest.mark.parametrize("name", LOCK_FREE)

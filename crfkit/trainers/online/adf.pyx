@@ -93,7 +93,7 @@ cdef class Adf(CalibratedTrainer):
         row, where these are not all the first rate; `found`: whether that was found, where it is among the options;
         `shares`: whether attributes with values above 1 may have a share of it, if it was."""
         cdef int64_t k, n = <int64_t>layout.c.A + layout.c.B + 1
-        self.penalty = options.l2 / self.updates_a_pass()
+        self.penalty = options.l2 / self.updates_of(data.c.n_seq)
         self.alpha, self.beta = options.alpha, options.beta
         self.part = 1
         found = options.rate is None if found is None else found
@@ -103,23 +103,21 @@ cdef class Adf(CalibratedTrainer):
         self.sum_idle_windows()
         if leader is not None or self.batch > 1:
             self.stamps = <int32_t*>arena_zeros(self, n, sizeof(int32_t))
-        if leader is not None:
-            self.rows, self.locks, self.q = (<Adf>leader).rows, (<Adf>leader).locks, (<Adf>leader).q
-            self.known_rows, self.row_size = <char*>self.rows, sizeof(RowC)
-            self.find_rate(options, leader)
-            return
+        self.rows = <RowC*>arena_zeros(self, n, sizeof(RowC)) if leader is None else (<Adf>leader).rows
+        self.known_rows, self.row_size = <char*>self.rows, sizeof(RowC)
         if self.threads > 1:
             self.locks = <int32_t*>arena_zeros(self, LOCKS, sizeof(int32_t))
-        self.rows = <RowC*>arena_zeros(self, n, sizeof(RowC))
-        self.known_rows, self.row_size = <char*>self.rows, sizeof(RowC)
-        if found and shares:
+        if found and shares and leader is None:
             self.measure()
         if sequences is not None:
             self.penalty = options.l2 / sequences
-        self.find_rate(options, None)
-        self.begin_trial(self.rate0, self.updates_a_pass())
+        self.find_rate()
+        if leader is not None:
+            self.locks, self.q = (<Adf>leader).locks, (<Adf>leader).q
+            return
+        self.begin_trial(self.rate0, self.updates_of(data.c.n_seq))
         if sequences is not None:
-            self.q = self.updates_a_pass()
+            self.q = self.updates_of(data.c.n_seq)
         if rates is not None:
             for k in range(n):
                 self.rows[k].rate = min(<double>rates[k], self.first_rate(k, self.rate0))
@@ -201,6 +199,13 @@ cdef class Adf(CalibratedTrainer):
         if row.step < self.steps:
             row.scale *= shrunk(row.rate * self.penalty, self.steps - row.step)
             row.step = self.steps
+
+    cdef RowC caught_up(self, int64_t r) noexcept nogil:
+        """What a row would be after all steps so far; it stays as it is."""
+        cdef RowC row = self.rows[r]
+        self.window = <int32_t>(self.steps // self.q)
+        self.catch_up(&row)
+        return row
 
     cdef void multiply(self, int64_t r, double scale, weight_t* w) noexcept nogil:
         """Carry a scale out."""
@@ -317,15 +322,7 @@ cdef class Adf(CalibratedTrainer):
 
     def rates(self):
         """The rates as they stand, of all rows."""
-        cdef int64_t r
-        cdef RowC row
-        found = array.array("d")
-        self.window = <int32_t>(self.steps // self.q)
-        for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
-            row = self.rows[r]
-            self.catch_up(&row)
-            found.append(row.rate)
-        return found
+        return array.array("d", [self.caught_up(r).rate for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1)])
 
     cdef dict vectors(self):
         cdef int64_t n = <int64_t>self.layout.c.A + self.layout.c.B + 1
@@ -350,9 +347,5 @@ cdef class Adf(CalibratedTrainer):
     cdef void carry_scales_out(self, weight_t* w) noexcept nogil:
         """On weights that are those of the rows, which stay as they are."""
         cdef int64_t r
-        cdef RowC row
-        self.window = <int32_t>(self.steps // self.q)
         for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
-            row = self.rows[r]
-            self.catch_up(&row)
-            self.multiply(r, row.scale, w)
+            self.multiply(r, self.caught_up(r).scale, w)

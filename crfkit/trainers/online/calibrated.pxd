@@ -25,12 +25,10 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef int measure(self) except -1
     cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil
     cdef int values(self, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val, int64_t first_row, bint gains, const float** out) except -1 nogil
-    cdef int find_rate(self, options, leader) except -1
+    cdef int find_rate(self) except -1
     cdef double best_way(self, start, double highest, bint foreseen) except -1
     cdef double search(self, start, double highest, bint foreseen) except -1
     cdef int try_from(self, object start, double rate, int64_t n) except -1
     cdef double sample_loss(self, start, double rate, bint foreseen) except? -1
     cdef double loss_after(self, start, double rate, bint foreseen) except? -1
-    cdef int64_t updates_of(self, int64_t n) noexcept nogil
     cdef double learn_at(self, start, const int32_t* which, int64_t n, double rate, int rounds) except? -1
-    cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1

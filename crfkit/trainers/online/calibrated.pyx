@@ -15,11 +15,12 @@ for that, and has its loops take values that are multiplied by what belongs to e
 
 from cpython.exc cimport PyErr_CheckSignals
 
-from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer, memset
+from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport recursions_of
 from crfkit.loops.numbers cimport INFINITY, fabs, fmax, sqrt
 from crfkit.loops.atomic cimport crfkit_prefetch
+from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, SentenceC
 from crfkit.weights.layout cimport Layout
 
@@ -68,11 +69,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
     cdef double penalties(self, double scale) noexcept nogil:
         """An update's share of all penalties, of the weights as they stand, which have that scale."""
-        cdef int64_t k
-        cdef double squares = 0
-        for k in range(self.layout.c.n_cells):
-            squares += <double>self.w[k] * self.w[k]
-        return self.penalty / 2 * scale * scale * squares
+        return self.penalty / 2 * scale * scale * K.dot_floats(self.layout.c.n_cells, self.w, self.w)
 
     cdef double scale_of(self, int64_t r) noexcept nogil:
         """What values of row r are multiplied by before they are scored."""
@@ -88,21 +85,21 @@ cdef class CalibratedTrainer(OnlineTrainer):
         """Find the share of the first rate that each row has. It is 1, and not kept, where no value is above 1."""
         cdef:
             const DatasetC* c = &self.data.c
-            int64_t r, n = <int64_t>self.layout.c.A + self.layout.c.B + 1
-            BufferC seen = empty_buffer()
+            int64_t r, u, n = <int64_t>self.layout.c.A + self.layout.c.B + 1
+            Arena room = Arena()
             MagnitudeC* of
+            double square
         if self.data.largest_value <= 1:
             return 0
+        of = <MagnitudeC*>arena_zeros(room, n, sizeof(MagnitudeC))
+        for u in range(c.u_ptr[c.n_tok]):
+            r, square = c.u_id[u], <double>c.u_val[u] * c.u_val[u]
+            of[r].largest = fmax(of[r].largest, square)
+            of[r].sum += square
+            of[r].n += c.u_val[u] != 0
         self.shares = <double*>arena_zeros(self, n, sizeof(double))
-        try:
-            buffer_reserve(&seen, n, sizeof(MagnitudeC))
-            of = <MagnitudeC*>seen.data
-            memset(of, 0, n * sizeof(MagnitudeC))
-            look_at(of, c.u_id, c.u_val, c.u_ptr[c.n_tok])
-            for r in range(n):
-                self.shares[r] = 1 / fmax(1, sqrt(of[r].largest * of[r].sum / max(of[r].n, 1)))
-        finally:
-            buffer_free(&seen)
+        for r in range(n):
+            self.shares[r] = 1 / fmax(1, sqrt(of[r].largest * of[r].sum / max(of[r].n, 1)))
         return 0
 
     cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil:
@@ -141,24 +138,26 @@ cdef class CalibratedTrainer(OnlineTrainer):
     def chosen(self):
         return {} if self.options.rate else {"rate": self.rate0}
 
-    cdef int find_rate(self, options, leader) except -1:
+    cdef int find_rate(self) except -1:
         """The leader's, the one that is given, or the best among powers of two. Where nothing can be foreseen, it is the objective
         that decides: of a single sequence, of labels without a pattern, or where the weights to start from know the sequences."""
         cdef:
             double rate, highest        # at which the penalty halves a weight in one step
             bint foreseen
-        if leader is not None or options.rate:
-            self.rate0 = leader.rate0 if leader is not None else options.rate
+            int64_t updates = self.updates_of(self.data.c.n_seq)
+        options = self.options
+        if self.leader is not None or options.rate:
+            self.rate0 = options.rate if self.leader is None else (<CalibratedTrainer>self.leader).rate0
             return 0
         start = OnlineTrainer.weights(self)
         self.penalised = (self.penalty > 0 or getattr(options, "l1", 0) > 0) and self.penalties(1) == 0
         foreseen = self.data.c.n_seq > 1 and not (self.seeks_optimum and self.penalised)
-        highest = 64 if options.l2 == 0 else min(64, self.updates_a_pass() / (2 * options.l2))
+        highest = 64 if options.l2 == 0 else min(64, updates / (2 * options.l2))
         rate = self.best_way(start, highest, foreseen)
         if rate == 0 and foreseen:
             rate = self.search(start, highest, False)
         rate = rate or min(1e-3, highest)
-        self.try_from(start, rate, self.updates_a_pass())
+        self.try_from(start, rate, updates)
         self.rate0 = rate
         return 0
 
@@ -237,39 +236,20 @@ cdef class CalibratedTrainer(OnlineTrainer):
                 break
         return loss / judged
 
-    cdef int64_t updates_of(self, int64_t n) noexcept nogil:
-        return (n + self.batch - 1) // self.batch
-
     cdef double learn_at(self, start, const int32_t* which, int64_t n, double rate, int rounds) except? -1:
         """So many rounds over these sequences, and one in which the rate falls to zero, as that of a run does: noise that a high rate
         leaves in the weights goes away again, and should not count against it. Returns the scale of the weights."""
-        cdef int k
-        self.try_from(start, rate, self.updates_of(n))
-        for k in range(rounds + 1):
-            self.round_over(which, n, rate, k == rounds)
-        return self.end_trial()
-
-    cdef int round_over(self, const int32_t* which, int64_t n, double rate, bint falling) except -1:
-        """One round over some sequences, at this rate all along or from there down. The decay of passes plays no role here."""
         cdef:
-            int64_t k = 0, size
+            int round
+            int64_t k
             double own = 0
-        while k < n and rate > 0:
-            size = min(self.batch, n - k)
-            PyErr_CheckSignals()
-            if falling:
-                self.fall_to(rate * (n - k) / n)
-            self.update(which + k, size, &own)
-            k += size
-        return 0
-
-
-cdef void look_at(MagnitudeC* of, const int32_t* id, const float* value, int64_t n) noexcept nogil:
-    """Take note of the values of attributes."""
-    cdef int64_t u
-    cdef double square
-    for u in range(n):
-        square = <double>value[u] * value[u]
-        of[id[u]].largest = fmax(of[id[u]].largest, square)
-        of[id[u]].sum += square
-        of[id[u]].n += value[u] != 0
+        self.try_from(start, rate, self.updates_of(n))
+        for round in range(rounds + 1 if rate > 0 else 0):
+            k = 0
+            while k < n:
+                PyErr_CheckSignals()
+                if round == rounds:
+                    self.fall_to(rate * (n - k) / n)
+                self.update(which + k, min(self.batch, n - k), &own)
+                k += self.batch
+        return self.end_trial()

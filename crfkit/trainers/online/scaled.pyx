@@ -41,9 +41,9 @@ cdef class ScaledTrainer(CalibratedTrainer):
         elif shares and (not options.rate if found is None else found) and not getattr(options, "l1", 0):     # which all weights share
             self.measure()
         self.known_rows, self.row_size = <char*>self.shares, sizeof(double)
-        self.penalty = options.l2 / self.updates_a_pass()
+        self.penalty = options.l2 / self.updates_of(data.c.n_seq)
         self.decay = options.decay
-        self.find_rate(options, leader)
+        self.find_rate()
         self.rate = self.rate0
 
     cdef int begin_update(self) except -1 nogil:

@@ -40,7 +40,7 @@ cdef class Sgd(ScaledTrainer):
         return ScaledTrainer.bytes_per_cell(options, threads) + 8 * (options.l1 > 0)      # its penalty
 
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
-        self.l1, self.due = options.l1 / self.updates_a_pass(), 0
+        self.l1, self.due = options.l1 / self.updates_of(data.c.n_seq), 0
         if self.l1 > 0:
             self.threads = 1        # what weights have received is not shared
             self.received = <double*>arena_zeros(self, layout.c.n_cells, sizeof(double))
