@@ -22,6 +22,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, dataset_sentence
 from crfkit.memory cimport arena_zeros, memcpy, memset, take_all, vector
 
+from crfkit.errors import TrainingError
 from crfkit.parallel import in_order
 
 cdef enum:
@@ -136,6 +137,11 @@ cdef class Trainer:
     def measures(self) -> dict:
         """What else the log should say of the weights as they stand; called after a pass, outside its time."""
         return {}
+
+
+cdef object not_finite(str penalties):
+    """The error to raise where an objective is; `penalties`: options that help."""
+    return TrainingError(f"the objective is not finite; scale down the values of the features, or raise {penalties}")
 
 
 def summarise(const float[::1] cells) -> tuple[int, float]:

@@ -19,8 +19,7 @@ from crfkit.lattice.lattice cimport Lattice, lattice_expect, lattice_load_weight
 from crfkit.memory cimport arena_zeros, memcpy
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport SentenceC, dataset_sentence
-
-from crfkit.errors import TrainingError
+from crfkit.trainers.base cimport not_finite
 
 # Logarithms of potentials of a sequence stay within this. Products of a node's and an edge's and what a visit may
 # change are far from the ends of double precision then.
@@ -223,9 +222,7 @@ cdef class Chains:
         lattice_expect(&self.lattice.c)
         if not isfinite(self.lattice.c.logz):
             with gil:
-                raise TrainingError(
-                    "the objective is not finite; scale down the values of the features, or raise --l1 or --l2"
-                )
+                raise not_finite("--l1 or --l2")
         for t in range(sent.T):
             memcpy(self.alpha + (first + t) * self.row, self.lattice.c.node + t * self.P, self.P * sizeof(double))
             memcpy(self.beta + (first + t) * self.row, self.ones, self.P * sizeof(double))

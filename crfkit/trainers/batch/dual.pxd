@@ -1,6 +1,6 @@
 """Dual coordinate ascent, for the trainer that begins with it."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.memory cimport BufferC
 from crfkit.loops.structs cimport DualC, SentenceC
@@ -15,7 +15,8 @@ cdef class DualAscent(OnlineTrainer):
         public double ways                  # of the sequences of this pass
         double enough                       # the least way that is gone in it
         public int64_t visited
-        BufferC paths, way
+        BufferC way
+        uint16_t* best                      # room for a path, where wrong labels are counted
         float* left                         # of each sequence, its way when it was visited last, squared
         float* told                         # and its negative log-likelihood
         int32_t* wrong                      # and its wrong labels, where these are counted, else NULL

@@ -31,7 +31,7 @@ from crfkit.loops.numbers cimport fmax, fmin
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, data_zeros, empty_buffer, memcpy, memset
+from crfkit.memory cimport Arena, arena_reserve, arena_zeros, data_zeros, memcpy
 from crfkit.loops.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC
 from crfkit.trainers.base cimport accuracies, wrong_labels
 
@@ -101,6 +101,7 @@ cdef class DualAscent(OnlineTrainer):
         self.find_overlaps(data.c.u_ptr, data.c.u_id, data.c.u_val)
         if options.train_accuracy:
             self.wrong = <int32_t*>data_zeros(self, n, sizeof(int32_t))
+            self.best = <uint16_t*>arena_zeros(self, data.c.longest, sizeof(uint16_t))
         self.left, self.told = self.zeros(n), self.zeros(n)
         self.rich_start = <int64_t*>data_zeros(self, n, sizeof(int64_t))
         for s in range(n):
@@ -122,11 +123,7 @@ cdef class DualAscent(OnlineTrainer):
 
     cdef double penalty(self) noexcept nogil:
         """l2/2 |w|^2"""
-        cdef int64_t k
-        cdef double total = 0
-        for k in range(self.layout.c.n_cells):
-            total += <double>self.w[k] * self.w[k]
-        return 0.5 * self.l2 * total
+        return 0.5 * self.l2 * K.dot_floats(self.layout.c.n_cells, self.w, self.w)
 
     cdef DualC dual_of(self, int64_t s) noexcept nogil:
         cdef DualC dual = self.first
@@ -140,13 +137,11 @@ cdef class DualAscent(OnlineTrainer):
         """What two positions of a sequence have in common: the product of their attributes, on average over all pairs."""
         cdef:
             const DatasetC* data = &self.data.c
-            BufferC so_far = empty_buffer()     # the sum of an attribute's values
-            float* sum
+            Arena room = Arena()
+            float* sum      # of each attribute's values so far
             double common
             int64_t s, t, u, first, last
-        buffer_reserve(&so_far, <int64_t>self.layout.c.A + 1, sizeof(float))
-        sum = <float*>so_far.data
-        memset(sum, 0, self.layout.c.A * sizeof(float))
+        sum = <float*>arena_zeros(room, self.layout.c.A, sizeof(float))
         with nogil:
             for s in range(data.n_seq):
                 first, last = data.seq_ptr[s], data.seq_ptr[s + 1]
@@ -160,7 +155,6 @@ cdef class DualAscent(OnlineTrainer):
                     sum[u_id[u]] = 0
                 if last - first > 1:
                     self.overlap[s] = <float>fmax(2 * common / ((last - first) * (last - first - 1.0)), 0.0)
-        buffer_free(&so_far)
         return 0
 
     cdef double remaining(self) noexcept nogil:
@@ -194,8 +188,7 @@ cdef class DualAscent(OnlineTrainer):
             return 0
         self.score(sent)
         if self.wrong != NULL:
-            arena_reserve(self, &self.paths, sent.T, sizeof(uint16_t))
-            self.wrong[s] = <int32_t>wrong_labels(lat, sent, <uint16_t*>self.paths.data)
+            self.wrong[s] = <int32_t>wrong_labels(lat, sent, self.best)
         lattice_expect(lat)
         self.told[s] = <float>(sent.weight * (lat.logz - lattice_path_score(lat, sent.label)))
         loss[0] += self.told[s]

@@ -1,12 +1,12 @@
 """The objective of the batch trainers and its gradient."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport Lattice, Recursions
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport Arena, BufferC
-from crfkit.loops.structs cimport SentenceC, weight_t
+from crfkit.memory cimport Arena
+from crfkit.loops.structs cimport weight_t
 from crfkit.threads cimport Threads
 from .nests cimport Nests
 from .visits cimport Visits
@@ -26,11 +26,11 @@ cdef class Worker(Arena):
     cdef Lattice lattice
     cdef double* g              # the gradient of its share
     cdef double* g_sums         # and that of the sums
-    cdef BufferC path           # the best one of a sequence
+    cdef uint16_t* path         # the best one of a sequence
     cdef int64_t wrong, flawed  # labels that are not the data's, and sequences with one, where these are counted
 
 
-cdef int in_halves(Threads pool, object work, object owner, int what, int64_t n) except -1
+cdef int in_halves(Threads pool, object work, int what, int64_t n) except -1
 
 
 cdef class Objective(Arena):
@@ -62,11 +62,9 @@ cdef class Objective(Arena):
     cdef double w_squares[16]   # sums of each part
     cdef double g_squares[16]
 
-    cdef int count(self, Worker worker, const SentenceC* sent) except -1 nogil
     cdef int in_columns(self, Share what) except -1
     cdef void gather(self, int part) noexcept nogil
     cdef void complete(self, int part) noexcept nogil
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1
     cdef double sum_up(self) except? -1
-    cdef int run(self, Worker worker) except -1 nogil

@@ -16,7 +16,7 @@ from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_clear_absent
-from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer, memcpy, memset
+from crfkit.memory cimport arena_zeros, memcpy, memset
 from crfkit.trainers.base cimport wrong_labels
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence
@@ -100,7 +100,7 @@ cdef class Objective:
         self.gradients_of_sums = <double**>arena_zeros(self, threads, sizeof(double*))
         for k in range(threads):
             worker = Worker()
-            worker.lattice = Lattice(layout.c.L)
+            worker.lattice, worker.path = Lattice(layout.c.L), <uint16_t*>arena_zeros(worker, data.c.longest, sizeof(uint16_t))
             worker.lattice.list_features(&layout.c, self.recursions, True)
             worker.lattice.c.quantum = quantum
             worker.lattice.c.quanta, worker.lattice.c.cold_quanta = self.quanta, cold_quanta
@@ -119,7 +119,7 @@ cdef class Objective:
         total = self.sum_up()
         if self.given_up:
             return INFINITY
-        in_halves(self.pool, take_share, self, FINISH, PARTS)
+        in_halves(self.pool, self.take_share, FINISH, PARTS)
         self.steepness = 0
         for part in range(PARTS):
             self.steepness += self.g_squares[part]
@@ -138,9 +138,9 @@ cdef class Objective:
             worker.wrong = worker.flawed = 0
         (<Worker>self.workers[0]).g = self.g
         if self.pool is not None:
-            self.pool.run(run_worker, [(self, worker) for worker in self.workers])
+            self.pool.run(self.run, [(worker,) for worker in self.workers])
         else:
-            run_worker(self, self.workers[0])
+            self.run(self.workers[0])
         if self.given_up:
             return INFINITY
         self.wrong = self.flawed = 0
@@ -148,7 +148,7 @@ cdef class Objective:
             self.wrong += worker.wrong
             self.flawed += worker.flawed
         if self.pool is not None:
-            in_halves(self.pool, take_share, self, GATHER, PARTS)
+            in_halves(self.pool, self.take_share, GATHER, PARTS)
         self.in_columns(HAND_DOWN)
         for k in range(self.n_chunks):
             total += self.nll[k]
@@ -159,15 +159,7 @@ cdef class Objective:
         cdef int64_t lines = self.layout.c.P // COLUMNS
         if self.nests.n == 0:
             return 0
-        return in_halves(self.pool if lines > 1 else None, take_share, self, what, max(lines, 1))
-
-    cdef int count(self, Worker worker, const SentenceC* sent) except -1 nogil:
-        """Compare the best path of a sequence that is scored with the data."""
-        arena_reserve(worker, &worker.path, sent.T, sizeof(uint16_t))
-        cdef int64_t wrong = wrong_labels(&worker.lattice.c, sent, <uint16_t*>worker.path.data)
-        worker.wrong += wrong
-        worker.flawed += wrong > 0
-        return 0
+        return in_halves(self.pool if lines > 1 else None, self.take_share, what, max(lines, 1))
 
     cdef void gather(self, int part) noexcept nogil:
         """Add a part of the other workers' gradients to that of the first."""
@@ -197,14 +189,11 @@ cdef class Objective:
         if cells.shape[0] != self.layout.c.n_cells:
             raise ValueError("a point of another layout")
         cdef:
-            int64_t k, n = self.layout.c.n_cells, stride = (n + 15) // 16 * 16
-            BufferC vectors = empty_buffer()        # the loops want vectors on boundaries
-            double* g
-            weight_t* w
+            int64_t k, n = self.layout.c.n_cells
+            Arena room = Arena()        # the loops want vectors on boundaries
+            double* g = <double*>arena_zeros(room, n, sizeof(double))
+            weight_t* w = <weight_t*>arena_zeros(room, n, sizeof(weight_t))
             double f
-        buffer_reserve(&vectors, 2 * stride, sizeof(double))
-        g = <double*>vectors.data
-        w = <weight_t*>(g + stride)
         gradient = array.array("d")
         self.bound = bound
         try:
@@ -214,80 +203,73 @@ cdef class Objective:
             gradient.frombytes((<const char*>g)[: n * sizeof(double)])
         finally:
             self.bound = INFINITY
-            buffer_free(&vectors)
         return f, gradient
 
-    cdef int run(self, Worker worker) except -1 nogil:
-        """Take chunks until none is left."""
+    def run(self, Worker worker not None):
+        """One thread's share of an evaluation: it takes chunks until none is left."""
         cdef:
             LatticeC* lat = &worker.lattice.c
             const LayoutC* layout = &self.layout.c
             SentenceC sent
             VisitsC visits
-            int64_t c, s
+            int64_t c, s, wrong
             double nll, lost = 0
-        memset(worker.g, 0, layout.n_cells * sizeof(double))
-        memset(worker.g_sums, 0, self.nests.n * layout.P * sizeof(double))
-        lattice_load_weights(lat, layout, self.w, 1.0)
-        while True:
-            c = crfkit_fetch_add(&self.next_chunk, 1)
-            if c >= self.n_chunks:
-                return 0
-            nll = 0
-            for s in range(self.chunk[c], self.chunk[c + 1]):
-                sent = dataset_sentence(&self.data.c, s)
-                visits = self.visits.of(self.data.c.seq_ptr[s])
-                worker.lattice.reserve(layout, &sent)
-                K.score_visits(layout, &visits, self.w, self.nests.sums, &sent, lat)
-                if self.counts:
-                    self.count(worker, &sent)
-                lattice_expect(lat)
-                nll += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
-                K.add_pairs(lat, sent.weight)
-                K.scatter_visits(layout, &visits, &sent, lat, worker.g, worker.g_sums)
-                # No sequence takes away from what others lose, so there is no need to look at the rest.
-                if lost + nll > self.bound:
-                    self.given_up = 1
-                if self.given_up:
+        with nogil:
+            memset(worker.g, 0, layout.n_cells * sizeof(double))
+            memset(worker.g_sums, 0, self.nests.n * layout.P * sizeof(double))
+            lattice_load_weights(lat, layout, self.w, 1.0)
+            while not self.given_up:
+                c = crfkit_fetch_add(&self.next_chunk, 1)
+                if c >= self.n_chunks:
                     break
-            K.finish_pairs(lat)
-            K.scatter_pairs(layout, lat, worker.g)
-            if self.given_up:
-                return 0
-            self.nll[c] = nll
-            lost += nll
+                nll = 0
+                for s in range(self.chunk[c], self.chunk[c + 1]):
+                    sent = dataset_sentence(&self.data.c, s)
+                    visits = self.visits.of(self.data.c.seq_ptr[s])
+                    worker.lattice.reserve(layout, &sent)
+                    K.score_visits(layout, &visits, self.w, self.nests.sums, &sent, lat)
+                    if self.counts:
+                        wrong = wrong_labels(lat, &sent, worker.path)
+                        worker.wrong += wrong
+                        worker.flawed += wrong > 0
+                    lattice_expect(lat)
+                    nll += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
+                    K.add_pairs(lat, sent.weight)
+                    K.scatter_visits(layout, &visits, &sent, lat, worker.g, worker.g_sums)
+                    # No sequence takes away from what others lose, so there is no need to look at the rest.
+                    if lost + nll > self.bound:
+                        self.given_up = 1
+                    if self.given_up:
+                        break
+                K.finish_pairs(lat)
+                K.scatter_pairs(layout, lat, worker.g)
+                self.nll[c] = nll
+                lost += nll
+
+    def take_share(self, Share what, int64_t first, int64_t last):
+        """One thread's share of the work on cells: lines of columns first .. last - 1, or these parts of vectors."""
+        cdef:
+            const LayoutC* layout = &self.layout.c
+            int64_t to_label = last * COLUMNS if (last + 1) * COLUMNS <= layout.P else layout.P
+            double* g_sums = (<Worker>self.workers[0]).g_sums if what == HAND_DOWN else NULL
+            int part
+        with nogil:
+            if what == ADD_UP:
+                self.nests.add_up(layout, self.w, first * COLUMNS, to_label)
+            elif what == HAND_DOWN:
+                self.nests.hand_down(layout, g_sums, self.g, first * COLUMNS, to_label)
+            else:
+                for part in range(first, last):
+                    if what == GATHER:
+                        self.gather(part)
+                    else:
+                        self.complete(part)
 
 
-cdef int in_halves(Threads pool, object work, object owner, int what, int64_t n) except -1:
-    """work(owner, what, first, last) for the halves of 0 .. n, one of them by another thread if there is one. What comes
+cdef int in_halves(Threads pool, object work, int what, int64_t n) except -1:
+    """work(what, first, last) for the halves of 0 .. n, one of them by another thread if there is one. What comes
     out must not depend on who does which."""
     if pool is None:
-        work(owner, what, 0, n)
+        work(what, 0, n)
         return 0
-    return pool.run(work, [(owner, what, 0, n // 2), (owner, what, n // 2, n)])
-
-
-def take_share(Objective objective not None, Share what, int64_t first, int64_t last):
-    """One thread's share of the work on cells: lines of columns first .. last - 1, or these parts of vectors."""
-    cdef:
-        const LayoutC* layout = &objective.layout.c
-        int64_t to_label = last * COLUMNS if (last + 1) * COLUMNS <= layout.P else layout.P
-        double* g_sums = (<Worker>objective.workers[0]).g_sums if what == HAND_DOWN else NULL
-        int part
-    with nogil:
-        if what == ADD_UP:
-            objective.nests.add_up(layout, objective.w, first * COLUMNS, to_label)
-        elif what == HAND_DOWN:
-            objective.nests.hand_down(layout, g_sums, objective.g, first * COLUMNS, to_label)
-        else:
-            for part in range(first, last):
-                if what == GATHER:
-                    objective.gather(part)
-                else:
-                    objective.complete(part)
-
-
-def run_worker(Objective objective, Worker worker):
-    """One thread's share of an evaluation."""
-    with nogil:
-        objective.run(worker)
+    return pool.run(work, [(what, 0, n // 2), (what, n // 2, n)])

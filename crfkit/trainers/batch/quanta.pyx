@@ -34,55 +34,50 @@ cdef double rounded_up(double x, double largest) noexcept nogil:
     return ldexp(ceil(ldexp(x, 24 - exponent)), exponent - 24)
 
 
-def largest_terms(Dataset data not None) -> array.array:
-    """The largest weight of a sequence, and of each attribute, bigram ones last, the largest of value times weight."""
+cdef inline void note(double* found, const double* largest, int64_t k, double term, int64_t times, bint sums) noexcept nogil:
+    """Add a term to the k-th sum so many times (one in place of each if `largest` is NULL), or keep it if it is the largest."""
+    if sums:
+        found[k] += times * (rounded_up(term, largest[k]) if largest != NULL else 1)
+    else:
+        found[k] = fmax(found[k], term)
+
+
+cdef object terms(Dataset data, const double[::1] largest, bint sums):
+    """The largest terms of some data, or their sums: first that of the weights of tokens, then those of all attributes."""
     cdef:
         const DatasetC* c = &data.c
-        int64_t s, u
+        const double* most = NULL
+        int64_t s, u, n = 1 + <int64_t>data.n_u + data.n_b
         double weight
-        double* of_u
-        double* of_b
-    most = array.array("d", [0.0]) * (1 + <int64_t>data.n_u + data.n_b)
-    cdef double[::1] view = most
-    of_u, of_b = &view[0] + 1, &view[0] + 1 + data.n_u
+        double* found
+    if largest is not None:
+        if largest.shape[0] != n:
+            raise ValueError("the terms of other attributes")
+        most = &largest[0]
+    numbers = array.array("d", [0.0]) * n
+    cdef double[::1] view = numbers
+    found = &view[0]
     for s in range(c.n_seq):
         weight = weight_of(c, s)
-        view[0] = fmax(view[0], weight)
+        note(found, most, 0, weight, c.seq_ptr[s + 1] - c.seq_ptr[s], sums)
         for u in range(c.u_ptr[c.seq_ptr[s]], c.u_ptr[c.seq_ptr[s + 1]]):
-            of_u[c.u_id[u]] = fmax(of_u[c.u_id[u]], weight * size_of(c.u_val, u))
+            note(found, most, 1 + c.u_id[u], weight * size_of(c.u_val, u), 1, sums)
         if c.b_ptr != NULL:
             for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
-                of_b[c.b_id[u]] = fmax(of_b[c.b_id[u]], weight)
-    return most
+                note(found, most, 1 + data.n_u + c.b_id[u], weight, 1, sums)
+    return numbers
+
+
+def largest_terms(Dataset data not None) -> array.array:
+    """The largest weight of a sequence, and of each attribute, bigram ones last, the largest of value times weight."""
+    return terms(data, None, False)
 
 
 def sums_of_terms(Dataset data not None, const double[::1] largest) -> array.array:
     """Of all data: the sum of the weights of all tokens, and for each attribute that of values times weights. Exact sums of terms
     rounded up: those of several parts of the data add up to those of the whole, given the largest terms of the whole. None:
     all terms are one."""
-    cdef:
-        const DatasetC* c = &data.c
-        int64_t s, u, n = 1 + <int64_t>data.n_u + data.n_b
-        double weight
-        double* of_u
-        double* of_b
-        const double* most = NULL
-    if largest is not None:
-        if largest.shape[0] != n:
-            raise ValueError("the terms of other attributes")
-        most = &largest[0]
-    sums = array.array("d", [0.0]) * n
-    cdef double[::1] view = sums
-    of_u, of_b = &view[0] + 1, &view[0] + 1 + data.n_u
-    for s in range(c.n_seq):
-        weight = weight_of(c, s)
-        view[0] += (c.seq_ptr[s + 1] - c.seq_ptr[s]) * (rounded_up(weight, most[0]) if most != NULL else 1)
-        for u in range(c.u_ptr[c.seq_ptr[s]], c.u_ptr[c.seq_ptr[s + 1]]):
-            of_u[c.u_id[u]] += rounded_up(weight * size_of(c.u_val, u), most[1 + c.u_id[u]]) if most != NULL else 1
-        if c.b_ptr != NULL:
-            for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
-                of_b[c.b_id[u]] += rounded_up(weight, most[1 + data.n_u + c.b_id[u]]) if most != NULL else 1
-    return sums
+    return terms(data, largest, True)
 
 
 cdef double find_quanta(Dataset data, Layout layout, object sums_of_all, double* quantum) except -1:

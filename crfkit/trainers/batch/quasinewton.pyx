@@ -9,24 +9,16 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fabs, fmax, isfinite, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_zeros, vector
-from crfkit.trainers.base cimport Trainer, accuracies
+from crfkit.trainers.base cimport Trainer, accuracies, not_finite
 from .objective cimport PARTS, Objective, in_halves
 
 from collections import deque
 
-from crfkit.errors import TrainingError
+from crfkit.trainers.base import summarise
 from .visits import bytes_of_visits
 
 cdef enum:
     LITTLE = 1 << 29    # bytes that dual variables may take in any case
-
-
-def walk_parts(QuasiNewton trainer not None, Walk what, int first, int last) -> None:
-    """Parts first .. last - 1 of what is done to vectors."""
-    cdef int part
-    with nogil:
-        for part in range(first, last):
-            trainer.walk_part(what, part)
 
 
 cdef bint may_take(int64_t needed, Layout layout, object options) except -1:
@@ -81,8 +73,15 @@ cdef class QuasiNewton(Trainer):
         self.started = True
         return self.check_convergence()
 
+    def walk_parts(self, Walk what, int first, int last):
+        """Parts first .. last - 1 of what is done to vectors."""
+        cdef int part
+        with nogil:
+            for part in range(first, last):
+                self.walk_part(what, part)
+
     cdef int in_parts(self, Walk what) except -1:
-        return in_halves(self.objective.pool, walk_parts, self, what, PARTS)
+        return in_halves(self.objective.pool, self.walk_parts, what, PARTS)
 
     cdef double sum_of_parts(self, Walk what) except? -1:
         """The sum of what a walk finds in all parts."""
@@ -213,21 +212,17 @@ cdef class QuasiNewton(Trainer):
 
     cdef report(self):
         cdef Objective objective = self.objective
-        cdef int64_t k, active = 0
         record = {"objective": self.f, "gradient": self.steepness}
         if self.bound > 0:
             record["gap"] = fmax(self.f - self.bound, 0.0)
         if objective.counts:
-            for k in range(self.n):
-                active += self.w[k] != 0
-            record.update(accuracies(objective.wrong, objective.tokens, objective.flawed, objective.sequences), active=active)
+            record.update(accuracies(objective.wrong, objective.tokens, objective.flawed, objective.sequences))
+            record["active"], _ = summarise(vector(self, "f", self.w, self.n))
         return record
 
     cdef int check(self) except -1:
         if not isfinite(self.f) or not isfinite(self.objective.steepness):
-            raise TrainingError(
-                "the objective is not finite; scale down the values of the features, or raise --l2"
-            )
+            raise not_finite("--l2")
         return 0
 
     cdef int check_convergence(self) except -1:

@@ -20,15 +20,13 @@ from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memcpy, memset, vector
 from crfkit.loops.numbers cimport fabs, fmax, isfinite, sqrt
 from crfkit.loops.structs cimport weight_t
-from crfkit.trainers.base cimport Trainer
+from crfkit.trainers.base cimport Trainer, not_finite
 from .blocks cimport Blocks, soft
 from .chains cimport Chains
 from .edges cimport Edges
 from .quasinewton cimport dual_objective
 
 from collections import deque
-
-from crfkit.errors import TrainingError
 
 cdef enum:
     STEPS_BETWEEN_SIGNALS = 100_000
@@ -155,9 +153,7 @@ cdef class Sbcd(Trainer):
         self.f, self.norm_g, self.norm_w = f, sqrt(squares), sqrt(weights)
         self.bound = fmax(self.bound, dual_objective(entropy, l1, l2, most, excess))
         if not isfinite(f) or not isfinite(squares):
-            raise TrainingError(
-                "the objective is not finite; scale down the values of the features, or raise --l1 or --l2"
-            )
+            raise not_finite("--l1 or --l2")
         return 0
 
     cdef int64_t run_blocks(self, int64_t k) except -1 nogil:
@@ -194,11 +190,15 @@ cdef class Sbcd(Trainer):
 
     cdef int go_on(self) except -1:
         """Farther along the way from the end of the last pass's blocks to that of this one's, as long as F falls."""
-        cdef double best = 0, step = self.stride
+        cdef double best = 0, step = self.stride, f
         cdef int64_t n = self.layout.c.n_cells
         memcpy(self.end, self.w, n * sizeof(weight_t))
-        while step <= MOST_STRIDE and self.trial(step):
-            best = step
+        while step <= MOST_STRIDE:
+            self.place(step)
+            f = self.value()
+            if not f < self.f:
+                break
+            self.f, best = f, step
             step *= 2
         self.place(best)
         memcpy(self.before, self.end, n * sizeof(weight_t))
@@ -212,16 +212,6 @@ cdef class Sbcd(Trainer):
         for k in range(self.layout.c.n_cells):
             x = self.end[k] + step * (<double>self.end[k] - self.before[k])
             self.w[k] = <weight_t>x if x * self.end[k] > 0 else 0
-
-    cdef bint trial(self, double step) except -1:
-        """Whether F is lower there."""
-        cdef double f
-        self.place(step)
-        f = self.value()
-        if f < self.f:
-            self.f = f
-            return True
-        return False
 
     cdef double value(self) except? -1:
         """F at the weights as they are."""

@@ -153,19 +153,12 @@ cdef class Sharded(Objective):
             total += losses[k]
         return total
 
-    def add(self, const double[::1] gradient not None, const int64_t[::1] cells=None):
-        """Add a gradient to the sum: that of all cells, or of some (Share.touched)."""
-        cdef int64_t k, n = self.layout.c.n_cells
-        if cells is not None:
-            check_cells(cells, n)
-            if gradient.shape[0] != cells.shape[0]:
-                raise ValueError("a gradient of other cells")
-            with nogil:
-                for k in range(cells.shape[0]):
-                    self.g[cells[k]] += gradient[k]
-            return
-        if gradient.shape[0] != n:
-            raise ValueError("a gradient of another layout")
+    def add(self, const double[::1] gradient not None, const int64_t[::1] cells not None):
+        """Add a gradient of some cells (Share.touched) to the sum."""
+        cdef int64_t k
+        check_cells(cells, self.layout.c.n_cells)
+        if gradient.shape[0] != cells.shape[0]:
+            raise ValueError("a gradient of other cells")
         with nogil:
-            for k in range(n):
-                self.g[k] += gradient[k]
+            for k in range(cells.shape[0]):
+                self.g[cells[k]] += gradient[k]

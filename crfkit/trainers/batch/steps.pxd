@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.loops.structs cimport weight_t
-from crfkit.memory cimport Arena, BufferC
+from crfkit.memory cimport Arena
 from crfkit.weights.layout cimport Layout
 
 
@@ -14,10 +14,9 @@ cdef enum Work:                 # of the history
 
 cdef class History(Arena):
     cdef:
-        int64_t n
+        int64_t n, stride                   # of a vector, and from one row to the next
         int32_t m, used, newest             # pairs kept, pairs in use, slot of the newest
         int32_t touched                     # slots whose memory has been
-        BufferC store
         const float* row[128]               # s of slot k at 2k, y at 2k + 1
         double gram[128][128]
         double by_g[128]
@@ -39,6 +38,5 @@ cdef class History(Arena):
     cdef dict vectors(self)
     cdef int32_t next_slot(self) noexcept nogil
     cdef void touch(self, int32_t slots) noexcept nogil
-    cdef void do_part(self, Work what, int part) noexcept nogil
     cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil
     cdef float* direction(self, const double* steep, const double* g) except *

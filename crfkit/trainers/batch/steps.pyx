@@ -12,14 +12,14 @@ done its work: the direction takes the place of its s, the gradient at the start
 new pair does.
 
 Where attributes have values, some may be thousands of times as large as others, and so may be the curvature along their
-weights. The history is then that of weights times `scale` (find_scales), and the direction is divided by it.
+weights. The history is then that of weights times `scale` (use_scales), and the direction is divided by it.
 """
 
 
 from crfkit.loops.numbers cimport fmin, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LayoutC, weight_t
-from crfkit.memory cimport arena_reserve, arena_zeros, memset, take_all, vector
+from crfkit.memory cimport arena_zeros, memset, take_all, vector
 from crfkit.weights.cells cimport layout_row
 from crfkit.weights.layout cimport Layout
 from .objective cimport PARTS, in_halves
@@ -27,43 +27,40 @@ from .objective cimport PARTS, in_halves
 cdef double CURVATURE = 0.1     # of a score, p (1 - p), about
 
 
-cdef int find_scales(Layout layout, double l2, const double[::1] largest, const double[::1] sums, float* scale) except -1:
-    """The root of the curvature along the weights of each attribute, l2 + CURVATURE x the sum of its squared values, over
-    what it would be if all values were 1; about, from the largest value and the sum of all (Objective.extent)."""
-    cdef:
-        const LayoutC* c = &layout.c
-        int64_t k, f, n = <int64_t>c.A + c.B, first, size
-        double value, more
-    for k in range(c.n_cells):
-        scale[k] = 1
-    for k in range(n):
-        value, more = largest[1 + k] / largest[0], CURVATURE * sums[1 + k]
-        if value > 0:
-            size = layout_row(c, k, &first)
-            for f in range(first, first + size):
-                scale[f] = <float>sqrt((l2 + more * value) / (l2 + more / value))
-    return 0
-
-
 cdef class History:
     """The last m pairs s, y in single precision, and all inner products among them and with the gradient."""
 
-    def __cinit__(self, int64_t n, int32_t m, pool=None):
-        cdef int64_t stride = (n + 15) // 16 * 16
+    def __cinit__(self, int64_t n, int32_t m, pool):
+        cdef float* pairs
         cdef int32_t k
         if not 1 <= m <= 64:
             raise ValueError("the history holds 1 to 64 pairs")
-        self.n, self.m, self.used, self.newest, self.touched, self.pool = n, m, 0, -1, 0, pool
-        self.scale = NULL
-        arena_reserve(self, &self.store, 2 * m * stride, sizeof(float))
+        self.n, self.m, self.newest, self.pool = n, m, -1, pool
+        self.stride = (n + 15) // 16 * 16
+        pairs = <float*>arena_zeros(self, 2 * m * self.stride, sizeof(float))
         for k in range(2 * m):
-            self.row[k] = <float*>self.store.data + k * stride
+            self.row[k] = pairs + k * self.stride
 
     cdef int use_scales(self, Layout layout, double l2, tuple extent) except -1:
-        """The history of weights as their values are large."""
+        """The history of weights as their values are large: `scale` is the root of the curvature along the weights of each
+        attribute, l2 + CURVATURE x the sum of its squared values, over what it would be if all values were 1; about, from the
+        largest value and the sum of all (Objective.extent)."""
+        cdef:
+            const LayoutC* c = &layout.c
+            int64_t k, f, n = <int64_t>c.A + c.B, first, size
+            double value, more
+            const double[::1] largest = extent[0], sums = extent[1]
         self.scale = <float*>arena_zeros(self, self.n, sizeof(float))
         self.scaled = <double*>arena_zeros(self, self.n, sizeof(double))
-        return find_scales(layout, l2, extent[0], extent[1], self.scale)
+        for k in range(c.n_cells):
+            self.scale[k] = 1
+        for k in range(n):
+            value, more = largest[1 + k] / largest[0], CURVATURE * sums[1 + k]
+            if value > 0:
+                size = layout_row(c, k, &first)
+                for f in range(first, first + size):
+                    self.scale[f] = <float>sqrt((l2 + more * value) / (l2 + more / value))
+        return 0
 
     cdef void forget(self) noexcept nogil:
         self.used, self.newest = 0, -1
@@ -75,7 +72,7 @@ cdef class History:
         self.w, self.w_old, self.g, self.steep = w, w_old, g, steep
         self.newest = slot
         self.used = min(self.used + 1, self.m)
-        in_halves(self.pool, do_parts, self, ADD, PARTS)
+        in_halves(self.pool, self.do_parts, ADD, PARTS)
         for k in range(2 * self.used):
             self.gram[k][2 * slot] = self.gram[k][2 * slot + 1] = self.by_g[k] = 0
         for part in range(PARTS):
@@ -96,31 +93,36 @@ cdef class History:
         """Zeros where the first pairs of so many slots will lie: threads that meet in memory which nobody has touched wait
         for each other. Not when it is made: as long as an ascent lasts, it needs the memory itself."""
         while self.touched < slots:
-            memset(<float*>self.row[2 * self.touched], 0, 2 * ((self.n + 15) // 16 * 16) * sizeof(float))
+            memset(<float*>self.row[2 * self.touched], 0, 2 * self.stride * sizeof(float))
             self.touched += 1
 
-    cdef void do_part(self, Work what, int part) noexcept nogil:
+    def do_parts(self, Work what, int first_part, int last_part):
+        """Parts first_part .. last_part - 1 of what is asked for."""
         cdef:
-            int64_t first = self.n * part // PARTS, last = self.n * (part + 1) // PARTS, i
+            int64_t first, last, i
             int32_t slot = self.newest if what == ADD else self.next_slot()
+            int part
             float* s = <float*>self.row[2 * slot]
             float* y = <float*>self.row[2 * slot + 1]
             const double* steep = self.steep if self.scale == NULL else self.scaled
             const float** points = [self.w, self.w_old]
             double* one_minus_one = [1, -1]
-        for i in range(first, last if self.scale != NULL else first):
-            self.scaled[i] = self.steep[i] / self.scale[i]
-        if what == ADD:
-            K.combine(first, last, 2, points, one_minus_one, 0, NULL, s)
-            K.combine(first, last, 1, &self.row[2 * slot + 1], one_minus_one + 1, 1, self.g, y)
-            for i in range(first, last if self.scale != NULL else first):
-                s[i], y[i] = s[i] * self.scale[i], y[i] / self.scale[i]
-            K.dots(first, last, 2 * self.used, self.row, s, y, steep, self.sums[part])
-        else:
-            K.combine(first, last, 2 * self.used, self.row, self.c, self.c_g, steep, s)
-            K.combine(first, last, 0, NULL, NULL, 1, self.g, y)
-            for i in range(first, last if self.scale != NULL else first):
-                s[i] = s[i] / self.scale[i]
+        with nogil:
+            for part in range(first_part, last_part):
+                first, last = self.n * part // PARTS, self.n * (part + 1) // PARTS
+                for i in range(first, last if self.scale != NULL else first):
+                    self.scaled[i] = self.steep[i] / self.scale[i]
+                if what == ADD:
+                    K.combine(first, last, 2, points, one_minus_one, 0, NULL, s)
+                    K.combine(first, last, 1, &self.row[2 * slot + 1], one_minus_one + 1, 1, self.g, y)
+                    for i in range(first, last if self.scale != NULL else first):
+                        s[i], y[i] = s[i] * self.scale[i], y[i] / self.scale[i]
+                    K.dots(first, last, 2 * self.used, self.row, s, y, steep, self.sums[part])
+                else:
+                    K.combine(first, last, 2 * self.used, self.row, self.c, self.c_g, steep, s)
+                    K.combine(first, last, 0, NULL, NULL, 1, self.g, y)
+                    for i in range(first, last if self.scale != NULL else first):
+                        s[i] = s[i] / self.scale[i]
 
     cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil:
         cdef double sum = c_g * self.by_g[k]
@@ -152,7 +154,7 @@ cdef class History:
             c[2 * slot] += alpha[slot] - self.product(c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
         self.c_g, self.steep, self.g = c_g, steep, g
         self.touch(self.next_slot() + 1)
-        in_halves(self.pool, do_parts, self, COMBINE, PARTS)
+        in_halves(self.pool, self.do_parts, COMBINE, PARTS)
         return <float*>self.row[2 * self.next_slot()]
 
     cdef double first_step(self) noexcept nogil:
@@ -163,7 +165,7 @@ cdef class History:
     cdef dict vectors(self):
         """As of trainers; see there."""
         return {
-            "pairs": vector(self, "f", self.store.data, 2 * self.used * ((self.n + 15) // 16 * 16)),
+            "pairs": vector(self, "f", self.row[0], 2 * self.used * self.stride),
             "gram": vector(self, "d", &self.gram[0][0], 128 * 128),
             "by_g": vector(self, "d", &self.by_g[0], 128),
         }
@@ -179,11 +181,3 @@ cdef class History:
         if not 0 <= self.used <= self.m or not -(self.used == 0) <= self.newest < max(self.used, 1):
             raise ValueError("used, newest: more pairs than there is room for")
         take_all(state, self.vectors())
-
-
-def do_parts(History history not None, Work what, int first, int last) -> None:
-    """Parts first .. last - 1 of what a history is asked to do."""
-    cdef int part
-    with nogil:
-        for part in range(first, last):
-            history.do_part(what, part)
