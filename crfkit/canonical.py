@@ -1,4 +1,4 @@
-"""The JSON of a model's header: one text for each document, so that nobody reads the same bytes otherwise."""
+"""The JSON of a model's header: one text for each document, so that no two parsers read the same bytes differently."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Decoders:
         return self._header.get("dialect") is not None or self._header["algorithm"] == "crfsuite"
 
     def new_scratch(self, key: tuple[int, ...] | None = None) -> OneSentence:
-        """For who asks several questions about one sentence. It serves one thread at a time."""
+        """For several questions about one sentence. It serves one thread at a time."""
         return OneSentence(self._of[key], self._header["format"], self.needs.columns, self.needs.refuse, self.loose)
 
     def borrow(self, key: tuple[int, ...] | None = None) -> OneSentence:

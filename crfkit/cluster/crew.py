@@ -1,7 +1,7 @@
-"""Jobs for workers: who does which, and who does it in the place of one that died.
+"""Jobs for workers: who does which, and who takes over from one that died.
 
-A job is a number. Who has done it once is asked for it again, as long as it lives: it holds what the job is about.
-What was accepted of an answer counts once, whoever gave it: so nothing depends on who died when.
+A job is a number. The worker that has done it once is asked for it again, as long as it lives: it holds the data of the job.
+Each job's answer is accepted once, whoever gave it: so results do not depend on who died when.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from crfkit.errors import CrfkitError, TrainingError
 from .messages import MessageError
 from .serving import Forgotten, value_of
 
-PATIENCE = 5  # workers that may die at a job, one after the other
+PATIENCE = 5  # workers in a row that may die at a job
 WAIT = 1.0  # seconds between two looks at who is there
 
 
@@ -33,10 +33,10 @@ class Transport(Protocol):
         """The next answer, with None in its place if the worker died; None if there is none within so many seconds."""
 
     def drop(self, worker: str) -> None:
-        """Do without a worker: it is of no use any more."""
+        """End a worker, or ignore it from now on."""
 
     def replace(self) -> bool:
-        """Start a worker in the place of one that died; False: whoever keeps the workers does that, or does not."""
+        """Start a worker in the place of one that died; False: that is left to the cluster."""
 
     def close(self) -> None:
         """The work is done."""
@@ -51,7 +51,7 @@ class Crew:
         self.transport, self.limit, self.note = transport, limit, note
         self.owner: dict[int, str] = {}
         self.memory: dict[str, set[Any]] = {}
-        """Of each worker, what the drivers' code notes that it holds."""
+        """Of each worker, what it holds, as noted by `steps` of `run`."""
         self.deaths: Counter[int] = Counter()
         self.seen = time.monotonic()  # when there was a worker
 
@@ -78,7 +78,7 @@ class Crew:
             now = time.monotonic()
             for worker, (_, asked) in list(busy.items()):
                 if worker not in self.memory or now - asked > self.limit:
-                    self._bury(worker, waiting, busy, "stalls" if worker in self.memory else "died")
+                    self._give_up(worker, waiting, busy, "stalls" if worker in self.memory else "died")
             if found is None or (found[0] not in busy and found[1] is not None):
                 continue
             worker, message = found
@@ -98,7 +98,7 @@ class Crew:
             except ValueError:
                 fault = "answers nonsense"
             if fault:
-                self._bury(worker, waiting, busy, fault, gone=fault != "was started anew")
+                self._give_up(worker, waiting, busy, fault, gone=fault != "was started anew")
                 continue
             del busy[worker]
             for job in own:
@@ -136,8 +136,8 @@ class Crew:
             busy[worker] = (mine, time.monotonic())
             self.transport.send(worker, {"steps": steps(self.memory[worker], mine)})
 
-    def _bury(self, worker: str, waiting: list[int], busy: dict[str, Any], why: str, gone: bool = True) -> None:
-        """A worker is of no use any more, or knows nothing any more: whoever is there takes its jobs."""
+    def _give_up(self, worker: str, waiting: list[int], busy: dict[str, Any], why: str, gone: bool = True) -> None:
+        """A worker is lost, or has lost its data: others take its jobs."""
         own = busy.pop(worker, ([],))[0]
         self.memory.pop(worker, None)
         if gone:

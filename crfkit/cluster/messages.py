@@ -1,5 +1,4 @@
-"""Messages between processes: plain values and arrays of numbers, without pickle, so that a message can do nothing
-but be wrong.
+"""Messages between processes: plain values and arrays of numbers, without pickle, so that no message can run code.
 
     magic, length of the text, length of the arrays, checksum of both      32 bytes
     JSON: the values; in the place of an array {"@": [form, where it begins, bytes]}

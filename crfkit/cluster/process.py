@@ -1,6 +1,6 @@
 """A worker process: requests come on standard input, answers go to what was standard output.
 
-It ends when its input does, whatever it is doing: nobody is there any more who could want an answer.
+It ends when its input does, whatever it is doing: the driver is gone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .serving import answer, service
 
 def main(name: str) -> None:
     """Serve until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever drives decides when to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides when to stop
     source, target = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what is printed is no answer

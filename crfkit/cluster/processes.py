@@ -28,7 +28,7 @@ class _Worker:
                 [sys.executable, "-c", _START, service, str(Path(__file__).parents[2])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                start_new_session=True,  # Ctrl-C is for whoever drives
+                start_new_session=True,  # Ctrl-C is for the driver
                 bufsize=0,
             )
         except OSError as error:
@@ -39,7 +39,7 @@ class _Worker:
 
     def _write(self) -> None:
         assert self.process.stdin is not None
-        with suppress(OSError, ValueError):  # who reads notices that it is gone
+        with suppress(OSError, ValueError):  # _read notices that it is gone
             while (request := self.requests.get()) is not None:
                 send(self.process.stdin.write, request)
 

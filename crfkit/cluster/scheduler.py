@@ -1,7 +1,7 @@
 """Workers of a dask.distributed scheduler.
 
 Messages are those of processes (messages.py), so that crfkit itself unpickles nothing that comes. dask does:
-whoever reaches its scheduler can have anything done. It is for networks in which all are trusted.
+whoever reaches its scheduler can run any code. It is for trusted networks only.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Sequences of a data set in files, brought together in the order in which they are wanted.
 
-Online trainers take the sequences in another random order in each pass. To read them from a disk in that order
-takes a seek for each. So the data come to the order instead: it is cut into stretches that fit into memory, and one
+Online trainers take the sequences in another random order in each pass. Reading them from a disk in that order
+would take a seek for each. So it is an external shuffle: the order is cut into stretches that fit into memory, and one
 pass over the data appends each sequence to its stretch. Then one stretch after the other is read, put in order in
-memory, and is the *window* that the trainer sees. All reading and writing goes on in the order of files, and what
-is learned from is the same.
+memory, and is the *window* that the trainer sees. All reading and writing is sequential, and the order is the same as in
+memory.
 """
 
 from cpython.exc cimport PyErr_CheckSignals

@@ -1,4 +1,4 @@
-"""Which attributes tell most of the label: selection before training.
+"""Selection of attributes by mutual information with the label, before training.
 
 An attribute is present at a token or absent, whatever its value. Its mutual information with the label y (also called
 information gain) is, in nats,

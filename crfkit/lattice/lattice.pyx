@@ -33,7 +33,7 @@ cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noe
     Measured by benchmarks/sparse_threshold.py. Up to some eighty labels a matrix fits into the first-level cache,
     and only very short lists are faster. Beyond that forward-backward and Viterbi both are with up to 9 % of all
     pairs. Forward-backward alone is with up to a quarter, by the sums of a list (loops/simd/sums.inc): `summed`, where
-    nobody looks for paths and all steps are the shared one.
+    best paths are never searched and all steps are the shared one.
     """
     if recursions == SPARSE:
         return L * L
@@ -54,7 +54,7 @@ cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weigh
 
 
 cdef void lattice_load_scores(LatticeC* lat, const LayoutC* layout, const weight_t* w) noexcept nogil:
-    """Shared edge scores for those who look for paths only; `lattice_follow` keeps them up to date."""
+    """Shared edge scores for searches of best paths only; `lattice_follow` keeps them up to date."""
     if lat.counted:
         K.load_listed(layout, w, 1.0, lat)
     else:
@@ -69,7 +69,7 @@ cdef void choose_rows(LatticeC* lat) noexcept nogil:
 
 
 cdef void find_row_tops(LatticeC* lat) noexcept nogil:
-    """What it chooses them by."""
+    """The best score of each row, by which it chooses."""
     cdef int32_t i
     for i in range(lat.P):
         lat.tops[i] = crfkit_row_top(&lat.shared, i) if i < lat.L else -INFINITY
@@ -206,7 +206,7 @@ cdef class Lattice:
 
     cdef bint list_features(self, const LayoutC* layout, Recursions recursions, bint summed) except -1 nogil:
         """For weights that change all the time: let steps be lists of the pairs that are features, whatever they
-        weigh, where these are few. Only their expectations are counted then. `summed`: nobody looks for paths alone.
+        weigh, where these are few. Only their expectations are counted then. `summed`: best paths are never searched.
         """
         cdef EdgeC* shared = &self.c.shared
         cdef int64_t k, n = 0, most
@@ -223,7 +223,7 @@ cdef class Lattice:
             self.list_sums()
             arena_reserve(self, &self.counts, crfkit_most_places(layout.L, n), sizeof(double))
             self.c.counts = <double*>self.counts.data
-            if summed:      # nobody looks for single scores, which lie far apart in a matrix
+            if summed:      # single scores, which lie far apart in a matrix, are never asked for
                 shared.score = NULL
         elif recursions == AUTO and 0 < n <= <int64_t>layout.L * layout.L // 4 and <int64_t>layout.L * layout.P <= LARGEST_CELL:
             self.list_places(layout, n)

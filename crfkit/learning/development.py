@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .corpus import Corpus
 
 
-class _Held(io.BytesIO):
+class _InMemory(io.BytesIO):
     """A file in memory: what happens to it while training goes on changes nothing."""
 
     def __init__(self, entry: Any):
@@ -29,7 +29,7 @@ class _Held(io.BytesIO):
         super().__init__(data)
 
 
-def _held(sentences: Any, form: str) -> Rows:
+def _parsed(sentences: Any, form: str) -> Rows:
     """Sentences from Python, read once: there may be iterators among them, and they may change."""
     rows = Rows(form, LAST)
     if form == "crfsuite":
@@ -45,7 +45,7 @@ class DevSet:
     def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int, comments: bool = False):
         data = listed(data)
         entries = data if isinstance(data, (list, tuple)) else [data]
-        self.data: list[Any] = [_held(data, header["format"])] if is_rows(data) else [_Held(entry) for entry in entries]
+        self.data: list[Any] = [_parsed(data, header["format"])] if is_rows(data) else [_InMemory(entry) for entry in entries]
         self.corpus, self.header, self.threads, self.comments = corpus, header, threads, comments
         self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
 
@@ -56,7 +56,7 @@ class DevSet:
     def contents(self) -> Iterator[bytes]:
         """All of it as bytes."""
         for entry in self.data:
-            if isinstance(entry, _Held):
+            if isinstance(entry, _InMemory):
                 yield entry.getvalue()
             else:
                 yield repr((entry.sentences(), entry.attributes() if self.header["format"] == "crfsuite" else None)).encode()
@@ -73,7 +73,7 @@ class DevSet:
 
     def _rewind(self) -> None:
         for entry in self.data:
-            if isinstance(entry, _Held):
+            if isinstance(entry, _InMemory):
                 entry.seek(0)
 
     def scores(self, weights: array.array) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Noticing that training goes astray: weights or losses that are not finite, or that grow out of all proportion."""
+"""Noticing divergence: weights or losses that are not finite, or that grow out of all proportion."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from crfkit.values import flag
 if TYPE_CHECKING:
     from .progress import Progress
 
-GROWN = 10.0  # times the least loss of a pass before
-ABSURD = 1000.0  # times the loss of weights of zero: training ends if it has been better
-POOR = 10.0  # times that loss: worth a warning at the end
+GROWN = 10.0  # times the least loss of a pass before, and
+ABSURD = 1000.0  # times the loss of weights of zero: beyond both, training ends
+POOR = 10.0  # times the loss of weights of zero: worth a warning at the end
 LARGEST_VALUE = 1e6  # of a feature, up to which every trainer is tested
 LARGEST_FOR_RATES = 100.0  # beyond which trainers with one rate for all attributes often learn next to nothing
 
@@ -40,13 +40,13 @@ class Divergence:
             )
 
     def warning(self, loss: float) -> str | None:
-        """What to say of a loss at the end of training, if anything."""
+        """A warning about the loss at the end of training, or None."""
         if not self.has_rate or loss <= POOR * self.untrained:
             return None
         return f"the loss, {loss:.3g}, is far above that of no training at all, {self.untrained:.3g}: probabilities will mean nothing; {self.advice}"
 
     def finish(self, weights: array.array, loss: float | None, l1: float | None, progress: Progress) -> None:
-        """Look at what has been learned, the last loss, and the penalty: TrainingError, or warnings."""
+        """Check the weights and the last loss: TrainingError, or warnings. `l1` is the penalty."""
         from crfkit.trainers.base import all_finite, summarise
 
         if not all_finite(weights):
@@ -60,7 +60,7 @@ class Divergence:
 
 
 def value_warning(largest: float, algorithm: str, options: Any) -> str | None:
-    """What to say of data whose values reach `largest`, if anything."""
+    """A warning about data whose values reach `largest`, or None."""
     given = [flag(name) for name in ("rate", "l1") if getattr(options, name, None)] if hasattr(options, "rate") else []
     if LARGEST_FOR_RATES < largest <= LARGEST_VALUE and given:
         return f"values of the features reach {largest:.3g}; beyond {LARGEST_FOR_RATES:g} {algorithm} may learn next to nothing with one rate for all: scale them down, leave out {' and '.join(given)}, or use lbfgs"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .corpus import Corpus
 
 DOUBLE = 8
-TOKENS, SEQUENCES = 2048, 16  # what a thread takes at once, of batch trainers and others: with fewer there are fewer threads
+TOKENS, SEQUENCES = 2048, 16  # a thread takes so many tokens (batch trainers) or sequences (others) at once: small data need fewer threads
 INDEX = 32  # bytes for each attribute when the model is made, about: its tables and its string
 
 

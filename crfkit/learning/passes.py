@@ -107,7 +107,7 @@ class Passes:
         before = 0 if l1 is None else standing.passes
         self.progress.start(self.limit, standing.passes - before)
         reason = self._reason_to_end()
-        # Where preparing has shown that the start is the optimum, one pass says so: to the log, and to development data.
+        # If the start is the optimum already, one pass is made all the same, for the log and the development data.
         while standing.passes - before < self.limit and (reason is None or standing.passes == before):
             self._one(l1)
             reason = self._reason_to_end()

@@ -1,12 +1,12 @@
 """The L2 penalty where none is given, from what is known of the data before training.
 
-An attribute that occurs once cannot have a weight beyond 1 / l2, whatever it tells: so much the gradient of its sequence allows. Where most
+An attribute that occurs once cannot have a weight beyond 1 / l2: the gradient of its one sequence is at most 1. Where most
 attributes are rare, an --l2 of 1 leaves next to nothing of what they tell. Where they are frequent, as letters are, it is what keeps
-weights from following noise. So the penalty rises with how often attributes occur. Where many of them tell of one token, as the words of a
-document do, small weights are enough, and it is not as low. docs/defaults.md has the trials.
+weights from overfitting. So the penalty rises with how often attributes occur. Where a token has many attributes, as a
+document has words, small weights are enough, and the penalty is higher. docs/defaults.md has the trials.
 
-SAPO learns from a sequence until the true path is so many times as likely as all others that were found. What few attributes tell of a
-token takes large weights then; of many, small ones, and a small penalty would let it stop early. So fewer attributes count as many.
+SAPO stops learning from a sequence once the true path is so many times as likely as all other candidates. With few attributes a token
+that takes large weights; with many, small ones, and a small penalty would let it stop early. So fewer attributes count as many.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ MANY_OF_PATHS = 25.0  # the same for SAPO
 
 
 def fitting_l2(tokens: int, attributes: int, occurrences: int, many: float = MANY) -> float:
-    """For so many tokens, which have attributes so many times, so many of these being different. Two digits, so that what is
-    printed can be given."""
+    """The penalty for so many tokens with so many different attributes, which occur so many times together. Two digits, so that what
+    is printed can be given."""
     of_each, of_a_token = occurrences / max(attributes, 1), occurrences / max(tokens, 1)
     found = max(LEAST, of_a_token / many, (of_each / OFTEN) ** 3)
     return float(f"{min(USUAL, found):.2g}")

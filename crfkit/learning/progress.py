@@ -76,7 +76,7 @@ class Progress:
         self.quiet = quiet or self.stream is None
         self.bar_wanted = not self.quiet and (mode == "always" or (mode == "auto" and self.stream.isatty()))
         self.bar: Any = None
-        self.warm_up: list[dict[str, Any]] = []  # passes of the preparation that nobody was told of
+        self.warm_up: list[dict[str, Any]] = []  # passes of the preparation, to be reported together
 
     @classmethod
     def silent(cls) -> Progress:

@@ -44,7 +44,7 @@ class Reader:
             raise line_fault(template, line, f"{what} labels given before, which only the trainer lookahead can use")
 
     def blocks(self) -> Iterator[Rows]:
-        """The rows of one block after the other; whoever takes them gives them to the builder."""
+        """The rows of one block after the other; the caller adds them to the builder."""
         attributes: Counter[str | None] = Counter()
         run = self.run
         loose = self.template is not None and self.template.dialect is not None

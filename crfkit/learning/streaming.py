@@ -8,9 +8,8 @@ The stream is cut into windows of --window sequences, the last one being what is
     and the window is forgotten.
 
 So the features are those that training on the whole would have observed, but an attribute has no weight for a label
-before the window in which it is first seen with it. A rate starts at --rate when its attribute first appears: what the
-stream has not shown yet has not settled. As nobody knows how many sequences there will be, the penalty
-l2 / |S| of an update counts as |S| those up to the end of its window. Memory grows with distinct features and with
+before the window in which it is first seen with it. A rate starts at --rate when its attribute first appears. The number of sequences
+is not known in advance, so for the penalty l2 / |S| of an update, |S| is the number up to the end of its window. Memory grows with distinct features and with
 the strings that identify them, not with tokens.
 """
 
@@ -50,7 +49,7 @@ def _read_once(entry: Any) -> bool:
     try:
         return isinstance(entry, (str, os.PathLike)) and stat.S_ISFIFO(os.stat(entry).st_mode)
     except (OSError, ValueError):
-        return False  # whoever opens it says what is wrong
+        return False  # opening it will raise an error
 
 
 def is_wanted(train: Any, algorithm: str, options: Any) -> bool:
@@ -62,16 +61,16 @@ class Stream:
     """The state of training between two windows."""
 
     def __init__(self, options: Any, reader: Reader):
-        l2 = USUAL if options.l2 is None else options.l2  # how often attributes will have occurred, nobody knows
+        l2 = USUAL if options.l2 is None else options.l2  # the counts that it would be fitted to are not known yet
         self.options, self.reader = replace(options, window=options.window or WINDOW, l2=l2), reader
-        self.found, self.shares = options.rate is None, True  # whether attributes have some of the first rate: the first window tells
+        self.found, self.shares = options.rate is None, True  # shares: whether large values have lower rates, as the first window decides
         self.growing: Any = None
         self.labels: list[str] = []
         self.tokens, self.loss, self.largest_value = 0, 0.0, 1.0
 
     def windows(self, stop: StopRequest) -> Iterator[Any]:
-        """The data of one window after the other. Nobody knows when a stream has more to give: a signal ends the wait for
-        that, and the sequences that are there are the last window.
+        """The data of one window after the other. A signal ends the wait for more, and the sequences that are there are the last
+        window.
         """
         size, held = self.options.window, 0
         try:
@@ -114,7 +113,7 @@ class Stream:
         self.growing.give_back(layout, trainer.weights(), trainer.rates())
 
     def result(self) -> tuple[Corpus, Any]:
-        """The corpus that nobody has held, and the weights of its features."""
+        """The corpus, without data, and the weights of its features."""
         dataset, self.reader.tokens = self.reader.finish(), self.tokens  # those that were learned from
         layout, weights = self.growing.finish(self.labels, dataset.labels)
         if not layout.n_features:

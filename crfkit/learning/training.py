@@ -225,8 +225,8 @@ class Here:
 
 
 def at_work(algorithm: str, run: Run) -> int:
-    """How many threads a trainer may use. Without locks the weights depend on their number, so nobody gets more
-    than one of those unasked.
+    """How many threads a trainer may use. Lock-free trainers give other weights with more of them, so they
+    get one unless more are asked for.
     """
     from crfkit.trainers import trainer_class
 

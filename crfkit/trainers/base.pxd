@@ -30,7 +30,7 @@ cdef class Trainer(Arena):
     cdef readonly object options
     cdef public object converged
     cdef readonly bint interrupted
-    cdef Trainer leader             # whose weights these are, or None: one's own
+    cdef Trainer leader             # trainer whose weights these are, or None
     cdef weight_t* w
 
     cdef int set_weights(self, object given) except -1

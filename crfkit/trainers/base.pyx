@@ -1,4 +1,4 @@
-"""What all trainers share: the weights, the answers to `learn`.
+"""What all trainers share: the weights, and the methods that `learn` calls.
 
 A batch trainer writes `run_pass`; what looks at one sequence after another is in stepwise.pyx. A trainer that keeps more
 from pass to pass than its base class names the numbers, which are public attributes, and lists what stands in memory:
@@ -30,7 +30,7 @@ cdef enum:
 
 
 cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) noexcept nogil:
-    """In how many places the best path of a sequence that is scored differs from its labels. Uses alpha and beta."""
+    """Wrong labels in the best path of a sequence that is scored. Overwrites alpha and beta."""
     K.viterbi(lat, path)
     return differing(path, sent)
 
@@ -50,7 +50,7 @@ cdef class Trainer:
     {"loss": ...}; `converged` then says why training is over, or None; `weights()` is the model as it stands.
 
     `state()` is all that a pass leaves for the next one: numbers, texts, None, and buffers. A trainer made from
-    the same arguments that is given it by `restore` goes on to the very bits. There is no such state within a
+    the same arguments that restores it goes on with the same bits. There is no such state within a
     pass; `interrupted` says that the last one was ended early.
     """
 
@@ -70,7 +70,7 @@ cdef class Trainer:
         self.set_weights(initial)
 
     cdef int set_weights(self, given) except -1:
-        """To copies of these, or, where there are none, to zero."""
+        """Set the weights to copies of these, or to zero if None."""
         cdef const float[::1] cells = given
         cdef int64_t n = self.layout.c.n_cells
         if given is None:
@@ -93,11 +93,11 @@ cdef class Trainer:
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
-        """How much of that each weight takes: itself and a copy, and with batches its change within one."""
+        """Bytes of that for each weight: itself and a copy, and with batches its gradient."""
         return 2 * sizeof(weight_t) + sizeof(weight_t) * (getattr(options, "batch_size", 1) > 1)
 
     def prepare(self, should_stop=None):
-        """What is to be done before the first pass, if anything: yields {"loss": ...} after each part of it."""
+        """Work before the first pass, if any: yields {"loss": ...} after each part of it."""
         return ()
 
     def run_pass(self, should_stop=None) -> dict:
@@ -124,8 +124,8 @@ cdef class Trainer:
         return {**{name: getattr(self, name) for name in self.numbers}, **self.vectors()}
 
     def restore(self, dict state) -> None:
-        """Go on where another trainer was when it gave this state. KeyError, TypeError or ValueError if the state
-        is not one of such a trainer; it is then of no use any more."""
+        """Go on from the state of another trainer. KeyError, TypeError or ValueError if it is not one of such a trainer;
+        this one is then of no use any more."""
         take_all(state, self.vectors())
         for name in self.numbers:
             setattr(self, name, state[name])
@@ -181,7 +181,7 @@ def prune(float[::1] cells, double threshold) -> None:
 
 
 def mistakes(Dataset data not None, Layout layout not None, const float[::1] weights not None, int threads=1) -> tuple[int, int]:
-    """Of how many tokens and of how many sequences the weights get labels wrong."""
+    """How many tokens these weights label wrong, and how many sequences have such a token."""
     if weights.shape[0] != layout.c.n_cells or not layout.c.n_cells:
         raise ValueError("weights of another layout")
     cdef int64_t wrong = 0, flawed = 0, tokens, sequences

@@ -3,15 +3,14 @@
 A new online trainer is a class with `step`, which looks at one sequence and changes the weights, and where
 needed `begin_pass`, `end_pass` and `weights`.
 
-Mini-batches (--batch-size N). A step reads scores from `w` and adds its changes to `out`. These are the same cells,
-unless an update is made from several sequences: then `out` is a second array of cells, of zeros at first, and what it
-gained is carried over to `w` once all N have been looked at, row by row of the attributes that occurred.
+Mini-batches (--batch-size N). A step reads scores from `w` and adds its changes to `out`. Without batches `out` is `w`. With them
+it is a second array, which is added to `w` and cleared after N sequences, row by row of the attributes that occurred.
 
 Threads (--threads N, for trainers that say `lock_free`), after Niu et al., Hogwild (2011): workers, trainers of the
 same class with scratch of their own, change the weights of their leader without locks. They take blocks of sequences from
-a common counter, so that each is learned from once; and as rates and scales are functions of the number of the step,
-each worker takes its own along to wherever its next block begins (`skip`): they are those of one thread. Whatever touches
-all weights happens between pieces of the pass, when no worker is at work (`undisturbed`). What remains is that two
+a common counter, so that each is learned from once. Rates and scales are functions of the number of the step, so
+each worker advances its own to where its next block begins (`skip`): they are those of one thread. Whatever touches
+all weights happens between pieces of the pass, while no worker runs (`undisturbed`). What remains is that two
 threads may add to one weight at once and one sum is lost, and that a score may be made of weights some of which
 have just changed. A weight is a single aligned float: it is never half of one value and half of another.
 """
@@ -87,7 +86,7 @@ cdef class OnlineTrainer(Trainer):
         """All sequences of a batch have been looked at; now comes the update."""
 
     cdef double row_factor(self, int64_t r) noexcept nogil:
-        """What changes of row r are multiplied by on their way from `out` to `w`."""
+        """What changes of row r are multiplied by when they are added to `w`."""
         return 1
 
     # ------------------------------------------------------------------------------------------ updates
@@ -104,7 +103,7 @@ cdef class OnlineTrainer(Trainer):
             self.out[k] = 0
 
     cdef void carry(self, const int32_t* which, int64_t n) noexcept nogil:
-        """Carry the changes of a batch over to the weights. A row that occurs again finds zeros."""
+        """Add the changes of a batch to the weights. A row that occurs again has zeros by then."""
         cdef int64_t k, u
         cdef SentenceC sent
         for k in range(n):
@@ -137,7 +136,7 @@ cdef class OnlineTrainer(Trainer):
         return 0
 
     cdef int64_t come_to(self, int64_t k) except -1:
-        """The data of a pass from its k-th sequence on are at hand; up to which one."""
+        """Have the data of a pass in memory from its k-th sequence on; returns up to which one."""
         if self.ordered is None:
             return self.data.c.n_seq
         with nogil:
@@ -152,14 +151,15 @@ cdef class OnlineTrainer(Trainer):
         return 0
 
     cdef int begin_anew(self, start) except -1:
-        """As a new trainer, with these weights (None: zero), on sequences that are not those of a pass."""
+        """Start anew from these weights (None: zero), for sequences that are not those of a pass."""
         self.set_weights(start)
         self.steps, self.pairs_known = 0, False
         return 0
 
     cdef int draw_sample(self, int32_t* sample, int64_t n) except -1:
-        """n sequences from all parts of the data, twice: what follows some of them is all the others. By chance, as every second
-        one of documents whose classes take turns would show but one class; the same chance each time."""
+        """n random sequences from all parts of the data, in random order, always the same. They are written twice, so that those
+        after any of them are all the others. Every second one, without chance, might be all of one class of documents.
+        """
         cdef:
             RngC rng
             int64_t k, first, total = self.data.c.n_seq
@@ -228,13 +228,13 @@ cdef class OnlineTrainer(Trainer):
     # ------------------------------------------------------------------------------------------ threads
 
     cdef int64_t skip(self, int64_t n) noexcept nogil:
-        """Bring rates and scales to where n more updates leave them, without looking at sequences; stop where
-        something would have to be done to all weights. Returns for how many updates it went."""
+        """Advance rates and scales by n updates, without sequences; stop where
+        something would have to be done to all weights. Returns by how many updates it went."""
         self.steps += n
         return n
 
     cdef int64_t undisturbed(self, int64_t n) noexcept nogil:
-        """How many of the next n updates pass until something is to be done to all weights."""
+        """How many of the next n updates can be made before something has to be done to all weights."""
         return n
 
     cdef void follow(self, OnlineTrainer leader) noexcept:

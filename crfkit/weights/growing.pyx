@@ -6,9 +6,9 @@ attributes, keyed by previous * 65536 + label; and the plain label pairs, which 
 
 For each window of the stream, `borrow` makes a layout of the attributes that occur in it, with all the features they
 have by then, and `give_back` takes the weights and rates that a trainer (trainers/online/adf.pyx) made of them.
-What happens meanwhile to the others is made up for when they are borrowed again: in each window of n sequences, of
-which `seen` have been read at its end, the penalty multiplies weights by (1 - rate l2 / seen)^n, and then the rate
-by alpha. So the cost of a window does not depend on the size of the model, but for looking through a list of all
+The others are updated lazily, when they are borrowed again: in each window of n sequences, with
+`seen` sequences read up to its end, the penalty multiplies weights by (1 - rate l2 / seen)^n, and then alpha the
+rate. So the cost of a window does not depend on the size of the model, except for looking through a list of all
 attributes' numbers.
 """
 
@@ -104,7 +104,7 @@ cdef class Family(Arena):
         return 0
 
     cdef void catch_up(self, int32_t a, const WindowC* windows, int32_t until, double alpha) noexcept nogil:
-        """Windows in which the attribute did not occur, up to number `until`."""
+        """Apply the windows in which the attribute did not occur, up to number `until`."""
         cdef:
             AttributeC* own = &self.attribute[a]
             double scale = 1
@@ -227,7 +227,7 @@ cdef class Growing(Arena):
         return 0
 
     cdef int bring_up_to_date(self) except -1:
-        """What is borrowed makes up for the windows before."""
+        """Apply the windows before to what is borrowed."""
         cdef:
             const WindowC* windows = <const WindowC*>self.window_buffer.data
             Family family

@@ -272,7 +272,7 @@ cdef class Layout:
         return layout_cell(&self.c, attribute, label) if 0 <= attribute < self.c.A and 0 <= label < self.c.L else -1
 
     def rich_cell(self, int32_t attribute, int32_t previous, int32_t label) -> int:
-        """The same of a rich bigram feature."""
+        """Where the weight of a rich bigram feature stands, or -1."""
         self.verify()
         return layout_history_cell(&self.c, attribute, ANY, previous, label) if 0 <= attribute < self.c.B else -1
 
@@ -285,7 +285,7 @@ cdef class Layout:
         return layout_history_cell(&self.c, attribute, before if before >= 0 else ANY, previous if previous >= 0 else ANY, label)
 
     def pair_cell(self, int32_t previous, int32_t label) -> int:
-        """The same of a plain pair of labels."""
+        """Where the weight of a plain pair of labels stands, or -1."""
         cdef int64_t k = <int64_t>previous * self.c.P + label
         if not self.c.has_tau or not 0 <= previous < self.c.L or not 0 <= label < self.c.L:
             return -1

@@ -1,8 +1,8 @@
 """Which features the attributes of a data set have: the labels each was seen with, or those and the labels before.
 
-Tokens are sorted by what a feature looks at there, some million of them at a time. Whoever follows them in this
-order meets the features of each attribute in ascending order, and the one met last tells whether the next one is
-new. Two lists of features in the order of what they look at are merged in the same way.
+Tokens are sorted by the labels that a feature looks at there, TOKENS_AT_ONCE at a time. In this
+order the features of each attribute come in ascending order, so comparing with the last one tells whether one is
+new. Sorted lists of features are merged in the same way.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
@@ -53,7 +53,7 @@ cdef class Observed(Arena):
                         self.collect(reach)
                         break
             if evidence is not None:
-                self.believe(evidence)
+                self.collect_evidence(evidence)
         buffer_free(&self.tokens)
         buffer_free(&self.spare)
         buffer_free(&self.merged)
@@ -202,8 +202,8 @@ cdef class Observed(Arena):
         self.n_found = first + n
         return 0
 
-    cdef int believe(self, Evidence evidence) except -1 nogil:
-        """The same from what was seen elsewhere, each feature at least once."""
+    cdef int collect_evidence(self, Evidence evidence) except -1 nogil:
+        """Count and list the features from evidence, which has each at least once."""
         cdef:
             int64_t a, k, n = evidence.size
             TokenC* token

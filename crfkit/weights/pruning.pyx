@@ -1,4 +1,4 @@
-"""What is left of a layout when features that weigh nothing, or that are too rare, are left out."""
+"""Layouts without the features of weight zero, or without those that are too rare."""
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 

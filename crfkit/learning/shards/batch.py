@@ -51,7 +51,7 @@ class FarObjective(Sharded):
         )
 
     def _grouped(self, memory: set[Any], own: list[int]) -> list[Any]:
-        steps = self.far.knowing(memory, own)
+        steps = self.far.catching_up(memory, own)
         new = [shard for shard in own if ("group", shard) not in memory]
         if new:
             memory.update(("group", shard) for shard in new)

@@ -83,8 +83,8 @@ class FarCorpus:
 
     # ------------------------------------------------------------------------------------------ what workers are to do
 
-    def knowing(self, memory: set[Any], shards: list[int] = ()) -> list[Any]:  # type: ignore[assignment]
-        """The steps after which a worker holds these shards, as far as all workers hold them."""
+    def catching_up(self, memory: set[Any], shards: list[int] = ()) -> list[Any]:  # type: ignore[assignment]
+        """The steps after which a worker with this memory holds these shards, with all that is known of them so far."""
         steps: list[Any] = [[verb, arguments] for verb, arguments in self.common if verb not in memory]
         memory.update(verb for verb, _ in self.common)
         for shard in shards:
@@ -99,10 +99,10 @@ class FarCorpus:
         return steps
 
     def ask(self, jobs: int, verb: str, arguments: Callable[[int], dict[str, Any]], accept: Callable[[int, Any], Any]) -> None:
-        """Have a step done for each of so many jobs, whoever does it."""
+        """Have a step done for each of so many jobs, by any worker."""
         self.crew.run(
             range(jobs),
-            lambda memory, own: [*self.knowing(memory), [verb, arguments(own[0])]],
+            lambda memory, own: [*self.catching_up(memory), [verb, arguments(own[0])]],
             lambda own, answer: accept(own[0], answer),
             bound=False,
         )
@@ -185,7 +185,7 @@ class FarCorpus:
                 self.numbers.append(numbers)
                 reader.progress.reading(int(found["tokens"]), int(found["sequences"]))
 
-        self.crew.run(range(len(self.shards)), self.knowing, accept)
+        self.crew.run(range(len(self.shards)), self.catching_up, accept)
         if self.data.n_tokens != self.counted:
             raise DataError(f"the data changed while they were read: {self.data.n_tokens:,} tokens, {self.counted:,} before")
         reader.check_attributes(attributes)
@@ -231,4 +231,4 @@ class FarCorpus:
             data.n_incidences = [so_far + int(more) for so_far, more in zip(data.n_incidences, incidences, strict=True)]
             data.checksums[own[0]] = checksum
 
-        self.crew.run(range(len(self.shards)), self.knowing, accept)
+        self.crew.run(range(len(self.shards)), self.catching_up, accept)

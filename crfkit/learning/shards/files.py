@@ -1,4 +1,4 @@
-"""Training data as files that workers open: what there is, and how it is cut.
+"""Training data as files that workers open, and how they are cut into shards.
 
 Files are cut into stretches at the blank line behind every so many bytes; compressed ones are not cut. A shard is a
 run of whole chunks of the objective (trainers/batch/objective.pyx): it leaves out the sequences at the start of its

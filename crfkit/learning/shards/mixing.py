@@ -29,7 +29,7 @@ USUAL_LENGTH = 1024  # tokens of a sequence: that many do not add to a weight at
 
 
 class Mixing:
-    """A trainer in the sense of trainers/base.pyx, whose passes are those of workers."""
+    """A trainer with the methods of trainers/base.pyx, whose passes workers make."""
 
     def __init__(self, far: FarCorpus, algorithm: str, options: Any, run: Run, initial: array.array | None, shared: list[int]):
         self.far, self.kind, self.options, self.seed = far, trainer_class(algorithm), options, run.seed
@@ -40,8 +40,8 @@ class Mixing:
         self.average = array.array("d", [0.0]) * self.layout.n_cells if getattr(options, "average", False) else None
         self.rates: array.array | None = None
         self.rate: float | None = getattr(options, "rate", None)
-        """The first rate, once it is known."""
-        self.shares = True  # whether attributes with values above 1 have a share of it, where it is found
+        """The first learning rate, once it is known."""
+        self.shares = True  # whether attributes with values above 1 have a lower one, where it is chosen
         batch = getattr(options, "batch_size", 1)
         self.updates = [-(-sequences // batch) for sequences in far.data.sequences]
         far.common.append(("share_trainer", {"algorithm": algorithm, "options": asdict(options), "shared": shared}))
@@ -76,7 +76,7 @@ class Mixing:
         part = self.updates[shard] / sum(self.updates)
         changed = {name: getattr(self.options, name) * part for name in ("l1", "l2") if hasattr(self.options, name)}
         decay = getattr(self.options, "decay", 1.0)
-        if self.rate is not None and decay == 0:  # as it falls at every step, and after so many
+        if self.rate is not None and decay == 0:  # it falls at every step: what it is after so many
             changed["rate"] = self.rate / (
                 1 + self.rate * self.options.l2 / sum(self.updates) * self.passes * self.updates[shard]
             )
@@ -85,7 +85,7 @@ class Mixing:
         return changed
 
     def _find_rate(self) -> None:
-        """As one shard says; the largest one, where they differ."""
+        """As a trial on the largest shard says."""
         shard = max(range(self.n), key=lambda shard: (self.far.data.sequences[shard], -shard))
         request = {"shard": shard, "weights": self.current, "seed": self._seed(shard), "changed": self._changed(shard)}
 
@@ -95,7 +95,7 @@ class Mixing:
                 raise ValueError("a rate that cannot be")
             self.rate, self.shares = float(rate), bool(shares)
 
-        self.far.crew.run([shard], lambda memory, own: [*self.far.knowing(memory, own), ["find_rate", request]], accept)
+        self.far.crew.run([shard], lambda memory, own: [*self.far.catching_up(memory, own), ["find_rate", request]], accept)
 
     def _step(self) -> float:
         """About what one step may add to a weight. It is one where steps are measured; others add values as they are,
@@ -123,7 +123,7 @@ class Mixing:
                 "shards": own, "weights": self.current, "rates": self.rates, "shares": self.shares, "seeds": [self._seed(shard) for shard in own],
                 "changed": [self._changed(shard) for shard in own], "limits": limits, "rate_limits": rate_limits,
             }  # fmt: skip
-            return [*self.far.knowing(memory, own), ["learn", told]]
+            return [*self.far.catching_up(memory, own), ["learn", told]]
 
         def accept(own: list[int], answer: dict[str, Any]) -> None:
             if answer["shards"] != own or set(answer["sums"]) != set(names) or len(answer["records"]) != len(own):

@@ -1,4 +1,4 @@
-"""Where the data are and work on them is done, if that is not this process: workers, and who drives them."""
+"""Training with data that workers hold: the driver, in this process."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Service:
     look = staticmethod(files.look)
 
     def begin(self, template: list[Any] | None, run: dict[str, Any], direction: str | None, columns: list[Any]) -> None:
-        """What all reading needs. Whoever is told this begins anew."""
+        """What all reading needs; all data held before are forgotten."""
         self.data, self.chunks, self.groups = {}, {}, []
         if template is not None:
             text, path, dialect = template
@@ -228,7 +228,7 @@ class Service:
         )
 
     def find_rate(self, shard: int, weights: Any, seed: int, changed: dict[str, Any]) -> list[Any]:
-        """The first rate for all shards, tried on this one, and whether attributes have shares of it."""
+        """The first rate for all shards, by trials on this one, and whether large values have lower rates."""
         trainer = self._trainer(shard, weights, None, seed, changed, shares=True)
         return [float(trainer.state()["rate0"]), trainer.has_shares]
 

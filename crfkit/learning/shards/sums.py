@@ -1,4 +1,4 @@
-"""Sums of what was learned from shards of the data, the same whoever adds which first.
+"""Sums of weights over shards of the data, the same to the bit in any order.
 
 Each number is rounded to a multiple of a quantum, small beside what single precision resolves, and large enough that double
 precision adds as many such numbers as there are shards exactly. So the mean of all shards does not depend on who adds what.
@@ -15,11 +15,11 @@ import numpy as np
 from crfkit.errors import TrainingError
 
 _AT_ONCE = 1 << 18  # numbers, that little memory is needed beside them
-_GROWTH = 1 << 16  # how much the largest weight may grow in a pass, beyond what a step adds
+_GROWTH = 1 << 16  # the largest weight, or what one step adds, may grow by this factor in a pass
 
 
 def limit_of(weights: Any, step: float = 1.0) -> float:
-    """What no weight may reach in a pass over a shard that starts with these. `step`: about what one step may add to a weight."""
+    """A bound for weights in a pass over a shard that starts with these. `step`: about what one step may add to a weight."""
     largest = float(np.abs(np.asarray(weights)).max(initial=step))
     return _GROWTH * 2.0 ** math.ceil(math.log2(largest))
 

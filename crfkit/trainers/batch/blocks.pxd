@@ -26,7 +26,7 @@ cdef class Blocks(Arena):
     cdef Chains chains
     cdef Occurrences nodes, pairs
     cdef weight_t* w
-    cdef const uint8_t* awake           # [n_cells] features with a weight, or that want one
+    cdef const uint8_t* awake           # [n_cells] features whose weight is not zero, or will not be
     cdef double l1, l2
     cdef bint sweeps                    # second derivatives are not asked for
     cdef int32_t n                      # unigram attributes, rich bigram attributes, plain label pairs

@@ -20,7 +20,7 @@ from crfkit.errors import TrainingError
 
 cdef enum:
     MAX_TRIALS = 40
-    AHEAD = 2           # occurrences between a sequence asked for and the one at work
+    AHEAD = 2           # sequences are prefetched so many occurrences ahead
     HELD = 64           # steps whose pair marginals a sweep adds up at once
 
 # No score changes by more than this in one visit: h says nothing about what lies farther away.

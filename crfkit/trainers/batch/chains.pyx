@@ -27,7 +27,7 @@ cdef double WIDEST = 250
 
 
 cdef int64_t FETCHED = 192      # numbers of a row, at most
-cdef int64_t STEPS_FETCHED = 3  # rows asked for ahead of the one at work
+cdef int64_t STEPS_FETCHED = 3  # rows are prefetched so many steps ahead
 cdef int64_t NEAR = 64          # so near to each other, changes are left to the next visit as one
 
 
@@ -125,7 +125,7 @@ cdef class Chains:
             crfkit_prefetch(self.pot + token * self.row + k)
 
     cdef void fetch(self, int64_t token) noexcept nogil:
-        """Ask for the rows that a visit to this token begins with: sequences of a block lie anywhere in memory."""
+        """Prefetch the rows that a visit to this token begins with: sequences of a block lie anywhere in memory."""
         cdef:
             int64_t s = self.sequence[token], begin = self.data.c.seq_ptr[s], at = token - begin, k
         crfkit_prefetch(self.scale + token)

@@ -10,14 +10,14 @@ from crfkit.trainers.stepwise cimport OnlineTrainer
 cdef class DualAscent(OnlineTrainer):
     cdef:
         double l2
-        public double usual                 # the curvature that sequences had lately
-        double typical                      # below so many times the mean way a sequence is left out
-        public double ways                  # of the sequences of this pass
-        double enough                       # the least way that is gone in it
+        public double usual                 # moving average of curvatures
+        double typical                      # a sequence is left out if its squared way is below so many times the mean
+        public double ways                  # the sum of squared ways in this pass
+        double enough                       # the least one that is not left out
         public int64_t visited
         BufferC way
         uint16_t* best                      # room for a path, where wrong labels are counted
-        float* left                         # of each sequence, its way when it was visited last, squared
+        float* left                         # of each sequence, its squared way when it was visited last
         float* told                         # and its negative log-likelihood
         int32_t* wrong                      # and its wrong labels, where these are counted, else NULL
         DualC first                         # the dual variables of sequence 0

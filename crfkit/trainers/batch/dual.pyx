@@ -1,27 +1,26 @@
 """Dual coordinate ascent on the L2-penalised likelihood: the start of L-BFGS.
 
-In the dual of the problem each sequence has a distribution mu over its paths, and the weights are what all of them
-together miss of the truth:
+In the dual problem each sequence has a distribution mu over its paths, and the weights are observed minus expected features:
 
     w = 1/l2 sum_i weight_i (F(x_i, y_i) - E_mu_i F)
 
-A step takes one sequence and moves mu a part of the way to the model's own distribution, P(y|x; w); where they are the
+A step takes one sequence and moves mu towards the model's own distribution, P(y|x; w), by a part of the way, the step size; where they are the
 same for all sequences, w is the optimum (Shalev-Shwartz & Zhang, 2013; Le Priol, Piche & Lacoste-Julien, 2018, for CRFs).
-It costs what a step of stochastic gradient descent costs, but there is no rate that must fall: the steps get smaller
+It costs what a step of stochastic gradient descent costs, but there is no learning rate that must fall: the steps get smaller
 by themselves. Features are sums over nodes and edges, so of mu only its expectations are kept, as differences from the
-truth: they start at zero, with w = 0.
+observed ones: they start at zero, with w = 0.
 
-The best part of the way is 1 / (1 + curvature x stretch): how fast marginals turn as scores change, times the change of
-scores that the way brings about. The stretch is known, but for the features that several positions of the sequence share:
-ways of positions that point in one direction add up there, so it is computed from the sum of the ways too, with the
-overlap of two positions on average. The curvature is found for each sequence by a secant: now and then the marginals are
-computed once more after the step, and tell at which part the remaining way would have been at right angles to the one
-gone. SAFETY of that is taken: expectations near 0 or 1 bend more sharply than a secant tells. For the same reason no step
+The best step size is 1 / (1 + curvature x stretch): the curvature is how fast marginals change with scores, the stretch how far a
+full step changes scores. The stretch is known, except for features that several positions of the sequence share: changes
+of such positions add up, so it is computed from the sum over positions too, with the
+overlap of two positions on average. The curvature is estimated for each sequence by a secant: now and then the marginals are
+computed once more after the step, and tell at which step size the remaining way would have been orthogonal to the
+step. SAFETY of that is taken: expectations near 0 or 1 bend more sharply than a secant tells. For the same reason no step
 may change scores by more than TRUST.
 
 After some passes most sequences have hardly any way to go, and a few have a long one. So a sequence is left out of a
-pass if its way was short against the others' (the squared one below TYPICAL times their mean); its claim grows with each pass
-that it is left out of, GROWTH times.
+pass if its way was short (its squared length below TYPICAL times the mean); each pass that leaves it out multiplies that length
+by GROWTH.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
@@ -44,11 +43,11 @@ cdef enum:
     FEW_PAIRS = 6               # one of so many
 
 cdef double SAFETY = 0.7
-cdef double LARGEST = 0.5       # part of the way, at most
+cdef double LARGEST = 0.5       # step size, at most
 cdef double LEAST_CURVATURE = 1e-3
 cdef double LARGEST_CURVATURE = 1.0
 cdef double SHORT = 0.4         # SAFETY / LARGEST - 1: of a shorter stretch LARGEST is taken, whatever the curvature
-cdef double CURVATURE = 0.5     # where nothing is known of it
+cdef double CURVATURE = 0.5     # before the first secant
 cdef double TRUST = 2.0         # change of a node's score, at most
 cdef double TYPICAL = 2.0
 cdef double GROWTH = 3.0
@@ -134,7 +133,7 @@ cdef class DualAscent(OnlineTrainer):
         return dual
 
     cdef int find_overlaps(self, const int64_t* u_ptr, const int32_t* u_id, const float* u_val) except -1:
-        """What two positions of a sequence have in common: the product of their attributes, on average over all pairs."""
+        """The inner product of the attributes of two positions of a sequence, on average over all pairs."""
         cdef:
             const DatasetC* data = &self.data.c
             Arena room = Arena()
@@ -158,7 +157,7 @@ cdef class DualAscent(OnlineTrainer):
         return 0
 
     cdef double remaining(self) noexcept nogil:
-        """The squared ways of all sequences, as far as is known. They go to zero as, roughly, the distance from the
+        """The sum of the squared ways of all sequences, as they were last seen. It goes to zero roughly as the distance from the
         optimum does."""
         cdef int64_t s
         cdef double total = 0
@@ -217,7 +216,7 @@ cdef class DualAscent(OnlineTrainer):
         return 0
 
     cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil:
-        """Go a part of the way; the weights follow."""
+        """A step of this size; the weights follow."""
         K.update_dual(&self.layout.c, sent, &self.lattice.c, dual, part, sent.weight * part / self.l2, self.w)
 
     cdef void score(self, const SentenceC* sent) noexcept nogil:
@@ -225,7 +224,7 @@ cdef class DualAscent(OnlineTrainer):
         K.score(&self.layout.c, self.w, 1.0, sent, &self.lattice.c)
 
     def measures(self) -> dict:
-        """What each sequence was like when it was visited last."""
+        """Training accuracy, of each sequence as it was visited last."""
         cdef int64_t s, wrong = 0, flawed = 0
         if self.wrong == NULL:
             return {}
@@ -235,8 +234,8 @@ cdef class DualAscent(OnlineTrainer):
         return accuracies(wrong, self.data.c.n_tok, flawed, self.data.c.n_seq)
 
     cdef double best_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil:
-        """The secant: from the way that was left before the step, still in the lattice, and the one after it. 0: too short
-        to tell."""
+        """The step size by the secant, from the way before the step, which is still in the lattice, and the one after it. 0: too
+        short to tell."""
         cdef:
             LatticeC* lat = &self.lattice.c
             int64_t t, k, n = <int64_t>sent.T * lat.P

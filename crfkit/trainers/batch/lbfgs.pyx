@@ -3,8 +3,8 @@
 The line search asks for the strong Wolfe conditions (Nocedal & Wright, algorithms 3.5 and 3.6); nearly always the
 first trial, the full step, satisfies them.
 
-Most iterations are spent on the way to the neighbourhood of the optimum. Dual coordinate ascent gets there in fewer
-passes, but has no certain end; so it makes the start (`prepare`), and L-BFGS goes on from there to its own criteria.
+Most iterations are spent far from the optimum. Dual coordinate ascent comes near it in fewer
+passes, but has no stopping criterion; so it makes the start (`prepare`), and L-BFGS goes on from there.
 """
 
 from libc.stdint cimport int64_t
@@ -25,10 +25,10 @@ from .visits import bytes_of_visits
 cdef enum:
     MAX_TRIALS = 60
     SOON = 4                    # iterations to look back on after a warm-up
-    PATIENCE = 32               # passes of the warm-up within which the ways that remain must be halved
+    PATIENCE = 32               # passes of the warm-up within which the remaining ways must be halved
 
 cdef double LEAST_STEP = 1e-9   # part of the size of the point: points are in single precision
-cdef double WARM = 3e-5         # part of the objective below which the ways that remain are short enough
+cdef double WARM = 3e-5         # part of the objective below which the remaining ways (dual.pyx) are short enough
 
 
 def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int:

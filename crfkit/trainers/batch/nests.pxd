@@ -11,15 +11,15 @@ cdef struct AttributeC:
     int32_t slot                # that made it, or -1
     int32_t nest                # -1 - k, or 0
     int64_t count
-    int64_t member              # where what it brings along stands
-    bint broken                 # it does not always bring the same
+    int64_t member              # where the list of what it implies begins
+    bint broken                 # it does not always imply the same
 
 
 cdef class Survey(Arena):
     cdef int32_t n_slots
-    cdef int64_t n, n_members           # attributes, and what they may bring along
+    cdef int64_t n, n_members           # attributes, and what they may imply
     cdef AttributeC* attribute          # [n]
-    cdef int32_t* member                # [n_members] what each brings along, slot by slot
+    cdef int32_t* member                # [n_members] what each implies, slot by slot
     cdef int32_t* within                # [n_slots] the slot whose attributes always have one of this slot's beside them, or -1
     cdef int32_t* order                 # slots, each before the one that it lies within
     cdef int32_t* width                 # slots within each slot

@@ -1,14 +1,14 @@
-"""Attributes that bring others along, and their sums.
+"""Attributes that imply others, and sums of their weights.
 
 Where a template has a line for two words and one for each of them, the attribute of the pair never occurs without
-those of its words. Scores add up the weights of all three at each of its tokens, and each token hands its gradient to
+those of its words. Scores add up the weights of all three at each of its tokens, and each token adds its gradient to
 all three. Here that is done once for all tokens of the pair: a *nest* is a row that holds the sum of the weights. It
-stands in the data in place of the attributes that it adds up, as the number -1 - k for nest k, and what its gradient has
-become goes to each of them at the end. A nest may have others within: the words their prefixes, three parts of speech
+stands in the data in place of the attributes that it adds up, as the number -1 - k for nest k, and its gradient is added to each of
+them at the end. A nest may have others within: the words their prefixes, three parts of speech
 the pairs of them. That leaves about half of the rows to be visited, while the function is the same.
 
-Which lines bring others along the template says (Plan.containers), what they bring is read from the data, and that it is
-always the same is verified: different cells may make the same string, and rare attributes are dropped.
+Plan.containers tells from the template which lines imply others. Which attributes these are is read from the data, and verified: different
+cells may make the same string, and rare attributes are dropped.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -22,8 +22,8 @@ import array
 cdef enum:
     ABSENT = -1
     UNCLEAR = -2                # two attributes of the same slot
-    VISIT = 32                  # what it costs to get to a row, in cells of a dense row added up
-    SCATTERED = 8               # and what one cell elsewhere costs
+    VISIT = 32                  # cost of getting to a row, in cells of a dense row added up
+    SCATTERED = 8               # and of one cell elsewhere
 
 
 cdef inline int64_t cost(const LayoutC* layout, int32_t a) noexcept nogil:
@@ -59,8 +59,8 @@ def in_order(list within) -> list[int]:
 
 
 cdef class Survey:
-    """What attributes bring along, and whether that is always the same, as the data show it that were looked at. Data in
-    several parts are looked at one by one, in their order, and what was found is added up (`add`)."""
+    """Which attributes imply which others in all data looked at. Data in several parts are looked at one by one, and
+    what was found is added up in their order (`add`)."""
 
     def __init__(self, Layout layout not None, nesting not None):
         cdef:
@@ -118,7 +118,7 @@ cdef class Survey:
         return self.found()
 
     def found(self):
-        """How often each attribute was found, which bring others along in different ways, and what they bring."""
+        """How often each attribute occurs, which ones do not always imply the same, and what they imply."""
         cdef int64_t a
         counts, broken = array.array("q", [0]) * self.n, bytearray(self.n)
         cdef int64_t[::1] count = counts
@@ -130,7 +130,7 @@ cdef class Survey:
         return counts, broken, members
 
     def add(self, const int64_t[::1] count not None, const uint8_t[::1] broken not None, const int32_t[::1] member not None):
-        """Take note of what the next part of the data showed."""
+        """Add what was found in the next part of the data."""
         cdef:
             AttributeC* own
             int64_t a, k, n
@@ -258,7 +258,7 @@ cdef class Nests:
         return 0
 
     cdef void add_up(self, const LayoutC* layout, const weight_t* w, int64_t from_label, int64_t to_label) noexcept nogil:
-        """The sums of the weights of labels from .. to - 1."""
+        """Compute the sums of weights, for labels from .. to - 1."""
         cdef:
             int64_t k, i, f, P = layout.P, n = to_label - from_label
             double* row
@@ -279,7 +279,7 @@ cdef class Nests:
                             row[layout.u_label[f]] += cold[f]
 
     cdef void hand_down(self, const LayoutC* layout, double* of_sums, double* g, int64_t from_label, int64_t to_label) noexcept nogil:
-        """To what was added up, the gradient of the sums, for labels from .. to - 1."""
+        """Add the gradient of each sum to that of its parts, for labels from .. to - 1."""
         cdef:
             int64_t k, i, f, P = layout.P
             const double* row

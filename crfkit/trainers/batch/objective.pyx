@@ -3,7 +3,7 @@
     f(x) = sum_i weight_i (log Z(x_i) - score(x_i, y_i)) + l2/2 |x|^2
 
 The data are cut into chunks of whole sequences, those that begin within the same so many tokens; threads take chunks from a common counter and add to gradients
-of their own. Whoever takes which chunk, the result has the same bits: gradient terms are rounded so that their
+of their own. Which thread takes which chunk changes no bits: gradient terms are rounded so that their
 sums are exact (loops/simd/scatter.inc), the likelihoods of chunks are added in order at the end.
 """
 

@@ -12,9 +12,9 @@ The line search halves the step until F falls by Armijo's condition along the be
 directions may be hundreds of times too long, so that a trial is given up as soon as the sequences looked at lose more than
 F was. Without an L1 penalty there are no orthants, and this is L-BFGS with that line search.
 
-On all except small data OWL-QN is not what the optimum is found with: a proximal dual ascent comes to it many times as fast
-(proximal.pyx), and its dual variables bound the objective from below (feasible.pyx). Then an iteration is some passes of the ascent, and a
-look at where it came to. OWL-QN takes over if the optimum is not near enough after --warm-up passes.
+On all except small data a proximal dual ascent finds the optimum many times as fast
+(proximal.pyx), and its dual variables bound the objective from below (feasible.pyx). Then an iteration is some passes of the ascent, and an
+evaluation of its weights. OWL-QN takes over if the gap is too large after --warm-up passes.
 """
 
 from libc.stdint cimport int64_t
@@ -40,7 +40,7 @@ cdef enum:
     MANY = 30000            # tokens: with fewer OWL-QN takes no time
     PASSES = 5              # of the ascent in an iteration
 
-cdef double NEAR = 0.02     # part of the objective: a better bound is not worth looking for before the entropy is so near
+cdef double NEAR = 0.02     # part of the objective: the bound is not computed before the entropy is so near it
 
 # Relative to F: what is rounding of its sums.
 cdef double ROUNDING = 1e-12
@@ -86,7 +86,7 @@ cdef class Owlqn(QuasiNewton):
         self.l1 = options.l1
 
     def set_l1(self, double l1) -> None:
-        """Go on with another penalty, from the weights as they are."""
+        """Go on with another penalty, from the weights as they are (warm start)."""
         self.l1 = l1
         self.restart()
         self.ascended = 0
@@ -122,7 +122,7 @@ cdef class Owlqn(QuasiNewton):
         memcpy(self.w, self.ascent.w, self.n * sizeof(weight_t))
         self.evaluate()
         if self.f < best:
-            self.look_around()
+            self.find_gradient()
         else:
             self.exchange()
             self.f = best
@@ -138,7 +138,7 @@ cdef class Owlqn(QuasiNewton):
         self.ascends, self.ascent, self.feasible = False, None, None
         if self.started:
             self.evaluate()
-            self.look_around()
+            self.find_gradient()
         return QuasiNewton.run_pass(self, should_stop)
 
     def finish(self):
@@ -197,7 +197,7 @@ cdef class Owlqn(QuasiNewton):
             excess += self.duals[part][2]
         return dual_objective(entropy, self.l1, self.objective.l2, most, excess)
 
-    cdef int look_around(self) except -1:
+    cdef int find_gradient(self) except -1:
         """The pseudo-gradient."""
         self.steepness = sqrt(self.sum_of_parts(LOOK))
         return 0

@@ -11,7 +11,7 @@ cdef class Proximal(DualAscent):
         float* sum              # of each feature: observed minus expected values, as the dual variables have them
         float* pull             # stiffness x centre
         float* inverse          # 1 / (stiffness + l2)
-        float* moved            # the stiffness that is wished for, with the sign of the centre's last move
+        float* moved            # the stiffness before it is raised to LEAST, with the sign of the centre's last move
         float* unit             # of each row: the stiffness of a feature with values of 1 is that many times as large
 
         bint screened           # steps see those unigram attributes only that have, or may soon have, a weight:

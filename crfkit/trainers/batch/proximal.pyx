@@ -1,23 +1,23 @@
 """Dual coordinate ascent (dual.pyx) where there is an L1 penalty, and little or no L2 penalty: a proximal method.
 
-Without an L2 penalty the weights are no function of the dual variables. So each pass minimises the objective plus a pull of
-each weight towards a centre,
+Without an L2 penalty the weights are no function of the dual variables. So each pass minimises the objective plus a proximal term,
+which pulls each weight towards a centre,
 
     F(w) + sum_f stiffness_f / 2 (w_f - centre_f)^2,
 
-and then the centre moves to the weights: at the optimum they are one, and the pull is gone (Rockafellar, 1976: the method of
-multipliers on the dual, whose multipliers are the centres). Given D, what the dual variables add up to, the weights are
+and then centres move to the weights: at the optimum both are equal, and the term is zero (Rockafellar, 1976: the method of
+multipliers on the dual, whose multipliers are the centres). Given D, the sum of the dual variables, the weights are
 
     w = soft(stiffness x centre + D, l1) / (stiffness + l2).
 
-The dual constraint |D| <= l1 is off by stiffness x (the last move of a centre) at most: it is kept better the nearer the end is.
+The dual constraint |D| <= l1 is violated by at most stiffness x (the last move of a centre), less and less near the optimum.
 
-Most weights are zero at the optimum, and stay so. Once the end is near, steps leave out the attributes none of whose
-weights may soon be another one (`screen`): these neither score nor follow the dual variables, until all sums are made
+Most weights are zero at the optimum, and stay so. Near it, steps leave out attributes whose weights are all zero and will be for some
+passes (`screen`): these neither score nor follow the dual variables, until all sums are made
 anew (feasible.pyx). Steps become longer, too: features that do not move do not add to the change of scores.
 
-A feature that is seen often needs a stiffer pull than a rare one: it begins as the root of their counts. A weight that keeps
-moving into one direction gets a softer pull, one that turns back a stiffer one.
+A frequent feature needs a stiffer pull than a rare one: it begins as the root of the count. A weight that keeps
+moving in one direction gets a softer pull, one that turns back a stiffer one.
 """
 
 import array
@@ -38,9 +38,9 @@ cdef double LEAST = 0.15, MOST = 10.0   # that it may become
 cdef double FLOOR = 0.005
 cdef double SOFTER = 0.93, STIFFER = 1.3
 cdef double UNSEEN = 0.02               # what an occurrence counts as for labels that it does not have
-cdef double TYPICAL = 0.3             # shorter ways are gone than where nothing depends on the constraint
-cdef double IDLE = 0.8                  # part of l1: below that a weight stays zero for some passes
-cdef float FAR = 1e30                   # a squared way that nobody leaves out
+cdef double TYPICAL = 0.3               # lower than in dual.pyx: the constraint needs shorter ways, too
+cdef double IDLE = 0.8                  # part of l1: where |pull + sum| is below that, a weight stays zero for some passes
+cdef float FAR = 1e30                   # a squared way that is never left out
 
 
 cdef class Proximal(DualAscent):
@@ -66,7 +66,7 @@ cdef class Proximal(DualAscent):
         self.find_stiffness()
 
     cdef int find_stiffness(self) except -1:
-        """The first stiffness of all weights, and self.l2: what stands for all of them where a step is chosen."""
+        """The first stiffness of all weights, and self.l2, a mean of them for the choice of step sizes."""
         cdef:
             const DatasetC* data = &self.data.c
             const LayoutC* c = &self.layout.c
@@ -165,7 +165,7 @@ cdef class Proximal(DualAscent):
         return 0
 
     cdef void move_centers(self) noexcept nogil:
-        """To the weights; each pull gets softer or stiffer."""
+        """Move centres to the weights; each pull gets softer or stiffer."""
         cdef:
             int64_t r, k, first, n, rows = <int64_t>self.layout.c.A + self.layout.c.B + 1
             double l2 = self.penalty_l2, old, new, center, way, wish
@@ -188,7 +188,7 @@ cdef class Proximal(DualAscent):
                 self.w[k] = soft(self.pull[k] + self.sum[k], self.l1) * self.inverse[k]
 
     cdef double entropy_of_all(self) noexcept nogil:
-        """At least that of the distributions that the dual variables stand for."""
+        """A lower bound of the entropy of the distributions that the dual variables stand for."""
         cdef double total = 0
         cdef int64_t s
         for s in range(self.data.c.n_seq):
@@ -196,7 +196,7 @@ cdef class Proximal(DualAscent):
         return total
 
     cdef void correct(self, const double* surplus) noexcept nogil:
-        """What all dual variables add up to, without the rounding of all steps before."""
+        """The sum of all dual variables, without the rounding errors of the steps."""
         cdef int64_t k
         for k in range(self.layout.c.n_cells):
             self.sum[k] = <float>-surplus[k]

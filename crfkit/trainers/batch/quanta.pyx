@@ -1,4 +1,4 @@
-"""What the terms of gradients are rounded to, so that their sums are exact whoever adds which first.
+"""What the terms of gradients are rounded to, so that their sums are exact, in any order.
 
 A cell's quantum follows from a bound on the sum of its absolute terms over all data. Bounds of several parts of the data add
 up to those of the whole.

@@ -40,10 +40,10 @@ cdef class QuasiNewton(Trainer):
         double* g               # the gradient at w, of the smooth part of what is minimised
         float* d                # the direction
         weight_t* w_old         # the point that an iteration started from
-        double* steep           # the direction in which what is minimised rises most
-        double steepness        # the length of `steep`
+        double* steep           # the gradient of what is minimised; of OWL-QN the pseudo-gradient
+        double steepness        # the norm of `steep`
         double f                # what is minimised
-        public double bound     # it is nowhere below this
+        public double bound     # a lower bound of f at the optimum
         bint started
         bint evaluated          # f and g are those at the first point
         readonly int trials     # points that the last line search looked at
@@ -66,6 +66,6 @@ cdef class QuasiNewton(Trainer):
     cdef int walk(self, double step) except -1
     cdef void walk_part(self, Walk what, int part) noexcept nogil
     cdef int evaluate(self) except -1
-    cdef int look_around(self) except -1
+    cdef int find_gradient(self) except -1
     cdef int restrict_direction(self) except -1
     cdef bint search(self, double step, double slope0) except -1

@@ -1,6 +1,6 @@
 """What L-BFGS and OWL-QN share: the iteration (the direction comes from steps.pyx).
 
-Every point tells how far it is from the optimum at most: the marginals at w, taken as dual variables, have the dual objective
+Every point gives a duality gap: the marginals at w, taken as dual variables, have the dual objective
 f - |g|^2 / (2 l2), and no objective is below that (Fenchel, Young). The best such value so far is `bound`.
 """
 
@@ -28,7 +28,7 @@ cdef bint may_take(int64_t needed, Layout layout, object options) except -1:
 
 cdef class QuasiNewton(Trainer):
     """A subclass says how to look for a lower point along a direction (`search`), and, where what it minimises is
-    not the smooth objective alone, its value (`evaluate`), where it falls (`look_around`) and which directions it
+    not the smooth objective alone, its value (`evaluate`), its gradient (`find_gradient`) and which directions it
     takes (`restrict_direction`). Options: l2, memory, epsilon, delta, period."""
 
     threaded = True
@@ -68,7 +68,7 @@ cdef class QuasiNewton(Trainer):
         self.history.touch(self.history.m)
         if not self.evaluated:
             self.evaluate()
-        self.look_around()
+        self.find_gradient()
         self.check()
         self.started = True
         return self.check_convergence()
@@ -94,7 +94,7 @@ cdef class QuasiNewton(Trainer):
         return sum
 
     cdef double slope_of(self, const double* v) except? -1:
-        """v d"""
+        """The inner product v . d."""
         self.v = v
         return self.sum_of_parts(SLOPE)
 
@@ -126,13 +126,13 @@ cdef class QuasiNewton(Trainer):
         """How many iterations --delta looks back on."""
         return self.options.period
 
-    cdef int look_around(self) except -1:
-        """`steep` at w, from g, and how steep that is."""
+    cdef int find_gradient(self) except -1:
+        """The gradient of what is minimised at w, `steep`, and its norm."""
         self.steep, self.steepness = self.g, sqrt(self.objective.steepness)
         return 0
 
     cdef int restrict_direction(self) except -1:
-        """Take out of d what cannot be followed."""
+        """Set components of d to zero that must not be followed."""
         return 0
 
     cdef bint search(self, double step, double slope0) except -1:
@@ -167,12 +167,12 @@ cdef class QuasiNewton(Trainer):
             self.exchange()
             self.history.forget()
             self.evaluate()
-            self.look_around()
+            self.find_gradient()
             if fresh:
                 # Steepest descent finds nothing lower: the limit of the arithmetic.
                 self.converged = "no step lowers the objective any more"
                 return self.report()
-        self.look_around()
+        self.find_gradient()
         self.history.add(self.w, self.w_old, self.g, self.steep)
         self.check_convergence()
         return self.report()
@@ -181,7 +181,7 @@ cdef class QuasiNewton(Trainer):
         self.history = None
 
     cdef int restart(self) except -1:
-        """What is minimised has changed: begin again at x."""
+        """What is minimised has changed: begin again at w."""
         if self.history is None:
             raise TypeError("another beginning after the end")
         self.history.forget()
@@ -208,7 +208,7 @@ cdef class QuasiNewton(Trainer):
         self.recent.clear()
         self.recent.extend(map(float, state["recent"]))
         self.objective.steepness = K.dot_doubles(self.n, self.g, self.g)
-        self.look_around()
+        self.find_gradient()
 
     cdef report(self):
         cdef Objective objective = self.objective

@@ -8,9 +8,9 @@ its label pairs, or the weights of plain label pairs. No visit to a block raises
 A pass visits the weights that are not zero, or will not be: those where |g| > l1; and only blocks that have such. Between
 passes a full sweep, one forward-backward over all sequences, looks for those. It also tells when F is at its minimum.
 
-Attributes that nearly mean the same, such as a word and a pair of words, pass weight to each other little by little, all
-passes in the same direction. So after its blocks a pass goes on along the way from where the blocks of the pass before
-had ended, in steps twice as long each, as long as F falls.
+Weights of correlated attributes, such as a word and a pair of words, change slowly, all
+passes in the same direction. So after its blocks a pass goes on along the line from where the blocks of the pass before
+had ended (extrapolation), in steps twice as long each, as long as F falls.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -33,7 +33,7 @@ cdef enum:
     # Plain label pairs occur everywhere and go with everything: visited more often, they halve the number of passes.
     VISITS_OF_PAIRS = 4
 
-# How far a pass goes on, in parts of that way. First it tries what the pass before could do, or half.
+# How far a pass goes on, in parts of that line. First it tries what the last pass did, or half.
 cdef double LEAST_STRIDE = 0.5, MOST_STRIDE = 64
 
 
@@ -59,7 +59,7 @@ cdef class Sbcd(Trainer):
         weight_t* end                   # [n_cells] the weights after the blocks of a pass
         weight_t* before                # [n_cells] and after those of the pass before
         double* count                   # [n_cells] observed values of the features
-        uint8_t* awake                  # [n_cells] features with a weight, or that want one
+        uint8_t* awake                  # [n_cells] features whose weight is not zero, or will not be
         public double stride            # how much farther the last pass went than its blocks
         double f
         public double bound             # F is nowhere below this

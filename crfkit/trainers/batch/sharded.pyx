@@ -1,6 +1,6 @@
-"""The objective over data that lie elsewhere, in shards: who drives adds up what each share of them gives.
+"""The objective over data in shards that workers hold: the driver adds up what each share of them gives.
 
-Gradients are sums of multiples of a quantum (objective.pyx), so that they are exact whoever adds which first. Likelihoods come
+Gradients are sums of multiples of a quantum (objective.pyx), so that they are exact in any order. Losses come
 chunk by chunk, and are added in the order of the chunks. So the sums are those of one machine, to the last bit.
 """
 
@@ -85,8 +85,8 @@ cdef class Share(Arena):
         return found
 
     def evaluate(self, const float[::1] weights not None, which, double bound=INFINITY, const int64_t[::1] cells=None):
-        """Of the groups of these numbers, at these weights, or at these weights of some cells (`touched`): the likelihoods of the chunks, the gradient, and wrong labels and flawed sequences, where these are
-        counted; None if the likelihood is above the bound."""
+        """Of the groups of these numbers, at these weights (of all cells, or of those in `cells`): the losses of the chunks, the gradient,
+        and wrong labels and flawed sequences, where these are counted; None if the loss is above the bound."""
         cdef:
             Objective objective
             int64_t k, n = self.layout.c.n_cells, wrong = 0, flawed = 0
@@ -125,7 +125,7 @@ cdef class Share(Arena):
 
 
 cdef class Sharded(Objective):
-    """The objective as whoever drives sees it. `extent` is as in Objective."""
+    """The objective in the driver. `extent` is as in Objective."""
 
     def __init__(self, Layout layout not None, double l2, int threads, int64_t tokens, int64_t sequences, extent=None):
         self.tokens, self.sequences = tokens, sequences
@@ -133,7 +133,7 @@ cdef class Sharded(Objective):
         self.pool = Threads(threads - 1) if threads > 1 else None
 
     def collect(self, weights, double bound):
-        """Hand the weights out, and give each gradient that comes back to `add`: the likelihoods of all chunks in their order, wrong
+        """Hand the weights out, and give each gradient that comes back to `add`: the losses of all chunks in their order, wrong
         labels and flawed sequences; or None above the bound."""
         raise TypeError(f"{type(self).__name__} does not say who has the data")
 

@@ -2,26 +2,26 @@
 
     w_k <- w_k + rate_k * (observed - expected - l2 / |S| * w_k)
 
-All rates start at c (--rate, or what calibrated.pyx finds). At the end of every window of q = |S|/10 samples (or --window), rate_k *= alpha - u (alpha - beta)
-with u the part of the window's samples in which the feature was used: what is frequent settles early. Of few samples that would be too early:
-rates would be next to nothing after so few steps that no first rate makes up for it. So where that is found, windows are not below 100. A trial is over
-before rates fall in these; so its last round makes them fall. Values above 1 lower it (calibrated.pyx).
+All rates start at c (--rate, or what calibrated.pyx chooses), lower for values above 1. At the end of every window of q = |S|/10
+samples (or --window), rate_k *= alpha - u (alpha - beta), with u the fraction of the window's samples that have the feature: frequent
+features settle early. With few samples that would be too early: after so few steps their rates would be next to nothing, whatever c
+is. So where c is chosen, windows have at least 100 samples. A trial is short, so its rates fall within its last pass, too.
 
 A feature is used in a sample when its attribute occurs there, with whatever label and however often. So count and
 rate are the same for all weights of an attribute, and one of each is kept for a *row*: a unigram attribute, a rich
 bigram attribute, or all plain label pairs together, whose attribute, `B`, occurs in every sequence longer than one.
 
-Nothing is done to rows that do not occur. A row has a scale s of its own, w = s v; when it occurs again its scale
-is multiplied by what the penalty did at all steps in between: (1 - rate l2/|S|)^steps for each window, the rate
-having been lowered after each. Over n windows in which it did not occur the rates are a geometric series, and so are
-the powers of x = rate l2/|S| in log(1 - x), whose sums for n windows stand in a table. Scale and rate enter as factors of the attributes' values, so that the loops are
-those of SGD.
+Rows that do not occur are updated lazily. A row has a scale s of its own, w = s v; when it occurs again, its scale
+is multiplied by the weight decay of all steps in between: (1 - rate l2/|S|)^steps for each window, with the rate
+of that window. Over n windows in which it did not occur the rates are a geometric series, and so are
+the powers of x = rate l2/|S| in log(1 - x), whose sums for n windows stand in a table. Scale and rate are multiplied into the values of
+attributes, so that the loops are those of SGD.
 
-A stream is trained on window by window (crfkit/learning/streaming.py): each is a data set of its own for a trainer that starts
-with the weights and rates which the windows before have left.
+A stream is trained on window by window (crfkit/learning/streaming.py): each is a data set for a trainer of its own, which starts
+from the weights and rates after the window before.
 
-With mini-batches a window has q updates, a tenth of those of a pass, and u is the part of its samples, batch_size
-times as many. Threads meet at the end of every window; within one the rates do not change, a row's scale is that of
+With mini-batches a window has q updates, a tenth of those of a pass, and u is the fraction of its samples, batch_size
+times as many. Threads meet at the end of every window: within one the rates do not change. A row's scale is that of
 the latest step that met it, and its count is exact: both are changed under a lock.
 """
 
@@ -46,13 +46,13 @@ from crfkit.errors import ImpossibleError
 
 cdef enum:
     WINDOWS_A_PASS = 10
-    LEAST_WINDOW = 100      # sequences, where the first rate is found
+    LEAST_WINDOW = 100      # sequences, where the first rate is chosen
     LOCKS = 1024            # rows share them
     TOGETHER = 64           # windows that are closed together at most
 
-cdef struct IdleC:      # what n windows do to a row that occurs in none of them
-    double rate         # is multiplied by that
-    double[4] sums      # of the rates in them, of the squares of these, halved, ...: those over the first one's
+cdef struct IdleC:      # n windows in which a row does not occur
+    double rate         # factor on its rate
+    double[4] sums      # over these windows, of (rate / first rate)^k / k for k = 1 .. 4
 
 cdef struct RowC:
     double rate
@@ -71,7 +71,7 @@ cdef class Adf(CalibratedTrainer):
     cdef int32_t sample
     cdef IdleC[TOGETHER + 1] idle
     cdef double alpha, beta
-    cdef double part            # of their rates that rows have: less than 1 in the last round of a trial whose windows are long
+    cdef double part            # factor on all rates: less than 1 in the last pass of a trial whose windows are long
     cdef double tried           # the first rate of the trial
     cdef bint long_window       # as long as a trial, or longer
     cdef int64_t given_window, q    # updates after which rates fall: an option, and what is in force
@@ -89,9 +89,9 @@ cdef class Adf(CalibratedTrainer):
         return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for the model
 
     def __init__(self, Dataset data, Layout layout, options, leader=None, rates=None, sequences=None, found=None, shares=True, **unused):
-        """`sequences`: of which the data are the last ones, all of them one window; `rates`: those to start with, of each
-        row, where these are not all the first rate; `found`: whether that was found, where it is among the options;
-        `shares`: whether attributes with values above 1 may have a share of it, if it was."""
+        """For a window of a stream: `sequences` are those up to its end, `rates` those of all rows at its start. `found`: whether the
+        rate in the options was chosen by a trial, not by the user; `shares`: whether attributes with values above 1 may then
+        have a lower one."""
         cdef int64_t k, n = <int64_t>layout.c.A + layout.c.B + 1
         self.penalty = options.l2 / self.updates_of(data.c.n_seq)
         self.alpha, self.beta = options.alpha, options.beta
@@ -132,7 +132,7 @@ cdef class Adf(CalibratedTrainer):
         return 0
 
     cdef double first_rate(self, int64_t r, double rate) noexcept:
-        """Of a row, where the highest is this one."""
+        """Of row r, `rate` being that of values up to 1."""
         return rate if self.shares == NULL else self.shares[r] * rate
 
     cdef void fall_to(self, double rate) noexcept:
@@ -168,7 +168,7 @@ cdef class Adf(CalibratedTrainer):
                 self.idle[n + 1].sums[k] = self.idle[n].sums[k] + power / (k + 1)
 
     cdef void close_windows(self, RowC* row) noexcept nogil:
-        """What all windows before this one did to a row: first that in which it was met, then those since then."""
+        """Apply all windows before this one to a row: first that in which it occurred last, then those since then."""
         cdef:
             const IdleC* idle
             int64_t end = (row.window + 1) * self.q
@@ -193,7 +193,7 @@ cdef class Adf(CalibratedTrainer):
         row.step = self.window * self.q
 
     cdef void catch_up(self, RowC* row) noexcept nogil:
-        """What windows and penalty did to a row before this step."""
+        """Apply windows and weight decay before this step to a row."""
         if row.window < self.window:
             self.close_windows(row)
         if row.step < self.steps:
@@ -208,13 +208,13 @@ cdef class Adf(CalibratedTrainer):
         return row
 
     cdef void multiply(self, int64_t r, double scale, weight_t* w) noexcept nogil:
-        """Carry a scale out."""
+        """Multiply the weights of a row."""
         cdef int64_t k, first, n = layout_row(&self.layout.c, r, &first)
         for k in range(first, first + n):
             w[k] = <weight_t>(w[k] * scale)
 
     cdef void fold(self, int64_t r) noexcept nogil:
-        """Carry out a scale before v grows beyond what single precision resolves."""
+        """Multiply the weights of a row by its scale before v grows beyond what single precision resolves."""
         if fabs(self.rows[r].scale) < 1e-4:
             self.multiply(r, self.rows[r].scale, self.w)
             self.rows[r].scale = 1
@@ -229,8 +229,8 @@ cdef class Adf(CalibratedTrainer):
         return row.scale
 
     cdef double shared_scale(self, int64_t r) noexcept nogil:
-        """The same among threads. They all wait for each other where a window ends: when a row is met for the first
-        time in a window, no other thread is making use of its scale."""
+        """The same with threads. They wait for each other at the end of a window, so when a row occurs for the first
+        time in a window, no other thread uses its scale."""
         cdef:
             RowC* row = &self.rows[r]
             int32_t* lock = &self.locks[r % LOCKS]
@@ -246,8 +246,8 @@ cdef class Adf(CalibratedTrainer):
         return scale
 
     cdef double gain_of(self, int64_t r) noexcept nogil:
-        """What a gradient is to be multiplied by to change a row in this step. The first call for a row in a step
-        counts the sample and carries out the penalty of the step."""
+        """What the gradient of a row is multiplied by in this step. The first call for a row in a step
+        counts the sample and applies the weight decay of the step."""
         cdef RowC* row = &self.rows[r]
         if self.stamps != NULL:
             return self.stamped_gain(r)
@@ -257,15 +257,15 @@ cdef class Adf(CalibratedTrainer):
         return self.part * row.rate / row.scale
 
     cdef void penalise(self, int64_t r) noexcept nogil:
-        """The penalty of this step, on a row whose scale is that before it."""
+        """The weight decay of this step, on a row whose scale is that before it."""
         cdef RowC* row = &self.rows[r]
         row.step += 1
         row.scale *= 1 - row.rate * self.penalty
         self.fold(r)
 
     cdef double stamped_gain(self, int64_t r) noexcept nogil:
-        """The same in a batch, where the penalty comes with the update; and among threads, where other samples may
-        have met the row meanwhile."""
+        """The same in a batch, where the weight decay comes with the update; and with threads, where the row may have occurred
+        in other samples meanwhile."""
         cdef:
             RowC* row = &self.rows[r]
             int32_t* lock = &self.locks[r % LOCKS] if self.locks != NULL else NULL
@@ -336,7 +336,7 @@ cdef class Adf(CalibratedTrainer):
                 raise ValueError("rows: one is ahead of the steps")
 
     def weights(self):
-        """A copy of the weights, all scales carried out. The rows stay as they are: looking changes no bits."""
+        """A copy of the weights, multiplied by their scales. The rows stay as they are, so this changes no later bits."""
         cells = OnlineTrainer.weights(self)
         cdef float[::1] view = cells if len(cells) else None
         cdef weight_t* w = &view[0] if len(cells) else NULL
@@ -345,7 +345,7 @@ cdef class Adf(CalibratedTrainer):
         return cells
 
     cdef void carry_scales_out(self, weight_t* w) noexcept nogil:
-        """On weights that are those of the rows, which stay as they are."""
+        """Multiply copied weights by the scales of their rows, which stay as they are."""
         cdef int64_t r
         for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
             self.multiply(r, self.caught_up(r).scale, w)

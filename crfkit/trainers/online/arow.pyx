@@ -5,10 +5,10 @@ max(0, 1 - m)^2, plus 1/(2r) of the variance v of the margin. Over diagonal cova
 
     a = (1 - m) / (v + r)          g = 1 / r
 
-So one sequence does not overturn what many have taught, as with CW: the margin is wanted, not enforced, and variances
-fall at the same pace whatever was met. Instance weights divide r.
+The margin is a soft constraint, so one noisy sequence does less harm than with CW, and variances
+fall at the same pace whatever the margin. Instance weights divide r.
 
-Which r is good differs by a factor of a thousand between corpora. Where none is given, a few are tried on a sample.
+The best r differs by a factor of a thousand between corpora. Where none is given, a few are tried on a sample.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -30,7 +30,7 @@ from crfkit.errors import ImpossibleError, TrainingError
 
 cdef enum:
     SAMPLES = 2000          # sequences on which candidates are tried
-    ROUNDS = 6              # over half of them, before the other half judges
+    ROUNDS = 6              # passes over one half; the other half is held out
 
 cdef double USUAL = 30
 
@@ -57,7 +57,7 @@ cdef class Arow(ConfidenceTrainer):
     # ------------------------------------------------------------------------------------------ trials
 
     cdef double best_r(self, initial) except -1:
-        """The usual one, or that with the fewest wrong labels on a sample, if the difference is more than chance makes."""
+        """The usual one, or that with the fewest wrong labels on held-out halves of a sample, if it has clearly fewer."""
         cdef:
             int64_t n = min(self.data.c.n_seq, SAMPLES)
             int32_t[2 * SAMPLES] sample
@@ -72,7 +72,7 @@ cdef class Arow(ConfidenceTrainer):
         return best
 
     cdef double wrong_labels(self, double r, initial, const int32_t* sample, int64_t n) except -1:
-        """Those that one half of a sample is given by what was learned from the other, both ways."""
+        """Wrong labels on one half of a sample after training on the other, both ways."""
         cdef:
             int64_t half, first, last, wrong = 0
             double loss = 0
@@ -89,7 +89,7 @@ cdef class Arow(ConfidenceTrainer):
                 learned = self.weights()
                 wrong += self.wrong_with(&learned[0], sample + first, last - first)
             except (ImpossibleError, TrainingError):
-                return INFINITY         # weights without bounds
+                return INFINITY         # training diverges
         return wrong
 
     cdef int begin_anew(self, start) except -1:

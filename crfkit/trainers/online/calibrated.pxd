@@ -1,4 +1,4 @@
-"""Trainers that find their first rate by trying some on a sample."""
+"""Trainers that choose their first learning rate by trying some on a sample."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -8,12 +8,12 @@ from crfkit.trainers.stepwise cimport OnlineTrainer
 
 
 cdef class CalibratedTrainer(OnlineTrainer):
-    cdef public double rate0    # the first rate: given, or chosen
+    cdef public double rate0    # the first learning rate: given, or chosen
     cdef double penalty         # l2 / updates a pass
-    cdef bint penalised         # whether penalties decide how far weights go, from zero
-    cdef double* shares         # of the first rate, by row; NULL where all are 1
-    cdef const char* known_rows # where a subclass keeps what it knows of rows, and
-    cdef int row_size           # how much of each
+    cdef bint penalised         # there are penalties, and the initial weights are zero
+    cdef double* shares         # factors of the rate, by row; NULL where all are 1
+    cdef const char* known_rows # where a subclass keeps its data of rows, which are prefetched, and
+    cdef int row_size           # how many bytes of each
     cdef BufferC u_values, b_values
 
     cdef int begin_trial(self, double rate, int64_t updates) except -1
@@ -26,9 +26,9 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil
     cdef int values(self, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val, int64_t first_row, bint gains, const float** out) except -1 nogil
     cdef int find_rate(self) except -1
-    cdef double best_way(self, start, double highest, bint foreseen) except -1
-    cdef double search(self, start, double highest, bint foreseen) except -1
-    cdef int try_from(self, object start, double rate, int64_t n) except -1
-    cdef double sample_loss(self, start, double rate, bint foreseen) except? -1
-    cdef double loss_after(self, start, double rate, bint foreseen) except? -1
-    cdef double learn_at(self, start, const int32_t* which, int64_t n, double rate, int rounds) except? -1
+    cdef double best_rate(self, start, double highest, bint held_out) except -1
+    cdef double search(self, start, double highest, bint held_out) except -1
+    cdef int start_trial(self, object start, double rate, int64_t n) except -1
+    cdef double trial_loss(self, start, double rate, bint held_out) except? -1
+    cdef double loss_after(self, start, double rate, bint held_out) except? -1
+    cdef double train_at(self, start, const int32_t* which, int64_t n, double rate, int rounds) except? -1

@@ -1,4 +1,4 @@
-"""Trainers that know how sure they are of each weight."""
+"""Trainers with a variance for each weight."""
 
 from libc.stdint cimport int32_t, int64_t
 

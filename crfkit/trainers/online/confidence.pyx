@@ -1,14 +1,14 @@
-"""Trainers that know how sure they are of each weight: a normal distribution over weights, of diagonal covariance.
+"""Trainers with a normal distribution over weights, of diagonal covariance.
 
-Every weight w_k has a variance s_k, at first 1, or 1 / v^2 where v > 1 is the largest value of its attribute: so
-models do not depend on the unit that large values are in. A step compares the true path with the best other path under w. With d
+Every weight w_k has a variance s_k, at first 1, or 1 / v^2 where v > 1 is the largest value of its attribute, so that
+models do not depend on the unit of large values. A step compares the true path with the best other path under w. With d
 the features of the true path minus those of the other, m = sum_k d_k w_k is the margin, v = sum_k d_k^2 s_k its variance,
 and what the trainers have in common is
 
     w_k <- w_k + a s_k d_k          1 / s_k <- 1 / s_k + g d_k^2
 
-with a and g of their own, from m and v alone. Weights that have been looked at often move less and less. Where the true path is
-the best one already, but not by enough, weights change too. The cost of a wrong label is not added to scores while searching.
+with a and g of their own, functions of m and v. Weights of frequent features move less and less. Weights change also where the true
+path is the best one, but by too small a margin. The search has no cost for wrong labels.
 """
 
 from libc.stdint cimport int64_t, uint16_t
@@ -26,7 +26,7 @@ from .paths cimport AveragedTrainer, Differences, FeatureC, change
 
 from crfkit.errors import ImpossibleError
 
-cdef double LEAST = 1e-30       # a variance of zero would stay so for ever
+cdef double LEAST = 1e-30       # a variance of zero would never change
 
 
 cdef class ConfidenceTrainer(AveragedTrainer):
@@ -57,7 +57,7 @@ cdef class ConfidenceTrainer(AveragedTrainer):
                     self.s[k] = <weight_t>fmax(most, LEAST)
 
     cdef double lacking(self, double margin, double variance) noexcept nogil:
-        """How far a margin falls short of what is wanted, if positive: the loss."""
+        """The loss: how far a margin falls short, if positive."""
         return 0
 
     cdef void solve(self, double margin, double variance, double weight, double* by, double* gain) noexcept nogil:

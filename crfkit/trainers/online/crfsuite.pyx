@@ -183,7 +183,7 @@ cdef class CrfsuiteSgd(ScaledTrainer):
 
     def begin_at(self, double rate):
         """Without weights, with this rate."""
-        self.try_from(None, rate, 0)
+        self.start_trial(None, rate, 0)
 
     def trial(self, double rate, int64_t samples):
         """The loss with its penalty, on the way through a sample that was drawn."""

@@ -8,9 +8,8 @@ The nearest one has
     g = 2 phi a
 
 where a is the larger root of a quadratic equation, written without differences of nearly equal numbers. Its covariance
-is not diagonal; as usual only the diagonal of the inverse is kept. A first variance other than 1 would be the same as
-another phi. The constraint is hard, so the instance weight of a sequence makes no difference, but that one of weight 0
-is left out.
+is not diagonal; as usual only the diagonal of the inverse is kept. Another initial variance than 1 would be the same as
+another phi. The constraint is hard, so the instance weight of a sequence makes no difference, except that 0 leaves it out.
 """
 
 from statistics import NormalDist
@@ -22,7 +21,7 @@ from .confidence cimport ConfidenceTrainer
 
 
 cdef class Cw(ConfidenceTrainer):
-    """Options: confidence, average (crfkit.options.Cw). The loss is the sum of what phi v - m was too much."""
+    """Options: confidence, average (crfkit.options.Cw). The loss is the sum of phi v - m where positive."""
     cdef double phi
 
     def __init__(self, Dataset data, Layout layout, options, **unused):

@@ -24,7 +24,7 @@ cdef double USUAL_MARGIN = 30
 
 
 cdef class Lookahead(AveragedTrainer):
-    """Options: depth, margin, average (crfkit.options.Lookahead); direction has been seen to by whoever read the data.
+    """Options: depth, margin, average (crfkit.options.Lookahead); `direction` was applied when the data were read.
     The loss is the sum, over all decisions, of what is missing to the margin."""
     cdef LookaheadSearch search
     cdef uint16_t* right        # labels of the best leaf of the correct label, and of the other one

@@ -1,20 +1,20 @@
 """MIRA, the margin-infused relaxed algorithm (Crammer and Singer 2003; McDonald et al. 2005), with one or n candidates.
 
 Each step makes the smallest change to the weights after which the true path outscores each of the n best paths by a
-margin, the number of wrong labels in that path; a path that would cost more than C (--aggressiveness) is let off:
+margin, the number of wrong labels in that path. Margins are soft, with the cost C (--aggressiveness) of slack:
 
     minimise |w' - w|^2 / 2 + C sum_k slack_k     subject to     w' d_k >= wrong_k - slack_k
 
 where d_k are the features of the true path minus those of path k. So w' = w + sum_k a_k d_k with 0 <= a_k <= C, and
 the a_k are found by Hildreth's algorithm: each in turn gets the value that is best while the others stay, until none
-moves. With one candidate that is a_1 = (wrong_1 - w d_1) / |d_1|^2, within these limits. The instance weight of a
+changes. With one candidate that is a_1 = (wrong_1 - w d_1) / |d_1|^2, within these limits. The instance weight of a
 sequence multiplies its C.
 
-With --shrinking all is done as in CRF++. It takes the lead of path k over the true one off wrong_k where the method adds
+With --shrinking all is done as in CRF++. It subtracts the lead of path k over the true one from wrong_k where the method adds
 it: a step is (wrong_k + w d_k) / |d_k|^2, and a path that leads by more than wrong_k makes none. C bounds the sum of all
 that a sequence adds in all passes. Sequences come in the order of the data. One that was right in so many passes is left
-out, until a pass finds no step that C would let grow; then all are looked at once more, and if they find none either,
-that is the end.
+out, until in a pass every step is zero or bounded by C; then all are looked at once more, and training ends if the same holds
+again.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -35,7 +35,7 @@ from crfkit.errors import ImpossibleError
 cdef enum:
     MOST_SWEEPS = 10000     # over all candidates: a bound on time, hardly ever met
 
-cdef double PRECISION = 1e-7    # a margin that moves less than that, in wrong labels, stands still
+cdef double PRECISION = 1e-7    # a margin has converged if it changes by less, in wrong labels
 
 
 cdef void hildreth(int64_t n, const double* products, double* missing, double most, double* a) noexcept nogil:

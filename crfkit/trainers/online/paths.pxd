@@ -10,7 +10,7 @@ from crfkit.trainers.stepwise cimport OnlineTrainer
 
 
 cdef class AveragedTrainer(OnlineTrainer):
-    cdef double* u          # the sum of changes times the numbers of their steps; NULL without averaging
+    cdef double* u          # the sum of change * step of all changes; NULL without averaging
 
     cdef int64_t instants(self) noexcept nogil
 
@@ -38,7 +38,7 @@ cdef inline int paths_reserve(Arena arena, PathsC* scratch, const LayoutC* layou
 cdef inline void add_share(PathsC* scratch, int64_t P, int32_t prev, int32_t label, double amount,
                            int32_t* n) noexcept nogil:
     """Add to the amount of a label pair (prev is 0 where single labels are counted), and list it when it was zero.
-    One that was listed, became zero and is listed again does no harm: whoever takes its amount leaves zero."""
+    One that was listed, became zero and is listed again does no harm: `take_shares` leaves zero."""
     cdef double* total = (<double*>scratch.amounts.data) + (prev * P + label)
     cdef ShareC* share = (<ShareC*>scratch.shares.data) + n[0]
     if total[0] == 0:

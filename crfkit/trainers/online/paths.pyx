@@ -1,4 +1,4 @@
-"""Changing weights along paths: what all trainers share that compare the true labels with labels they have found.
+"""What trainers share that compare the true path with paths they have found.
 
     follow_paths        towards the true path, away from those that were found (paths.pxd)
     AveragedTrainer     weights that may be averaged over all steps
@@ -7,8 +7,8 @@
 The average costs nothing at steps that do not touch a weight: with c the number of the step, u += c * change is kept
 beside w += change, and the average after n steps is w - u / n.
 
-Steps of large-margin trainers need inner products of differences, so all that falls on one weight has to be added up first: an
-attribute may occur at several positions, or twice at one. A hash table from cells to rows does that. It is as large
+Steps of large-margin trainers need inner products of differences, as sparse vectors. An attribute may occur at several positions,
+or twice at one, so values are summed by weight in a hash table. It is as large
 as what differs in one sequence, never as the model, and stays in the cache.
 """
 

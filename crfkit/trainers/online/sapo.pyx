@@ -1,16 +1,16 @@
 """Search-based probabilistic online learning (Sun et al.), also known as DBL-CRF.
 
-Between the perceptron and SGD: the expectation of the features is taken over the n best paths alone, whose
-probabilities P_k are the exponentials of their scores, made to sum to 1:
+Between the perceptron and SGD: expected features are those of the n best paths alone, whose probabilities P_k are the softmax of
+their scores:
 
     w <- (1 - rate * l2 / |S|) w + rate * (features of the true path - sum_k P_k features of path k)
 
 With all paths this is SGD; with the best one, a constant rate and no penalty it is the perceptron. Where all
-candidates agree with the true path nothing but the penalty acts.
+candidates are the true path, only the penalty changes weights.
 
 The weights are w = s v (scaled.pyx). The best paths are the same under v, so the search works on scores without the
-scale, and only their differences are multiplied by it. Then the scores of label pairs change only where an update
-touches them, and are not loaded anew at each step.
+scale, and only differences of scores are multiplied by it. So the scores of label pairs need not be loaded again for each step:
+they change only where an update touches them.
 """
 
 from libc.stdint cimport int64_t

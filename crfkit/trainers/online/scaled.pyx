@@ -1,12 +1,12 @@
-"""Trainers that shrink all weights at every step, as a gradient step on l2/2 |w|^2 does, and how they set their rate.
+"""Trainers with an L2 penalty as weight decay at every step, and their learning-rate schedules.
 
-The decay touches every weight, so it is never carried out: w = s v, and only the scale s shrinks (Bottou). Rates:
+The decay touches every weight, so it is never carried out: w = s v, and only the scale s shrinks (Bottou). Learning rates:
 rate0 * decay^pass, or, with a decay of 0, rate0 / (1 + rate0 * l2/|S| * t) at step t, which is still so high after
 thirty passes that the last sentences show in the weights. With mini-batches |S| stands for the number of
 updates a pass, and the gradients of a batch are added up: a batch of all data makes gradient steps on the objective.
 
-Where rows have but a share f of the rate (calibrated.pyx), the penalty shrinks them by 1 - f rate l2/|S|, which is, so near 1, the same as
-the f-th power of what it shrinks the others by. So theirs is w = s^f v, and nothing has to be kept for it.
+Where a row has a fraction f of the rate (calibrated.pyx), its decay is 1 - f rate l2/|S|. That is so near 1 that it is the same as
+the f-th power of the decay of the others. So its weights are w = s^f v, and it needs no scale of its own.
 """
 
 from libc.stdint cimport int64_t
@@ -30,11 +30,11 @@ cdef class ScaledTrainer(CalibratedTrainer):
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
-        return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for the rate and the model
+        return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for trials of rates and for the model
 
     def __init__(self, Dataset data, Layout layout, options, leader=None, found=None, shares=True, **unused):
-        """`found`: whether the first rate was found, where it is among the options; `shares`: whether attributes with values
-        above 1 may have a share of it, if it was."""
+        """`found`: whether the rate in the options was chosen by a trial, not by the user; `shares`: whether attributes with values
+        above 1 may then have a lower one."""
         self.scale, self.age = 1, 0
         if leader is not None:
             self.shares = (<ScaledTrainer>leader).shares
@@ -47,20 +47,20 @@ cdef class ScaledTrainer(CalibratedTrainer):
         self.rate = self.rate0
 
     cdef int begin_update(self) except -1 nogil:
-        """The rate of the update that begins."""
+        """Set the learning rate of this update."""
         if self.decay == 0:
             self.rate = self.rate0 / (1 + self.rate0 * self.penalty * self.age)
             self.age += 1
         return 0
 
     cdef void shrink(self) noexcept nogil:
-        """The share of the penalty in the gradient step."""
+        """The weight decay of one update."""
         self.scale *= 1 - self.rate * self.penalty
         if self.scale < SMALLEST:
             self.fold_scale()
 
     cdef double gain(self, double weight) noexcept nogil:
-        """What the gradient of a sequence is multiplied by. Without batches its step is an update by itself."""
+        """What the gradient of a sequence is multiplied by; without batches its weight decay is carried out, too."""
         if self.batch > 1:
             return weight * self.rate
         self.shrink()
@@ -75,7 +75,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
         return 1 if share == 1 else share * K.exp((1 - share) * self.log_scale)
 
     cdef const SentenceC* scored(self, const SentenceC* sent, SentenceC* own) except NULL nogil:
-        """A sequence as it is to be scored, with the scale of all rows."""
+        """The sequence to score: its values hold the scales of rows."""
         if self.shares == NULL:
             return sent
         self.log_scale = K.log(self.scale)
@@ -83,7 +83,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
         return own
 
     cdef const SentenceC* learned(self, const SentenceC* sent, SentenceC* own) except NULL nogil:
-        """A sequence as it is to be learned from, once its gain is known."""
+        """The sequence to take the gradient of, after `gain`: its values hold the rates of rows."""
         if self.shares == NULL or self.batch > 1:
             return sent
         self.log_scale = K.log(self.scale)
@@ -91,7 +91,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
         return own
 
     cdef void learn(self, const SentenceC* sent, double gain) noexcept nogil:
-        """A step towards what was observed, with the marginals of a sequence."""
+        """Add gain * (observed - expected features), from the marginals in the lattice."""
         cdef LatticeC* lat = &self.lattice.c
         K.update_expected(&self.layout.c, sent, lat, gain, self.out)
         if self.layout.c.has_tau:
@@ -132,7 +132,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
         self.scale, self.rate, self.age = of.scale, of.rate, of.age
 
     cdef void fold_scale(self) noexcept nogil:
-        """Carry the scale out before it becomes too small, or zero."""
+        """Multiply the weights by their scale before it becomes too small, or zero."""
         cdef int64_t k, r, first, n
         cdef double scale = self.scale
         if self.shares == NULL:
@@ -147,7 +147,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
         self.scale, self.pairs_known = 1, False
 
     cdef void settle(self) noexcept nogil:
-        """Carry out what is put off until a weight is used, if anything is."""
+        """Carry out all lazy updates of the weights, if there are any."""
 
     cdef int begin_pass(self) except -1:
         if self.decay:

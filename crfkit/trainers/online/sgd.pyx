@@ -2,14 +2,13 @@
 
     w <- (1 - rate * l2 / |S|) w + rate * (observed - expected)
 
-L1 is the cumulative penalty of Tsuruoka, Tsujii & Ananiadou (2009): each step adds rate * l1 / |S| to what a weight
-should have been moved towards zero so far (u); it is moved by the part of u that it has not received yet, but not
-across zero. Where the gradient takes it to the other side of zero, what it has received counts against u there. Noise
-that makes a weight flicker about zero so keeps it at zero.
+L1 is the cumulative penalty of Tsuruoka, Tsujii & Ananiadou (2009). u is the total penalty that every weight could have received
+so far; each step adds rate * l1 / |S| to it. A weight is moved towards zero by the part of u that it has not received yet, but not
+across zero. Where the gradient takes it across zero, what it has received counts against u there. So noise around zero leaves a
+weight at zero.
 
-What should be done to all weights at every step is done to the weights of a sequence before it is scored, and to all
-at the end of a pass. That is the same: to move a weight by several parts one after the other, without anything in
-between, or by their sum at once, ends at the same place. With an L2 penalty a weight, its u and what it has received
+The penalty is lazy: it is applied to the weights of a sequence before it is scored, and to all at the end of a pass. Moving a weight
+by several parts, or by their sum at once, ends at the same place. With an L2 penalty a weight, its u and what it has received
 shrink alike, so with w = s v all of them are kept in units of s.
 """
 
@@ -28,7 +27,7 @@ from .scaled cimport ScaledTrainer
 
 cdef class Sgd(ScaledTrainer):
     """Options: l1, l2, rate, decay, batch_size (crfkit.options.Sgd). The loss is the negative log-likelihood met on the way."""
-    cdef double* received       # by each weight, with its sign; NULL when there is no L1 penalty
+    cdef double* received       # the L1 penalty that each weight has received, with its sign; NULL without one
     cdef public double due      # u
     cdef double l1              # l1 / updates a pass
 
@@ -42,7 +41,7 @@ cdef class Sgd(ScaledTrainer):
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         self.l1, self.due = options.l1 / self.updates_of(data.c.n_seq), 0
         if self.l1 > 0:
-            self.threads = 1        # what weights have received is not shared
+            self.threads = 1        # threads do not share `received`
             self.received = <double*>arena_zeros(self, layout.c.n_cells, sizeof(double))
 
     cdef dict vectors(self):
@@ -72,7 +71,7 @@ cdef class Sgd(ScaledTrainer):
         K.clip(n, self.due, self.w + first, self.received + first)
 
     cdef void clip_used(self, const SentenceC* sent) noexcept nogil:
-        """The penalty of all weights that this sequence uses."""
+        """Bring the L1 penalty of the weights that this sequence uses up to date."""
         cdef:
             int64_t u
             const LayoutC* c = &self.layout.c
