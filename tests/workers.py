@@ -117,7 +117,7 @@ def here(monkeypatch, fate=None, kind=None):
         made.append((kind or partial(Here, fate=fate))(self.run.workers, place.SERVICE))
         return made[-1]
 
-    monkeypatch.setattr(place.Far, "_transport", transport)
+    monkeypatch.setattr(place.Distributed, "_transport", transport)
     return made
 
 

@@ -99,7 +99,7 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
         template, train, target = _positional(arguments, run.format)
         refuse_dash("--log", run.log)
         refuse_dash("--checkpoint", run.checkpoint)
-        inputs = (template, *(_matching(train) if run.far else train), run.dev, config)
+        inputs = (template, *(_matching(train) if run.distributed else train), run.dev, config)
         path = None if run.dev is not None else getattr(options, "path", None)
         targets = [target] if path is None else [_with_value(target, l1) for l1 in path]
         for name in targets:

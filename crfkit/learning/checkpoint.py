@@ -84,7 +84,7 @@ class Checkpoint:
         own.update({name: getattr(run, name) for name in ("comments", "features", "min_freq", "patience", "seed", "select")})
         if trainer_class(algorithm).lock_free:
             own["threads"] = max(run.threads, 1)
-        if run.far:
+        if run.distributed:
             own["shards"] = run.shards
         self.identity: dict[str, Any] = {"crfkit": __version__, "algorithm": algorithm, "options": own}
         self.file = self._opened(run.resume)

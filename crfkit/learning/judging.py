@@ -11,7 +11,7 @@ from crfkit.options import RUN_FIELDS, Run, declared, make, named, taken
 from crfkit.values import flag
 
 # Trainers that can work on data which several workers hold.
-FAR = ("lbfgs", "owlqn", "sgd", "adf", "sapo", "perceptron", "mira", "lookahead")
+DISTRIBUTED = ("lbfgs", "owlqn", "sgd", "adf", "sapo", "perceptron", "mira", "lookahead")
 
 
 def judge(algorithm: Any, given: Mapping[str, Any]) -> tuple[str, Any, Run]:
@@ -22,9 +22,9 @@ def judge(algorithm: Any, given: Mapping[str, Any]) -> tuple[str, Any, Run]:
     given = {name: value for name, value in given.items() if value is not None or name not in declared()}
     run = taken(Run, {name: value for name, value in given.items() if name in RUN_FIELDS})
     own = {name: value for name, value in given.items() if name not in RUN_FIELDS}
-    if run.far and algorithm == "lbfgs":
+    if run.distributed and algorithm == "lbfgs":
         own.setdefault("warm_up", 0)
-    if run.far and own.get("warm_up"):
+    if run.distributed and own.get("warm_up"):
         raise OptionError("--warm-up goes through all data in one process: leave it out, or leave out --workers and --cluster")
     options = make(algorithm, own)
     _check_together(algorithm, options, run)
@@ -44,7 +44,7 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
         raise OptionError("--checkpoint does not go with --path: train one value at a time, each with --init from the one before")
     if getattr(options, "search", "beam") != "beam" and options.beam != type(options).beam:
         raise OptionError("--beam needs --search beam: an exact search drops no paths")
-    _check_far(algorithm, options, run)
+    _check_distributed(algorithm, options, run)
     if isinstance(run.dev, str) and run.dev == "-":
         raise OptionError("--dev cannot be standard input: it is read after every pass")
     if run.threads > 1 and getattr(options, "batch_size", 1) > 1 and algorithm != "perceptron":  # which takes one thread anyway
@@ -57,9 +57,9 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
         raise OptionError("sgd with --l1 needs --threads 1")
 
 
-def _check_far(algorithm: str, options: Any, run: Run) -> None:
+def _check_distributed(algorithm: str, options: Any, run: Run) -> None:
     """OptionError for what workers cannot do."""
-    if not run.far:
+    if not run.distributed:
         if run.shards is not None:
             raise OptionError("--shards needs --workers or --cluster: on one machine data are not cut")
         if run.worker_timeout != Run.worker_timeout:  # a file of --print-config has the default
@@ -67,9 +67,9 @@ def _check_far(algorithm: str, options: Any, run: Run) -> None:
         return
     if run.workers is not None and run.cluster is not None:
         raise OptionError("--workers and --cluster exclude each other: processes of this machine, or those of a scheduler")
-    if algorithm not in FAR:
+    if algorithm not in DISTRIBUTED:
         raise OptionError(
-            f"{algorithm} needs all data in one process: leave out --workers and --cluster, or take one of {', '.join(FAR)}"
+            f"{algorithm} needs all data in one process: leave out --workers and --cluster, or take one of {', '.join(DISTRIBUTED)}"
         )
     if run.select is not None:
         raise OptionError("--select needs all data in one process: leave it out, or raise --min-freq instead")

@@ -87,11 +87,11 @@ class Training:
 
     def _place(self) -> Any:
         """Where the data are and work on them is done."""
-        if not self.run.far:
-            return nullcontext(Here(self.algorithm, self.run))
-        from .shards.place import Far
+        if not self.run.distributed:
+            return nullcontext(Local(self.algorithm, self.run))
+        from .shards.place import Distributed
 
-        return Far(self.train, self.algorithm, self.run, self.progress)
+        return Distributed(self.train, self.algorithm, self.run, self.progress)
 
     def _trained(self, place: Any, reader: Reader) -> Iterator[Model]:
         run, progress = self.run, self.progress
@@ -204,7 +204,7 @@ def _taken_over(model: Model, corpus: Corpus, progress: Progress) -> array.array
     return weights
 
 
-class Here:
+class Local:
     """This process reads the data and learns from them."""
 
     def __init__(self, algorithm: str, run: Run):

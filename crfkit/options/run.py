@@ -104,7 +104,7 @@ class Run:
         return selected(self.select)
 
     @property
-    def far(self) -> bool:
+    def distributed(self) -> bool:
         """Whether workers hold the data."""
         return self.workers is not None or self.cluster is not None
 

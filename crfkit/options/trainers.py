@@ -56,8 +56,8 @@ def _decay() -> Any:
     )  # fmt: skip
 
 
-def _average(default: bool) -> Any:
-    return option(default, "Average the weights over all steps, or keep the last ones.")
+def _average() -> Any:
+    return option(True, "Average the weights over all steps, or keep the last ones.")
 
 
 def _epsilon(default: float) -> Any:
@@ -188,7 +188,7 @@ class Perceptron:
     """The averaged structured perceptron: fast to train, no probabilities."""
 
     passes: int = _passes(20)
-    average: bool = _average(True)
+    average: bool = _average()
     batch_size: int = _batch_size()
 
 
@@ -201,7 +201,7 @@ class Mira:
     aggressiveness: float = option(
         1.0, "C: how much of one path, at most, a step adds to the weights or takes from them.", above=0.0
     )
-    average: bool = _average(True)
+    average: bool = _average()
     shrinking: int = option(
         0,
         "As CRF++ does: take the sequences in the order of the data, take the lead of a wrong path off its wrong labels, let C bound all that "
@@ -223,7 +223,7 @@ class Arow:
         above=0.0,
         kind=float,
     )
-    average: bool = _average(True)
+    average: bool = _average()
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class Cw:
 
     passes: int = _passes(10)
     confidence: float = option(0.52, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
-    average: bool = _average(True)
+    average: bool = _average()
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class Lookahead:
         "Label from left to right (forward) or from right to left (backward).",
         choices=("forward", "backward"),
     )
-    average: bool = _average(True)
+    average: bool = _average()
     labels: bool = option(False, "Of a parser (P lines): an arc has a relation, too, that of the column deprel.")
 
 

@@ -9,21 +9,21 @@ from typing import Any
 from crfkit.trainers.batch.nests import Survey
 from crfkit.trainers.batch.sharded import Sharded
 
-from .driver import FarCorpus
+from .driver import DistributedCorpus
 from .sums import merge, picked
 
 
-class FarObjective(Sharded):
+class DistributedObjective(Sharded):
     """Has the workers evaluate the objective. `threads` are those of this process, `each` those of a worker."""
 
-    def __init__(self, far: FarCorpus, l2: float, counts: bool, threads: int, each: int):
-        self.far, self.crew = far, far.crew
-        self.jobs = range(len(far.shards))
+    def __init__(self, corpus: DistributedCorpus, l2: float, counts: bool, threads: int, each: int):
+        self.corpus, self.crew = corpus, corpus.crew
+        self.jobs = range(len(corpus.shards))
         self.cells: dict[tuple[int, ...], Any] = {}
         """Which cells groups of shards touch, as far as workers have said."""
-        data, layout = far.data, far.layout
-        nested = not data.has_values and far.nesting is not None
-        survey = Survey(layout, far.nesting) if nested else None
+        data, layout = corpus.data, corpus.layout
+        nested = not data.has_values and corpus.nesting is not None
+        survey = Survey(layout, corpus.nesting) if nested else None
         plain = not data.has_values and not data.has_weights
         terms = array.array("d", [0.0]) * (1 + sum(layout.n_attributes))
 
@@ -38,7 +38,7 @@ class FarObjective(Sharded):
             sums = array.array("d", [0.0]) * len(terms)
             self._ask("sums", {"largest": terms}, lambda _, answer: merge(sums, answer))
         merged = None if survey is None else list(survey.found())
-        far.common.append(("share_whole", {"survey": merged, "sums": sums, "threads": each, "counts": counts}))
+        corpus.common.append(("share_whole", {"survey": merged, "sums": sums, "threads": each, "counts": counts}))
         super().__init__(layout, l2, threads, data.n_tokens, data.n_sequences, (terms, sums) if data.has_values else None)
 
     def _ask(self, verb: str, arguments: dict[str, Any], accept: Callable[..., Any]) -> None:
@@ -51,7 +51,7 @@ class FarObjective(Sharded):
         )
 
     def _grouped(self, memory: set[Any], own: list[int]) -> list[Any]:
-        steps = self.far.catching_up(memory, own)
+        steps = self.corpus.catching_up(memory, own)
         new = [shard for shard in own if ("group", shard) not in memory]
         if new:
             memory.update(("group", shard) for shard in new)

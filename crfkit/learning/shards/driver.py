@@ -35,7 +35,7 @@ from .files import Piece, Shard, cut, shards_of
 CHUNK = 2048  # tokens, as in trainers/batch/objective.pyx
 
 
-class FarData:
+class DistributedData:
     """What is known here of data that lie elsewhere; the same names as in Dataset."""
 
     def __init__(self) -> None:
@@ -69,12 +69,12 @@ class FarData:
         return xxh3_128(" ".join(self.checksums[shard] for shard in sorted(self.checksums)).encode()).hexdigest()
 
 
-class FarCorpus:
+class DistributedCorpus:
     """Reads the data by means of a crew, and knows how to bring any worker to where it should be."""
 
     def __init__(self, crew: Crew, reader: Reader, shards: int | None):
         self.crew, self.reader, self.wanted = crew, reader, shards
-        self.data = FarData()
+        self.data = DistributedData()
         self.shards: list[Shard] = []
         self.counted = 0  # tokens, when shards were cut
         self.numbers: list[dict[str, Any]] = []

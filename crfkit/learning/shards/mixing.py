@@ -22,7 +22,7 @@ from xxhash import xxh3_64_intdigest
 from crfkit.options import Run
 from crfkit.trainers import trainer_class
 
-from .driver import FarCorpus
+from .driver import DistributedCorpus
 from .sums import add_scaled, limit_of, mean, quantum_of
 
 USUAL_LENGTH = 1024  # tokens of a sequence: that many do not add to a weight at every one
@@ -31,10 +31,10 @@ USUAL_LENGTH = 1024  # tokens of a sequence: that many do not add to a weight at
 class Mixing:
     """A trainer with the methods of trainers/base.pyx, whose passes workers make."""
 
-    def __init__(self, far: FarCorpus, algorithm: str, options: Any, run: Run, initial: array.array | None, shared: list[int]):
-        self.far, self.kind, self.options, self.seed = far, trainer_class(algorithm), options, run.seed
-        self.layout = far.layout
-        self.n = len(far.shards)
+    def __init__(self, corpus: DistributedCorpus, algorithm: str, options: Any, run: Run, initial: array.array | None, shared: list[int]):
+        self.corpus, self.kind, self.options, self.seed = corpus, trainer_class(algorithm), options, run.seed
+        self.layout = corpus.layout
+        self.n = len(corpus.shards)
         self.passes, self.converged, self.interrupted = 0, None, False
         self.current = array.array("f", [0.0]) * self.layout.n_cells if initial is None else array.array("f", initial)
         self.average = array.array("d", [0.0]) * self.layout.n_cells if getattr(options, "average", False) else None
@@ -43,8 +43,8 @@ class Mixing:
         """The first learning rate, once it is known."""
         self.shares = True  # whether attributes with values above 1 have a lower one, where it is chosen
         batch = getattr(options, "batch_size", 1)
-        self.updates = [-(-sequences // batch) for sequences in far.data.sequences]
-        far.common.append(("share_trainer", {"algorithm": algorithm, "options": asdict(options), "shared": shared}))
+        self.updates = [-(-sequences // batch) for sequences in corpus.data.sequences]
+        corpus.common.append(("share_trainer", {"algorithm": algorithm, "options": asdict(options), "shared": shared}))
 
     def prepare(self, should_stop: Any = None) -> tuple[()]:
         """Find the first rate, where none is given."""
@@ -86,7 +86,7 @@ class Mixing:
 
     def _find_rate(self) -> None:
         """As a trial on the largest shard says."""
-        shard = max(range(self.n), key=lambda shard: (self.far.data.sequences[shard], -shard))
+        shard = max(range(self.n), key=lambda shard: (self.corpus.data.sequences[shard], -shard))
         request = {"shard": shard, "weights": self.current, "seed": self._seed(shard), "changed": self._changed(shard)}
 
         def accept(_: list[int], answer: list[Any]) -> None:
@@ -95,14 +95,14 @@ class Mixing:
                 raise ValueError("a rate that cannot be")
             self.rate, self.shares = float(rate), bool(shares)
 
-        self.far.crew.run([shard], lambda memory, own: [*self.far.catching_up(memory, own), ["find_rate", request]], accept)
+        self.corpus.crew.run([shard], lambda memory, own: [*self.corpus.catching_up(memory, own), ["find_rate", request]], accept)
 
     def _step(self) -> float:
         """About what one step may add to a weight. It is one where steps are measured; others add values as they are,
         once for each token of a sequence that has them. Not so much that small weights would be rounded away."""
         if self.kind.measured_steps:
             return 1.0
-        return min(self.far.data.largest_value * max(1.0, self.far.data.longest / USUAL_LENGTH), 1024.0)
+        return min(self.corpus.data.largest_value * max(1.0, self.corpus.data.longest / USUAL_LENGTH), 1024.0)
 
     def run_pass(self, should_stop: Any = None) -> dict[str, Any]:
         """One pass over all shards. It is not interrupted: its weights would be those of some shards."""
@@ -123,7 +123,7 @@ class Mixing:
                 "shards": own, "weights": self.current, "rates": self.rates, "shares": self.shares, "seeds": [self._seed(shard) for shard in own],
                 "changed": [self._changed(shard) for shard in own], "limits": limits, "rate_limits": rate_limits,
             }  # fmt: skip
-            return [*self.far.catching_up(memory, own), ["learn", told]]
+            return [*self.corpus.catching_up(memory, own), ["learn", told]]
 
         def accept(own: list[int], answer: dict[str, Any]) -> None:
             if answer["shards"] != own or set(answer["sums"]) != set(names) or len(answer["records"]) != len(own):
@@ -135,7 +135,7 @@ class Mixing:
                 add_scaled(total, answer["sums"][name], 1.0)
             records.update(zip(own, found, strict=True))
 
-        self.far.crew.run(range(self.n), steps, accept, grouped=True)
+        self.corpus.crew.run(range(self.n), steps, accept, grouped=True)
         self.current = mean(sums["last"], self.n)
         if self.average is not None:
             add_scaled(self.average, sums["average"], 1 / self.n)
@@ -147,7 +147,7 @@ class Mixing:
 
     def _summed(self, records: list[dict[str, float]]) -> dict[str, Any]:
         """Sums over all shards, in their order; shares of labels and of sequences are means."""
-        data = self.far.data
+        data = self.corpus.data
         sizes = {"train_accuracy": data.tokens, "train_sentence_accuracy": data.sequences}
         found: dict[str, Any] = {}
         for name in records[0]:

@@ -18,21 +18,21 @@ from ..corpus import Corpus
 from ..memory import INDEX, in_use
 from ..progress import Progress
 from ..reader import Reader
-from .batch import FarObjective
-from .driver import FarCorpus
+from .batch import DistributedObjective
+from .driver import DistributedCorpus
 from .mixing import Mixing
 
 SERVICE = "crfkit.learning.shards.service:Service"
 
 
-class Far:
-    """As training.Here, where workers hold the data. They end with the `with` block."""
+class Distributed:
+    """As training.Local, where workers hold the data. They end with the `with` block."""
 
     def __init__(self, train: Any, algorithm: str, run: Run, progress: Progress):
         self.train = _names(train)
         self.algorithm, self.run, self.progress = algorithm, run, progress
 
-    def __enter__(self) -> Far:
+    def __enter__(self) -> Distributed:
         self.crew = Crew(self._transport(), self.run.worker_timeout, self.progress.note)
         return self
 
@@ -48,8 +48,8 @@ class Far:
 
     def corpus(self, reader: Reader) -> Corpus:
         """What is to be known of the data."""
-        self.far = FarCorpus(self.crew, reader, self.run.shards)
-        return self.far.read(self.train)
+        self.distributed = DistributedCorpus(self.crew, reader, self.run.shards)
+        return self.distributed.read(self.train)
 
     def expected_memory(self, corpus: Corpus, options: Any) -> int:
         """Bytes that this process will take at its peak, without what workers take; 0 if that is not known."""
@@ -60,12 +60,12 @@ class Far:
     def trainer(self, corpus: Corpus, options: Any, initial: array.array | None) -> Any:
         """The trainer, ready for its first pass."""
         if not hasattr(options, "max_iter"):
-            return Mixing(self.far, self.algorithm, options, self.run, initial, corpus.builder.shared())
+            return Mixing(self.distributed, self.algorithm, options, self.run, initial, corpus.builder.shared())
         run, here = self.run, self.run.threads or available_cpus()
         each = run.threads or (max(1, available_cpus() // run.workers) if run.workers else 1)
-        objective = FarObjective(self.far, options.l2, options.train_accuracy, here, each)
+        objective = DistributedObjective(self.distributed, options.l2, options.train_accuracy, here, each)
         cls = trainer_class(self.algorithm)
-        return cls(self.far.data.empty, corpus.layout, options, initial=initial, seed=run.seed, threads=here, objective=objective)
+        return cls(self.distributed.data.empty, corpus.layout, options, initial=initial, seed=run.seed, threads=here, objective=objective)
 
 
 def _names(train: Any) -> list[str]:

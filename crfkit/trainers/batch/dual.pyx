@@ -4,19 +4,18 @@ In the dual problem each sequence has a distribution mu over its paths, and the 
 
     w = 1/l2 sum_i weight_i (F(x_i, y_i) - E_mu_i F)
 
-A step takes one sequence and moves mu towards the model's own distribution, P(y|x; w), by a part of the way, the step size; where they are the
-same for all sequences, w is the optimum (Shalev-Shwartz & Zhang, 2013; Le Priol, Piche & Lacoste-Julien, 2018, for CRFs).
-It costs what a step of stochastic gradient descent costs, but there is no learning rate that must fall: the steps get smaller
-by themselves. Features are sums over nodes and edges, so of mu only its expectations are kept, as differences from the
-observed ones: they start at zero, with w = 0.
+A step takes one sequence and moves mu towards the model's own distribution, P(y|x; w), by a part of the way, the step size.
+Where they are the same for all sequences, w is the optimum (Shalev-Shwartz & Zhang, 2013; Le Priol, Piche & Lacoste-Julien,
+2018, for CRFs). It costs what a step of stochastic gradient descent costs, but there is no learning rate that must fall: the
+steps get smaller by themselves. Features are sums over nodes and edges, so of mu only its expectations are kept, as differences
+from the observed ones: they start at zero, with w = 0.
 
 The best step size is 1 / (1 + curvature x stretch): the curvature is how fast marginals change with scores, the stretch how far a
-full step changes scores. The stretch is known, except for features that several positions of the sequence share: changes
-of such positions add up, so it is computed from the sum over positions too, with the
-overlap of two positions on average. The curvature is estimated for each sequence by a secant: now and then the marginals are
-computed once more after the step, and tell at which step size the remaining way would have been orthogonal to the
-step. SAFETY of that is taken: expectations near 0 or 1 bend more sharply than a secant tells. For the same reason no step
-may change scores by more than TRUST.
+full step changes scores. The stretch is known, except for features that several positions of the sequence share: changes of
+such positions add up, so it is computed from the sum over positions too, with the overlap of two positions on average. The
+curvature is estimated for each sequence by a secant: now and then the marginals are computed once more after the step, and tell
+at which step size the remaining way would have been orthogonal to the step. SAFETY of that is taken: expectations near 0 or 1
+bend more sharply than a secant tells. For the same reason no step may change scores by more than TRUST.
 
 After some passes most sequences have hardly any way to go, and a few have a long one. So a sequence is left out of a
 pass if its way was short (its squared length below TYPICAL times the mean); each pass that leaves it out multiplies that length
