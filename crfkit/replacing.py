@@ -8,7 +8,7 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 from .errors import CrfkitError, FileError, OptionError
@@ -118,8 +118,8 @@ def remove_leftovers(folder: str) -> None:
                     os.unlink(entry.path)
 
 
-# Where this process has not written yet: of many files in a folder only the first pays.
-_seen_to = cache(remove_leftovers)
+# Where this process has not written lately: of many files in a folder only the first pays.
+_seen_to = lru_cache(256)(remove_leftovers)
 
 
 def _created(temporary: str) -> BinaryIO | None:

@@ -240,6 +240,15 @@ def test_leftovers_of_killed_processes_are_removed(model):
     strange.unlink()
 
 
+def test_folders_that_come_and_go_leave_nothing(tmp_path):
+    """A service that trains for ever, in temporary folders, must not remember all of them."""
+    for number in range(300):
+        (tmp_path / str(number)).mkdir()
+        with replacing.replacing(tmp_path / str(number) / "model"):
+            pass
+    assert replacing._seen_to.cache_info().currsize < 300
+
+
 @pytest.mark.parametrize("how", ["learn", "tag", "convert"])
 def test_every_command_removes_leftovers(tmp_path, how):
     Path("train").write_text("a X\nb Y\n\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import stat
@@ -125,12 +126,22 @@ def standard_output() -> Iterator[BinaryIO]:
         raise FileError("standard output is closed")
     try:
         sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        stream = getattr(sys.stdout, "buffer", None) or _AsText()
+        yield stream
+        stream.flush()
     except (BrokenPipeError, FileError):
         raise
     except OSError as error:
         raise FileError(f"standard output: cannot be written: {error.strerror or error}") from error
+
+
+class _AsText(io.RawIOBase):
+    """Whole lines in bytes, for a standard output that takes text alone, as in notebooks."""
+
+    def write(self, data: Any) -> int:
+        """All of it."""
+        sys.stdout.write(bytes(data).decode(errors="replace"))
+        return len(data)
 
 
 def opened(output: str | None) -> AbstractContextManager[BinaryIO]:

@@ -11,6 +11,7 @@ scheme `auto` is decided when all labels are known: until then the counts of eve
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Sequence, Set
 from itertools import chain
 from typing import Any
@@ -256,15 +257,17 @@ def _separator(delimiter: str | None) -> tuple[str | bytes | None, re.Pattern[by
         return None, None
     if delimiter in ("\\s+", " +", "[ \\t]+", "[ \t]+"):
         return "blanks", None
-    literal = {"\\t": "\t", "\\|": "|", "\\.": "."}.get(delimiter, delimiter).encode()
+    literal = {"\\t": "\t", "\\|": "|", "\\.": "."}.get(delimiter, delimiter).encode(errors="surrogatepass")
     if len(literal) == 1:
         return literal, None
     try:
-        pattern = re.compile(delimiter.encode())
-    except re.error as error:
-        raise OptionError(f"the delimiter '{delimiter}' is no regular expression: {error}") from None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python may once read otherwise
+            pattern = re.compile(delimiter.encode(errors="surrogatepass"))
+    except (re.error, OverflowError, RecursionError) as error:
+        raise OptionError(f"the delimiter {shown(delimiter)} is no regular expression: {error}") from None
     if pattern.match(b""):
-        raise OptionError(f"the delimiter '{delimiter}' matches the empty string")
+        raise OptionError(f"the delimiter {shown(delimiter)} matches the empty string")
     return b"\x1f", pattern
 
 

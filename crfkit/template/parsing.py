@@ -65,6 +65,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
 _NAME = r"[^\W\d][^\s,\[\]\"]*"
 _ARGUMENT = re.compile(r'[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*([],])|([^][",]*)([],])')
 _TEXT = r"\n|%[a-z]+\[|\A\Z"  # rather than a path
+_LONGEST = 1 << 24  # bytes: no model has room for more
 _ANNOTATION = r"[ \t]@[A-Za-z][\w-]*(?:=\S*)?[ \t]*\Z"
 
 
@@ -72,13 +73,15 @@ def read_text(path: str, loose: bool = False) -> str:
     """The text of a template file. It must be UTF-8, unless `loose`."""
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            data = file.read(_LONGEST + 1)
     except OSError as error:
         if "\n" in path:
             raise FileError(f"{shown(path)}: not a file name; Template.parse makes a template of a text") from None
         raise FileError(f"{named(path)}: cannot read the template: {error.strerror}") from None
     except ValueError:  # a zero byte
         raise FileError(f"{shown(path)}: not a file name") from None
+    if len(data) > _LONGEST:
+        raise TemplateError(f"more than {_LONGEST:,} bytes: expected a template, which stands before the data", path)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TemplateError("the text is in UTF-16: convert the template to UTF-8", path, 1)
     try:

@@ -22,6 +22,8 @@ from crfkit.values import named, shown
 
 from .scanning import first_cut
 
+LONGEST_LINE = 1 << 28  # bytes
+
 
 class Stretch(NamedTuple):
     """The sentences of a file that begin at byte `start` or later, and before byte `end` (None: the end of the file)."""
@@ -45,6 +47,8 @@ def input_file(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
     elif entry == "-":
         if sys.stdin is None:
             raise FileError("standard input is closed")
+        if not hasattr(sys.stdin, "buffer"):
+            raise FileError(f"standard input is a {type(sys.stdin).__name__} here, which has no bytes: give a path or an open file")
         yield sys.stdin.buffer, "<stdin>"
     else:
         path = os.fsdecode(entry)
@@ -92,6 +96,8 @@ def _sentence_start(file: BinaryIO, path: str, at: int) -> int:
         waiting += piece
         newline = waiting.rfind(b"\n", len(waiting) - len(piece)) + 1
         if not newline:
+            if len(waiting) > LONGEST_LINE:
+                raise DataError(too_long(), path)
             continue
         skipped = 0 if whole else waiting.index(b"\n") + 1
         whole = True
@@ -101,6 +107,11 @@ def _sentence_start(file: BinaryIO, path: str, at: int) -> int:
         begins += newline
         del waiting[:newline]
     return begins + len(waiting)
+
+
+def too_long() -> str:
+    """What is wrong with a text that has no line end for so long."""
+    return f"more than {LONGEST_LINE:,} bytes without a line end: expected one token a line"
 
 
 def open_file(path: str) -> BinaryIO:

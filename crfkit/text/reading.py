@@ -1,25 +1,26 @@
 """Input, block by block: texts to whole sentences with their line numbers.
 
 A block ends after a blank line, so that every block can be parsed, tagged and written by itself. From a pipe
-or a terminal it comes as soon as it holds a whole sentence. There is no limit on the length of a line or of a
-sentence: what has no end yet is kept until it has.
+or a terminal it comes as soon as it holds a whole sentence. What has no end yet is kept until it has: lines and sentences
+that are too long to be any are an error, before they take all memory.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple
 
 from crfkit.errors import DataError
 from crfkit.values import lists
 
-from .opening import Stretch, input_file, texts
+from .opening import LONGEST_LINE, Stretch, input_file, texts, too_long
 from .rows import first_row
 from .scanning import last_cut
 
 BLOCK_SIZE = 1 << 20
+LONGEST_SENTENCE = (1 << 31) - 1  # bytes; lattices count tokens in 32 bits
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _HEADER = rb"# *columns *=([^\r\n]*)[\r\n]*"
@@ -127,7 +128,7 @@ class Source:
 
     def _blocks(self, file: BinaryIO, path: str, layout: Layout, first: bool, inside: bool) -> Iterator[Block]:
         line, seen = 1, False
-        for data, added in _whole_sentences(texts(file, path, self.block_size, not inside)):
+        for data, added in _whole_sentences(texts(file, path, self.block_size, not inside), lambda reason, lines: DataError(reason, path, line + lines)):
             starts = line == 1 and not inside
             skip, mark = 0, starts and data.startswith(BYTE_ORDER_MARK)
             if mark:
@@ -188,9 +189,10 @@ def conllu_names(data: bytes) -> tuple[str, ...]:
     return CONLLU if match is None else tuple(match[1].decode(errors="replace").lower().split())
 
 
-def _whole_sentences(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
+def _whole_sentences(pieces: Iterable[bytes], fault: Callable[[str, int], DataError]) -> Iterator[tuple[bytes, int]]:
     """Texts cut after blank lines. The last one ends where the input does, and gets a line end if that has
-    none: what is written after it needs one, of the kind the other lines have. With each, how many bytes were added."""
+    none: what is written after it needs one, of the kind the other lines have. With each, how many bytes were added.
+    `fault` makes an error of a reason and of how many lines behind the last cut it is."""
     waiting = bytearray()
     last_line = 0  # where it begins; no blank line is before it
     line_end = b"\n"
@@ -206,6 +208,10 @@ def _whole_sentences(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
             yield block, 0
             del waiting[:cut]
             last_line -= cut
+        if len(waiting) - last_line > LONGEST_LINE:
+            raise fault(too_long(), waiting.count(b"\n"))
+        if len(waiting) > LONGEST_SENTENCE:
+            raise fault(f"a sentence of more than {LONGEST_SENTENCE:,} bytes: expected a blank line after each sentence", 0)
     if waiting:
         if last_line > 1:
             line_end = b"\r\n" if waiting[last_line - 2 : last_line] == b"\r\n" else b"\n"

@@ -1,5 +1,7 @@
 """CRF++'s calls from Python, against all labellings of short sentences."""
 
+import contextlib
+import io
 import itertools
 import math
 import random
@@ -253,6 +255,11 @@ def test_the_programs_as_calls(tmp_path, monkeypatch, capfd):
     assert CRFPP.crfpp_test(["crf_test", "-m", "m", "d"]) == 0 and capfd.readouterr().out == "a\tA\tA\nb\tB\tB\n\n" * 3
     assert CRFPP.crfpp_learn(["crf_learn", "t", "none", "m"]) == 1 and "none" in capfd.readouterr().err
     assert CRFPP.crfpp_test(["crf_test"]) == 2
+    taken = io.StringIO()  # as in notebooks, where standard output has no bytes
+    with contextlib.redirect_stdout(taken):
+        assert CRFPP.crfpp_learn(["crf_learn", "-m3", "t", "d", "m"]) == 0
+        assert CRFPP.crfpp_test(["crf_test", "-m", "m", "d"]) == 0
+    assert taken.getvalue().startswith("CRF++: Yet Another CRF Tool Kit\n") and taken.getvalue().endswith("a\tA\tA\nb\tB\tB\n\n" * 3)
 
 
 def test_programs_find_the_module_by_its_names():

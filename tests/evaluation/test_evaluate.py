@@ -228,7 +228,13 @@ def test_delimiters(delimiter, text):
     assert (scores.tokens, scores.chunks) == (1, Count(1, 1, 1))
 
 
-@pytest.mark.parametrize("delimiter", ["(a", "x*"])
+@pytest.mark.parametrize("delimiter", ["[[ ]", "\udcff|[ ]"])
+def test_delimiters_that_python_doubts(delimiter):
+    """What it says of them is for its programmers; a character that no text has never matches."""
+    assert outputs("a B B\n", delimiter=delimiter).scores[0].tokens == 1
+
+
+@pytest.mark.parametrize("delimiter", ["(a", "x*", "a{99999999999999}", "(?:" * 3000 + ")" * 3000, "(?u)a"])
 def test_delimiters_that_cannot_be(delimiter):
     with pytest.raises(OptionError, match="delimiter"):
         outputs("a B B\n", delimiter=delimiter)

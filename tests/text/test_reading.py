@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from crfkit.errors import DataError, FileError
 from crfkit.testing import tagged
+from crfkit.text import opening, reading
+from crfkit.text.opening import Stretch
 from crfkit.text.reading import CONLLU, Source
 from crfkit.text.rows import Rows
 
@@ -188,6 +190,8 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch):
         assert fault(SimpleNamespace(read=lambda n, piece=piece: piece)) == f"<stream>: the file gives {type(piece).__name__}, expected bytes"
     monkeypatch.setattr(sys, "stdin", None)
     assert fault("-") == "standard input is closed"
+    monkeypatch.setattr(sys, "stdin", io.StringIO("a b\n"))
+    assert fault("-") == "standard input is a StringIO here, which has no bytes: give a path or an open file"
 
 
 @pytest.mark.parametrize("data", [b"", b"\n \n\t\n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0), b"# columns = a b\n"])
@@ -268,6 +272,42 @@ def test_a_line_of_100_kb_is_a_line_like_others():
     data = b"a A\n\n" + long + b" B\n\nc C\n"
     for size in (1000, 8192, 1 << 20):
         assert read(OneByOne(data, size)) == [[[b"a", b"A"]], [[long, b"B"]], [[b"c", b"C"]]]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_stream_without_ends_does_not_take_all_memory(size, monkeypatch):
+    """What has no line end, or no blank line, is read so far and no further."""
+    for module in (opening, reading):
+        monkeypatch.setattr(module, "LONGEST_LINE", 20)
+    monkeypatch.setattr(reading, "LONGEST_SENTENCE", 50)
+
+    def endless(begin, piece, packed=False):
+        file = SimpleNamespace(given=0)
+        content = io.BytesIO(gzip.compress(begin + 1000 * piece)) if packed else None
+
+        def give(n):
+            taken = content.read(n) if packed else (begin + 1000 * piece)[file.given : file.given + min(n, size)]
+            file.given += len(taken)
+            assert packed or file.given < len(begin) + 100 + size, "read on"
+            return taken
+
+        file.read = give
+        return file
+
+    for piece in (b"x", b" ", b"\0", b"\r"):
+        for packed in (False, True):
+            file = endless(b"a A\n\nb B\nc C\n", piece, packed)
+            assert fault(file, block_size=size) == "<stream>:5: more than 20 bytes without a line end: expected one token a line"
+    file = endless(b"a A\n\n", b"x X\n")
+    assert fault(file, block_size=size) == "<stream>:3: a sentence of more than 50 bytes: expected a blank line after each sentence"
+    assert len(read(OneByOne(20 * (b"x" * 17 + b" X\n\n"), size), block_size=size)) == 20
+
+
+def test_a_part_without_line_ends(write, monkeypatch):
+    """As a worker looks for where its part begins."""
+    monkeypatch.setattr(opening, "LONGEST_LINE", 20)
+    path = os.fspath(write("a.txt", b"a A\n" + b"x" * (1 << 17)))
+    assert fault(Stretch(path, 2)) == f"{path}: more than 20 bytes without a line end: expected one token a line"
 
 
 def test_sentences_with_crlf_are_all_there_and_written_with_crlf():
