@@ -8,12 +8,16 @@ handlers have their turn when nothing runs any more.
 
 import sys
 from _thread import start_new_thread
+from types import BuiltinFunctionType
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pythread cimport (
     PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, PyThread_type_lock, WAIT_LOCK,
 )
 from posix.unistd cimport getpid
+
+# Not where something else takes their place: the greenlets of gevent run only while others wait by its means.
+_THREADS = isinstance(start_new_thread, BuiltinFunctionType)
 
 
 cdef class _Seat:
@@ -64,10 +68,10 @@ cdef class Threads:
         self.start()
 
     cdef int start(self) except -1:
-        """Fewer threads, or none, where the interpreter is about to end."""
+        """Fewer threads, or none, where the interpreter is about to end, and where there are no threads of the system."""
         cdef _Seat seat
         self.process, self.seats = getpid(), []
-        for _ in range(self.others):
+        for _ in range(self.others * _THREADS):
             seat = _Seat()
             try:
                 start_new_thread(seat.serve, ())

@@ -76,8 +76,8 @@ def shown(value: Any) -> str:
 
 
 def named(path: str) -> str:
-    """A path in a message. What is none, such as a text that was given in its place, is quoted and shortened."""
-    return path if path.isprintable() and len(path) < LONGEST_PATH else shown(path)
+    """A path in a message. What is none, such as nothing, or a text that was given in its place, is quoted and shortened."""
+    return path if path and path.isprintable() and len(path) < LONGEST_PATH else shown(path)
 
 
 def exactly(value: Any) -> str:

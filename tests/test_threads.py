@@ -117,6 +117,22 @@ def test_where_no_thread_can_be_started(monkeypatch):
     assert list(in_order(lambda k: (k, threading.get_ident()), range(20), 3)) == [(k, threading.get_ident()) for k in range(20)]
 
 
+GREENLETS = """
+import _thread
+_thread.start_new_thread = lambda work, given: None  # has a turn when its caller waits by the means of gevent, and here never
+import crfkit
+rows = [[["a", "X"], ["b", "Y"]] * 50] * 100
+for algorithm, limit in (("lbfgs", {"max_iter": 3}), ("owlqn", {"max_iter": 3}), ("sgd", {"passes": 1})):
+    models = [crfkit.learn(rows, "U:%x[0,0]", algorithm, threads=threads, **limit).to_bytes() for threads in (1, 2)]
+    assert models[0] == models[1]
+"""
+
+
+def test_greenlets_in_the_place_of_threads():
+    """As after gevent.monkey.patch_all: the caller does it all, and does not wait for what cannot run meanwhile."""
+    subprocess.run([sys.executable, "-c", GREENLETS], check=True, timeout=600)
+
+
 def test_a_child_has_threads_of_its_own():
     threads, done = Threads(1), []
     threads.run(done.append, [(1,), (2,)])

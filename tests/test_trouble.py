@@ -67,6 +67,16 @@ def test_names_of_files_steer_no_terminal(train):
     assert error("learn", "--max-iter", 2, "template", name, "m").startswith("a\\x1b[2J\\nb:2: ")
 
 
+def test_names_of_nothing(train):
+    """A message begins with what was given, not with a colon."""
+    crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
+    for arguments in (
+        ("tag", "--constraints", "", "model", "train"), ("tag", "--output-dir", "", "model", "train"),
+        ("learn", "--data-dir", "", "template", "train", "m"), ("learn", "--config", "", "template", "train", "m"),
+    ):  # fmt: skip
+        assert error(*arguments).startswith("'': cannot ")
+
+
 # --- full disks ---------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from crfkit import options as declarations
 from crfkit.errors import CrfkitError, OptionError
-from crfkit.values import Expected, shown
+from crfkit.values import Expected, named, shown
 
 
 class Config(NamedTuple):
@@ -70,7 +70,7 @@ def read_config(path: str, algorithm: str | None) -> Config:
             finally:
                 loader.dispose()
     except OSError as error:
-        raise CrfkitError(f"{path or repr(path)}: cannot be read: {error.strerror}") from None
+        raise CrfkitError(f"{named(path)}: cannot be read: {error.strerror}") from None
     except CrfkitError:
         raise
     except UnicodeDecodeError:

@@ -12,6 +12,7 @@ from crfkit.decode.printing import Printer
 from crfkit.errors import FileError, OptionError
 from crfkit.replacing import remove_leftovers, replacing, write_all
 from crfkit.text.reading import Source
+from crfkit.values import named
 
 from .common import warnings_as_notes
 
@@ -138,7 +139,7 @@ def targets_of(names: Sequence[str], folder: str) -> list[str]:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{folder}: cannot be made: {error.strerror}") from None
+        raise FileError(f"{named(folder)}: cannot be made: {error.strerror}") from None
     return found
 
 

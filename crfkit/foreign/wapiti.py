@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
 from crfkit.template import dialects
 from crfkit.template.pattern_syntax import plain_pattern
-from crfkit.text.opening import open_file
+from crfkit.text.opening import contents
 from crfkit.values import as_bytes, as_text
 
 from .parts import Parts, Places, Rows, labels_of
@@ -130,8 +130,7 @@ def read(data: memoryview, lines: bool = False) -> Parts:
 
 def read_file(path: str) -> Parts:
     """The model of a file, which may be one for single lines; ModelFileError says what is wrong with it."""
-    with open_file(path) as file:
-        data = file.read()
+    data = contents(path)[0]
     try:
         if not recognises(data):
             raise ModelFileError("expected a model of Wapiti, which begins with #mdl#")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.errors import FileError, TrainingError
 from crfkit.options import Run
 from crfkit.trainers import trainer_class
-from crfkit.values import size
+from crfkit.values import named, size
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -55,7 +55,7 @@ def check_data_dir(path: str | None) -> None:
     except FileExistsError:
         raise FileError(f"{path}: is a file, expected a folder for data") from None
     except OSError as error:
-        raise FileError(f"{path}: cannot keep data there: {error.strerror}") from None
+        raise FileError(f"{named(path)}: cannot keep data there: {error.strerror}") from None
     except ValueError:  # a zero byte
         raise FileError(f"{path!r}: not a file name") from None
 

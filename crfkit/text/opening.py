@@ -62,6 +62,12 @@ def contents(entry: Any) -> tuple[bytes, str]:
         return b"".join(_pieces(file, path, 1 << 20)), path
 
 
+def beginning(path: str, n: int) -> bytes:
+    """The first bytes of a file, at most n."""
+    with open_file(path) as file:
+        return next(_pieces(file, path, n), b"")
+
+
 def check_readable(path: str) -> None:
     """FileError if there is no such file. A pipe is not opened: it can be read only once."""
     if not (path and os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode)):

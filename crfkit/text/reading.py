@@ -128,7 +128,11 @@ class Source:
 
     def _blocks(self, file: BinaryIO, path: str, layout: Layout, first: bool, inside: bool) -> Iterator[Block]:
         line, seen = 1, False
-        for data, added in _whole_sentences(texts(file, path, self.block_size, not inside), lambda reason, lines: DataError(reason, path, line + lines)):
+
+        def fault(reason: str, lines: int) -> DataError:
+            return DataError(reason, path, line + lines)
+
+        for data, added in _whole_sentences(texts(file, path, self.block_size, not inside), fault):
             starts = line == 1 and not inside
             skip, mark = 0, starts and data.startswith(BYTE_ORDER_MARK)
             if mark:

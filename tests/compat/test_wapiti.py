@@ -443,3 +443,12 @@ def test_other_programs_models_are_labelled_with():
 
 def test_models_that_are_read(tmp_path):
     assert read(memoryview(b"#mdl#0#0\n#rdr#1/0/0\n1:b,\n#qrk#1\n1:X,\n#qrk#0\n")).pairs is None
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="no file that opens and cannot be read")
+@pytest.mark.parametrize("words", ["train -p MEM train", "train -p patterns MEM", "label -m MEM test", "dump MEM", "update -m model MEM", "update -m MEM"])
+def test_files_that_cannot_be_read_are_named(words):
+    if "-m model" in words:
+        trained("-i", "1")
+    result = run(*words.replace("MEM", "/proc/self/mem").split(), code=1)
+    assert result.stderr.endswith("\ncrfkit: error: /proc/self/mem: cannot be read: Input/output error\n")

@@ -14,7 +14,7 @@ from crfkit.cli.common import ErrorsAsLines, is_given, is_live, note, opened, re
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import OptionError
 from crfkit.replacing import check_writable, write_all
-from crfkit.text.opening import input_file
+from crfkit.text.opening import contents
 from crfkit.values import as_bytes
 from crfkit.version import __version__
 
@@ -59,8 +59,7 @@ def _written(output: str, data: bytes) -> None:
 
 
 def _read(path: str) -> bytes:
-    with input_file(path) as (file, _):
-        return file.read()
+    return contents(path)[0]
 
 
 class Finite(click.FloatRange):

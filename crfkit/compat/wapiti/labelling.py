@@ -12,7 +12,7 @@ from crfkit.errors import UnsupportedError
 from crfkit.foreign import load, wapiti
 from crfkit.foreign.parts import model_of
 from crfkit.tagging import Tagger
-from crfkit.text.opening import open_file
+from crfkit.text.opening import beginning
 from crfkit.text.reading import Source
 from crfkit.values import as_bytes
 
@@ -29,8 +29,7 @@ def tagger_of(path: str, exact: bool) -> Tagger:
     """The tagger of a model whose data are columns; `exact`: scores to the last digit, for those who print them."""
     start = b""
     if os.path.isfile(path):
-        with open_file(path) as file:
-            start = file.read(16)
+        start = beginning(path, 16)
     if wapiti.recognises(start):
         tagger = Tagger(model_of(wapiti.read_file(path), path, exact))
     else:

@@ -27,7 +27,7 @@ from crfkit.model import build
 from crfkit.options import Run
 from crfkit.replacing import check_writable, replacing
 from crfkit.template import dialects
-from crfkit.text.opening import open_file
+from crfkit.text.opening import contents
 from crfkit.values import as_text
 
 from .algorithms import TYPES, trainer_of
@@ -43,8 +43,7 @@ ONLY_AT_THE_END = 2**30  # passes between two checkpoints
 
 def read_patterns(path: str, dialect: str) -> Template:
     """The patterns of a file; TemplateError for one that is none."""
-    with open_file(path) as file:
-        text = as_text(file.read())
+    text = as_text(contents(path)[0])
     lines = [line.partition("#")[0].rstrip(" \t\r\v\f") for line in text.split("\n")]
     try:
         return replace(dialects.parse("".join(f"{line[:1].lower()}{line[1:]}\n" for line in lines), dialect), path=path)

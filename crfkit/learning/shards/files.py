@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from crfkit.errors import DataError, FileError
-from crfkit.text.opening import Stretch, open_file
+from crfkit.text.opening import Stretch, beginning
 from crfkit.text.reading import Layout, Source
 from crfkit.text.rows import Rows
 from crfkit.text.sources import LAST, label_column
@@ -69,11 +69,7 @@ def look(train: Iterable[str], form: str, comments: bool) -> dict[str, Any]:
     for name in names:
         if os.path.exists(name) and not os.path.isfile(name):
             raise FileError(f"{name}: cannot be opened by workers: expected a file, which can be read again")
-        with open_file(name) as file:
-            try:
-                whole = file.read(2) == b"\x1f\x8b"
-            except OSError as error:
-                raise FileError(f"{name}: cannot be read: {error.strerror}") from error
+        whole = beginning(name, 2) == b"\x1f\x8b"
         files.append([name, os.path.getsize(name), whole])
     layout = Layout()
     for layout in _layouts(names, form, comments):
