@@ -126,7 +126,7 @@ def standard_output() -> Iterator[BinaryIO]:
         raise FileError("standard output is closed")
     try:
         sys.stdout.flush()
-        stream = getattr(sys.stdout, "buffer", None) or _AsText()
+        stream: Any = getattr(sys.stdout, "buffer", None) or _AsText()
         yield stream
         stream.flush()
     except (BrokenPipeError, FileError):
