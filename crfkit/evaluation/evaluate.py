@@ -165,7 +165,7 @@ def read_lexicon(path: Any) -> frozenset[bytes]:
 def _name(entry: Any) -> str:
     if hasattr(entry, "read"):
         return str(getattr(entry, "name", "<stream>"))
-    return "<stdin>" if entry == "-" else str(entry)
+    return "<stdin>" if isinstance(entry, str) and entry == "-" else str(entry)
 
 
 def _places(form: str, label: str | None, first: Block) -> dict[str, int]:

@@ -147,9 +147,12 @@ class Template:
         return cls.parse(name) if isinstance(given, str) and re.search(_TEXT, name) and not os.path.exists(name) else cls.load(name)
 
     @classmethod
-    def load(cls, path: str) -> Template:
+    def load(cls, path: str | bytes | os.PathLike[Any]) -> Template:
         """Read a template file."""
-        return cls.parse(read_text(path), path)
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            raise OptionError(f"template: expected a path, found {shown(path)}")
+        name = os.fsdecode(path)
+        return cls.parse(read_text(name), name)
 
     def resolve(self, columns: Mapping[str, int]) -> Template:
         """The same template with columns by name replaced by their numbers."""

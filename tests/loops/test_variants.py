@@ -94,3 +94,6 @@ def test_unknown_variant():
     done = run("mmx")
     assert done.returncode == 1
     assert "CRFKIT_SIMD=mmx: no such variant on this processor" in done.stderr
+    command = [sys.executable, "-m", "crfkit", "tag", "model"]
+    done = subprocess.run(command, env={**os.environ, "CRFKIT_SIMD": "mmx"}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "crfkit: error: CRFKIT_SIMD=mmx: no such variant on this processor; leave it unset, or use base\n")

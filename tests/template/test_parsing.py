@@ -1,5 +1,7 @@
 """Templates: what is accepted, what is refused and how, and what lines say at a token."""
 
+import io
+import os
 import pickle
 import re
 from pathlib import Path
@@ -8,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crfkit.errors import CrfkitError, FileError, TemplateError
+from crfkit.errors import CrfkitError, FileError, OptionError, TemplateError
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import MACROS, Template
 
@@ -265,6 +267,20 @@ def test_load(tmp_path):
     template = Template.load(str(file))
     assert template.path == str(file)
     assert template.lines[0].literals[1] == "é".encode()
+    assert Template.load(file) == Template.load(os.fsencode(file)) == template
+
+
+def test_load_what_is_no_path():
+    for found in (3, None, io.StringIO("B\n"), ["B"]):
+        with pytest.raises(OptionError, match="template: expected a path, found"):
+            Template.load(found)
+
+
+def test_load_what_is_too_long_to_be_one(tmp_path):
+    """As where the data stand in the place of the template."""
+    (tmp_path / "train").write_bytes(b"the DT B\n" * 2_000_000)
+    with pytest.raises(TemplateError, match="more than 16,777,216 bytes: expected a template, which stands before the data"):
+        Template.load(str(tmp_path / "train"))
 
 
 def test_load_what_is_not_there(tmp_path):
