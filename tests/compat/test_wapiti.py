@@ -452,3 +452,9 @@ def test_files_that_cannot_be_read_are_named(words):
         trained("-i", "1")
     result = run(*words.replace("MEM", "/proc/self/mem").split(), code=1)
     assert result.stderr.endswith("\ncrfkit: error: /proc/self/mem: cannot be read: Input/output error\n")
+
+
+def test_a_model_that_wapiti_has_no_room_for_is_named():
+    Path("items").write_text("X\ta\nY\tb\n\n", encoding="utf-8")
+    crfkit.learn("items", format="crfsuite", max_iter=1).save("ours")
+    assert "crfkit: error: ours: a Wapiti model needs patterns" in run("dump", "ours", code=1).stderr

@@ -12,7 +12,7 @@ from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS as HELP
 from crfkit.cli.common import ErrorsAsLines, is_given, is_live, note, opened, refuse_overwriting
 from crfkit.constants import MOST_THREADS
-from crfkit.errors import OptionError
+from crfkit.errors import OptionError, UnsupportedError
 from crfkit.replacing import check_writable, write_all
 from crfkit.text.opening import contents
 from crfkit.values import as_bytes
@@ -197,7 +197,10 @@ def _as_wapiti(data: bytes, path: str) -> bytes:
     """The bytes of a model as Wapiti's."""
     from crfkit.foreign import wapiti
 
-    return data if wapiti.recognises(data[:16]) else foreign.model_bytes(foreign.read(data if path == "-" else path), wapiti.NAME)
+    try:
+        return data if wapiti.recognises(data[:16]) else foreign.model_bytes(foreign.read(data if path == "-" else path), wapiti.NAME)
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{path}: {error.message}") from None
 
 
 @cli.command(context_settings=HELP)
