@@ -1,6 +1,7 @@
-"""A clone whose sources are not compiled: the crfkit that is installed is used there, or one line says what to do."""
+"""A clone whose sources are not compiled: the crfkit that is installed is used there, or one line says what to do. And how it is compiled."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -49,3 +50,16 @@ def test_without_one_a_line_says_what_to_do(clone):
     done = run(["-S", "-m", "crfkit"], "")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1 and message in done.stderr
+
+
+SETUP = Path(__file__).parents[1] / "setup.py"
+
+
+@pytest.mark.skipif(not SETUP.exists() or shutil.which("gcc") is None, reason="needs setup.py and gcc")
+def test_flags_of_distributions(tmp_path):
+    """CFLAGS that ask for errors where a format is insecure: ours stand behind them, and must not take the warning away that they need."""
+    ours = re.findall(r'"(-W[\w-]+)"', SETUP.read_text(encoding="utf-8"))
+    assert "-Wno-all" in ours
+    (tmp_path / "empty.c").write_text("int nothing;\n")
+    for theirs in (["-Wall", "-Werror=format-security"], ["-Wformat", "-Werror=format-security"], ["-Wall", "-Wextra", "-Werror=format-security"]):
+        subprocess.run(["gcc", *theirs, *ours, "-c", "empty.c", "-o", "empty.o"], check=True)
