@@ -57,12 +57,14 @@ lint: ## style, types, generated documentation, Cython's hints, versions, leftov
 	$(python) .ci/lint.py
 	$(if $(wildcard crfkit/loops/*.so),PYTHONPATH=.) $(python) docs/generate.py --check
 
+sanitize: report = $(CURDIR)/build/sanitize/report
 sanitize: ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(copy)
+	$(RM) $(report).*
 	cd build/$@ && CRFKIT_SANITIZE=1 $(python) setup.py -q build_ext --inplace -j $(JOBS)
 	cd build/$@ && LD_PRELOAD="$(call runtime,libasan.so) $(call runtime,libubsan.so)" PYTHONMALLOC=malloc \
-	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	    $(python) -m pytest --hypothesis-profile=quick $(TESTS)
+	    ASAN_OPTIONS=detect_leaks=0:log_path=$(report) UBSAN_OPTIONS=print_stacktrace=1:log_path=$(report) \
+	    $(python) -m pytest --hypothesis-profile=quick $(TESTS) || { cat $(report).* 2> /dev/null; exit 1; }
 
 debug: ## run the tests with every index and assertion checked
 	$(copy)
