@@ -78,6 +78,7 @@ cdef class TableBuilder(Features):
         make goes into the tables of cells. If the template makes no such strings, the table of names is used as it is, and cannot
         grow any more."""
         cdef int64_t i, n
+        cdef int32_t k
         cdef const char* s
         if all([slot.by_string for slot in self.plan.slots]):
             names.mapped = names.mapped or ()
@@ -95,6 +96,9 @@ cdef class TableBuilder(Features):
                 n = strings_get(&names.c, <int32_t>i, &s)
                 if not self.adopt_cells(s, n, bigram):
                     learn_literal(self, s, n, bigram)
+            for k in range(self.n_nodes):
+                if self.node[k].arity == 1:     # cells that are known from lines of several, too: other strings may begin with them
+                    grow_rows(self, &self.node[k], (<View>self.view[self.node[k].view]).strings.c.n)
         for view in self.views:
             (<View>view).catch_up(&self.workspace.text)
 
