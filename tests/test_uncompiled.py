@@ -30,13 +30,13 @@ PROGRAM = """
 import crfkit, os
 rows = [[["a", "X"], ["b", "Y"]]]
 model = crfkit.learn(rows, template=crfkit.Template.parse("U:%x[0,0]"), max_iter=3)
-print(model.tagger().tag([["a"]]), os.path.dirname(crfkit.__file__), crfkit.learn.__module__)
+print(model.tagger().tag([["a"]]), os.path.dirname(crfkit.__file__), crfkit.learn.__module__, sep="\\n")
 """
 
 
 def test_the_installed_one_is_used(clone):
     done = run(["-c", PROGRAM], str(PACKAGE.parent))
-    assert (done.stderr, done.stdout.split()) == ("", ["['X']", str(PACKAGE), "crfkit.learning.learn"])
+    assert (done.stderr, done.stdout.splitlines()) == ("", ["['X']", str(PACKAGE), "crfkit.learning.learn"])
     done = run(["-m", "crfkit", "--version"], str(PACKAGE.parent))
     assert (done.stderr, done.stdout) == ("", f"crfkit {crfkit.__version__}\n")
 
