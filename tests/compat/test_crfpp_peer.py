@@ -1,0 +1,67 @@
+"""crfkit-crf-learn and crfkit-crf-test beside CRF++ itself, which the package crfpy has, on templates and data at random."""
+
+import importlib.util
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commands import invoked
+
+from crfkit.compat.crfpp.crf_learn import crf_learn
+from crfkit.compat.crfpp.crf_test import crf_test
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("_CRFPP") is None, reason="needs CRF++: pip install crfpy")
+
+WORDS = ["a", "b", "cc", "été", "日本", "x/y", "_B-1", "%", "U00:a", "#", "a:b", "\\", "1", "-", "[", "é"]
+LABELS = (["A", "B"], ["B-X", "I-X", "O"], ["é", "x/1", "#", "0.5"])
+
+
+def theirs(program, *words):
+    """What a program of CRF++ prints."""
+    code = f"import sys, CRFPP; CRFPP.{program}(sys.argv)"
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, check=True).stdout
+
+
+def sentence(source, columns, labels):
+    rows = ([*source.choices(WORDS, k=columns), *source.sample(labels, 1)] for _ in range(source.randint(1, 6)))
+    return "".join(source.choice(["\t", " ", "  ", " \t"]).join(row) + "\n" for row in rows)
+
+
+def template(source, columns):
+    """Lines of all kinds, no two alike; many begin as others do."""
+    lines = ["U9:%x[0,0]"] + ["B"] * source.randint(0, 1)
+    for number in range(source.randint(1, 5)):
+        cells = [f"%x[{source.randint(-3, 3)},{source.randrange(columns)}]" for _ in range(source.choice([0, 1, 1, 2, 3]))]
+        lines.append(source.choice("UUUB") + source.choice([f"{number:02d}:", "", ":", "x_"]) + "/".join(cells) + source.choice(["", "", "lit"]))
+    return "\n".join(dict.fromkeys(source.sample(lines, len(lines)))) + "\n"
+
+
+def close(found, expected):
+    """The same but for the last digits of probabilities: CRF++ adds up in single precision."""
+    texts, numbers = zip(*((re.split(rb"\d\.\d{6}", text), re.findall(rb"\d\.\d{6}", text)) for text in (found, expected)), strict=True)
+    return texts[0] == texts[1] and all(abs(float(a) - float(b)) < 2e-4 for a, b in zip(*numbers, strict=True))
+
+
+FIRST = (0, 1, 19, 23, 33, 53)  # with lines that begin as others do, and cells that only lines of several name
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=() if seed in FIRST else pytest.mark.long) for seed in range(60)])
+def test_random_templates(seed):
+    source = random.Random(seed)
+    columns, labels = source.randint(1, 3), source.choice(LABELS)
+    Path("template").write_text(template(source, columns), encoding="utf-8")
+    for name, n in (("train", source.randint(4, 20)), ("test", 8)):
+        Path(name).write_text("\n".join(sentence(source, columns, labels) for _ in range(n)) + "\n", encoding="utf-8")
+    options = [*source.choice(([], ["-f", "2"])), *source.choice(([], ["-c", "3"])), "-m", source.choice(["5", "30"])]
+    logs = theirs("crfpp_learn", *options, "-p", "1", "-t", "template", "train", "theirs"), invoked(crf_learn, *options, "template", "train", "ours").stdout_bytes
+    assert len({re.search(rb"Number of features: *(\d+)\n", log)[1] for log in logs}) == 1
+    for model in ("theirs", "theirs.txt", "ours"):
+        for how in ([], ["-v1"], ["-v2"]):
+            original = theirs("crfpp_test", *how, "-m", model.removesuffix(".txt"), "test")
+            assert close(invoked(crf_test, *how, "-m", model, "test").stdout_bytes, original), f"{model} {how}"
+    invoked(crf_learn, "-C", "theirs.txt", "converted")
+    theirs("crfpp_learn", "-C", "theirs.txt", "again")
+    assert Path("converted").read_bytes() == Path("again").read_bytes()
