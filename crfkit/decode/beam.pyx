@@ -4,16 +4,23 @@ Of paths that end in the same label, all go on to a next label by the same score
 behind: for each label before and each next label they are a run, and the best of all are merged from the runs. A run begins with
 the best path into the label before. Runs that begin too low are never looked at: when each path before goes on to the label that is
 best for the first of its run, there are as many paths as before, and the last of them says what is too low.
+
+All this is needed only where the beam may lose one of the best paths. The exact search finds these in less time. A path stays in the beam as long
+as no more beginnings than the beam has room for score as much as its own; and where that holds for all of them, everywhere, they are what the beam
+would find. How many such beginnings there are is counted from right to left along those alone, so that most counts are of one or two cells.
 """
 
 from libc.float cimport DBL_MAX
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from crfkit.loops.numbers cimport INFINITY
+from crfkit.loops.numbers cimport INFINITY, fabs
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, crfkit_edge_score
-from crfkit.memory cimport arena_reserve
+from crfkit.memory cimport arena_reserve, memset
 from .nbest cimport add_path, is_too_bad, search_nbest
+
+cdef enum:
+    DEEPEST = 200               # positions that a count goes back
 
 cdef struct PartC:              # a partial path
     double score
@@ -35,6 +42,7 @@ cdef struct RunC:
 cdef struct HeadC:              # where a run stands
     double score
     int32_t run
+
 
 
 cdef inline bint ranks_before(const PartC* x, const PartC* y) noexcept nogil:
@@ -203,6 +211,72 @@ cdef int64_t begin(NBest s, const LatticeC* lat, PartC* beam, int64_t width) exc
     return merge(s, n, NULL, NULL, NULL, 0, beam, width)
 
 
+cdef int64_t count(NBest s, const LatticeC* lat, int64_t t, int64_t j, double loss, int64_t most, int depth) noexcept nogil:
+    """How many beginnings end in cell (t, j) and lose no more than that against the best of them; more than `most` where that is not
+    to be known. Cells whose best beginning is known to be alone end the count."""
+    cdef:
+        double* alone = <double*>s.alone.data + t * lat.P + j
+        const double* before
+        const EdgeC* edge
+        double best, least, way
+        int64_t n = 0
+        int32_t i
+    if t == 0 or loss <= alone[0]:
+        return 1
+    if depth == DEEPEST:
+        return most + 1
+    before, edge, best = lat.alpha + (t - 1) * lat.P, lat.edge[t], lat.beta[t * lat.P + j]
+    least = best - loss - ((<double*>s.rows.data)[j] if s.bounded and edge == &lat.shared else INFINITY)
+    for i in range(lat.L):
+        if before[i] >= least:
+            way = before[i] + crfkit_edge_score(edge, i, <int32_t>j)
+            if way >= best - loss:
+                n += count(s, lat, t - 1, i, loss - (best - way), most - n, depth + 1)
+                if n > most:
+                    return n
+    if n == 1:
+        alone[0] = loss
+    return n
+
+
+cdef bint beam_keeps(NBest s, const LatticeC* lat, int64_t width) except -1 nogil:
+    """Whether the paths that the exact search has found surely stay in a beam: they are then what it finds."""
+    cdef:
+        double* least
+        const double* row
+        double score, largest = 0, slack
+        int64_t k, t, n
+        int32_t i, j
+    arena_reserve(s, &s.least, lat.T, sizeof(double))
+    arena_reserve(s, &s.alone, <int64_t>lat.T * lat.P, sizeof(double))
+    memset(s.alone.data, 0, <int64_t>lat.T * lat.P * sizeof(double))
+    least = <double*>s.least.data
+    for k in range(s.found):
+        i = s.labels[k * lat.T]
+        score = lat.score[i]
+        for t in range(lat.T):
+            if t > 0:
+                j = s.labels[k * lat.T + t]
+                score = (score + crfkit_edge_score(lat.edge[t], i, j)) + lat.score[t * lat.P + j]
+                i = j
+            least[t] = score if k == 0 else min(least[t], score)
+            largest = max(largest, fabs(score))
+    slack = 1e-9 * (1 + largest)        # rounding must not decide
+    if not slack < INFINITY:
+        return False
+    for t in range(lat.T):
+        row = lat.alpha + t * lat.P
+        n = 0
+        for j in range(lat.L):
+            if row[j] >= least[t] - slack:
+                if not row[j] < INFINITY:
+                    return False
+                n += count(s, lat, t, j, row[j] - (least[t] - slack), width - n, 0)
+                if n > width:
+                    return False
+    return True
+
+
 cdef int search_beam(NBest s, LatticeC* lat, int n, int width, double ratio, double unit) except -1 nogil:
     """As search_nbest, but from left to right keeping only the best `width` (at least n) partial paths.
 
@@ -213,10 +287,13 @@ cdef int search_beam(NBest s, LatticeC* lat, int n, int width, double ratio, dou
         int64_t t, size, k, rank
         PartC* layers
         PartC* part
-    s.found, s.length = 0, lat.T
     if n < 1:
+        s.found, s.length = 0, lat.T
         return 0
     width = max(width, n)
+    if search_nbest(s, lat, n, ratio, unit) == 0 or beam_keeps(s, lat, width):
+        return s.found
+    s.found = 0
     arena_reserve(s, &s.paths, <int64_t>width * lat.T, sizeof(PartC))
     arena_reserve(s, &s.which, lat.L, sizeof(int32_t))
     arena_reserve(s, &s.links, lat.L, sizeof(int32_t))

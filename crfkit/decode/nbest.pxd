@@ -13,10 +13,11 @@ cdef class NBest(Arena):
     cdef int32_t length                 # T of the sequence searched
     cdef double* scores
     cdef uint16_t* labels
-    cdef BufferC score_buffer, label_buffer, links, states, ways, paths, trail, which, rows, heads
+    cdef BufferC score_buffer, label_buffer, links, states, ways, paths, trail, which, rows, heads, alone, least, orders, n_ordered
     cdef int64_t n_states, n_ways, n_paths, cells
     cdef double slack                   # how much a path may lose against the best one
     cdef bint bounded                   # whether rows hold the highest score of a shared step to each label
+    cdef int32_t wanted                 # so many paths
 
 
 cdef int search_nbest(NBest s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil

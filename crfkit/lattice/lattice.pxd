@@ -26,6 +26,7 @@ cdef void find_row_tops(LatticeC* lat) noexcept nogil
 cdef void lattice_follow(LatticeC* lat, const LayoutC* layout, const weight_t* w, int64_t cell) noexcept nogil
 cdef void lattice_add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogil
 cdef void lattice_add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil
+cdef int lattice_sum(LatticeC* lat) except -1 nogil
 cdef int lattice_expect(LatticeC* lat) except -1 nogil
 cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noexcept nogil
 cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil

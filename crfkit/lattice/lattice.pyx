@@ -109,10 +109,16 @@ cdef void lattice_add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil
                 lat.own[t].E[k] *= exp(more)
 
 
-cdef int lattice_expect(LatticeC* lat) except -1 nogil:
-    """Forward, backward and node marginals of a scored sequence."""
+cdef int lattice_sum(LatticeC* lat) except -1 nogil:
+    """Forward and backward over a scored sequence."""
     if K.forward_backward(lat) != 0:
         raise ImpossibleError(IMPOSSIBLE)
+    return 0
+
+
+cdef int lattice_expect(LatticeC* lat) except -1 nogil:
+    """Forward, backward and node marginals of a scored sequence."""
+    lattice_sum(lat)
     K.node_marginals(lat)
     return 0
 

@@ -72,6 +72,7 @@ cdef extern from "crf.h" nogil:
 
     double crfkit_row_top(const EdgeC*, int32_t) noexcept
     void crfkit_set_score(EdgeC*, int32_t, int32_t, double) noexcept
+    const PairC* crfkit_find_pair(const EdgeC*, int32_t, int32_t) noexcept
     double crfkit_edge_score(const EdgeC*, int32_t, int32_t) noexcept
     double crfkit_edge_potential(const EdgeC*, int32_t, int32_t) noexcept
 
@@ -163,6 +164,7 @@ cdef extern from "crf.h" nogil:
         double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
         int32_t (*came_from)(const LatticeC*, int32_t, int32_t) noexcept nogil
         int32_t (*at_least)(int32_t, const double*, double, int32_t*) noexcept nogil
+        int32_t (*next_best)(int32_t, int32_t, const double*, int32_t) noexcept nogil
         void (*max_plus)(int32_t, int32_t, const double*, const double*, double*) noexcept nogil
         double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
         double (*forward_step)(int32_t, const EdgeC*, const double*, const double*, double*) noexcept nogil

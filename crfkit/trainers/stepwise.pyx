@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.data.ordered cimport Ordered, sentence_at
-from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.lattice.lattice cimport lattice_load_weights, lattice_path_score, lattice_sum
 from crfkit.loops.numbers cimport isfinite
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.kernels cimport K
@@ -284,10 +284,10 @@ cdef class OnlineTrainer(Trainer):
     # ------------------------------------------------------------------------------------------ measures
 
     cdef double expect(self, const weight_t* w, double scale, const SentenceC* scored) except? -1 nogil:
-        """Marginals of a sequence under the weights scale * w, those of label pairs being loaded; its negative log-likelihood."""
+        """Forward and backward over a sequence under the weights scale * w, those of label pairs being loaded; its negative log-likelihood."""
         cdef LatticeC* lat = &self.lattice.c
         K.score(&self.layout.c, w, scale, scored, lat)
-        lattice_expect(lat)
+        lattice_sum(lat)
         return scored.weight * (lat.logz - lattice_path_score(lat, scored.label))
 
     cdef double nll(self, const weight_t* w, double scale, const int32_t* which, int64_t n) except? -1:

@@ -68,6 +68,35 @@ def test_many_labels(labels, length, own, ratio, seed):
     assert SEARCH.beam(loaded(problem), 5, width=labels ** (length - 1)) == problem.paths[:5]
 
 
+def sparse(draw, labels, length):
+    """A problem with a weight for few label pairs, and steps of their own with more. Scores in eighths have exact sums, and ties."""
+
+    def matrix(rows, share):
+        return [[draw.randint(-24, 24) / 8 if draw.random() < share else 0.0 for _ in range(labels)] for _ in range(rows)]
+
+    return Problem(matrix(length, 0.3), matrix(labels, 0.05), {t: matrix(labels, 0.1) for t in range(2, length, 3)})
+
+
+@given(st.integers(1, 7), st.sampled_from([0.0, 0.05, 0.7]), st.integers(0, 10**6))
+def test_many_labels_in_lists(n, ratio, seed):
+    """Where steps are lists, few of the ways into a cell are looked at: the paths are those of matrices, ties included."""
+    draw = random.Random(seed)
+    problem = sparse(draw, 64, draw.randint(1, 7))
+    lattice = loaded(problem)
+    wanted = SEARCH.nbest(lattice, n, ratio)
+    for lists in ("shared", "all"):
+        lattice.use_lists(lists)
+        assert SEARCH.nbest(lattice, n, ratio) == wanted
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_labels_in_lists_against_enumeration(seed):
+    problem = sparse(random.Random(seed), 41, 2 + seed % 2)
+    lattice = loaded(problem)
+    lattice.use_lists("all")
+    assert SEARCH.nbest(lattice, 4) == problem.top(4)
+
+
 @pytest.mark.parametrize("labels", [2, 9, 40])
 def test_scores_beyond_all_bounds(labels):
     """What a rate that is far too high leads to, before anybody notices: infinite sums, and differences that are no numbers."""
@@ -91,6 +120,44 @@ def test_a_narrow_beam(problem, n, width):
     for (score, labels), (best, _) in zip(found, problem.paths, strict=False):
         assert score == problem.score(labels) <= best
     assert found == sorted(found, key=lambda path: -path[0])
+
+
+def beam_of(problem, n, width, ratio=0.0):
+    """What a beam finds, step by step: its partial paths stay in order, by the score, the label, the way into it, and the same of the
+    position before."""
+    layer = sorted((-problem.node(0, j), j, 0.0, 0, 0, [j]) for j in range(problem.labels) if problem.node(0, j) > -inf)[:width]
+    for t in range(1, problem.length):
+        ways = [
+            (problem.edge(t, path[-1], j) - score, j, path, rank)
+            for rank, (score, *_, path) in enumerate(layer)
+            for j in range(problem.labels)
+        ]
+        layer = sorted(
+            (-(way + problem.node(t, j)), j, -way, path[-1], rank, [*path, j]) for way, j, path, rank in ways if way + problem.node(t, j) > -inf
+        )[:width]
+        if not layer:
+            return problem.top(n)
+    return [(-score, path) for score, *_, path in layer[:n] if exp(layer[0][0] - score) >= ratio]
+
+
+@thorough
+@given(problems(scores=("ties", "plain", "mixed")), st.integers(1, 4), st.integers(0, 8), st.sampled_from([0.0, 0.05, 0.6]))
+def test_a_beam_by_its_definition(problem, n, more, ratio):
+    """Whether the exact search finds its paths or it does itself."""
+    assert SEARCH.beam(loaded(problem), n, n + more, ratio) == beam_of(problem, n, n + more, ratio)
+
+
+@pytest.mark.parametrize(("labels", "length", "width"), [(2, 450, 3), (2, 450, 40), (12, 30, 20), (9, 40, 200)])
+@pytest.mark.parametrize("spread", [1, 6])
+def test_longer_sequences_in_a_beam(labels, length, width, spread):
+    rng = random.Random(length + spread)
+
+    def matrix(rows):
+        return [[rng.gauss(0, spread) for _ in range(labels)] for _ in range(rows)]
+
+    problem = Problem(matrix(length), matrix(labels), {t: matrix(labels) for t in range(2, length, 3)})
+    for ratio in (0.0, 0.05):
+        assert SEARCH.beam(loaded(problem), 3, width, ratio) == beam_of(problem, 3, width, ratio)
 
 
 def test_a_beam_that_runs_into_a_dead_end():

@@ -293,7 +293,8 @@ typedef struct {
                            double *of_sums);
     /* gradient += pair, rounded; pair = 0 */
     void (*scatter_pairs)(const LayoutC *, LatticeC *, double *gradient);
-    /* w += gain * (observed - expected), where features of nodes and rich edges exist; needs the marginals of one sequence */
+    /* w += gain * (observed - expected), where features of nodes and rich edges exist; needs forward_backward; node and pot are
+     * scratch */
     void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
     /* the same for features of label pairs; needs add_pairs; outer = pair = 0 */
     void (*update_pairs)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
@@ -317,6 +318,9 @@ typedef struct {
     int32_t (*came_from)(const LatticeC *, int32_t t, int32_t j);
     /* which of n numbers are at least `least`: their places, in order; how many */
     int32_t (*at_least)(int32_t n, const double *x, double least, int32_t *which);
+    /* the best of L numbers after number i in the order from the best to the worst, equal ones by their places; i = -1: the first.
+     * Rows of P, padding -inf. -1 if there is none */
+    int32_t (*next_best)(int32_t L, int32_t P, const double *x, int32_t i);
     /* out[i] = max over j of x[j] + M[j][i], of rows of P */
     void (*max_plus)(int32_t L, int32_t P, const double *x, const double *M, double *out);
     /* P(y[t-1] = i, y[t] = j) after forward_backward */

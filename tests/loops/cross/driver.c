@@ -365,6 +365,12 @@ static void run_paths(LatticeC *lat)
         for (int32_t k = 0; k < lat->L * lat->L; k++)
             add_double(crfkit_edge_score(lat->edge[t], k / lat->L, k % lat->L));
     say("crfkit_edge_score");
+    for (int32_t t = 0; t < lat->T; t++)
+        for (int32_t i = -1, n = 0; n == 0 || i >= 0; n++) {
+            i = K->next_best(lat->L, lat->P, lat->alpha + t * lat->P, i);
+            ADD_ONE(i);
+        }
+    say("next_best");
 }
 
 static void run_sums(LatticeC *lat)
