@@ -27,9 +27,10 @@ class Used(NamedTuple):
 
 
 def environment(tree: Path) -> dict[str, str]:
-    """The environment of a command that imports the crfkit below that folder."""
+    """The environment of a command that imports the crfkit below that folder, which keeps its bytecode as an installation does."""
     places = [str(tree), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+    given = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**given, "PYTHONPATH": os.pathsep.join(filter(None, places))}
 
 
 def measured(*arguments: Any, tree: Path, stdin: Path | None = None) -> Used:

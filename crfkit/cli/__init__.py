@@ -53,6 +53,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; the process ends with the command's exit code."""
+    gc.set_threshold(100_000)  # more than what a command imports: none of that is garbage
     try:
         cli.main(prog_name="crfkit")
     finally:

@@ -90,17 +90,17 @@ def _table(rule: Callable[[str, str, bool], int]) -> bytes:
 def _strict_table(start: str, inside: str, end: str) -> bytes:
     """The table of patterns such as "BI= .B*": previous prefix (. any), current prefix, and = same type, ! other
     type or * either."""
+    table = bytearray(2 * N_PREFIXES * N_PREFIXES)
+    for bit, patterns in ((START, start), (INSIDE, inside), (END, end)):
+        for prev, cur, types in map(tuple, patterns.split()):
+            for pair in (i * N_PREFIXES + j for i in _places(prev) for j in _places(cur)):
+                for same in {"*": (0, 1), "=": (1,), "!": (0,)}[types]:
+                    table[2 * pair + same] |= bit
+    return bytes(table)
 
-    def rule(prev: str, cur: str, same: bool) -> int:
-        def matches(patterns: str) -> bool:
-            return any(
-                p[0] in ("." + prev) and p[1] in ("." + cur) and p[2] in ("*=" if same else "*!")
-                for p in patterns.split()
-            )
 
-        return START * matches(start) | INSIDE * matches(inside) | END * matches(end)
-
-    return _table(rule)
+def _places(prefix: str) -> Iterable[int]:
+    return range(N_PREFIXES) if prefix == "." else (PREFIXES.index(prefix),)
 
 
 @dataclass(frozen=True)
