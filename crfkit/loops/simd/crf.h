@@ -293,7 +293,7 @@ typedef struct {
                            double *of_sums);
     /* gradient += pair, rounded; pair = 0 */
     void (*scatter_pairs)(const LayoutC *, LatticeC *, double *gradient);
-    /* w += gain * (observed - expected), where features of nodes and rich edges exist; needs forward_backward; node and pot are
+    /* w += gain * (observed - expected), where features of nodes and rich edges exist; needs forward_backward; beta, node and pot are
      * scratch */
     void (*update_expected)(const LayoutC *, const SentenceC *, LatticeC *, double gain, weight_t *w);
     /* the same for features of label pairs; needs add_pairs; outer = pair = 0 */
