@@ -108,7 +108,7 @@ cdef inline int64_t path_before(NBest s, const LatticeC* lat, int64_t t, int64_t
 
 
 cdef inline int32_t label_at_rank(NBest s, const LatticeC* lat, int64_t t, int32_t k) noexcept nogil:
-    """Which label is the k-th best at position t, or -1; ranks are asked for in order, as far as anybody needs them."""
+    """Which label is the k-th best at position t, or -1; ranks are asked for in order, as far as anybody needs them, below L."""
     cdef int32_t* order = (<int32_t*>s.orders.data) + t * lat.P
     cdef int32_t* known = (<int32_t*>s.n_ordered.data) + t
     if k == known[0]:
@@ -142,8 +142,9 @@ cdef int32_t best_ways(NBest s, const LatticeC* lat, int64_t t, int64_t j, doubl
             if score > floor:
                 ways[n].score, ways[n].path = score, row + pair.source
                 n += 1
-    k = 0
-    while others < s.wanted:
+    for k in range(lat.L):
+        if others == s.wanted:
+            break
         i = label_at_rank(s, lat, t - 1, k)
         if i < 0 or not before[i] > floor:
             break
@@ -151,7 +152,6 @@ cdef int32_t best_ways(NBest s, const LatticeC* lat, int64_t t, int64_t j, doubl
             put_way(ways, n, before[i], row + i)
             n += 1
             others += 1
-        k += 1
     return n
 
 

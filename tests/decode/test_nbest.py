@@ -89,6 +89,19 @@ def test_many_labels_in_lists(n, ratio, seed):
         assert SEARCH.nbest(lattice, n, ratio) == wanted
 
 
+def test_labels_with_a_weight_from_every_label():
+    """All labels before are looked through there, and none are left over for those without a weight."""
+    for seed in range(40):
+        draw = random.Random(seed)
+        problem = sparse(draw, 64, 6)
+        for t in range(1, 6):
+            problem.edges[t] = [[draw.randint(0, 24) / 8 if j % 16 == 0 else 0.0 for j in range(64)] for _ in range(64)]
+        lattice = loaded(problem)
+        wanted = SEARCH.nbest(lattice, 7)
+        lattice.use_lists("all")
+        assert SEARCH.nbest(lattice, 7) == wanted
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_many_labels_in_lists_against_enumeration(seed):
     problem = sparse(random.Random(seed), 41, 2 + seed % 2)
