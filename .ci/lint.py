@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CLEAN = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "crfkit-lint"
 SOURCES = ("crfkit", "tests", "docs", "benchmarks", "templates", ".ci")
 KINDS = {".py", ".pyx", ".pxd", ".pyi", ".c", ".h", ".inc", ".md", ".toml", ".txt", ""}
-LONGEST, LONGEST_ELSEWHERE = 400, 600  # lines of a file of the package, and of tests and the like; longer ones do more than one thing
+LONGEST = 400  # lines of a file; longer ones do more than one thing
 # Written so that they do not match themselves.
 LEFTOVERS = re.compile(r"TO[D]O|FIX[M]E|X[X]X\b|NotImplemented[E]rror|/(?:home|root|work|Users)/\w|[b]reakpoint\(")
 
@@ -87,9 +87,8 @@ def text_faults():
         for number, line in enumerate(lines, 1):
             if found := LEFTOVERS.search(line):
                 yield f"{name}:{number}: leftover {found[0]!r}"
-        most = LONGEST if name.parts[0] == "crfkit" else LONGEST_ELSEWHERE
-        if path.suffix in {".py", ".pyx", ".pxd", ".c", ".h", ".inc"} and len(lines) > most:
-            yield f"{name}: {len(lines)} lines, more than {most}"
+        if path.suffix in {".py", ".pyx", ".pxd", ".c", ".h", ".inc"} and len(lines) > LONGEST:
+            yield f"{name}: {len(lines)} lines, more than {LONGEST}"
 
 
 faults = [*version_faults(), *layers.faults(), *text_faults(), *unused_cimports(), *cython_hints()]

@@ -37,6 +37,12 @@ def crfkit(*arguments: Any, code: int = 0, stdin: bytes | str | None = None) -> 
     return invoked(cli, *arguments, code=code, stdin=stdin)
 
 
+def tag(*arguments: Any, code: int = 0, stdin: bytes | str = b"") -> Any:
+    """What `crfkit tag` prints, as text; its result where it must fail."""
+    result = crfkit("tag", *arguments, code=code, stdin=stdin)
+    return result if code else result.stdout_bytes.decode()
+
+
 def learn(*arguments: Any, **how: Any) -> Result:
     """`crfkit learn` on files of the usual names."""
     return crfkit("learn", *arguments, "template", "train", "model", **how)

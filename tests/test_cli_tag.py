@@ -1,15 +1,12 @@
 """`crfkit tag` from the outside: layouts to the byte, streams, options, errors and exit codes."""
 
 import gzip
-import os
 import re
-import subprocess
-import sys
 from itertools import pairwise
 
 import pytest
 from commands import crfkit as command
-from commands import error, text_of
+from commands import error, tag, text_of
 from models import ROOT, model, sentences
 
 import crfkit
@@ -24,19 +21,7 @@ def run(tmp_path):
     """Run the command in a folder of its own, with the models there."""
     for name, trained in (("m", model("chunking")), ("words", model("segmentation")), ("perc", model("chunking", "perceptron"))):
         trained.save(tmp_path / name)
-
-    def run(*args, stdin=b"", code=0):
-        result = command("tag", *args, code=code, stdin=stdin)
-        return result if code else result.stdout_bytes.decode()
-
-    return run
-
-
-def program(*args, **kwargs):
-    return subprocess.Popen(
-        [sys.executable, "-m", "crfkit", "tag", *args],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs,
-    )  # fmt: skip
+    return tag
 
 
 def with_labels(text, labels, separator=" "):
@@ -325,125 +310,3 @@ def test_conllu(tmp_path):
     assert "\tVERB" not in tag("--partial")
     forced = tag("--partial", text=CONLLU.format("NOUN", "_")).split("\n")
     assert forced[1].endswith("\tNOUN")
-
-
-# Output
-
-
-def test_output_file_appears_whole_or_not_at_all(run, tmp_path):
-    (tmp_path / "in").write_text(WORDS)
-    assert run("-o", "out", "m", "in") == ""
-    assert (tmp_path / "out").read_text() == run("m", "in")
-    before = sorted(os.listdir())
-    run("-o", "out", "m", stdin=WORDS + "x\n", code=1)
-    run("-o", "new", "m", stdin=WORDS + "x\n", code=1)
-    assert (tmp_path / "out").read_text() == run("m", "in")
-    assert sorted(os.listdir()) == before
-    assert "create it first" in run("-o", "no/where", "m", stdin=WORDS, code=1).stderr
-    assert "names a folder" in run("-o", tmp_path, "m", stdin=WORDS, code=1).stderr
-    assert run("-o", os.devnull, "m", stdin=WORDS) == ""
-
-
-def test_an_unwritable_output_is_found_before_work(run):
-    """Before the model is read, in fact."""
-    assert "no/where" in run("-o", "no/where", "no-model", stdin=WORDS, code=1).stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--separator", "x", "-v1"], "--separator is of no use"),
-        (["--separator", ""], "--separator: expected"),
-        (["--separator", "\n"], "--separator: expected"),
-        (["--separator", "\udcff"], "'--separator': expected UTF-8, found b'\\xff'"),
-        (["--probability", "-n2"], "--probability adds columns"),
-        (["--posterior", "-n2"], "--posterior finds one"),
-        (["-v3"], "'-v'"),
-        (["-n0"], "'-n'"),
-        (["-o", "m"], "would be overwritten"),
-    ],
-)
-def test_options_that_contradict_each_other(run, options, message):
-    assert message in run(*options, "m", stdin=WORDS, code=2).stderr
-
-
-def test_other_errors(run, tmp_path):
-    assert "nowhere" in run("m", "nowhere", code=1).stderr
-    assert "nowhere" in run("nowhere", code=1).stderr
-    (tmp_path / "text").write_text(WORDS)
-    assert "crfkit: error: text: " in run("text", code=1).stderr
-    assert "standard input can be read only once" in run("m", "-", "-", code=2).stderr
-
-
-def test_a_sentence_is_written_before_the_next_one_is_read(run):
-    with program("--unbuffered", "m") as process:
-        for _ in range(3):
-            process.stdin.write(b"the DT\ndog NN\n\n")
-            process.stdin.flush()
-            assert [process.stdout.readline() for _ in range(3)] == [b"the DT B-NP\n", b"dog NN I-NP\n", b"\n"]
-        assert process.communicate() == (b"", b"")
-        assert process.returncode == 0
-
-
-@pytest.mark.steady
-def test_a_terminal_is_served_sentence_by_sentence(run):
-    pty = pytest.importorskip("pty")
-    master, slave = pty.openpty()
-    with subprocess.Popen([sys.executable, "-m", "crfkit", "tag", "m"], stdin=subprocess.PIPE, stdout=slave) as process:
-        os.close(slave)
-        process.stdin.write(b"the DT\ndog NN\n\n")
-        process.stdin.flush()
-        seen = b""
-        while seen.count(b"\n") < 3:
-            seen += os.read(master, 1000)
-        assert seen == b"the DT B-NP\r\ndog NN I-NP\r\n\r\n"
-        process.stdin.close()
-        assert process.wait() == 0
-    os.close(master)
-
-
-def test_a_reader_that_goes_away_is_no_error(run, tmp_path):
-    (tmp_path / "text").write_text(WORDS * 100000)
-    with program("m", "text") as process:
-        process.stdin.close()
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait() == 0
-
-
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("options", [(), ("-o", "out")])
-def test_a_disk_that_is_full_is_an_error(run, tmp_path, unbuffered, options):
-    """With PYTHONUNBUFFERED a write to standard output takes what there is room for, and says so in its result only."""
-    resource = pytest.importorskip("resource")
-    (tmp_path / "text").write_text(WORDS * 1000)
-    with open("stdout", "wb") as stdout:
-        done = subprocess.run(
-            [sys.executable, "-m", "crfkit", "tag", *options, "m", "text"],
-            stdout=stdout, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10000, 10000)),
-        )  # fmt: skip
-    where = "out" if options else "standard output"
-    assert (done.returncode, done.stderr) == (1, f"crfkit: error: {where}: cannot be written: File too large\n")
-    assert sorted(os.listdir()) == ["m", "perc", "stdout", "text", "words"]
-
-
-def test_a_dash_is_standard_output(run):
-    assert run("m", "-o", "-", stdin=WORDS) == run("m", stdin=WORDS)
-    assert not os.path.exists("-")
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="elsewhere a program's peak may be that of who started it")
-def test_memory_does_not_grow_with_the_input(run, tmp_path):
-    code = (
-        "import sys; from crfkit.cli import cli; cli.main(['tag', '--threads', '2', 'm', 'text'], standalone_mode=False); "
-        "print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0], file=sys.stderr)"
-    )
-    peak = []
-    for times in (40_000, 250_000):
-        (tmp_path / "text").write_text(WORDS * times)
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-        assert done.stdout.count(b"\n") == 7 * times
-        peak.append(int(done.stderr))
-    assert peak[1] < 1.2 * peak[0]

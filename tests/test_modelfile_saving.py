@@ -1,8 +1,6 @@
 """Writing model files: they appear whole or not at all, whatever happens, and the old one is safe until then."""
 
-import io
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -10,14 +8,12 @@ import threading
 import time
 from pathlib import Path
 
-import models
 import pytest
 from commands import crfkit as run
-from liars import Sips
 
 import crfkit
 from crfkit import modelfile, replacing
-from crfkit.errors import FileError, OptionError, UnsupportedError
+from crfkit.errors import FileError
 
 
 @pytest.fixture
@@ -286,131 +282,3 @@ def test_paths_that_are_empty(tmp_path):
     for task in (lambda: crfkit.load(""), lambda: crfkit.load("", verify=False), lambda: crfkit.learn("", "U:%x[0,0]")):
         with pytest.raises(FileError, match=r"^the path to read from is empty; give the name of a file$"):
             task()
-
-
-# Files that are open
-
-
-def test_into_and_from_open_files(tmp_path):
-    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template=crfkit.Template.parse("U:%x[0,0]"), max_iter=2)
-    held = io.BytesIO()
-    assert trained.save(held) == len(trained.to_bytes())
-    assert held.getvalue() == trained.to_bytes()
-    trained.save(os.fsencode(tmp_path / "m"))
-    assert (tmp_path / "m").read_bytes() == trained.to_bytes()
-    held.seek(0)
-    assert crfkit.load(held).model.to_bytes() == trained.to_bytes()
-    with open(tmp_path / "m", "rb") as file:
-        assert crfkit.load(file).model.name == str(tmp_path / "m")
-    with pytest.raises(FileError, match="open as text: open it in binary mode"):
-        trained.save(io.StringIO())
-    with pytest.raises(FileError, match="open as text: open it in binary mode"):
-        crfkit.load(io.StringIO("x"))
-    with open(tmp_path / "m", encoding="utf-8") as file, pytest.raises(FileError, match="m: the file is open as text: open it in binary mode"):
-        crfkit.load(file)
-    with open(tmp_path / "m", "rb") as file, pytest.raises(FileError, match="m: cannot be written: the file is open for something else"):
-        trained.save(file)
-    with open(tmp_path / "other", "wb") as file, pytest.raises(FileError, match="other: cannot be read: the file is open for something else"):
-        crfkit.load(file)
-    held.close()
-    with pytest.raises(FileError, match="closed file"):
-        trained.save(held)
-    for path in (None, 3, ["m"]):
-        with pytest.raises(OptionError, match="expected a path or an open file"):
-            trained.save(path)
-
-
-def test_dumps_into_files_that_are_not_for_writing(tmp_path):
-    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
-    (tmp_path / "m").write_text("")
-    for mode in ("r", "rb"):
-        with open(tmp_path / "m", mode) as file, pytest.raises(FileError, match="m: cannot be written: the file is open for something else"):
-            trained.dump(file)
-    with open(tmp_path / "m", "w") as file:
-        pass
-    with pytest.raises(FileError, match="closed file"):
-        trained.dump(file)
-
-
-@pytest.mark.parametrize("name", ["\ud800", "a\0b"])
-def test_names_that_no_file_can_have(name):
-    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
-    for write in (trained.save, trained.dump):
-        with pytest.raises(FileError, match=f"^{re.escape(repr(name))}: not a file name$"):
-            write(name)
-    for option in ("checkpoint", "log"):
-        with pytest.raises(FileError, match="not a file name"):
-            crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2, **{option: name})
-
-
-def test_what_no_model_has_room_for_is_refused_before_training():
-    passes = []
-    rows = [[["a", "X"], ["b", "Y" * modelfile.MAX_HEADER]]]
-    with pytest.raises(UnsupportedError, match=r"^a model has room for 16,711,680 bytes of labels, .* is the last column the label"):
-        crfkit.learn(rows, template="U:%x[0,0]", max_iter=2, progress=passes.append)
-    assert not passes
-
-
-def test_what_is_reserved_for_the_table_of_sections_is_enough():
-    """Of models of any kind, and of those that are told of many options."""
-    for kind in ("chunking", "reals"):
-        for trainer in ("lbfgs", "lookahead"):
-            saved = modelfile.read(models.model(kind, trainer).to_bytes())
-            table = [section._asdict() for section in saved.sections.values()]
-            assert len(modelfile.canonical.dumps(table)) < modelfile.MAX_TABLE / 8
-
-
-class Plain:
-    """An object that can be written to, and no more."""
-
-    def __init__(self):
-        self.held = b""
-
-    def write(self, data):
-        if isinstance(data, str):
-            raise TypeError("bytes")
-        self.held += data
-
-
-def test_files_that_take_a_part_of_what_is_written():
-    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
-    wanted = {trained.save: trained.to_bytes(), trained.dump: trained.dump().encode()}
-    for write, expected in wanted.items():
-        for file in (Sips(7), Plain()):
-            write(file)
-            assert file.held == expected
-        with pytest.raises(FileError, match="cannot be written: takes no bytes yet: open it in blocking mode"):
-            write(Sips(7, len(expected) // 2))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
-def test_a_disk_that_is_full_at_the_last_bytes(tmp_path):
-    """The system takes what there is room for, and says so by a number alone."""
-    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
-    trained.save(tmp_path / "m")
-    program = f"""
-import crfkit, resource
-model = crfkit.load({str(tmp_path / "m")!r}).model
-size = len(model.to_bytes()) - 1
-resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-with open({str(tmp_path / "other")!r}, "wb", buffering=0) as file:
-    model.save(file)
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 1 and "FileError" in done.stderr and "cannot be written: File too large" in done.stderr
-
-
-def test_a_model_saved_into_its_own_file_that_was_just_emptied(tmp_path):
-    """What is mapped is gone then, and would end the program when it is looked at."""
-    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
-    trained.save(tmp_path / "m")
-    program = f"""
-import crfkit
-model = crfkit.load({str(tmp_path / "m")!r}).model
-model.save({str(tmp_path / "m")!r})
-model = crfkit.load({str(tmp_path / "m")!r}).model
-with open({str(tmp_path / "m")!r}, "wb") as file:
-    model.save(file)
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 1 and "FileError: the file of the model was emptied or cut short while it was in use" in done.stderr

@@ -212,8 +212,6 @@ def _describe(error: Exception) -> str:
         return error.message
     if isinstance(error, MemoryError):
         return "out of memory"
-    if isinstance(error, ImportError) and "CRFKIT_SIMD=" in str(error):  # loops/kernels: a word of the user's, and no fault
-        return str(error)
     if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
         return "the system has no room for another thread: lower --threads"
     if isinstance(error, OSError) and error.strerror:

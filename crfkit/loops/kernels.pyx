@@ -5,13 +5,13 @@ CRFKIT_SIMD=base|avx2|avx512 asks for another one; all give the same bits.
 
 import os
 
+from crfkit.errors import OptionError
+
 from .structs cimport crfkit_select
 
 K = crfkit_select(os.environ.get("CRFKIT_SIMD", "").encode())
 if K is NULL:
-    raise ImportError(
-        f"CRFKIT_SIMD={os.environ['CRFKIT_SIMD']}: no such variant on this processor; leave it unset, or use base"
-    )
+    raise OptionError(f"CRFKIT_SIMD={os.environ['CRFKIT_SIMD']}: no such variant on this processor; leave it unset, or use base")
 
 
 def variant() -> str:

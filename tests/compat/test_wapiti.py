@@ -1,20 +1,17 @@
 """crfkit-wapiti: Wapiti's options, log and output, against Wapiti itself and what it once printed."""
 
 import os
-import random
 import re
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
-from commands import invoked, text_of
-from compat.wapiti_peer import wapiti
+from commands import text_of
+from compat.wapiti_runs import PATTERNS, TWICE, dumped, run, sentences, trained, write_files
 
 import crfkit
 from crfkit import foreign
-from crfkit.compat.wapiti.commands import cli
 from crfkit.compat.wapiti.progress import Windows
 from crfkit.foreign.wapiti import observations, read
 from crfkit.template.patterns import Patterns
@@ -24,39 +21,9 @@ from crfkit.text.rows import Rows
 PEERS = Path(os.environ.get("CRFKIT_PEERS", "-"), "wapiti")
 peers = pytest.mark.skipif(not PEERS.is_dir(), reason="CRFKIT_PEERS does not name a folder with outputs of Wapiti")
 
-PATTERNS = ["u0:%x[-1,0]", "*:%X[0,0]", "U1 %x[0,1]", "u2:%x[@1,0]/%x[1,1]", "*4:%m[0,0,\"^.?.?\"]", "u5:%t[0,0,\"^\\u\"]", "b6:%x[0,1]", "b"]
-WORDS = ["Dog", "a", "aan", "an", "Été", "x1", "12", "U.", "日本n", "ABC9", "a-b", "on"]
-TWICE = ["b", 'b%m[0,0,"^a"]', "u:%x[0,0]", "bb", "u%x[-1,0]", "u%x[0,0]"]  # a match may be empty: then two of them say "b"
-TIMES = re.compile(r"time=\S+")
-
-
-run = partial(invoked, cli)
-
-
-def sentences(seed, n, columns=3):
-    rng = random.Random(seed)
-    made = []
-    for _ in range(n):
-        words = rng.choices(WORDS, k=rng.randint(1, 8))
-        made.append([[word, rng.choice(("DT", "NN", "é")), "BIO"[(len(word) + t) % 3] if rng.random() < 0.9 else "X"][:columns] for t, word in enumerate(words)])
-    return made
-
-
 @pytest.fixture(autouse=True)
 def files():
-    """Patterns, and data to learn from and to label."""
-    Path("patterns").write_text("# patterns\n" + "   # a comment\n\n".join(PATTERNS) + "\n", encoding="utf-8")
-    for name, seed, columns in (("train", 1, 3), ("dev", 2, 3), ("test", 3, 3), ("plain", 4, 2)):
-        Path(name).write_text(text_of(sentences(seed, 60, columns)), encoding="utf-8")
-
-
-def trained(*options, name="model"):
-    return run("train", "-p", "patterns", *options, "train", name).stderr
-
-
-def dumped():
-    """Not all of it is UTF-8: patterns cut bytes."""
-    return run("dump", "model").stdout_bytes.decode("utf-8", "surrogateescape")
+    write_files()
 
 
 # What Wapiti once printed
@@ -83,120 +50,6 @@ def test_compact_models():
     assert "    1645 observations removed\n       24675 features removed\n" in log
     kept = {name for name, _, features in observations(foreign.read(PEERS / "model.txt")) if any(weight for _, _, weight in features)}
     assert list(foreign.read("compact").places) == [name for name in foreign.read(PEERS / "model.txt").places if name in kept]
-
-
-# Against Wapiti
-
-
-@pytest.mark.parametrize("options", ["", "-l", "-s", "-p -s", "-n 3 -s", "-n 2 -l", "-p -n 2 -s", "-c", "-c -p", "--force", "--force -s", "--force -p -s"])
-@pytest.mark.parametrize("kind", ["crf", "maxent"])
-def test_label(options, kind):
-    if kind == "maxent" and "-n" in options:
-        pytest.skip("labellings of equal scores have no order")
-    wapiti("train", "-T", kind, "-1", "0.01", "-2", "0.01", "-i", "12", "-p", "patterns", "train", "model")
-    for data in ("test",) if "-c" in options or "--force" in options else ("test", "plain"):
-        expected, log = wapiti("label", "-m", "model", *options.split(), data)
-        done = run("label", "-m", "model", *options.split(), data)
-        assert (done.stdout, done.stderr) == (expected, log)
-
-
-@pytest.mark.parametrize("patterns", [TWICE, ["bDT", "b%x[0,1]", "u:%x[0,0]"]])
-def test_observations_that_several_patterns_make(patterns):
-    Path("patterns").write_text("\n".join(patterns) + "\n", encoding="utf-8")
-    wapiti("train", "-1", "0.01", "-2", "0.1", "-i", "12", "-p", "patterns", "train", "model")
-    assert run("label", "-p", "-s", "-m", "model", "test").stdout == wapiti("label", "-p", "-s", "-m", "model", "test")[0]
-
-
-def test_labels_that_the_model_does_not_have_are_not_counted():
-    """Their tokens are, among all."""
-    trained("-i", "8", "-1", "0.01")
-    strange = [[[*row[:2], "strange" if (s + t) % 3 == 0 else row[2]] for t, row in enumerate(rows)] for s, rows in enumerate(sentences(3, 60))]
-    Path("strange").write_text(text_of(strange), encoding="utf-8")
-    done = run("label", "-c", "-m", "model", "strange")
-    found = [[line.split("\t")[-1] for line in block.split("\n")] for block in done.stdout.strip().split("\n\n")]
-    pairs = [[(row[2], label) for row, label in zip(rows, labels, strict=True)] for rows, labels in zip(strange, found, strict=True)]
-    wrong = [sum(gold not in ("strange", label) for gold, label in rows) for rows in pairs]
-    assert sum(wrong) > 0
-    assert f"Token error   : {100 * sum(wrong) / sum(map(len, pairs)):5.2f}%" in done.stderr
-    assert f"Sequence error: {100 * sum(map(bool, wrong)) / len(pairs):5.2f}%" in done.stderr
-    counted = [pair for rows in pairs for pair in rows if pair[0] != "strange"]
-    right = counted.count(("B", "B")) / sum(label == "B" for _, label in counted)
-    assert f"B       Pr={right:.2f}" in done.stderr
-
-
-def test_unknown_labels_in_wapiti():
-    wapiti("train", "-i", "8", "-1", "0.01", "-p", "patterns", "train", "model")
-    Path("strange").write_text(text_of([[[*row[:2], "strange" if t % 3 == 0 else row[2]] for t, row in enumerate(rows)] for rows in sentences(3, 60)]), encoding="utf-8")
-    done, expected = run("label", "-c", "-m", "model", "strange"), wapiti("label", "-c", "-m", "model", "strange")
-    assert (done.stdout, done.stderr) == expected
-
-
-@pytest.mark.parametrize("options", ["-1 0.1", "-1 0.3 -2 1 -c", "-T maxent -1 0.1 -c", "-1 0.1 -d dev", "-a rprop -1 0.1", "-a bcd -1 0.1", "-1 0 -2 1"])
-def test_trained_models_work_in_wapiti(options):
-    log = trained("-e", "0.00001", "-w", "0", *options.split())
-    expected, _ = wapiti("label", "-m", "model", "-s", "test")
-    assert run("label", "-m", "model", "-s", "test").stdout == expected
-    expected, _ = wapiti("dump", "--all", "-p", "7", "model")
-    assert run("dump", "--all", "-p", "7", "model").stdout == expected
-    assert log.endswith("* Save the model\n* Done\n") and "  [   1] obj=" in log
-    if "-a" in options:
-        return
-    _, peer = wapiti("train", "-e", "0.00001", "-w", "0", *options.split(), "-i", "400", "-p", "patterns", "train", "peer")
-    objective = [float(re.findall(r"obj=(\S+)", told)[-1]) for told in (log, peer)]
-    assert objective[0] == pytest.approx(objective[1], rel=2e-3)
-
-
-@pytest.mark.parametrize("options", ["-1 0.1", "-T maxent -1 0.1", "-d dev"])
-def test_the_log(options):
-    """The first iterations are the same to the last digit; so is all else that both say."""
-    ours, theirs = trained(*options.split(), "-i", "1"), wapiti("train", "-p", "patterns", *options.split(), "-i", "1", "train", "peer")[1]
-    said = [TIMES.sub("", log).splitlines() for log in (ours, theirs)]
-    names = [list(foreign.read(name).places) for name in ("model", "peer")]
-    if "maxent" in options:  # Wapiti counts those of pairs, too
-        said = [[line for line in log if not re.search("nb (features|blocks)", line)] for log in said]
-        names = [[name for name in some if not name.startswith(b"b")] for some in names]
-    assert said[0] == said[1] and names[0] == names[1]
-    assert foreign.read("model").labels == foreign.read("peer").labels
-
-
-@pytest.mark.parametrize("options", [[], ["-c"]])
-def test_update(options):
-    trained("-1", "0.1", "-i", "5")
-    lines = [line for line in dumped().splitlines(keepends=True) if " " not in line]  # which Wapiti cannot read again
-    rng = random.Random(5)
-    patch = "".join(re.sub(r"\S+$", f"{rng.choice((0, 1.5, -2))}", line) if rng.random() < 0.3 else line for line in lines)
-    Path("patch").write_text(patch, encoding="utf-8", errors="surrogateescape")
-    log = run("update", "-m", "model", *options, "patch", "ours").stderr
-    assert log == wapiti("update", "-m", "model", *options, "patch", "theirs")[1]
-    assert Path("ours").read_bytes() == Path("theirs").read_bytes()
-
-
-def test_single_lines():
-    """--me: each line is a sequence and lists its features."""
-    Path("me").write_text("foo bar A\nx y B\nx bar A\nfoo y q B\nz:\\1 y B\n@w y B\n")
-    Path("met").write_text("foo y\nbar y y\n\nnothing\nq z:\\1\n")
-    log = run("train", "--me", "-1", "0.01", "-2", "0.1", "-e", "0.00001", "-w", "0", "me", "model").stderr
-    _, peer = wapiti("train", "--me", "-1", "0.01", "-2", "0.1", "-e", "0.00001", "-w", "0", "me", "peer")
-    assert re.findall(r"obj=(\S+) +act=(\d+)", log)[-1] == re.findall(r"obj=(\S+) +act=(\d+)", peer)[-1]
-    assert re.findall(r"nb .*", log) == re.findall(r"nb .*", peer)
-    for options in ("", "-s", "-p -s -n 2", "-l"):
-        assert run("label", "-m", "model", *options.split(), "met").stdout == wapiti("label", "-m", "model", *options.split(), "met")[0]
-    done = run("label", "-m", "model", "-c", "me")
-    assert (done.stdout, done.stderr) == wapiti("label", "-m", "model", "-c", "me")
-    assert run("label", "-m", "model", "--force", "-l", "me").stdout.split() == list("ABABBB")
-
-
-def test_the_page_shows_what_wapiti_prints():
-    """docs/wapiti.md; that crfkit-wapiti prints the same is for tests/test_docs.py."""
-    page = (Path(__file__).parents[2] / "docs" / "wapiti.md").read_text(encoding="utf-8")
-    for name, content in re.findall(r"^\$ cat (\S+)\n((?:(?!\$).*\n)*?)(?=\$ )", page, re.M):
-        Path(name).write_text(content, encoding="utf-8")
-    shown = re.search(r"^```text\n(.*?)^```$", page, re.M | re.S)[1]
-    for command, printed in re.findall(r"^\$ wapiti (.*)\n((?:[^$].*\n|\n)*)", shown, re.M):
-        words = command.partition(" 2> ")[0].split()
-        out, log = wapiti(*words)
-        told = out if " 2> " in command else log + out
-        assert re.sub(r"time=\S+", "time=...s/...s", told).strip() == printed.strip()
 
 
 # By other means

@@ -9,10 +9,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from features.indexes import CELLS, blocks, built, extracted
+from hypothesis import given
 from hypothesis import strategies as st
 
-from crfkit.errors import DataError, ModelFileError
+from crfkit.errors import DataError
 from crfkit.features.index import Index
 from crfkit.features.indexing import IndexBuilder
 from crfkit.features.packing import pack
@@ -23,25 +24,6 @@ from crfkit.testing import attributes_of
 from crfkit.text.reading import Source
 from crfkit.text.rows import Rows
 
-CELLS = [
-    "a",
-    "b",
-    "aa",
-    "a/b",
-    "b/a",
-    "/",
-    "a|b",
-    "",
-    "_B-1",
-    "_B+1",
-    "é",
-    "É/a",
-    "U0:a",
-    "%x[0,0]",
-    "a b",
-    "0",
-    "true",
-]
 MACROS = [
     "%x[0,0]", "%x[-1,0]", "%x[1,0]", "%x[0,1]", "%x[-2,1]", "%x[1,1]", "%X[0,0]", '%t[0,0,"a|/"]', '%m[-1,0,"[ab]+"]',
     "%p[0,0,1]", "%s[0,0,2]", "%S[0,1]", "%C[1,0]", "%N[0,0]", "%=[0,0,0,1]", "%=[0,0,-1,0]",
@@ -61,24 +43,6 @@ plain_line = st.builds(
 )
 line = st.one_of(plain_line, st.sampled_from(["B", "U", "U0:a", "B0:", "*", "U0:a/b"]))
 templates = st.lists(line, min_size=1, max_size=8).map("\n".join)
-
-
-def blocks(sentences, form="columns"):
-    """Parsed blocks of sentences that are lists of rows, or of lines."""
-    lines = "".join(
-        "".join((r if isinstance(r, str) else "\t".join(r)) + "\n" for r in s) + "\n" for s in sentences
-    )
-    for block in Source(io.BytesIO(lines.encode()), form, block_size=64):
-        rows = Rows(form)
-        rows.parse(block)
-        yield rows
-
-
-def built(template, sentences):
-    builder = IndexBuilder(template)
-    for rows in blocks(sentences):
-        builder.add(rows)
-    return builder, builder.finish()
 
 
 def frequent(template, sentences, min_freq):
@@ -120,11 +84,6 @@ def rows_of(data, kind):
     arrays = data.arrays()
     ptr = arrays.get(f"{kind}_ptr", [0] * (data.n_tokens + 1))
     return [list(arrays[f"{kind}_id"][a:b]) if a < b else [] for a, b in pairwise(ptr)]
-
-
-def extracted(index, sentences):
-    extractor = Extractor(index)
-    return [ids for rows in blocks(sentences) for ids in attributes_of(extractor, rows)]
 
 
 def check(index, template, sentences, keep):
@@ -392,82 +351,6 @@ def test_values_that_are_all_one_are_not_kept():
         builder.add(rows)
     arrays = builder.finish().arrays()
     assert "u_val" not in arrays and "seq_weight" not in arrays
-
-
-TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%x[-1,0]/%x[0,0]/%x[1,0]\nU3:%N[0,0]|%S[1,1]\nU4:%=[0,0,0,1]\nU5\nB6:%p[0,0,1]"
-
-
-@pytest.fixture(scope="module")
-def packed():
-    rng = random.Random(2)
-    corpus = [[[rng.choice(CELLS), rng.choice(CELLS), "L"] for _ in range(6)] for _ in range(8)]
-    sections = pack(built(Template.parse(TEMPLATE), corpus)[0])
-    return {name: (memoryview(part).format, bytes(part)) for name, part in sections.items()}, corpus
-
-
-def opened(sections, **options):
-    return Index(Template.parse(TEMPLATE), sections, **options)
-
-
-@given(data=st.data())
-def test_damaged_sections_are_refused_or_harmless(packed, data):
-    """One number somewhere is another one. Checked, it is refused unless it still makes sense; unchecked,
-    nothing outside the sections is read and no attribute is out of range."""
-    sections = {name: bytearray(part) for name, (_, part) in packed[0].items()}
-    name = data.draw(st.sampled_from([name for name in sorted(sections) if sections[name]]))
-    width = array.array(packed[0][name][0]).itemsize
-    at = data.draw(st.integers(0, len(sections[name]) // width - 1)) * width
-    limits = -(1 << (8 * width - 1)), (1 << (8 * width - 1)) - 1
-    value = data.draw(st.one_of(st.integers(-5, 40), st.sampled_from(limits), st.integers(*limits)))
-    assume(limits[0] <= value <= limits[1])
-    sections[name][at : at + width] = value.to_bytes(width, "little", signed=True)
-    for verify in (True, False):
-        try:
-            index = opened(sections, verify=verify)
-        except ModelFileError:
-            continue
-        n = index.n_attributes
-        assert max(n) <= 1 << 31
-        for ids in extracted(index, packed[1]):
-            assert all(0 <= i < n[bigram] for bigram in (0, 1) for i in ids[bigram])
-        if max(n) < 10_000:
-            for bigram in (False, True):
-                assert len(list(index.attributes(bigram))) == n[bigram]
-
-
-@pytest.mark.parametrize("form", ["i", "q", "I", "B"])
-def test_numbers_out_of_range_are_refused(packed, form):
-    sections = {name: part for name, (_, part) in packed[0].items()}
-    for name, (its_form, part) in packed[0].items():
-        if its_form != form or name.endswith(".strings"):
-            continue
-        numbers = array.array(form, part)
-        for at in range(len(numbers)):
-            for wrong in (1 << 8 * numbers.itemsize - 1) - 1, 1 << 8 * numbers.itemsize - 2:
-                changed = numbers[:]
-                changed[at] = wrong
-                if name.endswith(".slots") and at % 2 == 0 and not numbers[at + 1]:
-                    continue  # the tag of an empty slot says nothing
-                with pytest.raises(ModelFileError):
-                    opened({**sections, name: bytes(changed)})
-
-
-def test_sections_of_other_lengths_are_refused(packed):
-    sections = {name: part for name, (_, part) in packed[0].items()}
-    assert opened(sections).n_attributes[0] > 0
-    for name, part in sections.items():
-        with pytest.raises(ModelFileError):
-            opened({other: part for other, part in sections.items() if other != name})
-        for changed in (part[:-1], part[:-8], part + bytes(1), part + bytes(8)):
-            if changed != part:
-                with pytest.raises(ModelFileError):
-                    opened({**sections, name: changed})
-
-
-def test_index_of_another_template_is_refused(packed):
-    sections = {name: part for name, (_, part) in packed[0].items()}
-    with pytest.raises(ModelFileError, match="not those of the model's template"):
-        Index(Template.parse("U:%x[0,0]"), sections)
 
 
 CHUNKING = "".join(

@@ -1,0 +1,28 @@
+"""Models and trainers of python-crfsuite and of crfkit from the same made sentences."""
+
+import random
+
+import pycrfsuite
+import pytest
+
+from crfkit.compat import pycrfsuite as compat
+
+ALGORITHMS = ("lbfgs", "l2sgd", "ap", "pa", "arow")
+BOTH = pytest.mark.parametrize("library", [pycrfsuite, compat], ids=["python-crfsuite", "crfkit"])
+
+
+def sentences(n=40, seed=1):
+    """Words that tell their labels most of the time."""
+    dice = random.Random(seed)
+    for _ in range(n):
+        words = [dice.randrange(6) for _ in range(dice.randrange(1, 7))]
+        items = [{"w": str(word), "bias": 1, "deep": {"odd": word % 2 == 1, "size": [f"s{word // 2}"]}} for word in words]
+        yield items, [("O" if dice.random() < 0.1 else "OABO"[word % 4]) for word in words]
+
+
+def trained(library, path, algorithm="lbfgs", **params):
+    trainer = library.Trainer(algorithm, params, verbose=False)
+    for items, labels in sentences():
+        trainer.append(items, labels)
+    trainer.train(str(path))
+    return trainer

@@ -1,0 +1,200 @@
+"""crfkit.compat.pycrfsuite.Trainer beside python-crfsuite's: parameters, objectives, logs, events."""
+
+import re
+import sys
+
+import pycrfsuite
+import pytest
+from compat.pycrfsuite_runs import ALGORITHMS, BOTH, sentences, trained
+from pycrfsuite._logparser import TrainLogParser as PeerParser
+
+from crfkit.compat import pycrfsuite as compat
+from crfkit.compat.pycrfsuite._logparser import TrainLogParser
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_parameters_are_those_of_the_peer(algorithm):
+    ours, theirs = compat.Trainer(algorithm, verbose=False), pycrfsuite.Trainer(algorithm, verbose=False)
+    assert ours.params() == theirs.params()
+    assert ours.get_params() == theirs.get_params()
+    assert all(ours.help(name) for name in ours.params())
+    for trainer in (ours, theirs):
+        trainer.set_params({"feature.possible_states": True, "max_iterations": 7})
+    assert ours.get_params() == theirs.get_params()
+
+
+@BOTH
+def test_parameters_that_do_not_exist(library):
+    trainer = library.Trainer("l2sgd", verbose=False)
+    for call in (lambda: trainer.set("c1", 1), lambda: trainer.get("c1"), lambda: trainer.help("c1"), lambda: trainer.set_params({"bad": 2})):
+        with pytest.raises(ValueError, match="Parameter not found: "):
+            call()
+    with pytest.raises(ValueError, match="Bad arguments: algorithm='foo', type='crf1d'"):
+        trainer.select("foo")
+    with pytest.raises(ValueError, match=r"\|x\| = 1, \|y\| = 2"):
+        trainer.append([["a"]], ["A", "B"])
+    with pytest.raises(TypeError):
+        trainer.append([["a"]], [1])
+
+
+@pytest.mark.parametrize("params", [{}, {"c2": 0.1}, {"c1": 0.2, "c2": 0.01}, {"feature.possible_states": True, "feature.possible_transitions": True},
+                                    {"feature.possible_states": True}, {"feature.possible_transitions": True}], ids=str)  # fmt: skip
+def test_lbfgs_reaches_the_objective_of_the_peer(tmp_path, params):
+    ours, theirs = (trained(library, tmp_path / library.__name__, delta=1e-9, epsilon=1e-6, **params) for library in (compat, pycrfsuite))
+    mine, yours = ours.logparser, theirs.logparser
+    assert mine.featgen_num_features == yours.featgen_num_features
+    assert mine.last_iteration["loss"] == pytest.approx(yours.last_iteration["loss"], rel=1e-4)
+    assert mine.last_iteration["loss"] <= yours.last_iteration["loss"] * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_peer_tags_with_models_written_here(tmp_path, algorithm):
+    trained(compat, tmp_path / "m", algorithm, max_iterations=10)
+    ours, theirs = compat.Tagger(), pycrfsuite.Tagger()
+    ours.open(tmp_path / "m")
+    theirs.open(str(tmp_path / "m"))
+    right = total = 0
+    for items, labels in sentences(seed=3):
+        assert ours.tag(items) == theirs.tag(items)
+        right += sum(a == b for a, b in zip(theirs.tag(items), labels, strict=True))
+        total += len(labels)
+    assert right > 0.8 * total
+
+
+class Listening(compat.BaseTrainer):
+    def message(self, message):
+        self.messages = [*getattr(self, "messages", ()), message]
+
+
+def test_the_log_is_read_by_the_parser_of_the_peer(tmp_path):
+    for algorithm in ALGORITHMS:
+        trainer = Listening(algorithm)
+        for number, (items, labels) in enumerate(sentences()):
+            trainer.append(items, labels, number % 3)
+        trainer.set("max_iterations", 3)
+        trainer.train(tmp_path / "m", holdout=2)
+        theirs, ours = PeerParser(), TrainLogParser()
+        for message in trainer.messages:
+            assert theirs.feed(message) == ours.feed(message)
+            assert theirs.last_log == ours.last_log
+        assert theirs.state == "STORING" and len(theirs.iterations) == 3 and theirs.storing_seconds is not None
+        for key in ("featgen_num_features", "featgen_seconds", "training_seconds", "storing_seconds", "featgen_percent"):
+            assert getattr(theirs, key) == getattr(ours, key)
+        for mine, yours in zip(ours.iterations, theirs.iterations, strict=True):
+            assert {**mine, "feature_norm": 0, "scores": {}} == {**yours, "feature_norm": 0, "scores": {}}
+            assert {name: tuple(score) for name, score in mine["scores"].items()} == {
+                name: (score.match, score.model, score.ref, score.precision, score.recall, score.f1) for name, score in yours["scores"].items()
+            }
+        assert ours.last_iteration["scores"]["O"].ref > 0 and 0 < ours.last_iteration["item_accuracy"] <= 1
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_head_of_the_log_is_that_of_the_peer(tmp_path, algorithm):
+    class Peer(pycrfsuite.BaseTrainer):
+        message = Listening.message
+
+    heads = []
+    for trainer in (Listening(algorithm), Peer(algorithm)):
+        for items, labels in sentences():
+            trainer.append(items, labels)
+        trainer.set("max_iterations", 1)
+        trainer.train(str(tmp_path / "m"))
+        head = "".join(trainer.messages).partition("***** ")[0].partition("Calibrating")[0]
+        heads.append(re.sub(r"required: [0-9.]+", "", head))
+    assert heads[0] == heads[1]
+
+
+def test_events_of_a_run(tmp_path, capsys):
+    class Told(compat.Trainer):
+        def on_iteration(self, log, info):
+            self.seen = [*getattr(self, "seen", ()), info["num"]]
+
+    trainer = Told("ap", {"max_iterations": 2})
+    for items, labels in sentences():
+        trainer.append(items, labels)
+    trainer.train(tmp_path / "m")
+    assert trainer.seen == [1, 2]
+    printed = capsys.readouterr().out
+    assert printed.startswith("Feature generation\n") and "Storing the model\n" in printed and "Iteration" not in printed
+    assert [event for event, _, _ in trainer.logparser.events if event != "featgen_progress"] == [
+        "start", "featgen_end", "prepared", "iteration", "iteration", "optimization_end", "end",
+    ]  # fmt: skip
+
+
+@BOTH
+def test_a_log_that_nobody_can_hear(library, tmp_path):
+    class Bad(library.Trainer):
+        def message(self, message):
+            raise LookupError("deaf")
+
+    trainer = Bad()
+    trainer.append([["a"], ["b"]], ["A", "B"])
+    with pytest.raises(LookupError, match="deaf"):
+        trainer.train(str(tmp_path / "m"))
+
+
+@BOTH
+def test_algorithms_in_capitals(library):
+    assert library.Trainer("L2SGD", verbose=False).params() == library.Trainer("l2sgd", verbose=False).params()
+
+
+ALIASED = """
+import sys
+import crfkit.compat.pycrfsuite, crfkit.compat.sklearn_crfsuite
+sys.modules["pycrfsuite"], sys.modules["sklearn_crfsuite"] = crfkit.compat.pycrfsuite, crfkit.compat.sklearn_crfsuite
+import pycrfsuite
+from pycrfsuite._dumpparser import ParsedDump
+from pycrfsuite._logparser import TrainLogParser
+from pycrfsuite._pycrfsuite import BaseTrainer, CRFSuiteError, ItemSequence, Tagger, Trainer
+from sklearn_crfsuite import CRF
+from sklearn_crfsuite.estimator import CRF as Same
+assert Trainer is pycrfsuite.Trainer and CRFSuiteError is pycrfsuite.CRFSuiteError
+crf = CRF().fit([[["a"], ["b"]]], [["A", "B"]])
+assert isinstance(crf.tagger_.info(), ParsedDump)
+"""
+
+
+def test_programs_may_import_it_under_the_old_names():
+    def forget():
+        """The modules of these names: those that were there."""
+        return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in ("pycrfsuite", "sklearn_crfsuite")}
+
+    before = forget()
+    try:
+        exec(ALIASED, {})
+    finally:
+        forget()
+        sys.modules.update(before)
+
+
+@pytest.mark.parametrize(("items", "labels"), [([["a"], [5]], ["A", "B"]), ([["a"]], ["A\0B"]), ([["a"]], ["\ud800"]), ([["\ud800"]], ["A"])])
+def test_what_cannot_be_appended_leaves_nothing_behind(items, labels):
+    trainer = compat.Trainer(verbose=False)
+    trainer.append([["x"]], ["X"])
+    with pytest.raises(ValueError, match="expected") as refused:
+        trainer.append(items, labels)
+    assert isinstance(refused.value, TypeError)
+    trainer.append([{"y": 0.5}], [b"Y"], group=0)
+    assert trainer.sequences.rows.attributes() == [[[(b"x", 1.0)]], [[(b"y", 0.5)]]] and trainer.sequences.rows.sentences() == [[[b"X"]], [[b"Y"]]]
+
+
+def test_nothing_to_learn(tmp_path):
+    compat.Trainer(verbose=False).train(tmp_path / "none")
+    trainer = compat.Trainer(verbose=False)
+    trainer.append([["a"], ["b"]], ["A", "A"])
+    trainer.append([], [])
+    trainer.train(tmp_path / "one")
+    trainer.train("")
+    tagger = compat.Tagger()
+    tagger.open(tmp_path / "one")
+    assert tagger.labels() == ["A"] and tagger.tag([["x"], ["y"]]) == ["A", "A"]
+
+
+def test_what_is_changed_after_append_does_not_matter(tmp_path):
+    trainer, items, labels = compat.Trainer(verbose=False), [{"a": 1}, {"b": 1}], ["A", "B"]
+    trainer.append(items, labels)
+    items[0]["a"], labels[1] = "changed", "C"
+    trainer.train(tmp_path / "m")
+    tagger = compat.Tagger()
+    tagger.open(tmp_path / "m")
+    assert set(tagger.info().attributes) == {"a", "b"} and set(tagger.labels()) == {"A", "B"}

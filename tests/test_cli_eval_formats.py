@@ -1,0 +1,70 @@
+"""`crfkit eval` on other formats than columns."""
+
+import json
+from functools import partial
+
+import pytest
+from commands import crfkit
+
+run = partial(crfkit, "eval")
+
+CONLLU = """\
+# text = the dogs
+1\tthe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\tDET
+2-3\tdogs'\t_\t_\t_\t_\t_\t_\t_\t_
+2\tdogs\tdog\tNOUN\tNNS\t_\t0\troot\t_\t_\tVERB
+2.1\tx\tx\t_\t_\t_\t_\t_\t_\t_
+
+# text = it
+1\tit\tit\tPRON\tPRP\t_\t0\troot\t_\t_\tPRON
+
+"""
+ATTRIBUTES = "@weight:2\nX\ta:2\tb/0.5\tX\nY\\:1\tb/0.5\tY:1\n\nX\tX\n\n"
+
+
+def test_the_gold_labels_of_conllu_stand_in_a_column_by_name():
+    for text in (CONLLU, CONLLU.replace("# text = it", "# 0 0.75")):
+        scores = json.loads(run("--format", "conllu", "--label", "upos", "--json", stdin=text.encode()).stdout)
+        assert (scores["sentences"], scores["correct_sentences"]) == (2, 1)
+        assert scores["labels"].keys() == {"DET", "NOUN", "PRON", "VERB"} and scores["confusion"] == [["NOUN", "VERB", 1]]
+    named = "# global.columns = ID TAG\n1\tA\tA\n2\tB\tC\n"
+    assert json.loads(run("--format", "conllu", "--label", "tag", "--json", stdin=named.encode()).stdout)["accuracy"] == 0.5
+
+
+def test_the_gold_labels_of_attribute_lines_come_first():
+    for text in (ATTRIBUTES, "# 0.9\n" + ATTRIBUTES.replace("X\n", "X/0.912345\n")):
+        scores = json.loads(run("--format", "crfsuite", "--json", stdin=text.encode()).stdout)
+        assert (scores["tokens"], scores["correct_tokens"], scores["sentences"]) == (3, 3, 2)
+        assert scores["labels"].keys() == {"X", "Y:1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (CONLLU, ["conllu", "--label", "tag"], "<stdin>:1: there is no column 'tag': the columns are id form lemma"),
+        (CONLLU.replace("\tDET\n", "\n"), ["conllu", "--label", "upos"], "<stdin>:2: 10 columns; expected at least 11, the last of them the predicted label"),
+        (CONLLU.replace("\tVERB", "\tVERB\tx"), ["conllu", "--label", "upos"], "<stdin>:4: 12 columns, but line 2 has 11"),
+        ("X\ta\tX\nY\n", ["crfsuite"], "<stdin>:2: 1 column; expected at least 2, the last of them the predicted label"),
+        ("X\ta\tX\t0.500000\t0.400000\n", ["crfsuite"], "<stdin>:1: the last two columns are probabilities"),
+        ("# 0.9\nX\ta\tX/0.900000\tX/0.900000\tY/0.100000\n", ["crfsuite"], "<stdin>:2: the last two columns are labels with prob"),
+    ],
+)  # fmt: skip
+def test_errors_in_other_formats(text, options, message):
+    assert f"crfkit: error: {message}" in run("--format", *options, stdin=text.encode(), code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--format", "conllu"], "--format conllu needs --label"),
+        (["--label", "upos"], "--label is of use with --format conllu only"),
+        (["--format", "crfsuite", "-d", " "], "--delimiter and --lexicon are for --format columns"),
+    ],
+)
+def test_options_that_need_another_format(options, message):
+    assert message in run(*options, code=2).stderr
+
+
+def test_a_segmentation_is_pointed_to_its_report():
+    assert "--segments counts words" in run(stdin="a B B\nb E E\nc S S\n").stderr
+    assert "--segments" not in run(stdin="a B-X B-X\nb E-X E-X\nc S-X S-X\n").stderr

@@ -1,0 +1,48 @@
+"""Byte order marks within files, and lines that end with carriage returns alone."""
+
+import io
+
+import pytest
+
+from crfkit.errors import DataError
+from crfkit.text.reading import Source
+from crfkit.text.rows import Rows
+
+
+@pytest.mark.parametrize("form", ["columns", "conllu", "crfsuite"])
+def test_byte_order_marks_where_files_were_joined(form):
+    """They are no part of the first cell, but stay in the line."""
+    sentence = {"columns": "a A\n\n", "conllu": "# one\n1\ta\ta\tA\t_\t_\t0\t_\t_\t_\n\n", "crfsuite": "@weight:2\nA\ta\n\n"}[form]
+    found = []
+    for between in ("", "\ufeff"):
+        (block,) = Source(io.BytesIO((sentence + between + sentence).encode()), form)
+        rows = Rows(form)
+        rows.parse(block)
+        found.append((rows.sentences(), block.data.replace(between.encode(), b"")))
+    assert found[0] == found[1]
+
+
+def test_a_cell_that_is_a_byte_order_mark():
+    (block,) = Source(io.BytesIO("\ufeff\ufeff A\n\n\ufeff B\n\n".encode()))
+    rows = Rows("columns")
+    rows.parse(block)
+    assert rows.sentences() == [[["\ufeff".encode(), b"A"]], [["\ufeff".encode(), b"B"]]]
+
+
+@pytest.mark.parametrize("data", ["a A\rb B\r\ra A\r", "a\tA\rb\tB"])
+def test_lines_that_end_with_carriage_returns_alone(data):
+    with pytest.raises(DataError, match=r"^<stream>: lines that end with carriage returns alone: expected \\n or \\r\\n$"):
+        list(Source(io.BytesIO(data.encode())))
+
+
+def test_a_carriage_return_within_a_cell():
+    (block,) = Source(io.BytesIO(b"a\rb A\nb B\n\n"))
+    rows = Rows("columns")
+    rows.parse(block)
+    assert rows.sentences() == [[[b"a\rb", b"A"], [b"b", b"B"]]]
+
+
+def test_such_lines_behind_others():
+    (block,) = Source(io.BytesIO(b"a A\nb B\ra A\r\n\n"))
+    with pytest.raises(DataError, match=r"2: found 3 columns, expected 2 as in <stream>:1 \(a carriage return is within the line"):
+        Rows("columns").parse(block)

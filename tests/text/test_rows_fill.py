@@ -1,0 +1,77 @@
+"""Rows that come from Python's lists."""
+
+from collections import UserDict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from liars import liar
+
+from crfkit.errors import DataError
+from crfkit.testing import tagged
+from crfkit.text.rows import Rows
+
+cells = st.text(st.characters(blacklist_categories=["Cs"]), max_size=3)
+
+
+@given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(st.lists(cells, min_size=n, max_size=n)))))
+def test_lists_become_rows_as_they_are(sentences):
+    rows = Rows()
+    rows.fill(sentences)
+    assert rows.sentences() == [[[cell.encode() for cell in row] for row in s] for s in sentences]
+
+
+def test_filled_rows_can_be_written():
+    rows = Rows()
+    rows.fill([[["a", "b"], ("c", "d")], [["e", "f"]]])
+    assert tagged(rows, [b"1", b"2", b"3"]) == b"a\tb\t1\nc\td\t2\n\ne\tf\t3\n\n"
+
+
+@pytest.mark.parametrize(
+    "sentences, message",
+    [
+        ([[["a", "b"], ["c"]]], "sentence 1, token 2: found 1 column, expected 2"),
+        ([[["a"]], ["bc"]], "sentence 2, token 1: found str 'bc', expected a list of columns"),
+        ([[[]]], "sentence 1, token 1: found 0 columns, expected one or more"),
+        ([[[1]]], "sentence 1, token 1: found int 1, expected a str"),
+        ([[["\ud800"]]], "sentence 1, token 1: found '\\ud800', expected characters that UTF-8 has"),
+    ],
+)
+def test_lists_that_are_no_rows(sentences, message):
+    rows = Rows()
+    with pytest.raises(DataError) as caught:
+        rows.fill(sentences)
+    assert str(caught.value) == message
+    assert rows.sentences() == []
+
+
+@pytest.mark.parametrize("told", [0, 1, 1000])
+def test_what_tells_another_length_than_it_has_is_counted(told):
+    """Cells are written one for each item, so nobody is asked how many these will be."""
+    rows = Rows(label=-1)
+    rows.fill(liar(told, [liar(told, [liar(told, ["a", "X"]), ["b", "Y"]]), [liar(told, ["c", "Z"])]]))
+    assert rows.n_columns == 2
+    assert rows.sentences() == [[[b"a", b"X"], [b"b", b"Y"]], [[b"c", b"Z"]]]
+    with pytest.raises(DataError, match=r"^sentence 1, token 2: found 500 columns, expected 2$"):
+        rows.fill([[["a", "X"], liar(2, ["b"] * 500)]])
+    with pytest.raises(DataError, match=r"^sentence 1, token 2: found 1 column, expected 2$"):
+        rows.fill([[["a", "X"], liar(2, ["b"])]])
+
+
+def test_rows_of_any_ordered_kind():
+    rows = Rows()
+    rows.fill([[("a", "b"), iter(["c", "d"]), {1: "e", 2: "f"}.values()]])
+    assert rows.sentences() == [[[b"a", b"b"], [b"c", b"d"], [b"e", b"f"]]]
+
+
+class Table(list):
+    """Like a DataFrame: iteration gives the names of its columns."""
+
+    ndim = 2
+
+
+@pytest.mark.parametrize("row", [{"a": 1}, {"a"}, {"a": 1}.keys(), UserDict(a=1), Table(["a"]), 3, None])
+def test_rows_without_an_order_and_tables_are_refused(row):
+    with pytest.raises(DataError, match=r"^sentence 1, token 1: found .*, expected a list of columns$"):
+        Rows().fill([[row]])
+
