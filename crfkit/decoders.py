@@ -12,6 +12,7 @@ from crfkit.decode.sentence import OneSentence
 
 from .errors import DataError, TemplateError
 from .header import template_of
+from .text.faults import plural
 
 if TYPE_CHECKING:
     from crfkit.template.parsing import Template
@@ -24,9 +25,10 @@ class Needs:
     def __init__(self, columns: int, header: Mapping[str, Any]):
         self.columns, self._header = columns, header
 
-    def refuse(self, found: int, *where: Any) -> NoReturn:
-        """DataError for rows with so few columns that the model cannot be used on them."""
-        raise DataError(f"found {found} column{'s' * (found != 1)}, expected {self.columns} or more: {self._reader(found)}", *where)
+    def refuse(self, found: int, *where: Any, behind: int = 0) -> NoReturn:
+        """DataError for rows with so few columns that the model cannot be used on them. `behind` of them are for another use."""
+        expected = f"expected {self.columns + behind} or more: {self._reader(found - behind)}"
+        raise DataError(f"found {plural(found, 'column')}, {expected}" + ", and labels stand in the last column" * behind, *where)
 
     def _reader(self, n_columns: int) -> str:
         """Which line of the template needs more columns."""
@@ -80,15 +82,15 @@ class Decoders:
         finally:
             self.give_back(scratch, key)
 
-    def key(self, n_columns: int, layout: Columns | None) -> tuple[int, ...] | None:
+    def key(self, n_columns: int, layout: Columns | None, behind: int = 0) -> tuple[int, ...] | None:
         """Which decoder reads these columns: None if they stand where they stood in training. DataError if the
-        model needs columns that are not there."""
+        model needs columns that are not there, the last `behind` left aside; of no columns there are no rows."""
         own = self._header["column_names"]
         names = None if layout is None else layout.names
         if own is not None and names is not None:
             return self._reordered(own, names, layout)
-        if n_columns < self.needs.columns and n_columns:
-            self.needs.refuse(n_columns, *(() if layout is None else (layout.path, layout.line)))
+        if 0 < n_columns < self.needs.columns + behind:
+            self.needs.refuse(n_columns, *(() if layout is None else (layout.path, layout.line)), behind=behind)
         return None
 
     def _reordered(self, own: list[str], names: Sequence[str], layout: Any) -> tuple[int, ...] | None:

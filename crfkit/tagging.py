@@ -249,14 +249,18 @@ class Tagger(Described):
         self, blocks: Iterable[Block], printer: Prints[R], *, partial: bool = False, threads: int = 0
     ) -> Iterator[R]:
         """Blocks of the model's format, labelled; in order, and the same for any number of threads."""
+        from crfkit.text.sources import label_column
+
         check_columns(self.labels)
         form = self._header["format"]
-        label = self._header["label_column"] if partial and form == "conllu" else None
+        place = self._header["label_column"] if partial and form == "conllu" else None
+        label = None if place is None else self._header["column_names"][place]
 
         def work(block: Block) -> R:
-            rows = Rows(form, label)
+            rows = Rows(form, None if label is None else label_column(label, block.layout, form))
             rows.parse(block)
-            with self.decoders.scratch(self.decoders.key(block.layout.n_cols - (partial and form == "columns"), block.layout)) as scratch:
+            key = self.decoders.key(block.layout.n_cols, block.layout, behind=int(partial and form == "columns"))
+            with self.decoders.scratch(key) as scratch:
                 return printer.text(scratch, rows)
 
         return in_order(work, blocks, threads_of(threads))

@@ -11,6 +11,7 @@ from models import ROOT, model, sentences
 
 import crfkit
 from crfkit.tagging import Tagger
+from crfkit.text.faults import plural
 
 WORDS = 'the DT\nold JJ\ndog NN\n\nher PRP$\nwork VB\n\n'
 TOKENS = [[["the", "DT"], ["old", "JJ"], ["dog", "NN"]], [["her", "PRP$"], ["work", "VB"]]]
@@ -232,7 +233,10 @@ def test_partial(run):
     assert marked[2] == "old\tJJ\tB-NP\tB-NP/1.000000"
     result = run("--partial", "m", stdin="a NN ?\nb NN B-NP|X-NP\n", code=1)
     assert "crfkit: error: <stdin>:2: the model has no label 'X-NP': expected ?" in result.stderr
-    assert "found 1 column, expected 2 or more" in run("--partial", "m", stdin="the ?\n", code=1).stderr
+    for short in ("the ?\n", "?\n"):  # the last column says what is possible, and nothing else
+        said = run("--partial", "m", stdin=short, code=1).stderr
+        assert f"found {plural(len(short.split()), 'column')}, expected 3 or more" in said and "labels stand in the last column" in said
+    assert [run("--partial", *more, "m", stdin=blank) for more, blank in (((), ""), ((), "\n\n"), (("--comments",), "# x\n\n"))] == ["", "", "# x\n\n"]
     result = run("--partial", "--constraints", "bio", "m", stdin="the DT ?\n\na NN I-NP\n", code=1)
     assert "<stdin>:3: the constraints leave no labels" in result.stderr
 
@@ -310,3 +314,8 @@ def test_conllu(tmp_path):
     assert "\tVERB" not in tag("--partial")
     forced = tag("--partial", text=CONLLU.format("NOUN", "_")).split("\n")
     assert forced[1].endswith("\tNOUN")
+    few = "# global.columns = ID XPOS FORM UPOS\n1\tDT\tthe\tNOUN\n\n"  # each column is found by its name
+    assert tag("--partial", text=few) == few.replace("\tNOUN\n", "\tNOUN\tNOUN\n")
+    without = few.replace(" UPOS", "").replace("\tNOUN", "")
+    result = command("tag", "--partial", "c", stdin=without, code=1)
+    assert result.stderr == "crfkit: error: <stdin>:1: there is no column 'upos': the columns are id xpos form\n"

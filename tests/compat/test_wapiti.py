@@ -243,7 +243,7 @@ def test_lists():
         ("label test", "--model: label needs a model"),
         ("label -m none test", "none: cannot be read: No such file or directory"),
         ("label -m good --check --force test", "--check and --force exclude each other"),
-        ("label -m good -c plain", "plain:1: found 1 column, expected 2 or more: line 3 of the model's template has %x[0,1]"),
+        ("label -m good -c plain", "plain:1: found 2 columns, expected 3 or more: line 3 of the model's template has %x[0,1], and labels stand in the last column"),
         ("dump none", "none: cannot be read: No such file or directory"),
         ("update patch", "--model: update needs a model"),
         ("update -m good patch", "patch:2: the model has no observation 'zz', and can get no new ones"),
