@@ -31,6 +31,22 @@ def test_the_gold_labels_of_conllu_stand_in_a_column_by_name():
     assert json.loads(run("--format", "conllu", "--label", "tag", "--json", stdin=named.encode()).stdout)["accuracy"] == 0.5
 
 
+@pytest.mark.parametrize("header", ["# columns = tag word pos\n", "\ufeff# columns=tag word pos\r\n"])
+def test_the_gold_labels_of_named_columns(header):
+    """As if they stood in the last column but one."""
+    rows = [("B-X", "a", "N", "B-X"), ("I-X", "b", "B-X", "O"), (), ("O", "c", "O", "B-Y"), ("#", "=", "#", "#")]
+    named = header + "".join(" ".join(row) + "\n" for row in rows)
+    moved = "".join(" ".join((*row[1:3], row[0], *row[3:])) + "\n" if row else "\n" for row in rows)
+    wanted = run("--json", "--scheme", "bio", stdin=moved.encode()).stdout
+    assert run("--json", "--scheme", "bio", "--label", "tag", stdin=named.encode()).stdout == wanted
+    assert json.loads(wanted)["accuracy"] == 0.5
+    for text, said in (
+        (named, ":1: there is no column 'x': the columns are tag word pos"), (moved, ":1: there is no column 'x': the columns have no names"),
+        (named.replace(" N B-X", " N"), ":2: 3 columns; expected at least 4, the last of them the predicted label"),
+    ):  # fmt: skip
+        assert f"<stdin>{said}" in run("--label", "tag" if "at least" in said else "x", stdin=text.encode(), code=1).stderr
+
+
 def test_the_gold_labels_of_attribute_lines_come_first():
     for text in (ATTRIBUTES, "# 0.9\n" + ATTRIBUTES.replace("X\n", "X/0.912345\n")):
         scores = json.loads(run("--format", "crfsuite", "--json", stdin=text.encode()).stdout)
@@ -57,8 +73,9 @@ def test_errors_in_other_formats(text, options, message):
     ("options", "message"),
     [
         (["--format", "conllu"], "--format conllu needs --label"),
-        (["--label", "upos"], "--label is of use with --format conllu only"),
+        (["--format", "crfsuite", "--label", "upos"], "--label is of no use with --format crfsuite, whose columns have no names"),
         (["--format", "crfsuite", "-d", " "], "--delimiter and --lexicon are for --format columns"),
+        (["--segments", "--lexicon", "x", "--label", "y"], "--label and --lexicon exclude each other"),
     ],
 )
 def test_options_that_need_another_format(options, message):

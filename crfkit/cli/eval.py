@@ -46,7 +46,7 @@ from .common import HELP_FLAGS, Text, debug_option, is_given, note, usage_errors
     show_default=True,
     help="Format of the labelled data. In CRFsuite's format the gold label is the first column.",
 )
-@click.option("--label", metavar="COLUMN", help="With --format conllu: the name of the column of gold labels.")
+@click.option("--label", metavar="COLUMN", help="The name of the column of gold labels: of CoNLL-U, or of files that begin with `# columns = ...`.")
 @click.option(
     "--heads",
     is_flag=True,
@@ -143,8 +143,10 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
         refuse("--segments needs a scheme that knows prefixes")
     if options["format"] != "columns" and (options["delimiter"] or options["lexicon"]):
         refuse("--delimiter and --lexicon are for --format columns")
-    if options["label"] is not None and options["format"] != "conllu":
-        refuse("--label is of use with --format conllu only")
+    if options["label"] is not None and options["format"] == "crfsuite":
+        refuse("--label is of no use with --format crfsuite, whose columns have no names")
+    if options["label"] is not None and options["lexicon"] is not None:
+        refuse("--label and --lexicon exclude each other: with a lexicon the words stand first, and both labels last")
     if options["comments"] and options["format"] == "conllu":
         refuse(COMMENTS_OF_CONLLU)
     if not options["outside"]:

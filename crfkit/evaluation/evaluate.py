@@ -72,8 +72,8 @@ class Outputs:
     """Labelled files, read and counted; if there are several, all by one scheme.
 
     A file is a path, '-' or an open binary file, `inputs` one of them or a list; gold and predicted labels are the
-    last two columns. With format "crfsuite" the gold label is the first column, with "conllu" that of the name
-    `label`. delimiter is a character or a regular expression; without it, columns end at tabs, or at blanks where a
+    last two columns. `label` is the name of the column of gold labels: with format "conllu", and where the first line of a file names the
+    columns. With "crfsuite" it is the first column. delimiter is a character or a regular expression; without it, columns end at tabs, or at blanks where a
     line has no tab. segments counts words too, and lexicon tells which of them are known. keep makes `compare`
     possible. comments: lines that begin with '#' and stand before a sentence are no tokens.
     """
@@ -172,13 +172,11 @@ def _places(form: str, label: str | None, first: Block) -> dict[str, int]:
     """Where the labels stand in a file of this form, by its first block."""
     if form == "crfsuite":
         return {"gold_column": 0}
-    if form == "columns":
-        return {}
     from crfkit.text.sources import label_column
 
-    names = conllu_names(first.data)
+    names = conllu_names(first.data) if form == "conllu" else first.layout.names
     column = label_column(label, Layout(names=names, path=first.path), form)
-    return {} if column is None else {"gold_column": column, "before": len(names)}
+    return {} if column is None or names is None else {"gold_column": column, "before": len(names)}
 
 
 def _candidates(scheme: str, strict: bool) -> list[str]:
