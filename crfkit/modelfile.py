@@ -128,7 +128,7 @@ def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
     not depend on the size of the file; everything else is checked all the same.
     """
     if isinstance(path_or_bytes, (str, os.PathLike)):
-        name = os.fspath(path_or_bytes)
+        name = os.fsdecode(path_or_bytes)
         data = _map(name)
     else:
         name = "model in memory"

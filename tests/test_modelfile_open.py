@@ -44,6 +44,24 @@ def test_into_and_from_open_files(tmp_path):
             trained.save(path)
 
 
+class InBytes:
+    """A path that is bytes."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __fspath__(self):
+        return self.name
+
+
+def test_paths_in_bytes(tmp_path):
+    (tmp_path / "m").write_bytes(crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2).to_bytes())
+    assert crfkit.load(InBytes(os.fsencode(tmp_path / "m"))).model.name == str(tmp_path / "m")
+    for name in (b"nowhere", b"\xff"):
+        with pytest.raises(FileError, match="cannot be read"):
+            crfkit.load(InBytes(name))
+
+
 def test_dumps_into_files_that_are_not_for_writing(tmp_path):
     trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
     (tmp_path / "m").write_text("")

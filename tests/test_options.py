@@ -137,6 +137,8 @@ def test_unknown_names():
 def test_what_belongs_to_others_is_refused():
     with pytest.raises(OptionError, match=r"^memory is not used by sgd \(it belongs to lbfgs.*\)$"):
         options.make("sgd", {"memory": 3})
+    with pytest.raises(OptionError, match=r"^quiet is not used by lbfgs \(it belongs to the command line\)$"):
+        crfkit.learn("train", template="U", quiet=True)
     with pytest.raises(OptionError, match=r"^l2 is not used by perceptron \(it belongs to lbfgs, .*\)$"):
         options.make("perceptron", {"l2": 1.0})
 

@@ -143,7 +143,8 @@ def make(algorithm: str, given: Mapping[str, Any]) -> Any:
             option = declared().get(name)
             if option is None:
                 raise unknown(name)
-            raise OptionError(f"{flag(name)} is not used by {algorithm} (it belongs to {', '.join(option.defaults)})")
+            users = ", ".join(option.defaults) or "the command line"
+            raise OptionError(f"{flag(name)} is not used by {algorithm} (it belongs to {users})")
     if given.get("path") is not None and given.get("l1") is not None:
         raise OptionError("--l1 and --path exclude each other: --path names the values of l1")
     return taken(cls, given)

@@ -163,15 +163,14 @@ def texts(file: BinaryIO, path: str, size: int, starts: bool = True) -> Iterator
 
 def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
     """The bytes of a file, one read at a time."""
-    read = getattr(file, "read1", file.read)
-    wait = _wait_for(file)
+    with _faults_of(path):
+        read = getattr(file, "read1", file.read)
+        wait = _wait_for(file)
     while True:
-        try:
+        with _faults_of(path):
             if wait is not None:
                 wait()
             piece = read(size)
-        except (OSError, EOFError, ValueError, zlib.error) as error:  # ValueError: it is closed
-            raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
         if isinstance(piece, str):
             raise DataError("the file is open as text: open it in binary mode", path)
         if piece is None:
@@ -181,6 +180,15 @@ def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
         if not piece:
             return
         yield bytes(piece)
+
+
+@contextmanager
+def _faults_of(path: str) -> Iterator[None]:
+    """FileError for what keeps a file from being read."""
+    try:
+        yield
+    except (OSError, EOFError, ValueError, zlib.error) as error:  # ValueError: it is closed
+        raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _wait_for(file: BinaryIO) -> Callable[[], None] | None:

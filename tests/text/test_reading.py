@@ -4,6 +4,7 @@ import _thread
 import gzip
 import io
 import os
+import re
 import sys
 import threading
 from pathlib import Path
@@ -186,6 +187,10 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch):
     assert fault(tmp_path / "none") == f"{tmp_path / 'none'}: cannot be read: No such file or directory"
     assert fault(str(tmp_path)).startswith(f"{tmp_path}: cannot be read: ")
     assert fault(io.StringIO("a b\n")) == "<stream>: the file is open as text: open it in binary mode"
+    for buffering in (-1, 0):
+        with open(os.devnull, "rb", buffering=buffering) as closed:
+            pass
+        assert re.fullmatch(f"{os.devnull}: cannot be read: .*closed file", fault(closed))
     for piece in ([b"a b\n"], 5, [], {}):
         assert fault(SimpleNamespace(read=lambda n, piece=piece: piece)) == f"<stream>: the file gives {type(piece).__name__}, expected bytes"
     monkeypatch.setattr(sys, "stdin", None)
