@@ -1,3 +1,3 @@
-from crfkit.cli import main
+from crfkit.programs import crfkit
 
-main()
+crfkit()

@@ -347,7 +347,7 @@ def test_a_full_disk_is_an_error():
     assert errors == b"crfkit: error: standard output: cannot be written: No space left on device\n"
     for arguments in (["--version"], ["--help"], ["eval", "--help"]):
         with open("/dev/full", "wb") as full, crfkit(*arguments, stdout=full) as process:
-            assert process.stderr.read() == b"crfkit: error: No space left on device\n"
+            assert process.stderr.read() == b"crfkit: error: the output: No space left on device\n"
         assert process.returncode == 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -206,6 +207,9 @@ class ErrorsAsLines:
             return super().invoke(ctx)  # type: ignore[misc]
 
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
 def _describe(error: Exception) -> str:
     """One line that says what happened, for our own errors and for those of Python."""
     if isinstance(error, CrfkitError):
@@ -215,7 +219,9 @@ def _describe(error: Exception) -> str:
     if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
         return "the system has no room for another thread: lower --threads"
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        # Python does not say where it printed to; files are named where they are written.
+        name = error.filename or ("the output" if error.errno in _NO_ROOM else None)
+        return f"{name}: {error.strerror}" if name else error.strerror
     return f"unexpected {type(error).__name__}: {error} (--debug shows where)".replace("\n", " ")
 
 

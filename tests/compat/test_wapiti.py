@@ -130,7 +130,7 @@ def test_sgd():
 
 def test_an_answer_to_each_sentence_at_once():
     trained("-i", "10", "-1", "0.1")
-    program = "from crfkit.compat.wapiti import main; main()"
+    program = "from crfkit.programs import wapiti; wapiti()"
     with subprocess.Popen([sys.executable, "-c", program, "label", "-m", "model"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         expected = run("label", "-m", "model", "plain").stdout.encode().split(b"\n\n")
         for rows, answer in zip(sentences(4, 20, 2), expected, strict=False):

@@ -10,11 +10,4 @@ commands       the options                            api: Model, of libwapiti
 
 from .api import ALGORITHMS, Model, logger
 
-__all__ = ["ALGORITHMS", "Model", "logger", "main"]
-
-
-def main() -> None:
-    """The program crfkit-wapiti."""
-    from .commands import cli
-
-    cli(prog_name="crfkit-wapiti")
+__all__ = ["ALGORITHMS", "Model", "logger"]

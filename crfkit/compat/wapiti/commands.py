@@ -228,3 +228,8 @@ def update(model: str | None, compact: bool, source: str, output: str) -> None:
     say("* Save the model")
     _written(output, wapiti.write(parts))
     say("* Done")
+
+
+def main() -> None:
+    """The program crfkit-wapiti."""
+    cli(prog_name="crfkit-wapiti")
