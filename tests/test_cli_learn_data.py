@@ -79,7 +79,7 @@ BAD_DATA = [
     (b"a b O\na\0 b O\n", "train:2: "),
     (b"a b O\nc d O\n", "train: only one label, 'O'"),
     (b"a\tb\tO\nc\td\t\n", "train:2: column 3 is empty: expected a label"),
-    (b"word\nword\n", "train:1: found 1 column, expected at least two"),
+    (b"word\nword\n", "train:1: found 1 column, expected at least two, with tabs or blanks between"),
     (b"\xff\xfea\0", "train:1: the text is in UTF-16"),
     ("a X\n".encode("utf-32"), "train:1: the text is in UTF-32"),
     (bz2.compress(b"a X\n"), "train:1: the data are compressed by bzip2: expected UTF-8, plain or compressed by gzip"),

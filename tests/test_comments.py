@@ -107,3 +107,18 @@ def test_the_warning_in_python():
 @pytest.mark.parametrize("arguments", [("learn", "template", "marked", "m"), ("tag", "model", "marked"), ("eval", "marked")])
 def test_other_numbers_of_columns_suggest_the_option(arguments):
     assert "(--comments passes over lines before a sentence that begin with '#')" in command(*arguments, code=1).output
+
+
+@pytest.mark.parametrize("columns", [10, 11])
+def test_data_that_look_like_conllu_suggest_its_format(columns):
+    """Whether a comment or a word comes first. In that format, and where columns have names, nothing is suggested."""
+    word = "\t".join(["1", *"abcdefghij"][:columns])
+    for text in (f"# text = a\n{word}\n\n", f"{word}\n\n# text = a\n{word}\n\n"):
+        Path("of_trees").write_text(text)
+        for arguments in (("learn", "template", "of_trees", "m"), ("tag", "model", "of_trees"), *([("eval", "of_trees")] if columns == 11 else [])):
+            said = command(*arguments, code=1).output
+            assert "(CoNLL-U is read with --format conllu)" in said and "--comments" not in said
+    Path("of_trees").write_text(f"{word}\n{word}\tx\n\n")
+    assert "(CoNLL-U" not in command("learn", "--format", "conllu", "--label", "upos", "template", "of_trees", "m", code=1).output
+    Path("of_trees").write_text(f"# columns = {' '.join('abcdefghijk'[:columns])}\n{word}\n{word}\tx\n\n")
+    assert "(CoNLL-U" not in command("learn", "template", "of_trees", "m", code=1).output

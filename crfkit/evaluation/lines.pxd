@@ -36,4 +36,4 @@ cdef class Lines:
     cdef int check(self, CutC* cut, int64_t line) except -1 nogil
     cdef bint is_header(self, const char* at, const char* stop) noexcept nogil
     cdef bint is_aside(self, const char* at, const char* stop) noexcept nogil
-    cdef int raise_columns(self, int64_t found, int64_t line) except -1 with gil
+    cdef int raise_columns(self, int64_t found, bint marked, int64_t line) except -1 with gil

@@ -14,6 +14,7 @@ from crfkit.text.faults import plural
 from crfkit.text import table
 
 cdef enum:
+    CONLLU_COLUMNS = 11     # with that of the predicted labels
     TABS_OR_BLANKS = -1
     BLANKS = -2
 
@@ -88,7 +89,7 @@ cdef class Lines:
         """Refuse a line whose cells cannot be what they should be."""
         if cut.columns != self.n_cols:
             if cut.columns < self.least or self.n_cols != 0:
-                self.raise_columns(cut.columns, line)
+                self.raise_columns(cut.columns, self.marked[0] or cut.first.start[0] == b"#", line)
             if self.form != FORM_CRFSUITE:  # its lines are of any length
                 self.n_cols, self.first_row = cut.columns, line
             if is_probability(cut.found.start, cut.found.end) and (self.gold_column >= 0 or is_probability(cut.gold.start, cut.gold.end)):
@@ -135,10 +136,11 @@ cdef class Lines:
         self.skipping = number > at + 1 and not (number == at + 3 and at[2] == b"0")  # only the best one counts
         return True
 
-    cdef int raise_columns(self, int64_t found, int64_t line) except -1 with gil:
-        """The error for a line with a wrong number of columns."""
+    cdef int raise_columns(self, int64_t found, bint marked, int64_t line) except -1 with gil:
+        """The error for a line with a wrong number of columns. marked: it, or one before a sentence, begins with '#'."""
         if found >= self.least and self.n_cols:
-            hint = " (--comments passes over lines before a sentence that begin with '#')" if self.marked[0] else ""
+            hint = "" if not marked else " (CoNLL-U is read with --format conllu)" if CONLLU_COLUMNS in (found, self.n_cols) \
+                else " (--comments passes over lines before a sentence that begin with '#')"
             raise DataError(f"{plural(found, 'column')}, but line {self.first_row} has {self.n_cols}{hint}", self.path, line)
         wanted = "the predicted label" if self.gold_column >= 0 else "a token, a gold and a predicted label" if self.words \
             else "a gold and a predicted label"

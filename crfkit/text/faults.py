@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,15 +45,21 @@ class Found(NamedTuple):
         return self.field[:40].decode("utf-8", "replace")
 
 
+_CONLLU = re.compile(rb"\d+(?:[-.]\d+)?(?:\t[^\t]*){9,}")  # a line of it
+
+
 def _ragged(fault: Found) -> str:
     block, layout = fault.block, fault.block.layout
     message = f"found {plural(fault.found, 'column')}, expected {fault.expected}"
     if layout.path is not None:
         message += f" as in {layout.path}:{layout.line}"
-    told_by = None if layout.line is None or layout.path != block.path else layout.line - block.first_line
-    if block.data[fault.at : fault.at + 1] == b"#" or (told_by is not None and begins_with_mark(block.data, told_by)):
+    line = block.data[fault.at :].split(b"\n", 1)[0]
+    first = b"" if layout.line is None or layout.path != block.path else line_of(block.data, layout.line - block.first_line)
+    if layout.names is None and (_CONLLU.match(line) or _CONLLU.match(first)):
+        message += " (CoNLL-U is read with --format conllu)"
+    elif line.startswith(b"#") or first.startswith(b"#"):
         message += " (--comments passes over lines before a sentence that begin with '#')"
-    if b"\r" in block.data[fault.at :].split(b"\n", 1)[0].rstrip(b"\r"):
+    if b"\r" in line.rstrip(b"\r"):
         message += " (a carriage return is within the line: lines end with \\n or \\r\\n)"
     if block.loose and b"\t" in block.data:
         message += " (for CRF++ and Wapiti columns end at blanks, too)"
@@ -153,7 +160,7 @@ def too_large(number: bytes) -> bool:
         return False
 
 
-def begins_with_mark(data: bytes, line: int) -> bool:
-    """Whether that line of a block, counted from 0, looks like a comment."""
-    lines = data.split(b"\n", line + 1)
-    return 0 <= line < len(lines) and lines[line].startswith(b"#")
+def line_of(data: bytes, number: int) -> bytes:
+    """A line of a block, counted from 0; nothing where there is none."""
+    lines = data.split(b"\n", number + 1)
+    return lines[number] if 0 <= number < len(lines) else b""
