@@ -99,6 +99,20 @@ def test_texts_are_of_the_encoding():
     assert latin.label_sequence("Été N", True).startswith("Été N\t".encode("latin-1"))
 
 
+def test_only_blanks_of_ascii_end_a_cell():
+    """Cells with others, such as the ideographic one, are labelled as cells with a letter in its place."""
+    texts = {blank: [text.replace("dog", f"hot{blank}dog") for text in TEXTS] for blank in ("\u3000", "\u00a0", "_")}
+    found = {}
+    for blank, own in texts.items():
+        trained = Model(PATTERNS, **QUICK)
+        trained.train(own)
+        found[blank] = [trained.label_sequence(text.replace("dog", f"hot{blank}dog")) for text in ASKED]
+        Path("lines").write_text("".join(text + "\n" for text in "\n".join(own).split("\n")), encoding="utf-8")
+        run("train", "--me", "-i", "20", "lines", "single")
+        found[blank].append(run("label", "-l", "-m", "single", "lines").stdout)
+    assert found["\u3000"] == found["\u00a0"] == found["_"]
+
+
 def test_training_tells_the_logger(caplog, capfd):
     with caplog.at_level(logging.INFO, "wapiti"):
         Model(PATTERNS, **QUICK).train(TEXTS)

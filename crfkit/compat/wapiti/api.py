@@ -104,7 +104,7 @@ class Model:
         given = self._lines(lines)
         if not given:
             return b""
-        rows = [as_text(line).split() for line in given]
+        rows = [[as_text(cell) for cell in line.split()] for line in given]  # bytes: other blanks than those of ASCII are part of a cell
         if self.options.nbest > 1:
             found = [labels for _, labels in self._tagger.nbest(rows, self.options.nbest)]
         else:

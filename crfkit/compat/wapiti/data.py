@@ -19,7 +19,7 @@ def lines(path: str, labelled: bool) -> Iterator[Line]:
                 text = raw.decode().rstrip("\r")
             except UnicodeDecodeError:
                 raise DataError("not UTF-8", block.path, number) from None
-            cells = text.split()
+            cells = [cell.decode() for cell in raw.split()]  # bytes: other blanks than those of ASCII are part of a cell
             if labelled and len(cells) == 1:
                 raise DataError("expected features, and the label last", block.path, number)
             if cells:
