@@ -104,10 +104,10 @@ class Tagger:
         model = arg if isinstance(arg, Model) else Model(arg)
         self._penalties: dict[tuple[int, int], float] = {}
         self._what = ""
+        self.set_cost_factor(model._settings["cost_factor"])
         self.set_model(model)
         self.set_vlevel(model._settings["verbose"])
         self.set_nbest(model._settings["nbest"])
-        self.set_cost_factor(model._settings["cost_factor"])
 
     # Options
 
@@ -115,6 +115,7 @@ class Tagger:
         """Take another model; the sentence is cleared."""
         self._model = model._tagger
         self._sentence: OneSentence | None = None
+        self._factor_in_use = self._cost_factor
         self._labels, self._xsize = self._model.labels, self._model.header["columns"] - 1
         self._numbers = {label: number for number, label in enumerate(self._labels)}
         return self.clear()
@@ -139,15 +140,18 @@ class Tagger:
         """Multiply all costs by a number above 0, from the next `parse` on."""
         if not 0 < cost_factor < float("inf"):
             raise ValueError(f"cost_factor: expected a finite number above 0, found {cost_factor}")
-        self._cost_factor, self._sentence = float(cost_factor), None
+        self._cost_factor = float(cost_factor)
 
     def cost_factor(self) -> float:
         """See set_cost_factor."""
         return self._cost_factor
 
     def set_penalty(self, i: int, j: int, penalty: float) -> None:
-        """Add to the cost of label j at token i, from the next `parse` on. As in CRF++ it stays when the sentence is cleared."""
+        """Add to the cost of label j at token i, from the next `parse` on; -inf forbids it. As in CRF++ it stays when the sentence is
+        cleared."""
         self._model.need_probabilities("set_penalty")
+        if not penalty < float("inf"):
+            raise ValueError(f"penalty: expected a number or -inf, found {penalty}")
         self._penalties[_within(i, self.size()), _within(j, self.ysize())] = float(penalty)
 
     def penalty(self, i: int, j: int) -> float:
@@ -164,7 +168,7 @@ class Tagger:
             return False
         self._rows.append(cells)
         self._result.append(self._labels[0])
-        return True
+        return self._forget()
 
     def clear(self) -> bool:
         """Begin a new sentence."""
@@ -242,7 +246,9 @@ class Tagger:
         return "\t".join([f"{self.y2(i)}/{self.prob(i):.6f}", *(f"{self.yname(j)}/{self.prob(i, j):.6f}" for j in others)])
 
     def _forget(self) -> bool:
-        """Forget the labels of the sentence."""
+        """Forget what was found for the sentence."""
+        if self._factor_in_use != self._cost_factor:
+            self._sentence, self._factor_in_use = None, self._cost_factor
         self._paths: list[list[str]] | None = None
         self._rank = 0
         self._costs: Costs | None = None
@@ -253,7 +259,7 @@ class Tagger:
         """The sentence, read and labelled. Callers hold it (`with`): another thread may let it read the next one."""
         sentence = self._sentence
         if sentence is None or sentence.deserted:
-            sentence = self._sentence = scaled(self._model, self._cost_factor).decoders.new_scratch()
+            sentence = self._sentence = scaled(self._model, self._factor_in_use).decoders.new_scratch()
             self._read = False
         with sentence:
             if not self._read:

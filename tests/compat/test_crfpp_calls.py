@@ -144,6 +144,21 @@ def test_penalties_add_to_costs_and_stay(model):
     assert tagger.parse() and tagger.Z() == pytest.approx(Brute([["w", "X"]], 2.0, penalties[:1]).z(), abs=1e-6)
 
 
+def test_a_penalty_may_forbid_a_label(model):
+    rows = SENTENCES[0]
+    tagger = tagger_of(model, rows)
+    for wrong in (math.nan, math.inf):
+        with pytest.raises(ValueError, match="penalty: expected a number or -inf"):
+            tagger.set_penalty(0, 0, wrong)
+    tagger.set_penalty(1, 2, -math.inf)
+    brute = Brute(rows, 1.0, [(1, 2, -math.inf)])
+    assert tagger.parse() and tuple(map(tagger.y, range(4))) == max(brute.scores, key=brute.scores.get)
+    assert tagger.Z() == pytest.approx(brute.z(lambda path: path[1] != 2), abs=1e-6) and tagger.prob(1, 2) == 0
+    for j in range(3):
+        tagger.set_penalty(1, j, -math.inf)
+    assert tagger.parse() is False and "allow no labels" in tagger.what()
+
+
 @pytest.mark.parametrize("options", ["", "-v 1", "-v 2", "-n 3", "-n 20 -v1", "-v 2 -n 2 -c 3"])
 def test_texts_are_answered_as_by_crf_test(model, tmp_path, options):
     from commands import invoked
@@ -209,10 +224,22 @@ def test_options_may_change(model):
     tagger = tagger_of(model, rows, "")
     tagger.parse()
     tagger.set_cost_factor(2.0)
+    assert tagger.Z() == pytest.approx(Brute(rows).z(), abs=1e-6)  # all answers are of the last `parse`
     tagger.set_nbest(1)
     tagger.set_vlevel(1)
     assert tagger.parse() and tagger.Z() == pytest.approx(Brute(rows, 2.0).z(), abs=1e-6)
     assert tagger.parse("w X\n").startswith("# 0 0.") and (tagger.nbest(), tagger.vlevel()) == (1, 1)
+
+
+def test_a_token_more_makes_another_sentence(model):
+    rows = SENTENCES[0]
+    tagger = tagger_of(model, rows[:3])
+    assert tagger.parse() and tagger.next() and tagger.alpha(2, 0)
+    tagger.add(" ".join(rows[3]))
+    brute, best = Brute(rows), max(Brute(rows).scores.values())
+    assert tagger.Z() == pytest.approx(brute.z(), abs=1e-6) and tagger.prob() == pytest.approx(math.exp(best - brute.z()), abs=1e-6)
+    assert tagger.prob(3, 1) == pytest.approx(math.exp(brute.z(lambda path: path[3] == 1) - brute.z()), abs=1e-6)
+    assert tagger.best_cost(3, tagger.y(3)) == pytest.approx(best, abs=1e-6)
 
 
 def test_taggers_share_a_model(model):
