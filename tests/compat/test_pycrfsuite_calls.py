@@ -159,6 +159,29 @@ def test_no_factor_to_calibrate_by(library, tmp_path):
         assert tagger.labels() == ["A", "B"]
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "name", "value"),
+    [("l2sgd", "period", 0), ("l2sgd", "period", -3), ("arow", "variance", -1.0), ("arow", "gamma", -1.0), ("lbfgs", "c2", -1.0), ("pa", "c", float("nan"))],
+)
+def test_values_without_a_meaning_are_errors(tmp_path, algorithm, name, value):
+    """Some crash CRFsuite, others make its weights no numbers."""
+    trainer = compat.Trainer(algorithm, verbose=False)
+    trainer.append([["a"], ["b"]], ["A", "B"])
+    with pytest.raises(ValueError, match=rf"^{name}: expected [^\n]+, found {value:g}$"):
+        trainer.set(name, value)
+        trainer.train(str(tmp_path / "m"))
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("samples", [-float("inf"), -1, 0, float("inf")])
+def test_any_number_of_samples_calibrates(tmp_path, samples):
+    trainer = compat.Trainer("l2sgd", {"calibration.samples": samples}, verbose=False)
+    trainer.append([["a"], ["b"]], ["A", "B"])
+    trainer.train(str(tmp_path / "m"))
+    with compat.Tagger().open(str(tmp_path / "m")) as tagger:
+        assert tagger.tag([["b"], ["a"]]) == ["B", "A"]
+
+
 @BOTH
 def test_no_sequence_has_no_probability(library, model):
     tagger = library.Tagger()

@@ -192,6 +192,8 @@ def _converted(name: str, parameter: Parameter, value: Any) -> Any:
         if parameter.kind is bool:
             return bool(int({"true": "1", "false": "0"}.get(value.lower(), value) if isinstance(value, str) else value))
         converted = parameter.kind(value)
+        if converted != converted:
+            raise ValueError
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}: expected {_KINDS[parameter.kind]}, found {value!r}") from None
     if name == "linesearch" and converted not in LINESEARCHES:

@@ -37,12 +37,14 @@ def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus) -> Any:
     from crfkit.learning.training import make_trainer
 
     run = options.Run(format="crfsuite")
-    for name in ("c1", "c2"):
+    for name in ("c1", "c2", "variance", "gamma"):
         if values.get(name, 0) < 0:
             raise OptionError(f"{name}: expected a number of at least 0, found {values[name]:g}")
     if algorithm == "l2sgd":
         from crfkit.trainers.online.crfsuite import CrfsuiteSgd
 
+        if values["period"] < 1:
+            raise OptionError(f"period: expected a whole number of at least 1, found {values['period']}")
         sgd = options.make("sgd", {"l2": 2 * values["c2"], "decay": 0.0, "rate": values["calibration.eta"]})
         return CrfsuiteSgd(corpus.dataset, corpus.layout, sgd)
     if algorithm != "lbfgs":
@@ -159,7 +161,7 @@ class Training:
 
     def _calibrate(self, trainer: Any, n: int) -> None:
         """Find the first rate of l2sgd."""
-        begun, of = time.perf_counter(), {**self.values, "calibration.samples": int(min(n, self.values["calibration.samples"]))}
+        begun, of = time.perf_counter(), {**self.values, "calibration.samples": int(max(min(n, self.values["calibration.samples"]), 0))}
         self.say("Calibrating the learning rate (eta)\n")
         for name, value in of.items():
             if name.startswith("calibration."):
