@@ -8,6 +8,7 @@ Programs that a test starts have the same problem with their current folder. Eve
 empty folder of its own, and the in-place build is handed to these programs by PYTHONPATH.
 """
 
+import ctypes
 import gc
 import importlib.util
 import os
@@ -58,6 +59,13 @@ def tmp_path(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _own_dice():
+    """CRFsuite's trainers draw by rand() of C, whose state all tests of a process share: which models a test compares would hang on
+    those before it. Some models have labels that are equally probable."""
+    ctypes.CDLL(None).srand(1)
 
 
 @pytest.fixture
