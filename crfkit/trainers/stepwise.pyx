@@ -24,7 +24,7 @@ from crfkit.loops.numbers cimport isfinite
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC
-from crfkit.memory cimport arena_zeros, data_zeros, memcpy, vector
+from crfkit.memory cimport arena_zeros, data_zeros, memcpy, memset, vector
 from crfkit.rng cimport RngC, rng_below, rng_seed, rng_shuffle
 from crfkit.weights.cells cimport layout_row
 from crfkit.weights.layout cimport Layout
@@ -153,6 +153,8 @@ cdef class OnlineTrainer(Trainer):
     cdef int begin_anew(self, start) except -1:
         """Start anew from these weights (None: zero), for sequences that are not those of a pass."""
         self.set_weights(start)
+        if self.batch > 1:      # what a trial that diverged has left
+            memset(self.out, 0, self.layout.c.n_cells * sizeof(weight_t))
         self.steps, self.pairs_known = 0, False
         return 0
 

@@ -103,6 +103,24 @@ def test_it_is_not_too_careful(name, batch):
     assert corpus.left(trainer.weights()) < {"sgd": 0.02, "adf": 0.12}[name]
 
 
+@pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize("scale", [1.0, 1e16, 1e17])
+@each_trainer
+def test_trials_leave_no_trace(name, scale, batch):
+    """After them training goes on as if their rate had been given, also where weights grew beyond all bounds in some."""
+    for seed in range(6):
+        chance, samples = random.Random(seed), []
+        for _ in range(40):
+            labels = [chance.randrange(2) for _ in range(4)]
+            samples.append(Sample(labels, [[(j, scale * chance.random()), (2 + chance.randrange(5), 1.0)] for j in labels], [[]] * 4))
+        built = Built(Corpus(samples, 2, 7, tau_all=True))
+        found = trainer_of(name, built, l2=1.0, batch_size=batch)
+        cls, own = type(found), type(found.options)(l2=1.0, batch_size=batch, rate=found.rate0)
+        given = cls(built.dataset, built.layout, own, found=True, shares=found.has_shares)
+        assert found.run_pass() == given.run_pass()
+        assert found.weights() == given.weights()
+
+
 @pytest.mark.parametrize(("algorithm", "documents"), [(name, n) for name in ("sgd", "adf", "sapo") for n in (40, 60, 80, 120, 200)])
 def test_few_documents_with_values_of_different_magnitudes(algorithm, documents, tmp_path):
     """At rates that are good in the end losses go up and down at first."""
