@@ -81,6 +81,17 @@ def test_a_step_of_cw_by_hand(confidence):
     assert variances == pytest.approx([1 / (1 + 2 * a * phi)] * 2, rel=1e-6)
 
 
+@pytest.mark.parametrize("wrong", [1e6, 1e20])
+def test_a_step_of_cw_makes_up_for_any_margin(wrong):
+    """From weights that are as wrong as that, the margin comes to nearly zero: a = -m / v, nearly."""
+    corpus = Corpus([Sample([1], [[(0, 1.0)]], [[]])], 2, 1, u_all={0}, has_tau=False)
+    built = Built(corpus)
+    start = built.to_cells({("U", 0, 0): wrong, ("U", 0, 1): -wrong})
+    trainer = CwTrainer(built.dataset, built.layout, options.Cw(average=False), initial=start)
+    trainer.run_pass()
+    assert list(built.to_weights(trainer.weights()).values()) == pytest.approx([0, 0], abs=max(1, 1e-6 * wrong))
+
+
 @pytest.mark.parametrize(("algorithm", "chosen"), [("arow", 1.0), ("cw", 0.9)])
 def test_a_sequence_of_weight_zero_teaches_nothing(algorithm, chosen):
     assert one_step(algorithm, chosen, weight=0.0) == ([0, 0], [1, 1])

@@ -4,10 +4,10 @@ Each step finds the distribution nearest to the one before it under which the ma
 m' >= phi v', where phi is the deviation that a standard normal variable stays below with probability --confidence.
 The nearest one has
 
-    a = 2 (phi v - m) / (v (b + sqrt(b^2 - 8 phi (m - phi v))))     with     b = 1 + 2 phi m
+    a = 2 (phi v - m) / (v (b + root)) = (root - b) / (4 phi v)     with     b = 1 + 2 phi m,   root = sqrt(b^2 - 8 phi (m - phi v))
     g = 2 phi a
 
-where a is the larger root of a quadratic equation, written without differences of nearly equal numbers. Its covariance
+where a is the larger root of a quadratic equation; the sign of b says which form has no difference of nearly equal numbers. Its covariance
 is not diagonal; as usual only the diagonal of the inverse is kept. Another initial variance than 1 would be the same as
 another phi. The constraint is hard, so the instance weight of a sequence makes no difference, except that 0 leaves it out.
 """
@@ -31,6 +31,6 @@ cdef class Cw(ConfidenceTrainer):
         return self.phi * variance - margin
 
     cdef void solve(self, double margin, double variance, double weight, double* by, double* gain) noexcept nogil:
-        cdef double b = 1 + 2 * self.phi * margin, short = self.phi * variance - margin
-        by[0] = 2 * short / (variance * (b + sqrt(b * b + 8 * self.phi * short)))
+        cdef double b = 1 + 2 * self.phi * margin, short = self.phi * variance - margin, root = sqrt(b * b + 8 * self.phi * short)
+        by[0] = 2 * short / (variance * (b + root)) if b > 0 else (root - b) / (4 * self.phi * variance)
         gain[0] = 2 * self.phi * by[0]
