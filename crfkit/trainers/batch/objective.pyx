@@ -216,7 +216,7 @@ cdef class Objective:
             double nll, lost = 0
         with nogil:
             memset(worker.g, 0, layout.n_cells * sizeof(double))
-            memset(worker.g_sums, 0, self.nests.n * layout.P * sizeof(double))
+            memset(worker.g_sums, 0, <int64_t>self.nests.n * layout.P * sizeof(double))
             lattice_load_weights(lat, layout, self.w, 1.0)
             while not self.given_up:
                 c = crfkit_fetch_add(&self.next_chunk, 1)
