@@ -77,8 +77,10 @@ class Crew:
             found = self.transport.wait(WAIT)
             now = time.monotonic()
             for worker, (_, asked) in list(busy.items()):
-                if worker not in self.memory or now - asked > self.limit:
-                    self._give_up(worker, waiting, busy, "stalls" if worker in self.memory else "died")
+                if worker not in self.memory:
+                    self._give_up(worker, waiting, busy, "died")
+                elif found is None and now - asked > self.limit:  # else its answer may be waiting while those of others are taken
+                    self._give_up(worker, waiting, busy, "stalls")
             if found is None or (found[0] not in busy and found[1] is not None):
                 continue
             worker, message = found

@@ -1,0 +1,60 @@
+"""Who does which job, by workers that are not there at all."""
+
+from collections import deque
+
+import pytest
+
+from crfkit.cluster import crew
+from crfkit.errors import TrainingError
+
+
+class Workers:
+    """Two, by a clock of their own. They answer at once, if at all."""
+
+    def __init__(self, silent=()):
+        self.all, self.silent, self.answers, self.now = ["one", "two"], silent, deque(), 0.0
+
+    def workers(self):
+        return list(self.all)
+
+    def send(self, worker, request):
+        if worker not in self.silent:
+            self.answers.append((worker, {"value": worker}))
+
+    def wait(self, seconds):
+        if self.answers:
+            return self.answers.popleft()
+        self.now += seconds
+        return None
+
+    def drop(self, worker):
+        self.all.remove(worker)
+
+    def replace(self):
+        return False
+
+    def close(self):
+        pass
+
+
+def run(monkeypatch, workers, jobs, takes):
+    """Who did which job, where the driver takes so many seconds for each answer, and what it said."""
+    monkeypatch.setattr(crew.time, "monotonic", lambda: workers.now)
+    done, said = {}, []
+
+    def accept(own, answer):
+        workers.now += takes
+        done.update(dict.fromkeys(own, answer))
+
+    crew.Crew(workers, 10, said.append).run(range(jobs), lambda memory, own: [["do", {}]], accept)
+    return done, said
+
+
+def test_an_answer_that_waits_for_the_driver_is_one(monkeypatch):
+    assert run(monkeypatch, Workers(), 4, takes=60) == ({0: "one", 1: "two", 2: "one", 3: "two"}, [])
+
+
+def test_who_does_not_answer_is_given_up(monkeypatch):
+    assert run(monkeypatch, Workers(silent=["two"]), 3, takes=1) == (dict.fromkeys(range(3), "one"), ["two stalls: another one takes over"])
+    with pytest.raises(TrainingError, match="no worker is there"):
+        run(monkeypatch, Workers(silent=["one", "two"]), 3, takes=1)
