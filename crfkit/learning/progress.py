@@ -241,7 +241,9 @@ def certificate(record: dict[str, Any]) -> str:
 
 
 def _pass_line(record: dict[str, Any]) -> str:
-    parts = [f"{name} {record[name]:.2f}" for name in ("objective", "loss") if name in record]
+    parts = [f"{name.replace('_', ' ')} {record[name]:.2f}" for name in ("objective", "loss", "crf_loss") if name in record]
+    if "train_accuracy" in record:
+        parts.append(f"train accuracy {100 * record['train_accuracy']:.2f}%")
     if "dev_accuracy" in record:
         parts.append(
             f"dev accuracy {100 * record['dev_accuracy']:.2f}%"

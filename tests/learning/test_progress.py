@@ -45,6 +45,10 @@ def test_scores_on_development_data():
     assert "pass    7  objective 12.35  dev accuracy 98.77%  F1 87.65  0.50 s\n" in said(stream=Terminal(), **scores)  # beside the bar
 
 
+def test_what_was_asked_for_is_shown():
+    assert "pass    7  objective 12.35  crf loss 3.14  train accuracy 98.77%  0.50 s\n" in said(train_accuracy=0.98765, crf_loss=3.14159)
+
+
 def test_no_estimate_where_the_system_gives_none():
     stream = io.StringIO()
     Progress(stream=stream).summary({**COUNTS, "memory": 0})
