@@ -10,6 +10,7 @@ import pytest
 from commands import crfkit, error, limit, write_part
 
 from crfkit import options
+from crfkit.data.dataset import Dataset
 from crfkit.errors import DataError, TrainingError
 from crfkit.learning.divergence import Divergence
 from crfkit.learning.learn import learn
@@ -54,14 +55,15 @@ def test_values_of_any_size(algorithm, scale, tmp_path):
 
 
 def warnings(data, algorithm, **given):
-    """A model of attribute lines, and what `learn` warned of."""
+    """A model of attribute lines, or of a file of them, and what `learn` warned of."""
 
     class Heard(Progress):
         def warn(self, text):
             heard.extend([text] * (text is not None))
 
     heard = []
-    return learn(io.BytesIO(data), format="crfsuite", algorithm=algorithm, progress=Heard.silent(), **given), heard
+    source = io.BytesIO(data) if isinstance(data, bytes) else data
+    return learn(source, format="crfsuite", algorithm=algorithm, progress=Heard.silent(), **given), heard
 
 
 @every_trainer
@@ -241,3 +243,20 @@ def test_impossible_constraints_name_the_sentence(tmp_path):
 def error_after_output(*arguments):
     """What is said when a command fails after it has written something."""
     return crfkit(*arguments, code=1).stderr
+
+
+@pytest.mark.parametrize("given", [{"algorithm": "sgd"}, {"algorithm": "adf", "passes": 1}, {"algorithm": "sgd", "workers": 1}])
+def test_weights_of_sequences_are_no_divergence(given, tmp_path):
+    """A loss is compared with that of weights of zero, where each sequence counts as many times as well."""
+    rng = random.Random(0)
+    lines = [f"@weight:1000\n{label}\tx{label if rng.random() < 0.8 else 'A'}\n\n" for label in rng.choices("AB", k=300)]
+    (tmp_path / "train").write_text("".join(lines))
+    source = tmp_path / "train" if "workers" in given else (tmp_path / "train").read_bytes()
+    assert warnings(source, rate=1e-5, **{"passes": 3, **given})[1] == []
+
+
+def test_tokens_by_the_weights_of_their_sequences():
+    data = Dataset([0, 2, 3, 3], [0, 1, 2, 3], [0, 0, 0], label=[0, 1, 0], seq_weight=[0.5, 2, 7], n_u=1, labels=["a", "b"])
+    assert data.weight == 2 * 0.5 + 2
+    data = Dataset([0, 2, 3], [0, 1, 2, 3], [0, 0, 0], label=[0, 1, 0], n_u=1, labels=["a", "b"])
+    assert data.weight == 3

@@ -302,6 +302,16 @@ cdef class Dataset:
         return self.c.seq_weight != NULL
 
     @property
+    def weight(self):
+        """Tokens in the corpus, each counted as many times as the weight of its sequence says."""
+        cdef double total = 0, tokens
+        cdef int64_t s
+        for s in range(self.c.n_seq):
+            tokens = self.c.seq_ptr[s + 1] - self.c.seq_ptr[s]
+            total += tokens if self.c.seq_weight == NULL else tokens * self.c.seq_weight[s]
+        return total
+
+    @property
     def largest_value(self):
         """The largest absolute value of an attribute; 1 where they have none."""
         cdef double most = 1

@@ -20,11 +20,11 @@ LARGEST_FOR_RATES = 100.0  # beyond which trainers with one rate for all attribu
 
 
 class Divergence:
-    """Looks at each pass of a run over so many tokens, each of which may have so many labels. Only trainers with a rate can have a
-    wrong one.
+    """Looks at each pass of a run over so many tokens, sequences counted as often as their weights say, each of which may have so
+    many labels. Only trainers with a rate can have a wrong one.
     """
 
-    def __init__(self, options: Any, tokens: int, labels: int):
+    def __init__(self, options: Any, tokens: float, labels: int):
         self.has_rate = hasattr(options, "rate")
         self.untrained = tokens * math.log(labels)
         self.advice = ("lower --rate, or " if self.has_rate else "") + "scale down the values of the features"

@@ -63,10 +63,10 @@ class Stream:
     def __init__(self, options: Any, reader: Reader):
         l2 = USUAL if options.l2 is None else options.l2  # the counts that it would be fitted to are not known yet
         self.options, self.reader = replace(options, window=options.window or WINDOW, l2=l2), reader
-        self.found, self.shares = options.rate is None, True  # shares: whether large values have lower rates, as the first window decides
+        self.found, self.shares = options.rate is None, True  # shares: whether large values have lower rates
         self.growing: Any = None
         self.labels: list[str] = []
-        self.tokens, self.loss, self.largest_value = 0, 0.0, 1.0
+        self.tokens, self.weight, self.loss, self.largest_value = 0, 0.0, 0.0, 1.0
 
     def windows(self, stop: StopRequest) -> Iterator[Any]:
         """The data of one window after the other. A signal ends the wait for more, and the sequences that are there are the last
@@ -101,12 +101,13 @@ class Stream:
         if self.growing is None:
             self.growing = Growing(self.options, self.reader.builder.plain_rule() > 0)
         self.tokens += data.n_tokens
+        self.weight += data.weight
         self.labels, self.largest_value = data.labels, max(self.largest_value, data.largest_value)
         layout, weights, rates = self.growing.borrow(data)
         if self.options.rate is None:  # the first window, all of whose rows are new
             rates = None
         trainer = Adf(data, layout, self.options, initial=weights, rates=rates, sequences=self.growing.sequences, found=self.found, shares=self.shares)
-        self.shares = trainer.has_shares
+        self.shares = self.shares and trainer.has_shares
         self.options = replace(self.options, rate=trainer.rate0)
         self.growing.rate = trainer.rate0
         self.loss += trainer.run_window()
@@ -148,5 +149,5 @@ def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpu
     progress.report(record)
     progress.end(None, stop.requested(), {})
     progress.warn(value_warning(stream.largest_value, "adf", options))
-    Divergence(options, stream.reader.tokens, len(stream.labels)).finish(weights, stream.loss, None, progress)
+    Divergence(options, stream.weight, len(stream.labels)).finish(weights, stream.loss, None, progress)
     return corpus, weights, chosen

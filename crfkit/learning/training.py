@@ -111,7 +111,7 @@ class Training:
             dev.check()
         if self.checkpoint is not None:
             self.checkpoint.identify(corpus.digest(), initial, None if dev is None else dev.contents())
-        divergence = Divergence(options, corpus.dataset.n_tokens, len(corpus.dataset.labels))
+        divergence = Divergence(options, corpus.dataset.weight, len(corpus.dataset.labels))
         passes = Passes(place.trainer(corpus, options, initial), divergence, run, dev, self.checkpoint, progress, self.stop, chosen)
         self.stop.arm()
         for l1, weights in passes.all(getattr(options, "path", None)):

@@ -9,6 +9,10 @@ from workers import TEMPLATE, corpus, far, items
 
 import crfkit
 from crfkit import errors, modelfile
+from crfkit import options as algorithms
+from crfkit.learning.shards import driver, service
+from crfkit.learning.shards.mixing import Mixing
+from crfkit.trainers.online.sgd import Sgd
 
 CASES = [
     ("perceptron", {}),
@@ -118,6 +122,30 @@ def test_learns_what_one_machine_learns(tmp_path, monkeypatch, algorithm):
     assert tagger.tag([[letter] for letter in "abcdefgh"]) == list("ABCDEFGH")
 
 
+def weights_of(model):
+    return {(name, before, label): weight for name, before, label, weight in model.features()}
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+@pytest.mark.parametrize(
+    ("algorithm", "options"),
+    [("sgd", {"rate": 0.5, "decay": 0.0}), ("sgd", {"rate": 0.5, "decay": 0.7}), ("sgd", {"rate": 0.5, "decay": 0.0, "batch_size": 2}), ("sapo", {"rate": 0.5, "decay": 0.5}),
+     ("adf", {"rate": 0.5}), ("perceptron", {}), ("perceptron", {"average": False}), ("mira", {}), ("lookahead", {})],
+)  # fmt: skip
+def test_where_all_sequences_are_the_same_shards_are_so_many_machines(tmp_path, monkeypatch, algorithm, options, shards):
+    """Then their order is nothing. Each shard learns what one machine learns from so many sequences with its part of the penalty, and
+    the mean of the same is the same."""
+    sequence, n = "a X\na Y\na X\nb Y\nb X\nb Y\nb Y\n\n", 40
+    for name, copies in (("all", n), ("part", n // shards)):
+        (tmp_path / name).write_text("\n" * 20 + sequence * copies)  # half of the bytes end within the first half
+    penalty = [{"l2": 8.0 / parts} if hasattr(algorithms.TRAINERS[algorithm], "l2") else {} for parts in (1, shards)]
+    given = {"passes": 4, **options}
+    alone = crfkit.learn(tmp_path / "part", "U:%x[0,0]\nU:%x[-1,0]\nB\n", algorithm, **given, **penalty[1])
+    monkeypatch.setattr(driver, "CHUNK", 7)
+    far(monkeypatch, str(tmp_path / "all"), "U:%x[0,0]\nU:%x[-1,0]\nB\n", algorithm, 1, shards=shards, **given, **penalty[0])
+    assert weights_of(crfkit.load("model").model) == pytest.approx(weights_of(alone), rel=1e-4, abs=1e-6)
+
+
 def test_init_and_prune(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 400)
     crfkit.learn(train, TEMPLATE, "perceptron", passes=1).save("first")
@@ -128,6 +156,40 @@ def test_init_and_prune(tmp_path, monkeypatch):
 def test_what_cannot_be(algorithm, options):
     with pytest.raises(errors.OptionError, match=r"leave out|leave it out"):
         crfkit.learn("t", TEMPLATE, algorithm, workers=2, **options)
+
+
+def test_the_largest_shard_has_no_large_values(tmp_path, monkeypatch):
+    """Where the first rate is found on it, attributes of the other shards with large values have lower ones all the same."""
+    rng, lines = random.Random(0), []
+    for s in range(400):
+        label = rng.choice("AB")
+        lines.append(f"{label}\tx{label if rng.random() < 0.9 else 'A'}:{1 if s < 300 else 300}\ty:1\n\n")
+    (tmp_path / "train.txt").write_text("".join(lines))
+    asked = []
+    monkeypatch.setattr(Mixing, "_changed", lambda self, shard, own=Mixing._changed: asked.append(self.shares) or own(self, shard))
+    monkeypatch.setattr(driver, "CHUNK", 1)
+    far(monkeypatch, str(tmp_path / "train.txt"), None, "adf", 1, format="crfsuite", passes=2, shards=2)
+    assert all(asked)
+
+
+def test_rates_that_fall_to_nothing_stay_there(tmp_path, monkeypatch):
+    train = corpus(tmp_path / "train.txt", 100)
+    models = [far(monkeypatch, train, TEMPLATE, "sgd", 1, passes=passes, decay=0.001, rate=0.1)[0] for passes in (20, 112)]
+    first, second = (crfkit.load(model).model for model in models)
+    assert list(first.features()) == list(second.features())
+
+
+def test_it_says_in_which_pass_and_where_training_diverged(tmp_path, monkeypatch):
+    class Late(Sgd):
+        def run_pass(self, should_stop=None):
+            if self.passes == 2:
+                raise self.diverged(" at sequence 3")
+            return super().run_pass(should_stop)
+
+    train = corpus(tmp_path / "train.txt", 100)
+    monkeypatch.setattr(service, "trainer_class", lambda name: Late)
+    with pytest.raises(errors.TrainingError, match=r"^shard 1: training diverged at sequence 3 of pass 3: "):
+        far(monkeypatch, train, TEMPLATE, "sgd", 1, passes=5)
 
 
 def test_weights_without_bounds_are_an_error(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import ROOT, named_weights, sentences, template
-from trainers.twins import Sample, likelihood
+from trainers.twins import Corpus, Sample, likelihood
+from trainers.twins_online import shares
 
 import crfkit
 from crfkit.errors import DataError
@@ -183,6 +185,31 @@ def test_attributes_with_values():
         model = crfkit.learn(stream, format="crfsuite", algorithm="adf", passes=1, window=20, rate=0.05)
     gold, predicted = Tagger(model).tag_with_gold(ROOT / "data/reals.test.txt")
     assert sum(a == b for a, b in zip(gold, predicted, strict=True)) / len(gold) > 0.7
+
+
+def test_values_that_come_later_have_lower_rates():
+    """Of the first window, where the rate is found, all values are 1."""
+    rng, text, samples = random.Random(0), "", []
+    for s in range(60):
+        labels = [rng.randrange(2) for _ in range(2)]
+        values = [1.0 if s < 20 else float(rng.choice([1, 7, 50])) for _ in labels]
+        text += "".join(f"L{j}\tx{j if rng.random() < 0.8 else 0}:{v:g}\n" for j, v in zip(labels, values, strict=True)) + "\n"
+    log = io.StringIO()
+    model = crfkit.learn(io.BytesIO(text.encode()), format="crfsuite", algorithm="adf", passes=1, window=20, log=log)
+    twin = Twin(1.0, json.loads(log.getvalue())["rate"], 0.995, 0.6, 20)
+    for sequence in text.split("\n\n")[:-1]:
+        rows = [line.split("\t") for line in sequence.split("\n")]
+        attributes = [attribute.split(":") for _, attribute in rows]
+        labels = [twin.labels.setdefault(label, len(twin.labels)) for label, _ in rows]
+        items = [[(twin.numbers.setdefault(("U", name), len(twin.numbers)), float(value))] for name, value in attributes]
+        samples.append(Sample(labels, items, [[], []]))
+    for first in range(0, 60, 20):
+        window = samples[first : first + 20]
+        for row, share in shares(Corpus(window, 2, len(twin.numbers))).items():
+            twin.rates[row] = min(twin.rates.get(row, twin.rate), share * twin.rate)
+        twin.learn_window(window)
+    assert_equal(model, twin)
+    assert min(share for share in shares(Corpus(samples[20:], 2, len(twin.numbers))).values()) < 1e-2
 
 
 PEAK = """

@@ -98,7 +98,7 @@ def _trained(given: dict[str, Any], source: str, algorithm: str, made: Any, log:
     observations = list(old.places) if old is not None else corpus.builder.observations()
     _summary(log, corpus, held, observations)
     log.step(f"Train the model with {given['algo']}")
-    divergence = Divergence(made, corpus.dataset.n_tokens, len(corpus.dataset.labels))
+    divergence = Divergence(made, corpus.dataset.weight, len(corpus.dataset.labels))
     passes = Passes(make_trainer(algorithm, corpus, made, run, initial), divergence, run, None, checkpoint, log, stop)
     log.trainer = passes.trainer
     log.errors = _errors(corpus, passes.trainer, dev, run)

@@ -44,7 +44,7 @@ class DistributedData:
         self.labels: list[str] = []
         self.n_sequences = self.n_tokens = self.longest = 0
         self.n_incidences = [0, 0]
-        self.largest_value = 1.0
+        self.weight, self.largest_value = 0.0, 1.0
         self.has_values = self.has_weights = False
         self.sequences: list[int] = []
         """Of each shard; and its tokens."""
@@ -59,6 +59,7 @@ class DistributedData:
         self.n_sequences += self.sequences[-1]
         self.tokens.append(int(found["tokens"]))
         self.n_tokens += self.tokens[-1]
+        self.weight += float(found["weight"])
         self.longest = max(self.longest, int(found["longest"]))
         self.largest_value = max(self.largest_value, float(found["largest"]))
         no_values, no_weights = found["plain"]

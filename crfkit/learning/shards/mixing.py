@@ -72,16 +72,14 @@ class Mixing:
         return xxh3_64_intdigest(f"{self.seed} {shard} {self.passes}".encode())
 
     def _changed(self, shard: int) -> dict[str, Any]:
-        """Options of this pass over this shard: its part of the penalties, and the rate."""
+        """Options of this pass over this shard: its part of the penalties, and the first rate. By `decay` it falls with the number of
+        the pass, which the shard is told."""
         part = self.updates[shard] / sum(self.updates)
         changed = {name: getattr(self.options, name) * part for name in ("l1", "l2") if hasattr(self.options, name)}
-        decay = getattr(self.options, "decay", 1.0)
-        if self.rate is not None and decay == 0:  # it falls at every step: what it is after so many
-            changed["rate"] = self.rate / (
-                1 + self.rate * self.options.l2 / sum(self.updates) * self.passes * self.updates[shard]
-            )
-        elif self.rate is not None:
-            changed["rate"] = self.rate * decay**self.passes
+        if self.rate is not None:
+            changed["rate"] = self.rate
+            if getattr(self.options, "decay", 1.0) == 0:  # it falls at every step: what it is after so many
+                changed["rate"] /= 1 + self.rate * self.options.l2 / sum(self.updates) * self.passes * self.updates[shard]
         return changed
 
     def _find_rate(self) -> None:
@@ -120,7 +118,7 @@ class Mixing:
 
         def steps(memory: set[Any], own: list[int]) -> list[Any]:
             told = {
-                "shards": own, "weights": self.current, "rates": self.rates, "shares": self.shares, "seeds": [self._seed(shard) for shard in own],
+                "shards": own, "passes": self.passes, "weights": self.current, "rates": self.rates, "shares": self.shares, "seeds": [self._seed(shard) for shard in own],
                 "changed": [self._changed(shard) for shard in own], "limits": limits, "rate_limits": rate_limits,
             }  # fmt: skip
             return [*self.corpus.catching_up(memory, own), ["learn", told]]

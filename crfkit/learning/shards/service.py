@@ -10,7 +10,7 @@ from typing import Any
 
 from crfkit.cluster.serving import Forgotten
 from crfkit.data.dataset import Dataset
-from crfkit.errors import DataError
+from crfkit.errors import DataError, TrainingError
 from crfkit.features.merging import tables
 from crfkit.options import TRAINERS as OPTIONS
 from crfkit.options import Run
@@ -112,6 +112,7 @@ class Service:
             "pairs": array.array("i", [label for pair in pairs_in(data, n) for label in pair]),
             "sequences": data.n_sequences,
             "tokens": data.n_tokens,
+            "weight": data.weight,
             "longest": data.longest,
             "largest": data.largest_value,
             "plain": [not values, not weights],
@@ -235,6 +236,7 @@ class Service:
     def learn(
         self,
         shards: list[int],
+        passes: int,
         weights: Any,
         rates: Any,
         shares: bool,
@@ -243,14 +245,19 @@ class Service:
         limits: list[float],
         rate_limits: list[float],
     ) -> Any:
-        """One pass over each of some shards, all from these weights: sums of what comes out, and a record of each."""
+        """One pass over each of some shards, all from these weights, after so many passes: sums of what comes out, and a record of
+        each."""
         sums = {"last": array.array("d", [0.0]) * len(weights)}
         if getattr(self.options, "average", False):
             sums["average"] = array.array("d", [0.0]) * len(weights)
         records = []
         for shard, seed, options in zip(shards, seeds, changed, strict=True):
             trainer = self._trainer(shard, weights, rates, seed, options, shares)
-            record = {**trainer.run_pass(), **trainer.measures()}
+            trainer.passes = passes
+            try:
+                record = {**trainer.run_pass(), **trainer.measures()}
+            except TrainingError as error:  # its sequences are counted from the start of the shard
+                raise TrainingError(f"shard {shard + 1}: {error.message}") from None
             found = trainer.weights()
             if "average" in sums:
                 add_rounded(sums["average"], found, *limits)

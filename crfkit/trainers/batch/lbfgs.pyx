@@ -7,14 +7,12 @@ Most iterations are spent far from the optimum. Dual coordinate ascent comes nea
 passes, but has no stopping criterion; so it makes the start (`prepare`), and L-BFGS goes on from there.
 """
 
-from libc.stdint cimport int64_t
-
 from crfkit.memory cimport memcpy
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport INFINITY, fabs, isfinite, log, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.loops.structs cimport DatasetC, weight_t
+from crfkit.loops.structs cimport weight_t
 from .dual cimport DualAscent
 from .quasinewton cimport QuasiNewton, may_take
 
@@ -70,7 +68,7 @@ cdef class Lbfgs(QuasiNewton):
             return
         self.recent.clear()
         self.started = False
-        nothing = self.without_weights()
+        nothing = self.data.weight * log(<double>self.layout.c.L)       # of weights of zero
         ascent = DualAscent(self.data, self.layout, self.options, seed=self.seed)
         for _ in range(self.options.warm_up):
             memcpy(self.w_old, ascent.w, self.n * sizeof(weight_t))
@@ -94,17 +92,6 @@ cdef class Lbfgs(QuasiNewton):
     cdef int period(self) noexcept:
         """After a warm-up that came near the optimum it is soon clear that the objective hardly falls any more."""
         return min(SOON, self.options.period) if self.near else self.options.period
-
-    cdef double without_weights(self) noexcept nogil:
-        """The objective where all weights are zero and all paths have the same probability."""
-        cdef:
-            const DatasetC* data = &self.data.c
-            double total = 0, tokens
-            int64_t s
-        for s in range(data.n_seq):
-            tokens = data.seq_ptr[s + 1] - data.seq_ptr[s]
-            total += tokens if data.seq_weight == NULL else tokens * data.seq_weight[s]
-        return total * log(<double>self.layout.c.L)
 
     cdef int take_over(self, DualAscent ascent) except -1:
         """Move to the weights of the ascent. What its last pass did, from w_old, is the first step of the history: it tells

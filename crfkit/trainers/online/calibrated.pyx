@@ -131,8 +131,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
     @property
     def has_shares(self):
-        """Whether attributes with values above 1 have a lower rate."""
-        return self.shares != NULL
+        """Whether attributes with values above 1 have a lower rate, or would if there were any."""
+        return self.shares != NULL or self.data.largest_value <= 1
 
     def chosen(self):
         return {} if self.options.rate else {"rate": self.rate0}
