@@ -10,6 +10,7 @@ import numpy
 import pytest
 from models import SMALL, model, names, problem, sentences, short
 
+from crfkit.decode.constraints import constraints_of
 from crfkit.decode.printing import Printer
 from crfkit.errors import DataError, FileError, OptionError, UnsupportedError
 from crfkit.model import Model
@@ -178,6 +179,12 @@ def test_constraints_that_are_none(limits, message):
     with pytest.raises((DataError, FileError)) as caught:
         Tagger(model("segmentation"), limits)
     assert str(caught.value).startswith(message)
+
+
+def test_labels_of_constraints_hold_blanks_of_other_kinds():
+    """As data do: only blanks and tabs stand between columns."""
+    labels = ("a\u00a0b", "c\u3000d\x1c")
+    assert constraints_of(f"{labels[0]}  {labels[1]} \r\n", labels).transitions == bytes([0, 1, 0, 0])
 
 
 def test_no_label_allowed_is_said_as_such():

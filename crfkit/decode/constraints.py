@@ -151,7 +151,8 @@ _Placed = Iterator[tuple[Sequence[str], str, str | None, int | None]]
 
 def _pairs_of_text(text: str, path: str) -> _Placed:
     for number, line in enumerate(text.split("\n"), 1):
-        pair = line.removesuffix("\r").split("\t") if "\t" in line else line.split()
+        line = line.removesuffix("\r")
+        pair = line.split("\t") if "\t" in line else [label for label in line.split(" ") if label]  # as data are split
         if len(pair) not in (0, 2):
             raise DataError(f"found {plural(len(pair), 'label')}, expected two: the second may follow the first", path, number)
         if pair:
