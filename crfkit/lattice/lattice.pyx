@@ -5,7 +5,7 @@ sequence without any possible path), what needs no speed, and what decides which
 label pairs, or a list of those with a weight. Paths are the same with either, to the last bit.
 """
 
-from crfkit.loops.numbers cimport INFINITY, exp
+from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve, arena_zeros, memset
 from crfkit.loops.structs cimport (
@@ -97,16 +97,13 @@ cdef void lattice_add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil
     the shared scores of both already.
     """
     cdef int64_t k, t, j
-    cdef double more
     for t in range(lat.T):
         for j in range(lat.L):
             lat.score[t * lat.P + j] += rest.score[t * lat.P + j]
     for t in range(lat.n_own):
         for k in range(<int64_t>lat.L * lat.P):
             if k % lat.P < lat.L:
-                more = rest.own[t].score[k] - rest.shared.score[k]
-                lat.own[t].score[k] += more
-                lat.own[t].E[k] *= exp(more)
+                lat.own[t].score[k] += rest.own[t].score[k] - rest.shared.score[k]
 
 
 cdef int lattice_sum(LatticeC* lat) except -1 nogil:
