@@ -5,6 +5,10 @@ behind: for each label before and each next label they are a run, and the best o
 the best path into the label before. Runs that begin too low are never looked at: when each path before goes on to the label that is
 best for the first of its run, there are as many paths as before, and the last of them says what is too low.
 
+Where a step is a list, with hundreds of labels, all labels before that have no pair with a next label go on to it as they are. Their
+paths are one run, the beam itself in its order. The best label begins the first of these runs; each next one is looked for when
+the one before has been begun.
+
 All this is needed only where the beam may lose one of the best paths. The exact search finds these in less time. A path stays in the beam as long
 as no more beginnings than the beam has room for score as much as its own; and where that holds for all of them, everywhere, they are what the beam
 would find. How many such beginnings there are is counted from right to left along those alone, so that most counts are of one or two cells.
@@ -15,7 +19,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.loops.numbers cimport INFINITY, fabs
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport EdgeC, crfkit_edge_score
+from crfkit.loops.structs cimport EdgeC, crfkit_edge_score, crfkit_find_pair
 from crfkit.memory cimport arena_reserve, memset
 from .nbest cimport add_path, is_too_bad, search_nbest
 
@@ -37,12 +41,20 @@ cdef struct GroupC:             # of those that end in the same label
 cdef struct RunC:
     PartC part                  # the next one to be taken
     double step                 # what going on scores
-
+    bint others                 # it is of all paths whose label has no pair with the next one
 
 cdef struct HeadC:              # where a run stands
     double score
     int32_t run
 
+cdef struct StepC:              # from the paths at a position to those at the next one
+    const PartC* before
+    int64_t n_before
+    const int32_t* following    # the next path of the same label, or -1; NULL: runs have one path
+    const double* node
+    const EdgeC* edge
+    const double* total         # [P] of a list: what the best path before scores with each next label that it has no pair with
+    double least                # no path that stays scores less
 
 
 cdef inline bint ranks_before(const PartC* x, const PartC* y) noexcept nogil:
@@ -83,31 +95,63 @@ cdef inline void sink(HeadC* heap, const RunC* runs, int64_t size, int64_t hole)
     heap[hole] = moving
 
 
-cdef int64_t merge(NBest s, int64_t n, const PartC* before, const int32_t* following, const double* node, double least,
-                   PartC* beam, int64_t width) except -1 nogil:
-    """The best `width` of n runs, in order; how many. None is less than `least`; `following` is NULL where runs have one path."""
+cdef inline void rise(HeadC* heap, const RunC* runs, int64_t place) noexcept nogil:
+    """Restore a heap that has grown by one."""
+    cdef HeadC moving = heap[place]
+    while place > 0 and is_better(&moving, &heap[(place - 1) // 2], runs):
+        heap[place] = heap[(place - 1) // 2]
+        place = (place - 1) // 2
+    heap[place] = moving
+
+
+cdef inline void stand(RunC* run, const StepC* step, int32_t r) noexcept nogil:
+    """The next path of the run comes from path r."""
+    run.part.before, run.part.label_before = r, step.before[r].label
+    run.part.way = step.before[r].score + run.step
+    run.part.score = run.part.way + step.node[run.part.label]
+
+
+cdef inline bint start(RunC* run, const StepC* step, int32_t r, int32_t label, double score, bint others) noexcept nogil:
+    """A run to this label that begins with path r; whether it may count."""
+    run.part.label, run.step, run.others = label, score, others
+    stand(run, step, r)
+    return run.part.score >= step.least
+
+
+cdef int64_t merge(NBest s, const LatticeC* lat, int64_t n, const StepC* step, PartC* beam, int64_t width) except -1 nogil:
+    """The best `width` of n runs, in order; how many."""
     cdef:
-        int64_t k, size = 0
-        int32_t r
-        RunC* runs = <RunC*>s.ways.data
+        int64_t k, size = 0, n_runs = n
+        int32_t r, j
+        RunC* runs
         RunC* run
         HeadC* heap
-    arena_reserve(s, &s.heads, n + 1, sizeof(HeadC))
-    heap = <HeadC*>s.heads.data
+    arena_reserve(s, &s.ways, n + lat.L, sizeof(RunC))
+    arena_reserve(s, &s.heads, n + lat.L, sizeof(HeadC))
+    runs, heap = <RunC*>s.ways.data, <HeadC*>s.heads.data
     for k in range(n):
         heap[k].score, heap[k].run = runs[k].part.score, <int32_t>k
     for k in range(n // 2 - 1, -1, -1):
         sink(heap, runs, n, k)
     while n > 0 and size < width:
         run = &runs[heap[0].run]
-        beam[size] = run.part
-        size += 1
-        r = following[run.part.before] if following != NULL else -1
+        beam[size], r = run.part, run.part.before
+        if not run.others:
+            size += 1
+            r = step.following[r] if step.following != NULL else -1
+        else:
+            size += crfkit_find_pair(step.edge, run.part.label_before, run.part.label) == NULL
+            if r == 0:
+                j = K.next_best(lat.L, lat.P, step.total, run.part.label)
+                if j >= 0 and start(&runs[n_runs], step, 0, j, 0, True):
+                    heap[n].score, heap[n].run = runs[n_runs].part.score, <int32_t>n_runs
+                    rise(heap, runs, n)
+                    n, n_runs = n + 1, n_runs + 1
+            r = r + 1 if r + 1 < step.n_before else -1
         if r >= 0:
-            run.part.before = r
-            run.part.way = before[r].score + run.step
-            run.part.score = heap[0].score = run.part.way + node[run.part.label]
-        if r < 0 or heap[0].score < least:
+            stand(run, step, r)
+            heap[0].score = run.part.score
+        if r < 0 or heap[0].score < step.least:
             n -= 1
             heap[0] = heap[n]
         sink(heap, runs, n, 0)
@@ -132,83 +176,100 @@ cdef int64_t gather(const PartC* before, int64_t n_before, GroupC* groups, int32
     return n
 
 
-cdef void go_on(const LatticeC* lat, const EdgeC* edge, const double* node, const PartC* before, GroupC* group,
-                double* total) noexcept nogil:
+cdef void go_on(const LatticeC* lat, const StepC* step, GroupC* group, double* total) noexcept nogil:
     """What the first of a group scores with each next label, and the best of these."""
-    cdef int32_t j, k, L = lat.L
-    cdef double score = before[group.first].score
-    cdef const double* step
-    if edge.score != NULL:
-        step = edge.score + <int64_t>group.label * lat.P
-        for j in range(L):
-            total[j] = (score + step[j]) + node[j]
-    else:
-        for j in range(L):
-            total[j] = score + node[j]
-        for k in range(edge.row_ptr[group.label], edge.row_ptr[group.label + 1]):
-            j = edge.pair[k].to
-            total[j] = (score + edge.pair[k].score) + node[j]
+    cdef int32_t j, L = lat.L
+    cdef double score = step.before[group.first].score
+    cdef const double* row = step.edge.score + <int64_t>group.label * lat.P
+    for j in range(L):
+        total[j] = (score + row[j]) + step.node[j]
     group.best = 0
     for j in range(1, L):
         if total[j] > total[group.best]:
             group.best = j
 
 
-cdef double least_kept(const EdgeC* edge, const double* node, const PartC* before, const GroupC* groups, int64_t n) noexcept nogil:
-    """So many paths as were before score at least that."""
-    cdef double least = INFINITY, step
+cdef double least_kept(const StepC* step, const GroupC* groups, int64_t n) noexcept nogil:
+    """So many paths as before score at least that."""
+    cdef double least = INFINITY, way
     cdef int64_t g
-    cdef int32_t r
     for g in range(n):
-        step = crfkit_edge_score(edge, groups[g].label, groups[g].best)
-        r = groups[g].last
-        least = min(least, (before[r].score + step) + node[groups[g].best])
+        way = step.before[groups[g].last].score + crfkit_edge_score(step.edge, groups[g].label, groups[g].best)
+        least = min(least, way + step.node[groups[g].best])
     return max(least, -DBL_MAX)
+
+
+cdef int64_t runs_of_matrix(NBest s, const LatticeC* lat, StepC* step, GroupC* groups, int64_t n, int64_t width) except -1 nogil:
+    """Those of each group to each label; how many."""
+    cdef:
+        int32_t* which = <int32_t*>s.which.data
+        double* totals = <double*>s.rows.data
+        int64_t g, k, found, n_runs = 0
+        double score
+    for g in range(n):
+        go_on(lat, step, &groups[g], totals + g * lat.P)
+    if step.n_before == width:
+        step.least = least_kept(step, groups, n)
+    for g in range(n):
+        found = K.at_least(lat.L, totals + g * lat.P, step.least, which)
+        arena_reserve(s, &s.ways, n_runs + found, sizeof(RunC))
+        for k in range(found):
+            score = step.edge.score[<int64_t>groups[g].label * lat.P + which[k]]
+            start(<RunC*>s.ways.data + n_runs + k, step, groups[g].first, which[k], score, False)
+        n_runs += found
+    return n_runs
+
+
+cdef int64_t runs_of_list(NBest s, const LatticeC* lat, StepC* step, GroupC* groups, int64_t n, int64_t width) except -1 nogil:
+    """Those of the pairs, and the first of all others; how many."""
+    cdef:
+        const EdgeC* edge = step.edge
+        double* total = <double*>s.rows.data
+        int64_t g, n_runs = 0
+        int32_t j, k, best
+    for j in range(lat.P):
+        total[j] = step.before[0].score + step.node[j]
+    step.total, best = total, K.next_best(lat.L, lat.P, total, -1)
+    if best < 0:
+        return 0
+    for g in range(n):
+        groups[g].best = best
+    if step.n_before == width:
+        step.least = least_kept(step, groups, n)
+    for g in range(n):
+        j = groups[g].label
+        arena_reserve(s, &s.ways, n_runs + edge.row_ptr[j + 1] - edge.row_ptr[j] + 1, sizeof(RunC))
+        for k in range(edge.row_ptr[j], edge.row_ptr[j + 1]):
+            n_runs += start(<RunC*>s.ways.data + n_runs, step, groups[g].first, edge.pair[k].to, edge.pair[k].score, False)
+    return n_runs + start(<RunC*>s.ways.data + n_runs, step, 0, best, 0, True)
 
 
 cdef int64_t extend(NBest s, const LatticeC* lat, int64_t t, const PartC* before, int64_t n_before, PartC* beam,
                     int64_t width) except -1 nogil:
     """Every partial path with every next label; the best stay."""
     cdef:
-        const double* node = lat.score + t * lat.P
-        const EdgeC* edge = lat.edge[t]
-        int32_t* which = <int32_t*>s.which.data
-        int32_t* following = <int32_t*>s.trail.data
         GroupC* groups = <GroupC*>s.states.data
-        double* totals = <double*>s.rows.data
-        RunC* runs
-        double least = -DBL_MAX
-        int64_t n = gather(before, n_before, groups, <int32_t*>s.links.data, following), g, k, found, n_runs = 0
-    for g in range(n):
-        go_on(lat, edge, node, before, &groups[g], totals + g * lat.P)
-    if n_before == width:
-        least = least_kept(edge, node, before, groups, n)
-    for g in range(n):
-        found = K.at_least(lat.L, totals + g * lat.P, least, which)
-        arena_reserve(s, &s.ways, n_runs + found + 1, sizeof(RunC))
-        runs = <RunC*>s.ways.data + n_runs
-        for k in range(found):
-            runs[k].step = crfkit_edge_score(edge, groups[g].label, which[k])
-            runs[k].part.label, runs[k].part.before, runs[k].part.label_before = which[k], groups[g].first, groups[g].label
-            runs[k].part.way = before[groups[g].first].score + runs[k].step
-            runs[k].part.score = runs[k].part.way + node[which[k]]
-        n_runs += found
-    return merge(s, n_runs, before, following, node, least, beam, width)
+        int32_t* following = <int32_t*>s.trail.data
+        StepC step = StepC(before, n_before, following, lat.score + t * lat.P, lat.edge[t], NULL, -DBL_MAX)
+        int64_t n = gather(before, n_before, groups, <int32_t*>s.links.data, following)
+    if step.edge.pair == NULL:
+        n = runs_of_matrix(s, lat, &step, groups, n, width)
+    else:
+        n = runs_of_list(s, lat, &step, groups, n, width)
+    return merge(s, lat, n, &step, beam, width)
 
 
 cdef int64_t begin(NBest s, const LatticeC* lat, PartC* beam, int64_t width) except -1 nogil:
     """The paths of one label."""
-    cdef RunC* runs
-    cdef int64_t n = 0
-    cdef int32_t j
+    cdef:
+        PartC nothing = PartC(0, 0, 0, 0, 0)
+        StepC step = StepC(&nothing, 1, NULL, lat.score, NULL, NULL, -DBL_MAX)
+        int64_t n = 0
+        int32_t j
     arena_reserve(s, &s.ways, lat.L, sizeof(RunC))
-    runs = <RunC*>s.ways.data
     for j in range(lat.L):
-        if lat.score[j] > -INFINITY:
-            runs[n].part.score, runs[n].part.label = lat.score[j], j
-            runs[n].part.way, runs[n].part.before, runs[n].part.label_before = 0, 0, 0
-            n += 1
-    return merge(s, n, NULL, NULL, NULL, 0, beam, width)
+        n += start(<RunC*>s.ways.data + n, &step, 0, j, 0, False)
+    return merge(s, lat, n, &step, beam, width)
 
 
 cdef int64_t count(NBest s, const LatticeC* lat, int64_t t, int64_t j, double loss, int64_t most, int depth) noexcept nogil:
@@ -218,7 +279,7 @@ cdef int64_t count(NBest s, const LatticeC* lat, int64_t t, int64_t j, double lo
         double* alone = <double*>s.alone.data + t * lat.P + j
         const double* before
         const EdgeC* edge
-        double best, least, way
+        double best, least, way, most_gained
         int64_t n = 0
         int32_t i
     if t == 0 or loss <= alone[0]:
@@ -226,7 +287,14 @@ cdef int64_t count(NBest s, const LatticeC* lat, int64_t t, int64_t j, double lo
     if depth == DEEPEST:
         return most + 1
     before, edge, best = lat.alpha + (t - 1) * lat.P, lat.edge[t], lat.beta[t * lat.P + j]
-    least = best - loss - ((<double*>s.rows.data)[j] if s.bounded and edge == &lat.shared else INFINITY)
+    most_gained = INFINITY
+    if edge.pair != NULL:
+        most_gained = 0
+        for i in range(edge.column_ptr[j], edge.column_ptr[j + 1]):
+            most_gained = max(most_gained, edge.pair[edge.column[i]].score)
+    elif s.bounded and edge == &lat.shared:
+        most_gained = (<double*>s.rows.data)[j]
+    least = best - loss - most_gained
     for i in range(lat.L):
         if before[i] >= least:
             way = before[i] + crfkit_edge_score(edge, i, <int32_t>j)
@@ -249,7 +317,6 @@ cdef bint beam_keeps(NBest s, const LatticeC* lat, int64_t width) except -1 nogi
         int32_t i, j
     arena_reserve(s, &s.least, lat.T, sizeof(double))
     arena_reserve(s, &s.alone, <int64_t>lat.T * lat.P, sizeof(double))
-    memset(s.alone.data, 0, <int64_t>lat.T * lat.P * sizeof(double))
     least = <double*>s.least.data
     for k in range(s.found):
         i = s.labels[k * lat.T]
@@ -266,6 +333,7 @@ cdef bint beam_keeps(NBest s, const LatticeC* lat, int64_t width) except -1 nogi
         return False
     for t in range(lat.T):
         row = lat.alpha + t * lat.P
+        memset(<double*>s.alone.data + t * lat.P, 0, lat.P * sizeof(double))
         n = 0
         for j in range(lat.L):
             if row[j] >= least[t] - slack:

@@ -154,10 +154,26 @@ def beam_of(problem, n, width, ratio=0.0):
 
 
 @thorough
-@given(problems(scores=("ties", "plain", "mixed")), st.integers(1, 4), st.integers(0, 8), st.sampled_from([0.0, 0.05, 0.6]))
+@given(problems(scores=("ties", "plain", "mixed"), zeros=True), st.integers(1, 4), st.integers(0, 8), st.sampled_from([0.0, 0.05, 0.6]))
 def test_a_beam_by_its_definition(problem, n, more, ratio):
-    """Whether the exact search finds its paths or it does itself."""
-    assert SEARCH.beam(loaded(problem), n, n + more, ratio) == beam_of(problem, n, n + more, ratio)
+    """Whether the exact search finds its paths or it does itself, and whatever form steps have."""
+    lattice, wanted = loaded(problem), beam_of(problem, n, n + more, ratio)
+    for lists in ("none", "shared", "all"):
+        lattice.use_lists(lists)
+        assert SEARCH.beam(lattice, n, n + more, ratio) == wanted
+
+
+@pytest.mark.parametrize("width", [3, 12, 40])
+@pytest.mark.parametrize("nodes", [(0, 1), (0, 1, 2, 3, 4, 5, 6, 7)])
+def test_a_beam_over_lists_of_many_labels(width, nodes):
+    """Most labels go on alike, and many tie; pairs are better or worse than that, or forbidden."""
+    for seed in range(12):
+        draw = random.Random(seed)
+        tau = [[draw.choice([0.0] * 9 + [-1.0, 0.5, 2.0, -inf]) for _ in range(24)] for _ in range(24)]
+        problem = Problem([[float(draw.choice(nodes)) for _ in range(24)] for _ in range(5)], tau, {})
+        lattice = loaded(problem)
+        lattice.use_lists("shared")
+        assert SEARCH.beam(lattice, 3, width) == beam_of(problem, 3, width)
 
 
 @pytest.mark.parametrize(("labels", "length", "width"), [(2, 450, 3), (2, 450, 40), (12, 30, 20), (9, 40, 200)])
