@@ -186,9 +186,21 @@ def test_any_number_of_samples_calibrates(tmp_path, samples):
 def test_no_sequence_has_no_probability(library, model):
     tagger = library.Tagger()
     tagger.open(model)
-    assert tagger.probability(["A"]) == tagger.marginal("A", 0) == 0.0
+    assert tagger.probability(["A"]) == tagger.marginal("A", 0) == tagger.marginal("unknown", 7) == 0.0
     assert tagger.tag([]) == []
     assert tagger.probability([]) == tagger.marginal("A", 0) == 0.0
+
+
+@BOTH
+def test_of_two_mistakes_the_position_is_told(library, model):
+    tagger = library.Tagger()
+    tagger.open(model)
+    tagger.set([["a"]])
+    for place in (-1, 1):
+        with pytest.raises(ValueError, match="position"):
+            tagger.marginal("unknown", place)
+    with pytest.raises(RuntimeError, match="unknown"):
+        tagger.marginal("unknown", 0)
 
 
 @BOTH

@@ -155,7 +155,13 @@ class Tagger:
     def marginal(self, y: str | bytes, pos: int) -> float:
         """The marginal probability of a label at a position of the current sequence; 0 if there is none, or it is empty. All marginals
         are computed at the first call."""
-        scratch, number = self._having_probabilities("marginal"), self._number(y)
+        scratch = self._having_probabilities("marginal")
+        try:
+            number = self._number(y)
+        except RuntimeError:
+            if 0 <= pos < scratch.length:  # else the position is what counts, as there
+                raise
+            number = 0
         if not scratch.length:
             return 0.0
         with scratch:
