@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -133,8 +134,8 @@ def targets_of(names: Sequence[str], folder: str) -> list[str]:
     made.
     """
     found = [os.path.join(folder, os.path.basename(name).removesuffix(".gz")) for name in names]
-    for number, target in enumerate(found):
-        if target in found[:number]:
+    for target, files in Counter(found).items():
+        if files > 1:
             raise OptionError(f"--output-dir: two files would be written to {target}")
     try:
         os.makedirs(folder, exist_ok=True)

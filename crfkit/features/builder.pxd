@@ -8,6 +8,9 @@ from .tables cimport Features
 from .workspace cimport Workspace
 from .strings cimport StringTable
 
+cdef enum:
+    MOST_LABELS = 0xFFFF
+
 
 cdef class TableBuilder(Features):
     cdef readonly StringTable label_table

@@ -21,10 +21,6 @@ from .cells cimport VIEW_CELL, View, has_separator
 from crfkit.errors import DataError
 from .plan import Plan
 
-cdef enum:
-    MOST_LABELS = 0xFFFF
-
-
 cdef class TableBuilder(Features):
     """Base of IndexBuilder (indexing.py), which says what the arguments are."""
 

@@ -12,7 +12,7 @@ import array
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint8_t
 
 from crfkit.memory cimport arena_reserve, memset
-from .builder cimport TableBuilder
+from .builder cimport MOST_LABELS, TableBuilder
 from .cells cimport VIEW_CELL, VIEW_EQUAL, View
 from .strings cimport StringTable
 from .tables cimport NodeC, grow_rows, new_number
@@ -21,8 +21,6 @@ from .tuples cimport grams_intern, grams_reserve
 from crfkit.errors import DataError
 
 cdef const char* EMPTY = b""
-
-MOST_LABELS = 65_000        # what is above stands for what comes before a sentence
 
 
 def tables(TableBuilder builder not None) -> dict:

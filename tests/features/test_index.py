@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crfkit.errors import DataError
+from crfkit.features import merging
 from crfkit.features.index import Index
 from crfkit.features.indexing import IndexBuilder
 from crfkit.features.packing import pack
@@ -264,6 +265,25 @@ def test_too_many_labels():
     template = Template.parse("B")
     with pytest.raises(ValueError, match="more than 65535 different labels"):
         built(template, [[["a", f"label{i}"] for i in range(65537)]])
+
+
+@pytest.mark.parametrize("most", [65535, 65536])
+def test_as_many_labels_in_several_parts_as_in_one(most):
+    """Of two parts that share half of their labels."""
+    template, parts = Template.parse("B"), []
+    for first, last in ((0, most // 2), (most // 4, most)):
+        builder = IndexBuilder(template)
+        rows = Rows(label=-1)
+        rows.fill([[["a", f"label{i}"] for i in range(first, last)]])
+        builder.add(rows)
+        parts.append(merging.tables(builder))
+    whole = IndexBuilder(template)
+    merging.add_tables(whole, parts[0])
+    if most > 65535:
+        with pytest.raises(ValueError, match="more than 65535 different labels"):
+            merging.add_tables(whole, parts[1])
+    else:
+        assert list(merging.add_tables(whole, parts[1])["labels"]) == list(range(most // 4, most))
 
 
 def test_what_is_dropped_takes_no_room():
