@@ -139,6 +139,9 @@ def test_one_thing_at_a_time(model):
     for pair in (("--header", "--labels"), ("--template", "--top", "3"), ("--labels", "--attribute", "*")):
         assert "choose one" in error("dump", *pair, "model", code=2)
     assert "'--top'" in error("dump", "--top", 0, "model", code=2)
+    for part in (("--top", 3), ("--attribute", "*"), ("--header",), ("--labels",), ("--template",)):
+        assert "--layout original is for all weights" in error("dump", "--layout", "original", *part, "model", code=2)
+        assert crfkit("dump", "--layout", "crfkit", *part, "model").stdout == crfkit("dump", *part, "model").stdout
 
 
 def test_attribute_lines_have_no_template(tmp_path):

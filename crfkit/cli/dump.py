@@ -12,7 +12,7 @@ from crfkit import foreign
 from crfkit.errors import OptionError
 from crfkit.replacing import write_all
 
-from .common import HELP_FLAGS, debug_option, standard_output, write_output
+from .common import HELP_FLAGS, debug_option, is_given, standard_output, write_output
 
 LINES_AT_ONCE = 10000
 
@@ -27,7 +27,8 @@ LINES_AT_ONCE = 10000
 @click.option("--layout", type=click.Choice(["original", "crfkit"]), default="original",
               help="Models of other programs as these print them, with all digits they have, or as crfkit's.  [default: original]")  # fmt: skip
 @debug_option
-def dump_command(model: str, header: bool, labels: bool, template: bool, top: int | None, attribute: str | None, layout: str) -> None:
+@click.pass_context
+def dump_command(ctx: click.Context, model: str, header: bool, labels: bool, template: bool, top: int | None, attribute: str | None, layout: str) -> None:
     """Print the weights of MODEL that are not zero, or other parts of it.
 
     A line has four columns between tabs: the attribute (* for plain label pairs), the previous label (# where the
@@ -41,6 +42,8 @@ def dump_command(model: str, header: bool, labels: bool, template: bool, top: in
     if sum((header, labels, template, top is not None or attribute is not None)) > 1:
         raise click.UsageError("--header, --labels, --template and weights are different things to show; choose one")
     whole = not (header or labels or template or top is not None or attribute is not None)
+    if not whole and layout == "original" and is_given(ctx, "layout"):
+        raise click.UsageError("--layout original is for all weights: parts of a model are shown as crfkit's")
     lines = foreign.dump(model) if whole and layout == "original" else None
     if lines is not None:
         _write(lines)
