@@ -105,7 +105,8 @@ def append_sequence(Rows rows not None, Rows source not None, int64_t s, labels=
             raise DataError(f"found {len(labels)} labels, expected {last - first}: one for each item")
     if last > first and memchr(c.text + c.line_start[first], 0, c.line_end[last - 1] - c.line_start[first]) != NULL:
         raise DataError(f"sequence {place.sentence}: an attribute has a zero byte, which ends names in CRFsuite's models")
-    rows.c.n_cols, rows.lead = 1, rows.n_arena
+    rows.c.n_cols, rows.lead, rows.c.n_tok = 1, rows.n_arena, rows.c.seq_ptr[rows.c.n_seq]
+    rows.c.n_attr = rows.c.attr_ptr[rows.c.n_tok]       # an append for which there was no memory may have left some behind
     for t in range(first, last):
         if labels is None:
             text = rows_label(c, t, &n)
@@ -128,7 +129,6 @@ cdef int start(Rows rows) except -1:
         raise ValueError("only the form of CRFsuite has attributes")
     rows.reset()
     rows.c.n_cols = 1
-    return 0
 
 
 cdef void finish(Rows rows) noexcept:

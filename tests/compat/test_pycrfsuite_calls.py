@@ -3,6 +3,8 @@
 import copy
 import os
 import pickle
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -237,3 +239,23 @@ def test_an_error_at_the_end_of_training_leaves_no_model(library, tmp_path):
     with pytest.raises(KeyError):
         trainer.train(str(tmp_path / "m"))
     assert not (tmp_path / "m").exists()
+
+
+def test_nothing_is_left_of_a_sequence_for_which_there_was_no_memory():
+    program = """
+import resource
+from crfkit.compat.pycrfsuite import ItemSequence, Trainer
+trainer = Trainer(verbose=False)
+trainer.append([["a"], ["b"]], ["A", "B"])
+large = ItemSequence([["few"], ["few"], ["x" * 200_000_000]])
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + 50_000_000, resource.RLIM_INFINITY))
+try:
+    trainer.append(large, ["A", "B", "C"])
+except MemoryError:
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    trainer.append([["c"]], ["C"])
+    print(trainer.sequences.rows.lengths(), trainer.sequences.rows.sentences(), trainer.sequences.rows.attributes())
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert found.strip() == "[2, 1] [[[b'A'], [b'B']], [[b'C']]] [[[(b'a', 1.0)], [(b'b', 1.0)]], [[(b'c', 1.0)]]]"
