@@ -12,6 +12,8 @@ import pycrfsuite
 import pytest
 
 from crfkit.compat import pycrfsuite as compat
+from crfkit.compat.pycrfsuite import features
+from crfkit.text.items import append_sequence
 
 BOTH = pytest.mark.parametrize("library", [pycrfsuite, compat], ids=["python-crfsuite", "crfkit"])
 
@@ -239,6 +241,27 @@ def test_an_error_at_the_end_of_training_leaves_no_model(library, tmp_path):
     with pytest.raises(KeyError):
         trainer.train(str(tmp_path / "m"))
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
+def test_an_interrupted_append_shifts_no_groups(monkeypatch, tmp_path, done):
+    """Ctrl-C before or after a sequence is copied: each of the others keeps its group."""
+
+    def interrupted(*given):
+        if done:
+            append_sequence(*given)
+        raise KeyboardInterrupt
+
+    trainer = compat.Trainer(verbose=False)
+    trainer.append([["a"]], ["A"], 0)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(features, "append_sequence", interrupted)
+        trainer.append([["b"]], ["B"], 1)
+    trainer.append([["c"]], ["C"], 2)
+    trainer.append([["d"]], ["D"], 0)
+    trainer.train(str(tmp_path / "m"), holdout=2)
+    with compat.Tagger().open(str(tmp_path / "m")) as tagger:
+        assert set(tagger.info().attributes) == {"a", "d", *("b" * done)}
 
 
 def test_nothing_is_left_of_a_sequence_for_which_there_was_no_memory():

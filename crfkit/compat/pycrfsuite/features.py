@@ -29,12 +29,13 @@ class Sequences:
     def append(self, rows: Rows, place: int, labels: Sequence[str | bytes] | None, group: int) -> None:
         """Append a copy of a sequence of other rows, with its own labels or with these."""
         with self.lock:
+            self._settle()
             self.groups.append(group)
-            try:
-                append_sequence(self.rows, rows, place, labels)
-            except BaseException:
-                self.groups.pop()
-                raise
+            append_sequence(self.rows, rows, place, labels)
+
+    def _settle(self) -> None:
+        """Forget the group of a sequence that could not be appended, or whose append was interrupted before it was there."""
+        del self.groups[len(self.rows) :]
 
     def split(self, n: int) -> None:
         """Make n groups: sequences are shuffled as by CRFsuite, and dealt out in turn."""
@@ -61,6 +62,7 @@ class Sequences:
 
     def runs(self, holdout: int) -> Iterator[tuple[bool, int, int]]:
         """Runs of sequences that are held out, or are not: (whether they are, the first, how many)."""
+        self._settle()
         first = 0
         for held, run in groupby(self.groups, lambda group: 0 <= holdout == group):
             n = sum(1 for _ in run)
