@@ -29,7 +29,8 @@ class Sequences:
     def append(self, rows: Rows, place: int, labels: Sequence[str | bytes] | None, group: int) -> None:
         """Append a copy of a sequence of other rows, with its own labels or with these."""
         with self.lock:
-            self._settle()
+            if len(self.groups) != len(self.rows):
+                self._settle()
             self.groups.append(group)
             append_sequence(self.rows, rows, place, labels)
 

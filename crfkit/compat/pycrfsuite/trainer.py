@@ -43,30 +43,26 @@ class BaseTrainer:
 
     def append(self, xseq: Iterable[Any] | ItemSequence, yseq: Iterable[str], group: int = 0) -> None:
         """Add a sequence and its labels. One group may be held out when training."""
+        spare = self._spare  # few calls from here on: each takes as long as several attributes
         try:
             if isinstance(xseq, ItemSequence):
-                self._append(xseq.rows, yseq, group)
+                rows = xseq.rows
             else:
-                self._read(xseq, yseq, group)
+                try:
+                    rows = spare.pop()
+                except IndexError:
+                    rows = Rows("crfsuite")
+                    rows.loose = True
+                fill_items(rows, (xseq,))
+            labels = list(yseq)
+            if rows.n_tokens != len(labels):
+                raise ValueError(f"The numbers of items and labels differ: |x| = {rows.n_tokens}, |y| = {len(labels)}")
+            if labels:
+                self.sequences.append(rows, 0, labels, group)
         except DataError as error:
             raise NoSequence(error.reason) from None
-
-    def _read(self, xseq: Iterable[Any], yseq: Iterable[str], group: int) -> None:
-        try:
-            rows = self._spare.pop()
-        except IndexError:
-            rows = Rows("crfsuite")
-            rows.loose = True
-        fill_items(rows, (xseq,))
-        self._append(rows, yseq, group)
-        self._spare = [rows]
-
-    def _append(self, rows: Rows, yseq: Iterable[str], group: int) -> None:
-        labels = list(yseq)
-        if rows.n_tokens != len(labels):
-            raise ValueError(f"The numbers of items and labels differ: |x| = {rows.n_tokens}, |y| = {len(labels)}")
-        if labels:
-            self.sequences.append(rows, 0, labels, group)
+        if not isinstance(xseq, ItemSequence):
+            spare.append(rows)
 
     def clear(self) -> None:
         """Forget all sequences. `train` needs new ones."""
