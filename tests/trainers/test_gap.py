@@ -1,5 +1,6 @@
 """How far the batch trainers say they are from the optimum: against dual objectives by enumeration, and other optima."""
 
+import io
 from math import fsum, inf, log
 from random import Random
 
@@ -9,6 +10,7 @@ from trainers.twins import Built, Corpus, Sample, objective, path_features, prob
 from trainers.twins_owlqn import sign
 
 from crfkit import options
+from crfkit.learning.learn import learn
 from crfkit.learning.progress import certificate
 from crfkit.trainers import trainer_class
 
@@ -155,20 +157,22 @@ def test_what_is_said(gap, said):
 # --- values of very different sizes ---------------------------------------------------------------------------------
 
 
-def badly_scaled(size):
-    """A bias beside values that are so many times as large."""
+def badly_scaled(size, weight):
+    """A bias beside values that are so many times as large; every third sequence has this weight."""
     random, samples = Random(1), []
     for _ in range(15):
         labels = random.choices(range(3), k=random.randint(2, 6))
         samples.append(Sample(labels, [[(0, 1.0), *((k, size * random.gauss(0.3 * (y == k - 1), 1)) for k in (1, 2, 3))] for y in labels], [[] for _ in labels]))
+    for sample in samples[::3]:
+        sample.weight = weight
     return Corpus(samples, 3, 4, u_all={0, 1, 2, 3}, tau_all=True)
 
 
-@pytest.mark.parametrize("size", [1e-3, 1.0, 100.0, 1000.0, 1e5])
-def test_the_optimum_is_found_however_large_values_are(size):
+@pytest.mark.parametrize(("size", "weight"), [*((size, 1.0) for size in (1e-3, 1.0, 100.0, 1000.0, 1e5)), (1.0, 1000.0), (1000.0, 1000.0)])
+def test_the_optimum_is_found_however_large_values_are(size, weight):
     """Beside SciPy's optimiser, which is given the same problem in units of its own."""
     optimize = pytest.importorskip("scipy.optimize")
-    corpus = badly_scaled(size)
+    corpus = badly_scaled(size, weight)
     features = sorted(corpus.features())
     unit = [max(size, 1.0) if kind == "U" and a else 1.0 for kind, a, _ in features]
 
@@ -186,3 +190,33 @@ def test_the_optimum_is_found_however_large_values_are(size):
             record, passes = trainer.run_pass(), passes + 1
         assert record["objective"] == pytest.approx(optimum, rel=2e-5)
         assert passes < 60
+
+
+@pytest.mark.parametrize(("algorithm", "given"), [("lbfgs", {"l2": 0.1}), ("lbfgs", {"l2": 0.1, "warm_up": 0}), ("owlqn", {"l1": 0.3, "epsilon": 1e-3})])
+def test_weights_of_sequences_cost_no_more_passes_than_copies(algorithm, given):
+    """Where attributes have values; what one is like does not depend on the weights of the sequences that have it."""
+    random, weighted, copied = Random(5), "", ""
+    for s in range(120):
+        labels = random.choices("ABC", k=random.randint(1, 4))
+        rows = [f"{y}\tx{y if random.random() < 0.7 else random.choice('ABC')}:{5 * random.random():.3f}\tz{random.randrange(40)}:{3 * random.random():.3f}\n" for y in labels]
+        weight = 100 if s % 10 == 3 else 1
+        weighted += f"@weight:{weight}\n{''.join(rows)}\n"
+        copied += f"{''.join(rows)}\n" * weight
+    passes = []
+    for text in (weighted, copied):
+        passes.append([])
+        learn(io.BytesIO(text.encode()), format="crfsuite", algorithm=algorithm, delta=0.0, progress=passes[-1].append, **given)
+    assert passes[0][-1]["objective"] == pytest.approx(passes[1][-1]["objective"], rel=1e-3)
+    assert len(passes[0]) < 1.5 * len(passes[1])
+
+
+@pytest.mark.parametrize("given", [{"algorithm": "owlqn", "l1": 0.3}, {"algorithm": "lbfgs", "l2": 1.0, "warm_up": 0}])
+def test_a_sequence_of_no_weight_changes_nothing(given):
+    """Its own attribute has a value, and no curvature."""
+    text = "".join(f"{y}\tx{y}:{k}\tbias\n\n" for k, y in enumerate("ABBABAAB", 1))
+    objectives = []
+    for more in ("", "@weight:0\nA\town:7\n\n"):
+        records = []
+        learn(io.BytesIO((text + more).encode()), format="crfsuite", progress=records.append, max_iter=20, **given)
+        objectives.append(records[-1]["objective"])
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-6)

@@ -30,17 +30,17 @@ def pseudo_gradient(x: Weights, g: Weights, l1: float) -> Weights:
 def scales(corpus: Corpus, l2: float) -> Weights:
     """The root of the curvature along each weight, over that without values; both from the largest value and the sum of all,
     and the curvature of a score is taken for 0.1."""
-    found, heaviest = {}, max(sample.weight for sample in corpus.samples)
+    found = {}
     for feature in corpus.features():
         terms = [
-            sample.weight * abs(v)
+            (sample.weight, abs(v))
             for sample in corpus.samples
             for position in (sample.unigrams if feature[0] == "U" else sample.bigrams if feature[0] == "B" else ())
             for a, v in position
             if a == feature[1]
         ]
-        largest, total = max(terms, default=0.0) / heaviest, 0.1 * sum(terms)
-        found[feature] = sqrt((l2 + total * largest) / (l2 + total / largest)) if largest else 1.0
+        largest, total = max((v for _, v in terms), default=0.0), 0.1 * sum(weight * v for weight, v in terms)
+        found[feature] = sqrt((l2 + total * largest) / (l2 + total / largest)) if total else 1.0
     return found
 
 

@@ -23,7 +23,7 @@ from crfkit.text.sources import parsed_blocks
 from crfkit.trainers import trainer_class
 from crfkit.trainers.batch.nests import Survey
 from crfkit.trainers.batch.objective import Whole, chunk_starts
-from crfkit.trainers.batch.quanta import largest_terms, sums_of_terms
+from crfkit.trainers.batch.quanta import largest_factors, sums_of_terms
 from crfkit.trainers.batch.sharded import Share
 from crfkit.weights.layout import Layout, pairs_in
 from crfkit.weights.observed import seen_in
@@ -166,7 +166,7 @@ class Service:
         """
         data = self._group(shards)
         own = list(Survey(self.layout, self.nesting).of(data)) if survey else None
-        return {"survey": own, "terms": sums_of_terms(data, None) if sums else largest_terms(data)}
+        return {"survey": own, "terms": sums_of_terms(data, None) if sums else largest_factors(data)}
 
     def sums(self, shards: list[int], largest: Any) -> Any:
         """The sums of the terms of a group, given the largest ones of all data."""

@@ -53,7 +53,7 @@ cdef class Objective(Arena):
     cdef bint given_up
     cdef list workers
     cdef Threads pool
-    cdef readonly tuple extent  # where attributes have values: the largest term of each, and the sum of all (largest_terms, sums_of_terms)
+    cdef readonly tuple extent  # where attributes have values: the largest value of each, and the sum of all terms (largest_factors, sums_of_terms)
     cdef bint counts            # evaluations count wrong labels, too
     cdef readonly int64_t wrong, flawed     # as of workers, in the last evaluation
     cdef const weight_t* w      # of this evaluation

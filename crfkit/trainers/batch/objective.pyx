@@ -22,7 +22,7 @@ from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence
 from .quanta cimport find_quanta, spread_quanta
 from .nests import Survey
-from .quanta import largest_terms, sums_of_terms
+from .quanta import largest_factors, sums_of_terms
 
 cdef enum:
     CHUNK_TOKENS = 2048
@@ -85,7 +85,7 @@ cdef class Objective:
         self.n_chunks = n
         self.nll = <double*>arena_zeros(self, n, sizeof(double))
         if whole is None:
-            largest = largest_terms(data) if data.has_values or data.has_weights else None
+            largest = largest_factors(data) if data.has_values or data.has_weights else None
             sums = sums_of_terms(data, largest)
             self.extent = (largest, sums) if data.has_values else None
         else:

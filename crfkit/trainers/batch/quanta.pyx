@@ -34,16 +34,18 @@ cdef double rounded_up(double x, double largest) noexcept nogil:
     return ldexp(ceil(ldexp(x, 24 - exponent)), exponent - 24)
 
 
-cdef inline void note(double* found, const double* largest, int64_t k, double term, int64_t times, bint sums) noexcept nogil:
-    """Add a term to the k-th sum so many times (one in place of each if `largest` is NULL), or keep it if it is the largest."""
-    if sums:
-        found[k] += times * (rounded_up(term, largest[k]) if largest != NULL else 1)
+cdef inline void note(double* found, const double* largest, int64_t k, double weight, double value, bint sums) noexcept nogil:
+    """Add weight times value to the k-th sum (one if `largest` is NULL), or keep the value if it is the largest."""
+    if not sums:
+        found[k] = fmax(found[k], value)
+    elif largest == NULL:
+        found[k] += 1
     else:
-        found[k] = fmax(found[k], term)
+        found[k] += rounded_up(weight * value, largest[0] * largest[k])
 
 
 cdef object terms(Dataset data, const double[::1] largest, bint sums):
-    """The largest terms of some data, or their sums: first that of the weights of tokens, then those of all attributes."""
+    """The sums of the terms of some data, first that of the weights of tokens, then those of all attributes; or what `largest_factors` says."""
     cdef:
         const DatasetC* c = &data.c
         const double* most = NULL
@@ -59,17 +61,21 @@ cdef object terms(Dataset data, const double[::1] largest, bint sums):
     found = &view[0]
     for s in range(c.n_seq):
         weight = weight_of(c, s)
-        note(found, most, 0, weight, c.seq_ptr[s + 1] - c.seq_ptr[s], sums)
+        if sums:
+            found[0] += (c.seq_ptr[s + 1] - c.seq_ptr[s]) * (rounded_up(weight, most[0]) if most != NULL else 1)
+        else:
+            found[0] = fmax(found[0], weight)
         for u in range(c.u_ptr[c.seq_ptr[s]], c.u_ptr[c.seq_ptr[s + 1]]):
-            note(found, most, 1 + c.u_id[u], weight * size_of(c.u_val, u), 1, sums)
+            note(found, most, 1 + c.u_id[u], weight, size_of(c.u_val, u), sums)
         if c.b_ptr != NULL:
             for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
                 note(found, most, 1 + data.n_u + c.b_id[u], weight, 1, sums)
     return numbers
 
 
-def largest_terms(Dataset data not None) -> array.array:
-    """The largest weight of a sequence, and of each attribute, bigram ones last, the largest of value times weight."""
+def largest_factors(Dataset data not None) -> array.array:
+    """The largest weight of a sequence, and of each attribute, bigram ones last, the largest absolute value: no term is larger than
+    their product."""
     return terms(data, None, False)
 
 

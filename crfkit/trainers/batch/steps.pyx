@@ -44,7 +44,7 @@ cdef class History:
     cdef int use_scales(self, Layout layout, double l2, tuple extent) except -1:
         """The history of weights as their values are large: `scale` is the root of the curvature along the weights of each
         attribute, l2 + CURVATURE x the sum of its squared values, over what it would be if all values were 1; about, from the
-        largest value and the sum of all (Objective.extent)."""
+        largest value and the sum of all, by the weights of their sequences (Objective.extent)."""
         cdef:
             const LayoutC* c = &layout.c
             int64_t k, f, n = <int64_t>c.A + c.B, first, size
@@ -55,8 +55,8 @@ cdef class History:
         for k in range(c.n_cells):
             self.scale[k] = 1
         for k in range(n):
-            value, more = largest[1 + k] / largest[0], CURVATURE * sums[1 + k]
-            if value > 0:
+            value, more = largest[1 + k], CURVATURE * sums[1 + k]
+            if more > 0:
                 size = layout_row(c, k, &first)
                 for f in range(first, first + size):
                     self.scale[f] = <float>sqrt((l2 + more * value) / (l2 + more / value))
