@@ -4,6 +4,7 @@ import copy
 import io
 import pickle
 import re
+from itertools import product
 from math import exp, fsum, inf, log
 
 import numpy
@@ -185,6 +186,43 @@ def test_labels_of_constraints_hold_blanks_of_other_kinds():
     """As data do: only blanks and tabs stand between columns."""
     labels = ("a\u00a0b", "c\u3000d\x1c")
     assert constraints_of(f"{labels[0]}  {labels[1]} \r\n", labels).transitions == bytes([0, 1, 0, 0])
+
+
+def test_answers_do_not_hang_on_those_before():
+    """Whatever a sentence has been asked, before and after it was changed, it answers as one that was asked nothing."""
+    tagger, rows = model("segmentation").tagger(), short("segmentation", 3)
+    length, width = len(rows), len(tagger.labels)
+
+    def edges(sentence):
+        found = numpy.empty((length - 1, width, width))
+        sentence.fill_edges(found)
+        return found.tolist()
+
+    questions = [
+        edges,
+        lambda sentence: sentence.best_paths(3),
+        lambda sentence: sentence.best_labels(),
+        lambda sentence: sentence.best_labels(True),
+        lambda sentence: sentence.marginals(),
+        lambda sentence: sentence.log_z(),
+        lambda sentence: sentence.score_of(range(length)) if length <= width else 0,
+    ]
+    changes = [
+        lambda sentence: None,
+        lambda sentence: sentence.restrict(bytes((t + j) % 3 > 0 for t in range(length) for j in range(width))),
+        lambda sentence: sentence.shift(numpy.arange(length * width, dtype=float).reshape(length, width) % 5),
+    ]
+
+    def answers(change, *asked):
+        sentence = tagger.decoders.new_scratch()
+        sentence.read(rows)
+        for question in asked[:-2]:
+            question(sentence)
+        change(sentence)
+        return [question(sentence) for question in asked[-2:]]
+
+    for change, first, second, third in product(changes, questions, questions, questions):
+        assert answers(change, first, second, third) == [*answers(change, second, second)[:1], *answers(change, third, third)[:1]]
 
 
 def test_no_label_allowed_is_said_as_such():

@@ -1,5 +1,6 @@
 """Values and weights of any size: probabilities beside sums over all sequences of labels, with sixty digits."""
 
+import io
 from decimal import Decimal, localcontext
 from itertools import pairwise, product
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 from trainers.samples import named_weights
 
 import crfkit
+from crfkit.decode.printing import Printer
+from crfkit.text.reading import Source
 
 LABELS = ["X", "Y", "Z"]
 SENTENCES = [[({"a": 1.0}, "X"), ({"b": 1.0}, "Y"), ({"a": 1.0, "c": 0.5}, "Z")], [({"b": 2.0}, "Y"), ({"c": 1.0}, "X")]]
@@ -58,6 +61,22 @@ def test_probabilities(model, value, allowed):
     assert tagger.log_z(items, allowed=allowed) == pytest.approx(log_z, rel=1e-6)
     for path, p in wanted.items():
         assert tagger.probability(items, list(path), allowed=allowed) == pytest.approx(p, abs=1e-5)
+
+
+@pytest.mark.parametrize("value", [1.0, 2.0**30, -(2.0**57), 2.0**120])
+def test_labels_that_the_rows_allow(model, value):
+    """Where these forbid the label that would have had the largest score, the others differ by little."""
+    allowed = [["Y", "Z"], LABELS, ["X", "Z"]]
+    items = [{"a": value, "b": 1.0}, {"b": 0.5}, {"c": 1.0, "a": -value}]
+    wanted, _ = exact(model, items, allowed)
+    text = "".join(f"{'|'.join(some)}\t" + "\t".join(f"{name}:{x!r}" for name, x in item.items()) + "\n" for some, item in zip(allowed, items, strict=True))
+    source, printer = Source(io.BytesIO(text.encode()), "crfsuite"), Printer(probability=True, partial=True)
+    lines = b"".join(model.tagger().text(source, printer, partial=True)).decode().split("\n")[:3]
+    labels, marginals, whole = zip(*(line.split("\t")[-3:] for line in lines), strict=True)
+    assert wanted[labels] == pytest.approx(max(wanted.values()), abs=1e-5)
+    assert float(whole[0]) == pytest.approx(wanted[labels], abs=1e-5)
+    for t, found in enumerate(marginals):
+        assert float(found) == pytest.approx(sum(p for path, p in wanted.items() if path[t] == labels[t]), abs=1e-5)
 
 
 @pytest.mark.parametrize("form", [lambda w: w, lambda w: -w])
