@@ -1,6 +1,8 @@
 """`crfkit tag` from the outside: layouts to the byte, streams, options, errors and exit codes."""
 
+import contextlib
 import gzip
+import locale
 import re
 from itertools import pairwise
 
@@ -165,6 +167,24 @@ def test_probabilities_are_rounded_as_printf_does(run):
         for sentence in rows
         for node in tagger.marginals(sentence).tolist()
     ]
+
+
+@pytest.fixture
+def decimal_commas():
+    """A program whose locale writes 0,5."""
+    before = locale.setlocale(locale.LC_NUMERIC)
+    for name in ("de_DE.UTF-8", "fr_FR.UTF-8", "ru_RU.UTF-8"):
+        with contextlib.suppress(locale.Error):
+            locale.setlocale(locale.LC_NUMERIC, name)
+            break
+    else:
+        pytest.skip("no locale here has a decimal comma")
+    yield
+    locale.setlocale(locale.LC_NUMERIC, before)
+
+
+def test_decimals_stand_behind_a_point_in_any_locale(run, decimal_commas):
+    test_probabilities_are_rounded_as_printf_does(run)
 
 
 # Further ways of decoding

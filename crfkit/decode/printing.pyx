@@ -17,7 +17,7 @@ from crfkit.text.scanning cimport last_blank_line
 from .nbest cimport search_nbest
 from .scratch cimport HowC, Scratch
 from crfkit.text.writing cimport (
-    OutC, Output, out_bytes, out_char, out_empty_line, out_lines, out_reserve, out_token_cells, write_cells, write_tagged,
+    OutC, Output, out_bytes, out_char, out_decimal, out_empty_line, out_lines, out_reserve, out_token_cells, write_cells, write_tagged,
 )
 
 
@@ -25,10 +25,9 @@ cdef int out_probability(OutC* out, double p) except -1 nogil:
     """With six decimals, rounded as printf rounds: exactly. Where the sixth decimal is not in doubt, without it."""
     cdef double scaled = p * 1e6, whole = floor(scaled)
     cdef int64_t digits, k
-    out_reserve(out, 400)
     if not 0 <= p <= 1 or fabs(scaled - whole - 0.5) < 1e-3:
-        out.n += snprintf(out.data + out.n, 400, b"%.6f", p)
-        return 0
+        return out_decimal(out, p)
+    out_reserve(out, 8)
     digits = <int64_t>whole + (scaled - whole > 0.5)
     out.data[out.n] = b"1" if digits >= 1000000 else b"0"
     out.data[out.n + 1] = b"."

@@ -12,6 +12,7 @@ cdef struct OutC:
 
 
 cdef int out_grow(OutC* out, int64_t extra) except -1 nogil
+cdef int out_decimal(OutC* out, double x) except -1 nogil
 
 
 cdef inline int out_reserve(OutC* out, int64_t extra) except -1 nogil:

@@ -3,8 +3,12 @@
 Every line is written back byte for byte, tokens or not, and one empty line after each sequence. Line ends stay as they came.
 """
 
-from libc.stdint cimport INT64_MAX
+from libc.stdint cimport INT64_MAX, int64_t
+from libc.stdio cimport snprintf
 from libc.stdlib cimport free, realloc
+
+from crfkit.loops.numbers cimport isfinite
+from crfkit.memory cimport memmove
 
 from .rows cimport FORM_CRFSUITE, rows_cell, rows_separator
 from .scanning cimport blank_line
@@ -18,6 +22,21 @@ cdef int out_grow(OutC* out, int64_t extra) except -1 nogil:
     if data == NULL:
         raise MemoryError
     out.data, out.capacity = data, capacity
+    return 0
+
+
+cdef int out_decimal(OutC* out, double x) except -1 nogil:
+    """With six decimals behind a point, whatever mark the locale of the program has for it."""
+    cdef int64_t start = out.n, mark, end
+    out_reserve(out, 400)
+    out.n += snprintf(out.data + start, 400, b"%f", x)
+    if isfinite(x):
+        end = mark = out.n - 6
+        while mark > start and not b"0" <= out.data[mark - 1] <= b"9":
+            mark -= 1
+        memmove(out.data + mark + 1, out.data + end, 6)
+        out.data[mark] = b"."
+        out.n = mark + 7
     return 0
 
 

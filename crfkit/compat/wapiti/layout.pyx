@@ -16,7 +16,7 @@ from crfkit.loops.numbers cimport INFINITY, exp, log
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 from crfkit.memory cimport Arena, arena_zeros, memcpy
-from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_reserve
+from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_decimal, out_reserve
 from crfkit.text.rows cimport Rows, rows_label
 
 
@@ -100,12 +100,6 @@ cdef class Layout:
                 out_decimal(out, own)
             out_bytes(out, b"\r\n" if carriage else b"\n", 1 + carriage)
         return out_bytes(out, b"\r\n" if carriage else b"\n", 1 + carriage)
-
-
-cdef int out_decimal(OutC* out, double x) except -1 nogil:
-    out_reserve(out, 400)
-    out.n += snprintf(out.data + out.n, 400, b"%f", x)
-    return 0
 
 
 cdef int vote(const LatticeC* lat, Lattice votes) except -1 nogil:
