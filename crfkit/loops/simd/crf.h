@@ -345,7 +345,7 @@ typedef struct {
                           double *second);
     void (*chain_pairs)(int32_t L, int32_t P, const double *left, const double *E, const double *right, double gain,
                         double gain2, double *first, double *second);
-    /* the same for n pairs of labels only, in order: labels before, and cells of L x P */
+    /* the same for n pairs of labels only, in order: labels before, and cells of L x P; sums have the numbers of the pairs */
     void (*chain_features)(const EdgeC *, int32_t n, const int32_t *row, const int32_t *at, const double *left,
                            const double *right, double gain, double gain2, double *first, double *second);
     /* out += E o alpha' right, or gain * alpha' right where E is NULL, summed up over n pairs of rows so far apart */

@@ -14,7 +14,7 @@ again with a larger kappa.
 from crfkit.loops.numbers cimport fabs, fmax, fmin
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, weight_t
-from crfkit.memory cimport arena_zeros, memcpy, memset
+from crfkit.memory cimport arena_zeros, memcpy
 
 from crfkit.errors import TrainingError
 
@@ -143,17 +143,17 @@ cdef class Blocks:
 
     cdef int gather(self, int32_t block) except -1 nogil:
         """Choose a block: the terms of its gradient."""
-        cdef int64_t cells = self.layout.c.P if block < self.layout.c.A else <int64_t>self.layout.c.L * self.layout.c.P, k
+        cdef int64_t k
         self.choose(block)
-        memset(self.first, 0, cells * sizeof(double))
-        memset(self.second, 0, cells * sizeof(double))
-        memset(self.seen, 0, cells * sizeof(double))
+        for k in range(self.size):      # what other cells hold, nobody asks
+            self.first[self.at[k]] = self.second[self.at[k]] = self.seen[self.at[k]] = 0
+            self.expected[k] = self.h[k] = 0
         self.largest = 0
         self.visit(block, True)
         self.add_held()
         for k in range(self.size):
-            self.expected[k] = self.first[self.at[k]]
-            self.h[k] = self.second[self.at[k]]
+            self.expected[k] += self.first[self.at[k]]
+            self.h[k] += self.second[self.at[k]]
             self.observed[k] = self.seen[self.at[k]]
             self.old[k] = self.w[self.cell[k]]
         return 0
@@ -234,8 +234,8 @@ cdef class Blocks:
         if self.chains.wide[s]:
             for k in range(self.size):
                 p = K.pair_marginal(&self.chains.lattice.c, where, self.row[k], self.at[k] - self.row[k] * P)
-                self.first[self.at[k]] += weight * v * p
-                self.second[self.at[k]] += weight * v * v * (p - p * p)
+                self.expected[k] += weight * v * p
+                self.h[k] += weight * v * v * (p - p * p)
         else:
             scale = 1 / (self.chains.scale[t] * K.dot_row(P, self.chains.alpha + row, self.chains.beta + row))
             for j in range(P):
@@ -249,8 +249,8 @@ cdef class Blocks:
                     K.chain_pairs(self.layout.c.L, P, left, edge.E, right, weight * v, weight * v * v, self.first,
                                   NULL if self.sweeps else self.second)
                 else:
-                    K.chain_features(edge, self.size, self.row, self.at, left, right, weight * v, weight * v * v, self.first,
-                                     self.second)
+                    K.chain_features(edge, self.size, self.row, self.at, left, right, weight * v, weight * v * v, self.expected,
+                                     self.h)
         self.seen[<int64_t>self.data.c.label[t - 1] * P + self.data.c.label[t]] += weight * v
 
     cdef void hold(self, int32_t kind, const double* left, const double* right, double gain) noexcept nogil:
