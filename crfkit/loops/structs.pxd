@@ -178,7 +178,8 @@ cdef extern from "crf.h" nogil:
         double (*chain_nodes)(int32_t, const double*, const double*, double, double, double*, double*) noexcept nogil
         void (*chain_pairs)(int32_t, int32_t, const double*, const double*, const double*, double, double, double*,
                             double*) noexcept nogil
-        void (*chain_features)(const EdgeC*, int32_t, const int32_t*, const int32_t*, const double*, const double*, double,
+        void (*pick_potentials)(const EdgeC*, int32_t, const uint16_t*, const uint16_t*, double*) noexcept nogil
+        void (*chain_features)(int32_t, const uint16_t*, const uint16_t*, const double*, const double*, const double*, double,
                                double, double*, double*) noexcept nogil
         void (*add_outers)(int32_t, int32_t, int64_t, int64_t, const double*, const double*, double, const double*,
                            double*) noexcept nogil

@@ -345,8 +345,10 @@ typedef struct {
                           double *second);
     void (*chain_pairs)(int32_t L, int32_t P, const double *left, const double *E, const double *right, double gain,
                         double gain2, double *first, double *second);
-    /* the same for n pairs of labels only, in order: labels before, and cells of L x P; sums have the numbers of the pairs */
-    void (*chain_features)(const EdgeC *, int32_t n, const int32_t *row, const int32_t *at, const double *left,
+    /* the potentials of n pairs of labels, in order */
+    void (*pick_potentials)(const EdgeC *, int32_t n, const uint16_t *from, const uint16_t *to, double *e);
+    /* the same as chain_pairs for n pairs with the potentials e only; sums have the numbers of the pairs */
+    void (*chain_features)(int32_t n, const uint16_t *from, const uint16_t *to, const double *e, const double *left,
                            const double *right, double gain, double gain2, double *first, double *second);
     /* out += E o alpha' right, or gain * alpha' right where E is NULL, summed up over n pairs of rows so far apart */
     void (*add_outers)(int32_t L, int32_t P, int64_t n, int64_t apart, const double *alpha, const double *right, double gain,

@@ -1,6 +1,6 @@
 """One block of weights: those of an attribute, its gradient, and a step that does not raise the objective."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.structs cimport weight_t
@@ -44,7 +44,10 @@ cdef class Blocks(Arena):
     cdef int32_t size
     cdef int64_t* cell
     cdef int32_t* at
-    cdef int32_t* row                   # label before, of a pair
+    cdef uint16_t* prev                 # labels of a pair
+    cdef uint16_t* label
+    cdef double* potential              # of these pairs, in steps of the kind
+    cdef int32_t picked
     cdef double* expected
     cdef double* observed
     cdef double* h
@@ -52,7 +55,7 @@ cdef class Blocks(Arena):
     cdef double largest                 # absolute value of the attribute
     cdef double farthest                # change of a score
     cdef void choose(self, int32_t block) noexcept nogil
-    cdef void add_feature(self, int64_t row, int64_t at, int64_t cell) noexcept nogil
+    cdef void add_feature(self, int64_t prev, int64_t label, int64_t cell) noexcept nogil
     cdef int gather(self, int32_t block) except -1 nogil
     cdef double visit(self, int32_t block, bint look) except? -1 nogil
     cdef double one_sequence(self, int32_t b, int64_t s, bint look, const int32_t* token, const float* value,

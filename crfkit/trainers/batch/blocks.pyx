@@ -21,6 +21,7 @@ from crfkit.errors import TrainingError
 cdef enum:
     MAX_TRIALS = 40
     AHEAD = 2           # sequences are prefetched so many occurrences ahead
+    NOTHING = -1        # no kind
     HELD = 64           # steps whose pair marginals a sweep adds up at once
 
 # No score changes by more than this in one visit: h says nothing about what lies farther away.
@@ -107,13 +108,15 @@ cdef class Blocks:
         self.kappa = <float*>arena_zeros(self, self.n, sizeof(float))
         for a in range(self.n):
             self.kappa[a] = kappa
-        self.first = <double*>arena_zeros(self, 9 * most, sizeof(double))
+        self.first = <double*>arena_zeros(self, 10 * most, sizeof(double))
         self.second, self.seen = self.first + most, self.first + 2 * most
         self.change, self.factor = self.first + 3 * most, self.first + 4 * most
         self.expected, self.observed = self.first + 5 * most, self.first + 6 * most
-        self.h, self.old = self.first + 7 * most, self.first + 8 * most
+        self.h, self.old, self.potential = self.first + 7 * most, self.first + 8 * most, self.first + 9 * most
         self.cell = <int64_t*>arena_zeros(self, most, sizeof(int64_t))      # with room for one more: `add_feature` writes before it looks
-        self.at, self.row = <int32_t*>arena_zeros(self, most, sizeof(int32_t)), <int32_t*>arena_zeros(self, most, sizeof(int32_t))
+        self.at = <int32_t*>arena_zeros(self, most, sizeof(int32_t))
+        self.prev = <uint16_t*>arena_zeros(self, 2 * most, sizeof(uint16_t))
+        self.label = self.prev + most
         self.lefts = <double*>arena_zeros(self, 2 * HELD * <int64_t>layout.c.P, sizeof(double))
         self.rights = self.lefts + HELD * <int64_t>layout.c.P
 
@@ -130,21 +133,23 @@ cdef class Blocks:
         elif b < self.layout.c.B:
             for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
                 i = self.layout.c.b_prev[f]
-                self.add_feature(i, i * P + self.layout.c.b_label[f], self.layout.c.rich0 + f)
+                self.add_feature(i, self.layout.c.b_label[f], self.layout.c.rich0 + f)
         else:
             for i in range(self.layout.c.L):
-                for k in range(i * P, i * P + self.layout.c.L):
-                    if self.layout.c.tau_mask[k]:
-                        self.add_feature(i, k, self.layout.c.tau0 + k)
+                for k in range(self.layout.c.L):
+                    if self.layout.c.tau_mask[i * P + k]:
+                        self.add_feature(i, k, self.layout.c.tau0 + i * P + k)
 
-    cdef inline void add_feature(self, int64_t row, int64_t at, int64_t cell) noexcept nogil:
-        self.row[self.size], self.at[self.size], self.cell[self.size] = <int32_t>row, <int32_t>at, cell
+    cdef inline void add_feature(self, int64_t prev, int64_t label, int64_t cell) noexcept nogil:
+        self.prev[self.size], self.label[self.size] = <uint16_t>prev, <uint16_t>label
+        self.at[self.size], self.cell[self.size] = <int32_t>(prev * self.layout.c.P + label), cell
         self.size += self.awake[cell]
 
     cdef int gather(self, int32_t block) except -1 nogil:
         """Choose a block: the terms of its gradient."""
         cdef int64_t k
         self.choose(block)
+        self.picked = NOTHING
         for k in range(self.size):      # what other cells hold, nobody asks
             self.first[self.at[k]] = self.second[self.at[k]] = self.seen[self.at[k]] = 0
             self.expected[k] = self.h[k] = 0
@@ -233,7 +238,7 @@ cdef class Blocks:
             double p, scale
         if self.chains.wide[s]:
             for k in range(self.size):
-                p = K.pair_marginal(&self.chains.lattice.c, where, self.row[k], self.at[k] - self.row[k] * P)
+                p = K.pair_marginal(&self.chains.lattice.c, where, self.prev[k], self.label[k])
                 self.expected[k] += weight * v * p
                 self.h[k] += weight * v * v * (p - p * p)
         else:
@@ -249,8 +254,11 @@ cdef class Blocks:
                     K.chain_pairs(self.layout.c.L, P, left, edge.E, right, weight * v, weight * v * v, self.first,
                                   NULL if self.sweeps else self.second)
                 else:
-                    K.chain_features(edge, self.size, self.row, self.at, left, right, weight * v, weight * v * v, self.expected,
-                                     self.h)
+                    if k != self.picked:
+                        K.pick_potentials(edge, self.size, self.prev, self.label, self.potential)
+                        self.picked = k
+                    K.chain_features(self.size, self.prev, self.label, self.potential, left, right, weight * v, weight * v * v,
+                                     self.expected, NULL if self.sweeps else self.h)
         self.seen[<int64_t>self.data.c.label[t - 1] * P + self.data.c.label[t]] += weight * v
 
     cdef void hold(self, int32_t kind, const double* left, const double* right, double gain) noexcept nogil:

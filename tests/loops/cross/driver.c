@@ -236,8 +236,14 @@ static void run_chains(int32_t L)
     SAY_ROWS("forward_step");
     K->backward_step(&edge, x, y, out, out2);
     SAY_ROWS("backward_step");
-    int32_t row[] = {0, L / 2, L - 1}, at[] = {L - 1, L / 2 * P, (L - 1) * P};
-    K->chain_features(&edge, 3, row, at, x, y, 0.5, 0.25, M, M2);
+    const int32_t pairs = L > 1 ? 11 : 1;
+    uint16_t from[11], to[11];
+    for (int32_t k = 0; k < pairs; k++)
+        from[k] = (uint16_t)(k * L / pairs), to[k] = (uint16_t)(k * k % L);
+    K->pick_potentials(&edge, pairs, from, to, M);
+    SAY_ROWS("pick_potentials");
+    K->chain_features(pairs, from, to, E, x, y, 0.5, 0.25, M, M2);
+    K->chain_features(pairs, from, to, E, y, x, 0.5, 0.25, M, NULL);
     SAY_ROWS("chain_features");
     add_double(K->chain_nodes(P, x, y, 0.5, 0.25, out, out2));
     SAY_ROWS("chain_nodes");
