@@ -153,7 +153,7 @@ cdef class OpenLattice(Lattice):
         all; the number of pairs of the shared one. It stays so when other scores are loaded."""
         cdef:
             LatticeC* lat = &self.c
-            int64_t k, L = lat.L
+            int64_t k, p, L = lat.L
             int64_t indices = 2 * (L + 1) + L * L
             EdgeC* edge
         self.need(SCORED)
@@ -174,6 +174,8 @@ cdef class OpenLattice(Lattice):
             if which == "all":
                 K.list_pairs(edge, NULL, L * L, <PairC*>self.given_pairs.data + k * L * L,
                              <int32_t*>self.given_index.data + k * indices)
+                for p in range(edge.n):     # as merge_list leaves pairs whose scores it changes
+                    edge.pair[p].e = 0
                 edge.score = NULL
         return lat.shared.n if lat.shared.pair != NULL else None
 

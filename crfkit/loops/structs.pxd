@@ -171,7 +171,7 @@ cdef extern from "crf.h" nogil:
         void (*backward_step)(const EdgeC*, const double*, const double*, double*, double*) noexcept nogil
         void (*merge_list)(const LayoutC*, const weight_t*, double, const SentenceC*, int32_t, const EdgeC*, EdgeC*,
                            PairC**) noexcept nogil
-        void (*exp_pairs)(EdgeC*, double) noexcept nogil
+        double (*exp_changed)(EdgeC*, const EdgeC*) noexcept nogil
         const double* (*unfold)(const EdgeC*, int, double*) noexcept nogil
         double (*chain_times)(int32_t, const double*, double*) noexcept nogil
         int32_t (*replace_row)(int32_t, const double*, double*) noexcept nogil

@@ -114,6 +114,23 @@ def test_many_labels(labels, density, lists):
         assert row == pytest.approx(other, rel=1e-10, abs=1e-14)
 
 
+@pytest.mark.parametrize("high", [40.0, 51.0, 300.0])
+def test_a_score_far_above_those_of_the_shared_step(high):
+    """Potentials are divided by the largest shared one, unless a step has one too far above it."""
+    labels, rng = 12, random.Random(1)
+    nodes = [[rng.uniform(-1, 1) for _ in range(labels)] for _ in range(4)]
+    tau = [[rng.uniform(-1, 1) if (i + j) % 3 == 0 else 0.0 for j in range(labels)] for i in range(labels)]
+    own = {t: [list(row) for row in tau] for t in (1, 3)}
+    own[1][2][5], own[3][1][1] = high, -high
+    dense, sparse = OpenLattice(labels), OpenLattice(labels)
+    for lattice in (dense, sparse):
+        lattice.load(nodes, tau, own)
+    sparse.use_lists("all")
+    assert sparse.expect() == pytest.approx(dense.expect(), rel=1e-12)
+    for row, other in zip(sparse.nodes(), dense.nodes(), strict=True):
+        assert row == pytest.approx(other, rel=1e-10, abs=1e-14)
+
+
 def test_allowed_labels_and_active_rows():
     """Every one of the best labels before is active: the best inactive one is found all the same."""
     labels = 20

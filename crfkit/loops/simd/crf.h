@@ -334,7 +334,8 @@ typedef struct {
      * potentials of a list, divided by exp(max); potentials, or scores, of a list as a matrix */
     void (*merge_list)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, int32_t t, const EdgeC *plain,
                        EdgeC *, PairC **merged);
-    void (*exp_pairs)(EdgeC *, double max);
+    /* potentials of such a list, with the max of the plain one; the largest score */
+    double (*exp_changed)(EdgeC *, const EdgeC *plain);
     const double *(*unfold)(const EdgeC *, int potentials, double *matrix);
     /* row o= by, scaled to the sum 1; the sum before that */
     double (*chain_times)(int32_t P, const double *by, double *row);

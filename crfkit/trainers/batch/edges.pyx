@@ -191,7 +191,7 @@ cdef class Edges:
         step.b_id = self.data.c.b_id
         self.spare.pair, self.spare.row_ptr = self.room, self.index_room
         K.merge_list(&self.layout.c, self.w, 1.0, &step, 0, &self.plain, &self.spare, self.merged)
-        K.exp_pairs(&self.spare, 0)
+        K.exp_changed(&self.spare, &self.plain)
         return self.spare.n <= limit
 
     cdef int keep_list(self, int32_t kind) except -1 nogil:

@@ -64,9 +64,6 @@ static void run_lists(const LayoutC *y, const weight_t *w, const double *x, cons
     ADD(K->unfold(&edge, 0, M), matrix);
     ADD(K->unfold(&edge, 1, M), matrix);
     say("unfold");
-    K->exp_pairs(&edge, 0.5);
-    add_edge(&edge);
-    say("exp_pairs");
     LatticeC other = make_lattice(y);
     K->load_tau(y, ROOM(weight_t, y->n_cells), 1.0, &other);
     K->list_pairs(&other.shared, y->tau_mask, matrix, pairs_of(y), index_of(y));
@@ -83,9 +80,9 @@ static void run_lists(const LayoutC *y, const weight_t *w, const double *x, cons
     SentenceC all = {.T = 1, .b_ptr = attributes, .b_id = id, .weight = 1};
     EdgeC merged = {.L = y->L, .P = y->P, .pair = pairs_of(y), .row_ptr = index_of(y)};
     K->merge_list(y, w, 0.75, &all, 0, &other.shared, &merged, (PairC *[]){pairs_of(y), pairs_of(y)});
-    K->exp_pairs(&merged, 0);
+    add_double(K->exp_changed(&merged, &other.shared));
     add_edge(&merged);
-    say("merge_list");
+    say("merge_list and exp_changed");
 }
 
 static void run_paths(LatticeC *lat)
