@@ -97,6 +97,8 @@ def works_of(form: str, train: Sentences, test: Sentences, labels: list[list[str
         works[who, f"append, {form}"] = common.clock(lambda library=library: appending(library, train, labels))
         works[who, f"tag, {form}"] = each(tagger.tag, test)
         for size in SHORT:
+            short = cut(train, size), cut(labels, size)
+            works[who, f"append {size} at a time, {form}"] = common.clock(lambda library=library, short=short: appending(library, *short))
             works[who, f"tag {size} at a time, {form}"] = each(tagger.tag, cut(test, size))
         ask = marginals_at_once if who == "pycrfsuite" else marginals_one_by_one
         works[who, f"marginals, {form}"] = common.clock(lambda ask=ask, tagger=tagger: ask(tagger, few))
