@@ -23,8 +23,10 @@ _NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: 
 def copied(value: Any) -> Any:
     """A copy of what JSON can hold, all the way down; faster than `deepcopy`, which must expect more."""
     if isinstance(value, dict):
-        return {key: copied(item) for key, item in value.items()}
-    return [copied(item) for item in value] if isinstance(value, list) else value
+        return {key: copied(item) if isinstance(item, (dict, list)) else item for key, item in value.items()}
+    if isinstance(value, list):
+        return [copied(item) if isinstance(item, (dict, list)) else item for item in value]
+    return value
 
 
 def as_text(data: bytes) -> str:

@@ -301,23 +301,22 @@ class _LineParser:
         if form is None:
             known = " ".join("%" + name for name in MACROS)
             raise self.error(f"unknown macro '%{letter}'; the macros are {known}, and %% for a percent sign")
-        usage = form.usage(letter)
         position = start + 2
         if not body.startswith("[", position):
-            raise self.error(f"'%{letter}' without '['; expected {usage}")
+            raise self.error(f"'%{letter}' without '['; expected {form.usage(letter)}")
         arguments: list[tuple[str, bool]] = []
         closed, position = False, position + 1
         while not closed:
             match = _ARGUMENT.match(body, position)
             if match is None:
-                raise self.error(f"'{body[start:]}' has no closing ']' or quote; expected {usage}")
+                raise self.error(f"'{body[start:]}' has no closing ']' or quote; expected {form.usage(letter)}")
             quoted, quoted_end, plain, plain_end = match.groups()
             arguments.append((plain.strip(" \t"), False) if quoted is None else (quoted, True))
             closed = (plain_end or quoted_end) == "]"
             position = match.end()
         text = body[start:position]
         if [quoted for _, quoted in arguments] != [code == "p" for code in form.arguments]:
-            raise self.error(f"'{text}' has the wrong arguments; expected {usage}")
+            raise self.error(f"'{text}' has the wrong arguments; expected {form.usage(letter)}")
         values = self.values(form, text, [argument for argument, _ in arguments])
         return Macro(form.kind, text, lower=form.lower, collapse=form.collapse, **values), position
 
