@@ -22,6 +22,12 @@ def test_nbest_agrees_with_enumeration(problem, n):
     assert SEARCH.nbest(loaded(problem), n) == problem.top(n)
 
 
+@thorough
+@given(problems(), st.sampled_from([0.0, 0.3]))
+def test_two_paths_are_found_in_another_way_than_three(problem, ratio):
+    assert SEARCH.nbest(loaded(problem), 2, ratio) == SEARCH.nbest(loaded(problem), 3, ratio)[:2]
+
+
 @given(problems(scores=("ties", "mixed")))
 def test_all_paths_in_order(problem):
     """More paths than there are: each exactly once."""
