@@ -171,8 +171,6 @@ def _name(entry: Any) -> str:
 def _places(form: str, label: str | None, first: Block) -> dict[str, int]:
     """Where the labels stand in a file of this form, by its first block."""
     if form == "crfsuite":
-        if label is not None:
-            raise OptionError("label: columns of format 'crfsuite' have no names; the gold label is the first")
         return {"gold_column": 0}
     from crfkit.text.sources import label_column
 

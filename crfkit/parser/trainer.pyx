@@ -297,7 +297,6 @@ cdef class MarginPerceptron(Arena):
         placed = self.placed(weights)
         cdef const float[::1] view = placed
         cdef int64_t s, t, first, heads = 0, both = 0, whole = 0, good
-        cdef int32_t root = self.data.root_relation()
         search.w = &view[0]
         for s in range(data.n_sequences):
             first = data.start[s]
@@ -308,7 +307,7 @@ cdef class MarginPerceptron(Arena):
             for t in range(search.state.T):
                 if search.state.head[t] == data.head[first + t]:
                     heads += 1
-                    if (root if search.state.head[t] < 0 else search.state.relation[t]) == data.relation[first + t]:
+                    if data.head[first + t] < 0 or search.state.relation[t] == data.relation[first + t]:
                         good += 1
             both += good
             whole += good == search.state.T
