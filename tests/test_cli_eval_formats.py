@@ -1,10 +1,13 @@
 """`crfkit eval` on other formats than columns."""
 
+import io
 import json
 from functools import partial
 
 import pytest
 from commands import crfkit
+
+from crfkit import learn
 
 run = partial(crfkit, "eval")
 
@@ -52,6 +55,33 @@ def test_the_gold_labels_of_attribute_lines_come_first():
         scores = json.loads(run("--format", "crfsuite", "--json", stdin=text.encode()).stdout)
         assert (scores["tokens"], scores["correct_tokens"], scores["sentences"]) == (3, 3, 2)
         assert scores["labels"].keys() == {"X", "Y:1"}
+
+
+@pytest.mark.parametrize("delimiter", ["|", "=", r"\|", " *[|] *", r"\s*[|]\s*|\s"])
+def test_named_columns_between_other_characters(delimiter):
+    """Columns of the first line stand between blanks, whatever stands between those of the others."""
+    rows = (("a b", "B-X", "B-X"), ("#", "I-X", "O")) if "s" not in delimiter else (("ab", "B-X", "B-X"), ("#", "I-X", "O"))
+    text = "# columns = word tag\n" + "".join(("=" if delimiter == "=" else "|").join(row) + "\n" for row in rows)
+    for label in ([], ["--label", "tag"]):
+        scores = json.loads(run("--json", "-d", delimiter, *label, stdin=text.encode()).stdout)
+        assert (scores["tokens"], scores["correct_tokens"], list(scores["labels"])) == (2, 1, ["B-X", "I-X", "O"])
+    text = text.replace("tag", "tag word2 word3")
+    assert "expected at least 5, the last of them" in run("-d", delimiter, "--label", "tag", stdin=text.encode(), code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("gold", "label"), [("a", "a"), (r"a\:b", "a:b"), (r"a\\:b", r"a\:b"), (r"a\\", "a\\"), (r"a\b", r"a\b"), (r"\\\:", r"\:"), (r"\:", ":")]
+)
+def test_gold_labels_of_attribute_lines_are_escaped_and_predicted_ones_are_not(gold, label):
+    """As `crfkit tag` writes them. Labels that differ only in backslashes are different labels."""
+    lines = [f"{gold}\tx:0.5", "other\ty"]
+    model = learn(io.BytesIO(("\n".join(lines) + "\n\n").encode() * 9), None, format="crfsuite")
+    assert set(model.labels) == {label, "other"}
+    scores = json.loads(run("--format", "crfsuite", "--json", stdin=f"{lines[0]}\t{label}\n".encode()).stdout)
+    assert (scores["correct_tokens"], list(scores["labels"])) == (1, [label])
+    for wrong in {gold, label.replace("\\", ""), label + "\\"} - {label, ""}:
+        scores = json.loads(run("--format", "crfsuite", "--json", stdin=f"{lines[0]}\t{wrong}\n".encode()).stdout)
+        assert (scores["correct_tokens"], set(scores["labels"])) == (0, {label, wrong})
 
 
 @pytest.mark.parametrize(

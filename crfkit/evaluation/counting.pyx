@@ -7,6 +7,8 @@ Only totals outlive a block (and one row a sentence where systems are compared),
 with the input.
 """
 
+import re
+
 cimport cython
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -21,6 +23,9 @@ from crfkit.evaluation import schemes
 from crfkit.text.faults import plural
 from crfkit.errors import DataError
 from crfkit.values import shown
+
+
+ESCAPE = re.compile(rb"\\([:\\])")     # a colon or a backslash, in CRFsuite's format
 
 
 cdef struct SpellingC:
@@ -183,9 +188,10 @@ cdef class Tally(Arena):
 
     cdef int add_token(self, const CutC* cut, int64_t m, int64_t line) except -1 nogil:
         cdef int64_t n_gold = cut.gold.end - cut.gold.start, n = cut.found.end - cut.found.start
-        cdef int32_t gold = self.label(cut.gold.start, n_gold, line)
+        cdef bint escaped = self.lines.form == FORM_CRFSUITE and memchr(cut.gold.start, b"\\", <size_t>n_gold) != NULL
+        cdef int32_t gold = self.unescaped(cut.gold.start, n_gold, line) if escaped else self.label(cut.gold.start, n_gold, line)
         (<int32_t*>self.gold.data)[m] = gold
-        if n != n_gold or memcmp(cut.found.start, cut.gold.start, <size_t>n) != 0:
+        if escaped or n != n_gold or memcmp(cut.found.start, cut.gold.start, <size_t>n) != 0:
             gold = self.label(cut.found.start, n, line)
         (<int32_t*>self.found.data)[m] = gold
         return 0
@@ -206,11 +212,16 @@ cdef class Tally(Arena):
                 i = self.add_label(s[:n], line)
         return (<SpellingC*>self.spellings.data)[i].same
 
+    cdef int32_t unescaped(self, const char* s, int64_t n, int64_t line) except -1 with gil:
+        """The id of a label as CRFsuite's data have it. The predicted one beside it is written as it is."""
+        cdef bytes text = ESCAPE.sub(rb"\1", s[:n])
+        return self.label(text, len(text), line)
+
     cdef int32_t add_label(self, bytes text, int64_t line) except -1:
         """Enter a new label."""
         cdef int32_t i = self.names.intern_bytes(text), same
         try:
-            spelled = schemes.spelling(text, self.outside, self.raw, self.lines.form == FORM_CRFSUITE)
+            spelled = schemes.spelling(text, self.outside, self.raw)
         except UnicodeDecodeError:
             raise DataError(f"the label {shown(text)} is not valid UTF-8", self.path, line) from None
         kind = self.type_ids.setdefault(spelled.type, len(self.type_ids))

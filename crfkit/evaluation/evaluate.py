@@ -73,7 +73,7 @@ class Outputs:
 
     A file is a path, '-' or an open binary file, `inputs` one of them or a list; gold and predicted labels are the
     last two columns. `label` is the name of the column of gold labels: with format "conllu", and where the first line of a file names the
-    columns. With "crfsuite" it is the first column. delimiter is a character or a regular expression; without it, columns end at tabs, or at blanks where a
+    columns. With "crfsuite" gold labels are the first column, and nothing has a name. delimiter is a character or a regular expression; without it, columns end at tabs, or at blanks where a
     line has no tab. segments counts words too, and lexicon tells which of them are known. keep makes `compare`
     possible. comments: lines that begin with '#' and stand before a sentence are no tokens.
     """
@@ -101,10 +101,12 @@ class Outputs:
             raise OptionError(f"format: expected {', '.join(FORMATS)}, found {shown(format)}")
         for name, text in (("outside", outside), ("delimiter", "" if delimiter is None else delimiter)):
             Expected(str).take(name, text)
+        if label is not None and format == "crfsuite":
+            raise OptionError("label is of no use with format 'crfsuite', whose columns have no names")
         separator, pattern = _separator("\t" if format == "crfsuite" else delimiter)
         self._tallies, self.marks = [], Marks()
         for entry in Source(inputs).inputs:
-            blocks = iter(Source(entry, allow_empty=True))
+            blocks = iter(Source(entry, allow_empty=True, delimited=delimiter is not None))
             first = next(blocks, None) or Block(b"")
             tally = Tally(
                 _tables(self._names, strict),
@@ -120,7 +122,7 @@ class Outputs:
                 **_places(format, label, first),
             )
             for block in chain([first], blocks):
-                tally.feed(block.data if pattern is None else _resplit(block.data, pattern), block.first_line)
+                tally.feed(block.data if pattern is None else _resplit(block, pattern), block.first_line)
             tally.finish()
             self.marks.add(*tally.lines.marks)
             self._tallies.append(tally)
@@ -269,6 +271,7 @@ def _separator(delimiter: str | None) -> tuple[str | bytes | None, re.Pattern[by
     return b"\x1f", pattern
 
 
-def _resplit(block: bytes, pattern: re.Pattern[bytes]) -> bytes:
-    """The block with the unit separator wherever the pattern matches."""
-    return b"\n".join(pattern.sub(b"\x1f", line.removesuffix(b"\r")) for line in block.split(b"\n"))
+def _resplit(block: Block, pattern: re.Pattern[bytes]) -> bytes:
+    """The block with the unit separator wherever the pattern matches, but in a header of names."""
+    lines = block.data[block.skip :].split(b"\n")
+    return block.data[: block.skip] + b"\n".join(pattern.sub(b"\x1f", line.removesuffix(b"\r")) for line in lines)

@@ -13,7 +13,6 @@ strict    START, INSIDE and END. A chunk is what starts with START, goes on as l
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -25,7 +24,6 @@ N_PREFIXES = len(PREFIXES)
 OTHER = N_PREFIXES - 1
 
 _CODES = {name: code for code, name in enumerate(PREFIXES[:OTHER])}
-_ESCAPE = re.compile(rb"\\([:\\])")
 
 # The same role under other names: BILOU's L and U, and the M and W of word segmentation.
 _IOBES_ROLE = {"L": "E", "U": "S", "W": "S", "M": "I"}
@@ -40,9 +38,9 @@ class Spelling(NamedTuple):
     same: bytes | None  # another label, as which it counts
 
 
-def spelling(text: bytes, outside: bytes, raw: bool, escaped: bool) -> Spelling:
+def spelling(text: bytes, outside: bytes, raw: bool) -> Spelling:
     """A label split as conlleval does, with its options `outside` and `raw`. "B-" is "B" there, and another name for O is O.
-    Labels of CRFsuite's data may be `escaped`. UnicodeDecodeError if it is not UTF-8."""
+    UnicodeDecodeError if it is not UTF-8."""
     label, same = text.decode(), None
     if text in (b"", outside):
         prefix, kind = "O", ""
@@ -54,8 +52,6 @@ def spelling(text: bytes, outside: bytes, raw: bool, escaped: bool) -> Spelling:
         same = b"O"
     elif prefix and not raw and not kind and text.endswith(b"-"):
         same = prefix.encode()
-    elif escaped and _ESCAPE.search(text):
-        same = _ESCAPE.sub(rb"\1", text)
     return Spelling(label, _CODES.get(prefix, OTHER), kind, same)
 
 

@@ -45,6 +45,7 @@ cdef class MarginPerceptron(Arena):
     cdef Search search
     cdef RngC rng
     cdef double margin
+    cdef int32_t root_relation          # that every root of a parse has
     cdef float* w                       # as the actions of the tables stand
     cdef double* late
     cdef int32_t* number                # of each weight; in a row that is free, the next such row
@@ -60,6 +61,7 @@ cdef class MarginPerceptron(Arena):
         self.data, self.tables, self.options = data, tables, options
         self.margin = USUAL_MARGIN if options.margin is None else options.margin
         self.search = Search(tables, options.depth)
+        self.root_relation = data.root_relation()
         if data.n_sequences > 0x7FFFFFFF:
             raise TrainingError("online trainers take at most 2,147,483,647 sequences")
         rng_seed(&self.rng, <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF))
@@ -297,6 +299,7 @@ cdef class MarginPerceptron(Arena):
         placed = self.placed(weights)
         cdef const float[::1] view = placed
         cdef int64_t s, t, first, heads = 0, both = 0, whole = 0, good
+        cdef int32_t head, relation
         search.w = &view[0]
         for s in range(data.n_sequences):
             first = data.start[s]
@@ -305,10 +308,11 @@ cdef class MarginPerceptron(Arena):
                 search.run()
             good = 0
             for t in range(search.state.T):
-                if search.state.head[t] == data.head[first + t]:
+                head = search.state.head[t]
+                relation = self.root_relation if head < 0 else search.state.relation[t]
+                if head == data.head[first + t]:
                     heads += 1
-                    if data.head[first + t] < 0 or search.state.relation[t] == data.relation[first + t]:
-                        good += 1
+                    good += relation == data.relation[first + t]
             both += good
             whole += good == search.state.T
         return heads, both, whole

@@ -92,7 +92,7 @@ class Source:
     form is "columns", "conllu" or "crfsuite". A Stretch is a part of a file; lines are counted from where it
     begins, and `layout` is that of the whole. loose: as CRF++, Wapiti and CRFsuite read, text need not be UTF-8,
     and columns stand between tabs and blanks alike. All inputs must have the same columns; a header of names is
-    kept from the first one alone. With allow_empty an input may be without tokens; with comments, lines before a
+    kept from the first one alone. delimited: whoever reads the blocks splits and counts the columns. With allow_empty an input may be without tokens; with comments, lines before a
     sentence that begin with '#' are no rows. Iterating again starts again, which paths allow and streams do not.
     """
 
@@ -106,6 +106,7 @@ class Source:
         loose: bool = False,
         block_size: int = BLOCK_SIZE,
         layout: Layout | None = None,
+        delimited: bool = False,
     ):
         several = lists(inputs) and not isinstance(inputs, Stretch) and not hasattr(inputs, "read")
         self.inputs = list(inputs) if several else [inputs]
@@ -115,6 +116,7 @@ class Source:
         self.loose = loose
         self.block_size = block_size
         self.marks = Marks()
+        self.delimited = delimited
         self.layout = layout or Layout(names=CONLLU if form == "conllu" else None)
 
     def __iter__(self) -> Iterator[Block]:
@@ -182,7 +184,7 @@ class Source:
         if layout.n_cols:
             return layout
         names = layout.names
-        if names is not None and (n_cols < len(names) or (n_cols > len(names) and self.form == "conllu")):
+        if names is not None and not self.delimited and (n_cols < len(names) or (n_cols > len(names) and self.form == "conllu")):
             raise DataError(f"found {n_cols} columns, expected {len(names)}: {' '.join(names)}", path, line)
         return Layout(n_cols, names, path, line)
 

@@ -327,6 +327,7 @@ def test_what_is_no_sentence(gold, predicted, message):
         (lambda: outputs("a B B\n", keep=True).compare(0, 0, shuffles=0), OptionError, "^shuffles: expected a whole number from 1"),
         (lambda: outputs("a B B\n", keep=True).compare(0, 0, seed=1.5), OptionError, "^seed: expected .* found 1.5$"),
         (lambda: outputs("a B B\n", format="csv"), OptionError, "^format: expected columns, conllu, crfsuite, found 'csv'$"),
+        (lambda: outputs("X\ta\tX\n", format="crfsuite", label="upos"), OptionError, "^label is of no use with format 'crfsuite', whose columns"),
         (lambda: outputs("a B B\n", delimiter=3), OptionError, "^delimiter: expected a text, found 3$"),
         (lambda: outputs("a B B\n", outside=None), OptionError, "^outside: expected a text, found None$"),
         (lambda: Outputs("nowhere"), FileError, "^nowhere: cannot be read"),
