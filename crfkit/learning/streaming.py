@@ -26,8 +26,8 @@ from crfkit.errors import DataError, FileError
 
 from .corpus import Corpus
 from .divergence import Divergence, value_warning
+from .fitting import USUAL
 from .log import PassLog
-from .penalty import USUAL
 from .reader import Reader
 
 if TYPE_CHECKING:

@@ -32,10 +32,10 @@ from .checkpoint import Checkpoint
 from .corpus import Corpus, read_corpus
 from .development import DevSet
 from .divergence import Divergence, value_warning
+from .fitting import fitted
 from .judging import check_stream
 from .memory import check_data_dir, check_memory, expected_memory
 from .passes import Passes
-from .penalty import with_penalty
 from .progress import Progress, StopRequest
 from .reader import Reader
 
@@ -97,7 +97,7 @@ class Training:
         run, progress = self.run, self.progress
         corpus = place.corpus(reader)
         check_header(self._header(corpus, None))
-        options, chosen = with_penalty(self.options, corpus)
+        options, chosen = fitted(self.options, corpus)
         expected = place.expected_memory(corpus, options)
         progress.summary({**corpus.summary, "memory": expected})
         progress.warn(value_warning(corpus.dataset.largest_value, self.algorithm, options))

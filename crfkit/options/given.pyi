@@ -99,7 +99,7 @@ class OfEstimator(TypedDict, total=False):
     'Loops over label pairs. sparse: over pairs with a weight; dense: over all pairs; auto: the faster one.'
 
     passes: int | None
-    'Passes over the training data.'
+    'Passes over the training data. Without it, cw makes 20 where an attribute occurs fewer than 4 times in the mean, else 10.'
 
     rate: float | None
     'First learning rate. Without it, several are tried on a sample of the data, and the best one is taken.'

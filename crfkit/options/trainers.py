@@ -25,8 +25,13 @@ def _path() -> Any:
     )  # fmt: skip
 
 
-def _passes(default: int) -> Any:
-    return option(default, "Passes over the training data.", low=1)
+def _passes(default: int | None) -> Any:
+    return option(
+        default,
+        "Passes over the training data. Without it, cw makes 20 where an attribute occurs fewer than 4 times in the mean, else 10.",
+        low=1,
+        kind=int,
+    )
 
 
 def _batch_size() -> Any:
@@ -230,7 +235,7 @@ class Arow:
 class Cw:
     """Confidence-weighted learning: each weight has a variance; every sequence must be right with confidence."""
 
-    passes: int = _passes(10)
+    passes: int | None = _passes(None)
     confidence: float = option(0.52, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
     average: bool = _average()
 

@@ -15,8 +15,8 @@ from trainers.samples import sentences, template
 from crfkit import modelfile, options
 from crfkit.errors import CrfkitError, CrfkitWarning, FileError, ModelFileError, OptionError
 from crfkit.learning.corpus import read_corpus
+from crfkit.learning.fitting import fitted
 from crfkit.learning.learn import learn
-from crfkit.learning.penalty import with_penalty
 from crfkit.learning.progress import StopRequest
 from crfkit.learning.reader import Reader
 from crfkit.learning.training import make_trainer
@@ -139,7 +139,7 @@ def test_a_state_holds_all(algorithm, chosen):
     corpus = read_corpus(Reader(sentences("chunking", limit=40), rules(), Run()))
 
     def trainer():
-        own, _ = with_penalty(options.make(algorithm, passes(algorithm, 5, **chosen)), corpus)
+        own, _ = fitted(options.make(algorithm, passes(algorithm, 5, **chosen)), corpus)
         return make_trainer(algorithm, corpus, own, Run())
 
     def plain(state):

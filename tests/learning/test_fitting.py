@@ -1,4 +1,4 @@
-"""The L2 penalty where none is given."""
+"""The L2 penalty, and the passes of `cw`, where none are given."""
 
 from collections import Counter
 from itertools import pairwise
@@ -7,7 +7,7 @@ import pytest
 from trainers.samples import sentences, template
 
 from crfkit import learn
-from crfkit.learning.penalty import fitting_l2
+from crfkit.learning.fitting import fitting_l2, fitting_passes
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 
@@ -44,16 +44,42 @@ def test_data_without_attributes(nothing):
 def test_it_follows_from_what_the_template_finds(algorithm, name, limit, min_freq):
     """Counted once more, from the strings of attributes."""
     data, rules = sentences(name, limit=limit), Template.of(template({"letters": "letter-to-sound"}.get(name, name)))
-    names = {kind: Counter(expand(line, rows, t) for line in rules.lines if kind in line.kinds and line.macros
-                           for rows in data for t in range(kind == "B", len(rows))) for kind in "UB"}  # fmt: skip
-    counts = [n for found in names.values() for string, n in found.items() if string is not None and n >= min_freq]
+    counts = occurrences(data, rules, min_freq)
     model = learn(data, rules, algorithm, min_freq=min_freq, **({"max_iter": 1, "warm_up": 0} if algorithm == "lbfgs" else {"passes": 1}))
     many = 25 if algorithm == "sapo" else 250
     assert model.header["chosen"]["l2"] == fitting_l2(sum(map(len, data)), len(counts), sum(counts), many)
     assert model.header["options"]["l2"] is None
 
 
+def occurrences(data, rules, min_freq=1):
+    """Of each attribute."""
+    names = {kind: Counter(expand(line, rows, t) for line in rules.lines if kind in line.kinds and line.macros
+                           for rows in data for t in range(kind == "B", len(rows))) for kind in "UB"}  # fmt: skip
+    return [n for found in names.values() for string, n in found.items() if string is not None and n >= min_freq]
+
+
 def test_one_that_is_given_is_kept():
     for l2 in (0, 1, 0.1):
         model = learn(sentences("chunking", limit=5), template("chunking"), max_iter=2, l2=l2)
         assert model.header["options"]["l2"] == l2 and "chosen" not in model.header
+
+
+def test_rare_attributes_take_more_passes():
+    assert [fitting_passes(1000, 1000 * often) for often in (1, 3, 4, 5, 100)] == [20, 20, 10, 10, 10]
+    assert fitting_passes(10, 39) == 20 and fitting_passes(0, 0) == 10
+
+
+@pytest.mark.parametrize(("limit", "rules", "passes"), [(20, "U:%x[0,0]/%x[1,0]", 20), (200, "U:%x[0,1]", 10)])
+def test_cw_makes_as_many_passes_as_fit(limit, rules, passes):
+    data, records = sentences("chunking", limit=limit), []
+    counts = occurrences(data, Template.of(rules))
+    assert (sum(counts) < 4 * len(counts)) == (passes == 20)
+    model = learn(data, rules, "cw", progress=records.append)
+    assert len(records) == model.header["chosen"]["passes"] == passes and model.header["options"]["passes"] is None
+    assert list(model.weights) == list(learn(data, rules, "cw", passes=passes).weights)
+
+
+def test_passes_that_are_given_are_kept():
+    records = []
+    model = learn(sentences("chunking", limit=5), template("chunking"), "cw", passes=3, progress=records.append)
+    assert len(records) == model.header["options"]["passes"] == 3 and "chosen" not in model.header

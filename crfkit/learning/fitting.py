@@ -1,12 +1,15 @@
-"""The L2 penalty where none is given, from what is known of the data before training.
+"""The L2 penalty, and the passes of `cw`, where none are given: from how often attributes occur. docs/defaults.md has the trials.
 
 An attribute that occurs once cannot have a weight beyond 1 / l2: the gradient of its one sequence is at most 1. Where most
 attributes are rare, an --l2 of 1 leaves next to nothing of what they tell. Where they are frequent, as letters are, it is what keeps
 weights from overfitting. So the penalty rises with how often attributes occur. Where a token has many attributes, as a
-document has words, small weights are enough, and the penalty is higher. docs/defaults.md has the trials.
+document has words, small weights are enough, and the penalty is higher.
 
 SAPO stops learning from a sequence once the true path is so many times as likely as all other candidates. With few attributes a token
 that takes large weights; with many, small ones, and a small penalty would let it stop early. So fewer attributes count as many.
+
+CW has no penalty: what keeps its weights from following noise is that variances fall with every step, and that it ends early. Rare
+attributes get few steps in a pass, so they need more passes.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from crfkit.options.trainers import Sapo
+from crfkit.options.trainers import Cw, Sapo
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -24,6 +27,8 @@ LEAST = 0.1
 OFTEN = 10.0  # occurrences of an attribute, in the mean, from which on the penalty is the usual one
 MANY = 250.0  # attributes of a token, for which it is that as well
 MANY_OF_PATHS = 25.0  # the same for SAPO
+RARE = 4.0  # occurrences of an attribute, in the mean, below which CW makes more passes
+PASSES, PASSES_OF_RARE = 10, 20
 
 
 def fitting_l2(tokens: int, attributes: int, occurrences: int, many: float = MANY) -> float:
@@ -34,11 +39,18 @@ def fitting_l2(tokens: int, attributes: int, occurrences: int, many: float = MAN
     return float(f"{min(USUAL, found):.2g}")
 
 
-def with_penalty(options: Any, corpus: Corpus) -> tuple[Any, dict[str, float]]:
-    """A trainer's options with the penalty that was given, or else with one that fits these data; and what was chosen."""
-    if getattr(options, "l2", USUAL) is not None:
-        return options, {}
-    data = corpus.dataset
-    many = MANY_OF_PATHS if isinstance(options, Sapo) else MANY
-    l2 = fitting_l2(data.n_tokens, sum(corpus.layout.n_attributes), sum(data.n_incidences), many)
-    return replace(options, l2=l2), {"l2": l2}
+def fitting_passes(attributes: int, occurrences: int) -> int:
+    """The passes of CW for so many different attributes, which occur so many times together."""
+    return PASSES_OF_RARE if occurrences < RARE * attributes else PASSES
+
+
+def fitted(options: Any, corpus: Corpus) -> tuple[Any, dict[str, Any]]:
+    """A trainer's options with what was given, or else with what fits these data; and what was chosen."""
+    data, attributes = corpus.dataset, sum(corpus.layout.n_attributes)
+    chosen: dict[str, Any] = {}
+    if getattr(options, "l2", USUAL) is None:
+        many = MANY_OF_PATHS if isinstance(options, Sapo) else MANY
+        chosen["l2"] = fitting_l2(data.n_tokens, attributes, sum(data.n_incidences), many)
+    if isinstance(options, Cw) and options.passes is None:
+        chosen["passes"] = fitting_passes(attributes, sum(data.n_incidences))
+    return replace(options, **chosen), chosen

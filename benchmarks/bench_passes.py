@@ -1,0 +1,86 @@
+"""What more passes of `cw` than ten gain, by how often attributes occur: the trials behind its default.
+
+    CRFKIT_CORPORA=FOLDER python benchmarks/bench_passes.py [--only WORD] [--sizes N,N] [--rounds N]
+
+On the tasks of bench_defaults.py and bench_strangers.py, and on reviews (without corpora, on data/): sentences drawn from the training part without its end, scored on that
+end after each of 30 passes. A line for each draw: occurrences of an attribute in the mean, the score after ten passes, and how far the
+scores after 14, 20 and 30 are from it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import bench_defaults
+import bench_strangers
+import common
+
+import crfkit
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.reader import Reader
+from crfkit.options import Run
+from crfkit.template.parsing import Template
+
+PASSES = (10, 14, 20, 30)
+DENSE = ("names, chunks and tags", "tags and relations", "names, 2,000 tokens a text")  # too slow for so many runs
+KINDS = ("books", "kitchen", "dvd", "electronics")
+
+
+class Data(NamedTuple):
+    name: str
+    make: Callable[[], Any]
+    template: Template | None
+    scheme: str = "none"
+    held_out: int = 300
+
+
+def reviews(kind: str) -> list[Any]:
+    """Documents of one item, shuffled: (attributes, label)."""
+    folder = common.corpora("sentiment")
+    assert folder is not None
+    lines = [line.split() for line in (folder / f"{kind}.train.txt").read_text(encoding="utf-8", errors="replace").splitlines()]
+    made = [[([cell.rpartition(":")[0] for cell in cells[:-1]], cells[-1].rpartition(":")[2])] for cells in lines]
+    random.Random(1).shuffle(made)
+    return made
+
+
+def data() -> Iterator[Data]:
+    corpora = all(common.corpora(name) for name in (*bench_strangers.CORPORA, "cws-sxu", "sentiment", "wsj-sample-pos"))
+    for task in bench_defaults.TASKS if corpora else bench_defaults.MADE:
+        yield Data(task.name, lambda task=task: bench_defaults.sentences(task), bench_defaults.template(task), task.scheme)
+    for other in bench_strangers.TASKS:
+        if corpora and other.template:
+            yield Data(other.name, other.make, bench_strangers.template(other), other.scheme)
+    for kind in KINDS if corpora else ():
+        yield Data(f"reviews of {kind}", lambda kind=kind: reviews(kind), None, held_out=600)
+
+
+def main() -> None:
+    parser = common.parser_for("What more passes of cw gain.", rounds=2)
+    parser.add_argument("--only", default="", metavar="WORD", help="tasks with this word in their name")
+    parser.add_argument("--sizes", default="50,200,500,1000", metavar="N,N", help="sentences to learn from (default %(default)s)")
+    given = parser.parse_args()
+    for one in data():
+        if one.name in DENSE or given.only not in one.name:
+            continue
+        whole = one.make()[: given.sentences]
+        end = min(one.held_out, len(whole) // 4)
+        pool, held_out = whole[:-end], whole[-end:]
+        form: dict[str, Any] = {"format": "crfsuite"} if one.template is None else {}
+        for size in [n for n in map(int, given.sizes.split(",")) if n <= len(pool)] or [len(pool)]:
+            for draw in range(given.rounds):
+                train = random.Random(f"{size} {draw}").sample(pool, size)
+                corpus = read_corpus(Reader(train, one.template, Run(**form)))
+                often = sum(corpus.dataset.n_incidences) / sum(corpus.layout.n_attributes)
+                records: list[dict[str, Any]] = []
+                crfkit.learn(train, one.template, "cw", threads=1, passes=max(PASSES), dev=held_out, progress=records.append, **form)
+                scores = [100 * record["dev_accuracy" if one.scheme == "none" else "dev_f1"] for record in records]
+                first, *others = (scores[n - 1] for n in PASSES)
+                print(f"{one.name} | {size} | {often:.1f} | {first:.2f} | {' '.join(f'{score - first:+.2f}' for score in others)}", flush=True)
+    print(f"\n{parser.description}\ntask | sentences | occurrences | ten passes | 14, 20, 30\n{common.machine()}")
+
+
+if __name__ == "__main__":
+    main()
