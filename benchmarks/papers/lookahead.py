@@ -83,7 +83,8 @@ PAPER = Paper(
 Y. Tsuruoka, Y. Miyao, J. Kazama: Learning with Lookahead: Can History-Based Models Rival Globally Optimized Models?
 CoNLL 2011. A tagger decides label by label and may look at all its earlier decisions; before each it searches some steps
 ahead. The paper finds depth 1 clearly better than none, and as good as CRFs. Its search is naive; the one here is exact by
-dynamic programming, so that its cost does not explode with the depth.
+dynamic programming, so that its cost does not explode with the depth. The paper's tables have seconds of tagging, too (parts of speech, depths 0 to 2:
+5, 9 and 173; chunks 1, 1 and 9; names, to depth 3, 4, 4, 7 and 33); they are not measured here.
 """,
     [
         Table(tasks.CHUNKS_PLAIN, rows(CHUNK), claims=claims(CHUNK), plots=("score", "seconds")),

@@ -198,7 +198,7 @@ _CONLL2000 = (
     "CoNLL-2000 shared task, standard split (8,936 training and 2,012 test sentences), columns word, part of speech and chunk."
 )
 _NP = _CONLL2000 + " Chunks other than noun phrases are labelled `O`: the labels are B-NP, I-NP and O, as in the paper."
-_JNLPBA = "JNLPBA (BioNLP 2004) shared task, the public original: 18,546 training and 3,856 test sentences."
+_JNLPBA = "JNLPBA (BioNLP 2004) shared task, the public original: 18,546 training and 3,856 test sentences. The paper on ADF counts 20,546 and 4,260, those on SAPO and DBL-CRF 17,484 and 3,856."
 
 _TAGS = (
     " Parts of speech as a crfkit model sees them: `lbfgs` with `templates/pos.txt`, trained on 3,396 sentences of the WSJ. That is newspaper text, so the tags are "
