@@ -48,7 +48,7 @@ LEVELS = (
              "crfkit.text.rows")),
     ("-O2", ("crfkit.decode.beam", "crfkit.decode.nbest", "crfkit.decode.printing", "crfkit.decode.scratch", "crfkit.features.cells",
              "crfkit.features.index", "crfkit.features.strings", "crfkit.features.workspace", "crfkit.foreign",
-             "crfkit.parser.search", "crfkit.template.patterns", "crfkit.text.items", "crfkit.text.scanning", "crfkit.text.writing",
+             "crfkit.parser.search", "crfkit.template.patterns", "crfkit.text.groups", "crfkit.text.items", "crfkit.text.scanning", "crfkit.text.writing",
              "crfkit.trainers.batch.chains", "crfkit.trainers.batch.edges", "crfkit.trainers.batch.feasible", "crfkit.trainers.batch.proximal",
              "crfkit.trainers.batch.sbcd", "crfkit.trainers.batch.visits", "crfkit.trainers.online")),
     ("-O1", ("crfkit",)),

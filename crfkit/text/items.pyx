@@ -18,8 +18,7 @@ from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
 
 from crfkit.loops.numbers cimport fabs
 from crfkit.loops.atomic cimport crfkit_prefetch
-from crfkit.memory cimport memchr
-from .rows cimport FORM_CRFSUITE, Rows, RowsC, rows_attr, rows_label
+from .rows cimport FORM_CRFSUITE, Rows
 from .scanning cimport copy_bytes, utf8_fault
 
 from collections.abc import Mapping, Set
@@ -81,47 +80,6 @@ def read_sentence(sentence):
     fill_sentence(rows, sentence)
     values, rows.exact = rows.exact, None
     return rows, values
-
-
-def append_sequence(Rows rows not None, Rows source not None, int64_t s, labels=None):
-    """Append a copy of sequence s of other rows, with its own labels or with these, a str or bytes for each token."""
-    cdef PlaceC place
-    cdef const RowsC* c = &source.c
-    cdef int64_t t, a, first, last, begin
-    cdef int32_t n
-    cdef const char* text
-    if rows.c.form != FORM_CRFSUITE or c.form != FORM_CRFSUITE or rows is source:
-        raise ValueError("only the form of CRFsuite has attributes")
-    if not 0 <= s < c.n_seq:
-        raise IndexError(f"sequence {s} of {c.n_seq}")
-    first, last = c.seq_ptr[s], c.seq_ptr[s + 1]
-    place.sentence, place.token = rows.c.n_seq + 1, 0
-    if labels is not None:
-        given, labels = labels, []
-        for label in given:
-            place.token += 1
-            labels.append(label_of(label, &place, True))
-        if len(labels) != last - first:
-            raise DataError(f"found {len(labels)} labels, expected {last - first}: one for each item")
-    if last > first and memchr(c.text + c.line_start[first], 0, c.line_end[last - 1] - c.line_start[first]) != NULL:
-        raise DataError(f"sequence {place.sentence}: an attribute has a zero byte, which ends names in CRFsuite's models")
-    rows.c.n_cols, rows.lead, rows.c.n_tok = 1, rows.n_arena, rows.c.seq_ptr[rows.c.n_seq]
-    rows.c.n_attr = rows.c.attr_ptr[rows.c.n_tok]       # an append for which there was no memory may have left some behind
-    for t in range(first, last):
-        if labels is None:
-            text = rows_label(c, t, &n)
-        else:
-            text, n = <bytes>labels[t - first], <int32_t>len(<bytes>labels[t - first])
-        begin_token(rows, text, n)
-        for a in range(c.attr_ptr[t], c.attr_ptr[t + 1]):
-            text = rows_attr(c, a, &n)
-            begin = rows.n_arena
-            put(rows, text, n)
-            add_attribute(rows, begin, c.attr_value[a], &place)
-        end_token(rows)
-    rows.last_end, rows.weight = rows.n_arena, c.seq_weight[s]
-    rows.end_sequence()
-    finish(rows)
 
 
 cdef int start(Rows rows) except -1:
@@ -380,6 +338,14 @@ cdef inline int put(Rows rows, const char* s, int64_t n) except -1:
     copy_bytes(rows.c.arena + rows.n_arena, s, n)
     rows.n_arena += n
     return 0
+
+
+cdef bint plain_text(text, TextC* found) noexcept:
+    cdef PyObject* plain = <PyObject*>text
+    if not (is_text(plain) and is_ascii(plain)):
+        return False
+    found.s, found.n = bytes_of(plain), length_of(plain)
+    return True
 
 
 cdef int copy_characters(Rows rows, text, const PlaceC* place) except -1:

@@ -41,11 +41,11 @@ cdef class Table:
         array[0] = self.owned[place].data
         return 0
 
-    cdef int grow_tokens(self) except -1 nogil:
+    cdef int grow_tokens(self, int64_t more=1) except -1 nogil:
         """Room for more tokens, each of n_cols cells."""
         cdef int64_t n = max(self.cap_tok, <int64_t> 16)
-        if self.c.n_tok >= self.cap_tok:
-            n = 2 * n
+        if self.c.n_tok + more > self.cap_tok:
+            n = max(2 * n, self.c.n_tok + more)
             self.room(0, <void**> &self.c.line_start, n, sizeof(int64_t))
             self.room(1, <void**> &self.c.line_end, n, sizeof(int64_t))
             self.room(2, <void**> &self.c.attr_ptr, n + 1, sizeof(int64_t))

@@ -6,14 +6,13 @@ import pickle
 import subprocess
 import sys
 import tempfile
+from fractions import Fraction
 from pathlib import Path
 
 import pycrfsuite
 import pytest
 
 from crfkit.compat import pycrfsuite as compat
-from crfkit.compat.pycrfsuite import features
-from crfkit.text.items import append_sequence
 
 BOTH = pytest.mark.parametrize("library", [pycrfsuite, compat], ids=["python-crfsuite", "crfkit"])
 
@@ -243,25 +242,61 @@ def test_an_error_at_the_end_of_training_leaves_no_model(library, tmp_path):
     assert not (tmp_path / "m").exists()
 
 
-@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
-def test_an_interrupted_append_shifts_no_groups(monkeypatch, tmp_path, done):
-    """Ctrl-C before or after a sequence is copied: each of the others keeps its group."""
+class Interrupting(str):
+    """A label at which Ctrl-C is pressed."""
 
-    def interrupted(*given):
-        if done:
-            append_sequence(*given)
+    __slots__ = ()
+
+    def encode(self, *_):
         raise KeyboardInterrupt
 
+
+class Late:
+    """A group at which Ctrl-C is pressed."""
+
+    def __int__(self):
+        raise KeyboardInterrupt
+
+
+def interrupted(*values):
+    """The values, and then Ctrl-C."""
+    yield from values
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "given",
+    [lambda: (interrupted(["b"]), ["B"]), lambda: ([interrupted("b")], ["B"]), lambda: ([["b"]], interrupted("B")),
+     lambda: ([["b"], ["c"]], ["B", Interrupting("B")]), lambda: ([["b"]], ["B"], Late())],
+    ids=["items", "names", "labels", "label", "group"],
+)  # fmt: skip
+@pytest.mark.parametrize("converted", [False, True])
+def test_an_interrupted_append_shifts_no_groups(tmp_path, given, converted):
+    """Ctrl-C wherever an append runs Python's code: nothing is left of the sequence, and each of the others keeps its group."""
     trainer = compat.Trainer(verbose=False)
     trainer.append([["a"]], ["A"], 0)
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(features, "append_sequence", interrupted)
-        trainer.append([["b"]], ["B"], 1)
+    with pytest.raises(KeyboardInterrupt):
+        items, *rest = given()
+        trainer.append(compat.ItemSequence(items) if converted else items, *rest)
     trainer.append([["c"]], ["C"], 2)
     trainer.append([["d"]], ["D"], 0)
+    assert list(trainer.sequences.groups) == [0, 2, 0] and trainer.sequences.rows.lengths() == [1, 1, 1]
     trainer.train(str(tmp_path / "m"), holdout=2)
     with compat.Tagger().open(str(tmp_path / "m")) as tagger:
-        assert set(tagger.info().attributes) == {"a", "d", *("b" * done)}
+        assert set(tagger.info().attributes) == {"a", "d"}
+
+
+@pytest.mark.parametrize("group", [1.5, True, -3, None, "1", 2**40, Late, Fraction(3, 2)], ids=repr)
+def test_groups_may_be_any_numbers_that_become_whole(group):
+    """A column of a data frame may have floats."""
+    found = []
+    for library in (pycrfsuite, compat):
+        trainer = library.Trainer(verbose=False)
+        try:
+            found.append(trainer.append([["a"]], ["A"], group))
+        except (TypeError, OverflowError) as error:
+            found.append(type(error))
+    assert found[0] is found[1]
 
 
 def test_nothing_is_left_of_a_sequence_for_which_there_was_no_memory():
@@ -278,7 +313,7 @@ try:
 except MemoryError:
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     trainer.append([["c"]], ["C"])
-    print(trainer.sequences.rows.lengths(), trainer.sequences.rows.sentences(), trainer.sequences.rows.attributes())
+    print(list(trainer.sequences.groups), trainer.sequences.rows.lengths(), trainer.sequences.rows.sentences(), trainer.sequences.rows.attributes())
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert found.strip() == "[2, 1] [[[b'A'], [b'B']], [[b'C']]] [[[(b'a', 1.0)], [(b'b', 1.0)]], [[(b'c', 1.0)]]]"
+    assert found.strip() == "[0, 0] [2, 1] [[[b'A'], [b'B']], [[b'C']]] [[[(b'a', 1.0)], [(b'b', 1.0)]], [[(b'c', 1.0)]]]"

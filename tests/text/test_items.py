@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import crfkit
 from crfkit.errors import DataError
-from crfkit.text.items import append_sequence, fill_items, read_sentence
+from crfkit.text.groups import append_sequence
+from crfkit.text.items import fill_items, read_sentence
 from crfkit.text.rows import Rows
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6)
@@ -84,7 +85,7 @@ def test_what_is_no_copy():
     for source, target in ((rows, rows), (Rows(), other), (rows, Rows())):
         with pytest.raises(ValueError, match="only the form of CRFsuite"):
             append_sequence(target, source, 0)
-    with pytest.raises(DataError, match="found 2 labels, expected 1"):
+    with pytest.raises(DataError, match="The numbers of items and labels differ"):
         append_sequence(other, rows, 0, ["A", "B"])
     with pytest.raises(TypeError, match="found"):
         append_sequence(other, rows, 0, [3])

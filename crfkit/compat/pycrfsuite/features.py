@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import array
-import threading
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crfkit.text.items import append_sequence
+from crfkit.text.groups import Groups, append_sequence
 from crfkit.text.rows import Rows
 
 if TYPE_CHECKING:
@@ -16,27 +15,11 @@ if TYPE_CHECKING:
     from crfkit.learning.corpus import Corpus
 
 
-class Sequences:
-    """Sequences in the order in which they came, and the group of each."""
+class Sequences(Groups):
+    """Sequences in groups, and CRFsuite's order of them."""
 
-    def __init__(self) -> None:
-        self.rows = Rows("crfsuite")
-        self.groups = array.array("i")
-        self.order: Sequence[int] | None = None  # CRFsuite's order, if it is another one
-        self.drawn: int | None = None  # random numbers so far, if all trainings share a generator; None: each has its own
-        self.lock = threading.Lock()  # sequences and groups grow together, and not while they are read
-
-    def append(self, rows: Rows, place: int, labels: Sequence[str | bytes] | None, group: int) -> None:
-        """Append a copy of a sequence of other rows, with its own labels or with these."""
-        with self.lock:
-            if len(self.groups) != len(self.rows):
-                self._settle()
-            self.groups.append(group)
-            append_sequence(self.rows, rows, place, labels)
-
-    def _settle(self) -> None:
-        """Forget the group of a sequence that could not be appended, or whose append was interrupted before it was there."""
-        del self.groups[len(self.rows) :]
+    order: Sequence[int] | None = None  # CRFsuite's order, if it is another one
+    drawn: int | None = None  # random numbers so far, if all trainings share a generator; None: each has its own
 
     def split(self, n: int) -> None:
         """Make n groups: sequences are shuffled as by CRFsuite, and dealt out in turn."""
@@ -63,7 +46,6 @@ class Sequences:
 
     def runs(self, holdout: int) -> Iterator[tuple[bool, int, int]]:
         """Runs of sequences that are held out, or are not: (whether they are, the first, how many)."""
-        self._settle()
         first = 0
         for held, run in groupby(self.groups, lambda group: 0 <= holdout == group):
             n = sum(1 for _ in run)

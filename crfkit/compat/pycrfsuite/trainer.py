@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from crfkit.errors import CrfkitError, DataError
-from crfkit.text.items import fill_items
-from crfkit.text.rows import Rows
 
 from ._logparser import TrainLogParser
 from .errors import NoSequence, as_crfsuite_error
@@ -26,12 +24,11 @@ class BaseTrainer:
     _algorithm = "lbfgs"
     _values: dict[str, Any]
     sequences: Sequences
-    _spare: list[Rows]  # where a sequence is read into
     _cleared = False
 
     def __new__(cls, *_: Any, **__: Any) -> BaseTrainer:
         self = super().__new__(cls)
-        self._values, self.sequences, self._spare = {}, Sequences(), []
+        self._values, self.sequences = {}, Sequences()
         return self
 
     def __init__(self, algorithm: str | None = None, params: Mapping[str, Any] | None = None, verbose: bool = True):
@@ -43,26 +40,13 @@ class BaseTrainer:
 
     def append(self, xseq: Iterable[Any] | ItemSequence, yseq: Iterable[str], group: int = 0) -> None:
         """Add a sequence and its labels. One group may be held out when training."""
-        spare = self._spare  # few calls from here on: each takes as long as several attributes
-        try:
+        try:  # few calls from here on: each takes as long as several attributes
             if isinstance(xseq, ItemSequence):
-                rows = xseq.rows
+                self.sequences.append(xseq.rows, 0, yseq, group)
             else:
-                try:
-                    rows = spare.pop()
-                except IndexError:
-                    rows = Rows("crfsuite")
-                    rows.loose = True
-                fill_items(rows, (xseq,))
-            labels = list(yseq)
-            if rows.n_tokens != len(labels):
-                raise ValueError(f"The numbers of items and labels differ: |x| = {rows.n_tokens}, |y| = {len(labels)}")
-            if labels:
-                self.sequences.append(rows, 0, labels, group)
+                self.sequences.add(xseq, yseq, group)
         except DataError as error:
             raise NoSequence(error.reason) from None
-        if not isinstance(xseq, ItemSequence):
-            spare.append(rows)
 
     def clear(self) -> None:
         """Forget all sequences. `train` needs new ones."""

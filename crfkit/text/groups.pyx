@@ -1,0 +1,145 @@
+"""Sequences of attributes in groups, appended one by one.
+
+All Python code that an append may run, of items, labels and the group, runs before anything is changed, and all memory is there
+before anything is copied. So neither an error nor Ctrl-C leaves half a sequence, or one without its group.
+"""
+
+from cpython cimport array
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.memory cimport memchr
+from .items cimport PlaceC, TextC, fill_sentence, finish, label_of, plain_text
+from .rows cimport FORM_CRFSUITE, Rows, RowsC, rows_attr, rows_label
+from .scanning cimport copy_bytes
+
+import array
+import threading
+
+from crfkit.errors import DataError
+
+
+cdef class Groups:
+    """Sequences in the order in which they came, and the group of each."""
+
+    cdef readonly Rows rows
+    cdef readonly object lock           # sequences and groups grow together, and not while they are read
+    cdef public array.array groups
+    cdef Rows spare                     # where a sequence is read into
+
+    def __cinit__(self):
+        self.rows, self.groups, self.lock = Rows("crfsuite"), array.array("i"), threading.Lock()
+
+    def add(self, sentence, labels, int group):
+        """Append a list of items and their labels."""
+        cdef Rows rows = self.spare
+        self.spare = None               # a generator may add another sequence meanwhile
+        if rows is None:
+            rows = Rows("crfsuite")
+            rows.loose = True
+        fill_sentence(rows, sentence)
+        self.take(rows, 0, labels, group)
+        self.spare = rows
+
+    def append(self, Rows source not None, int64_t s, labels, int group):
+        """Append a copy of a sequence of other rows, unless it is empty, with its own labels or with these."""
+        self.take(source, s, labels, group)
+
+    cdef int take(self, Rows source, int64_t s, labels, int group) except -1:
+        cdef Py_ssize_t n
+        labels = checked(self.rows, source, s, labels)
+        if source.c.seq_ptr[s] == source.c.seq_ptr[s + 1]:
+            return 0
+        with self.lock:
+            n = len(self.groups)
+            array.resize_smart(self.groups, n + 1)
+            self.groups.data.as_ints[n] = group
+            try:
+                copy_sequence(self.rows, source, s, labels)
+            except MemoryError:
+                array.resize_smart(self.groups, n)
+                raise
+        return 0
+
+
+def append_sequence(Rows rows not None, Rows source not None, int64_t s, labels=None):
+    """Append a copy of sequence s of other rows, with its own labels or with these, a str or bytes for each token."""
+    copy_sequence(rows, source, s, checked(rows, source, s, labels))
+
+
+cdef list checked(Rows rows, Rows source, int64_t s, labels):
+    """The labels, each of which is a str in ASCII or bytes, or None; an error where the sequence cannot be appended with them."""
+    cdef const RowsC* c = &source.c
+    cdef int64_t first, last
+    cdef PlaceC place
+    cdef TextC text
+    cdef list taken = None
+    if rows.c.form != FORM_CRFSUITE or c.form != FORM_CRFSUITE or rows is source:
+        raise ValueError("only the form of CRFsuite has attributes")
+    if not 0 <= s < c.n_seq:
+        raise IndexError(f"sequence {s} of {c.n_seq}")
+    if labels is not None:
+        taken, place.sentence, place.token = list(labels), rows.c.n_seq + 1, 0
+        for label in taken:
+            place.token += 1
+            if not plain_text(label, &text) or memchr(text.s, 0, text.n) != NULL:
+                taken[place.token - 1] = label_of(label, &place, True)
+        if len(taken) != c.seq_ptr[s + 1] - c.seq_ptr[s]:
+            raise DataError(f"The numbers of items and labels differ: |x| = {c.seq_ptr[s + 1] - c.seq_ptr[s]}, |y| = {len(taken)}")
+    first, last = c.seq_ptr[s], c.seq_ptr[s + 1]
+    if last > first and memchr(c.text + c.line_start[first], 0, c.line_end[last - 1] - c.line_start[first]) != NULL:
+        raise DataError(f"sequence {rows.c.n_seq + 1}: an attribute has a zero byte, which ends names in CRFsuite's models")
+    return taken
+
+
+cdef int copy_sequence(Rows rows, Rows source, int64_t s, list labels) except -1:
+    """What fails for want of memory fails before anything is there."""
+    cdef const RowsC* c = &source.c
+    cdef int64_t first = c.seq_ptr[s], last = c.seq_ptr[s + 1], t, a, b = rows.c.n_attr, end = rows.n_arena, extra = 0
+    cdef int32_t n
+    cdef const char* text
+    cdef TextC label
+    for t in range(first, last):
+        extra += label_at(c, t, labels, t - first).n
+    for a in range(c.attr_ptr[first], c.attr_ptr[last]):
+        extra += c.attr_len[a]
+    rows.c.n_cols = 1
+    if min(rows.cap_tok, rows.cap_cell) - rows.c.n_tok < last - first:
+        rows.grow_tokens(last - first)
+    while rows.cap_attr - b < c.attr_ptr[last] - c.attr_ptr[first]:
+        rows.grow_attributes()
+    if rows.cap_arena - end < extra:
+        rows.grow_arena(extra)
+    if rows.c.n_seq == rows.cap_seq:
+        rows.grow_sequences()
+    rows.lead = end
+    for t in range(first, last):
+        label = label_at(c, t, labels, t - first)
+        rows.c.line_start[rows.c.n_tok] = rows.c.cell_start[rows.c.n_tok] = end
+        rows.c.cell_len[rows.c.n_tok] = <int32_t>label.n
+        copy_bytes(rows.c.arena + end, label.s, label.n)
+        end += label.n
+        for a in range(c.attr_ptr[t], c.attr_ptr[t + 1]):
+            text = rows_attr(c, a, &n)
+            copy_bytes(rows.c.arena + end, text, n)
+            rows.c.attr_start[b], rows.c.attr_len[b], rows.c.attr_value[b] = end, n, c.attr_value[a]
+            end += n
+            b += 1
+        rows.c.line_end[rows.c.n_tok] = end
+        rows.c.n_tok += 1
+        rows.c.attr_ptr[rows.c.n_tok] = b
+    rows.c.n_attr, rows.n_arena, rows.last_end, rows.weight = b, end, end, c.seq_weight[s]
+    rows.end_sequence()
+    finish(rows)
+    return 0
+
+
+cdef inline TextC label_at(const RowsC* c, int64_t t, list labels, Py_ssize_t k) noexcept:
+    """The label of token t, or the k-th of these, a str in ASCII or bytes."""
+    cdef TextC text
+    cdef int32_t n
+    if labels is None:
+        text.s = rows_label(c, t, &n)
+        text.n = n
+    elif not plain_text(labels[k], &text):
+        text.s, text.n = <bytes>labels[k], len(<bytes>labels[k])
+    return text
