@@ -96,7 +96,6 @@ def works_of(form: str, train: Sentences, test: Sentences, labels: list[list[str
         tagger.open(path)
         works[who, f"append, {form}"] = common.clock(lambda library=library: appending(library, train, labels))
         works[who, f"tag, {form}"] = each(tagger.tag, test)
-        works[who, f"append 1 at a time, {form}"] = common.clock(lambda library=library: appending(library, cut(train, 1), cut(labels, 1)))
         for size in SHORT:
             short = cut(train, size), cut(labels, size)
             works[who, f"append {size} at a time, {form}"] = common.clock(lambda library=library, short=short: appending(library, *short))
