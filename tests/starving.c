@@ -1,4 +1,4 @@
-/* To be preloaded: fails one of the allocations that crfkit's own modules ask for. */
+/* To be preloaded: fails one of the allocations that the modules of a folder ask for. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
@@ -6,12 +6,13 @@
 
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
 
+static const char *folder;
 static long left; /* allocations until the one that fails; 0: none does */
 static int failed;
 
-void fail_allocation(long number)
+void fail_allocation(const char *of_modules_in, long number)
 {
-    left = number, failed = 0;
+    folder = of_modules_in, left = number, failed = 0;
 }
 
 int has_failed(void)
@@ -22,7 +23,7 @@ int has_failed(void)
 static int fails(void *caller)
 {
     Dl_info module;
-    if (left == 0 || !dladdr(caller, &module) || !strstr(module.dli_fname, "/crfkit/") || --left > 0)
+    if (left == 0 || !dladdr(caller, &module) || strncmp(module.dli_fname, folder, strlen(folder)) != 0 || --left > 0)
         return 0;
     return failed = 1;
 }

@@ -21,6 +21,7 @@ from crfkit.compat import pycrfsuite
 from crfkit.evaluation.evaluate import Outputs
 
 ROOT = Path(__file__).resolve().parents[1]
+MODULES = os.fsencode(Path(crfkit.__file__).parent) + b"/"
 ROWS = [[["the", "DT", "B"], ["dog", "NN", "I"]], [["dogs", "NNS", "B"]], [["the", "DT", "B"], ["old", "JJ", "I"], ["dog", "NN", "I"]]] * 3
 SENTENCE = [row[:2] for row in ROWS[2]]
 LONG = SENTENCE * 40  # so that what was enough for a sentence is not
@@ -133,7 +134,7 @@ def starve(library: Any, name: str, make: Callable[[], Callable[[], Any]]) -> in
         number += step
         step = 1 + number // 40
         work = make()
-        library.fail_allocation(number)
+        library.fail_allocation(MODULES, number)
         try:
             found = work()
         except MemoryError:
@@ -144,7 +145,7 @@ def starve(library: Any, name: str, make: Callable[[], Callable[[], Any]]) -> in
             found = None
         finally:
             failed = library.has_failed()
-            library.fail_allocation(0)
+            library.fail_allocation(MODULES, 0)
         if found is not None and found != expected:
             raise AssertionError(f"{name}: another result where allocation {number} fails")
         if work() != expected:
@@ -155,7 +156,7 @@ def starve(library: Any, name: str, make: Callable[[], Callable[[], Any]]) -> in
 
 def main() -> None:
     library, wanted = ctypes.CDLL(sys.argv[1]), sys.argv[2:]
-    library.fail_allocation.argtypes = [ctypes.c_long]
+    library.fail_allocation.argtypes = [ctypes.c_char_p, ctypes.c_long]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "trees").write_text(TREES * 3)
