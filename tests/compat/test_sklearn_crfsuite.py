@@ -1,5 +1,6 @@
 """crfkit.compat.sklearn_crfsuite: the estimator, alone and in scikit-learn's hands."""
 
+import contextlib
 import pickle
 import re
 import subprocess
@@ -244,6 +245,39 @@ def test_classes_with_parameters_of_their_own():
             self.window = window
 
     assert Featured(window=2, c1=0.1).fit([ITEMS], [LABELS]).score([ITEMS], [LABELS]) == 1
+
+
+def test_classes_whose_parameters_are_properties(tmp_path):
+    """Classes written for sklearn-crfsuite 0.3, which kept these two in `modelfile`; spacy-crfsuite has one."""
+
+    class Older(CRF):
+        @property
+        def model_filename(self):
+            return self.modelfile and self.modelfile.name
+
+        @property
+        def keep_tempfiles(self):
+            return self.modelfile and self.modelfile.keep_tempfiles
+
+    crf = Older("lbfgs", c2=0.1)
+    assert crf.model_filename is None and crf.tagger_ is None
+    crf.fit([ITEMS], [LABELS])
+    assert crf.predict([ITEMS]) == [LABELS] and Path(crf.model_filename).read_bytes() == crf.modelfile._content and not crf.keep_tempfiles
+    named = Older("lbfgs", c2=0.1, model_filename=str(tmp_path / "m"), keep_tempfiles=True).fit([ITEMS], [LABELS])
+    assert named.model_filename == str(tmp_path / "m") and named.keep_tempfiles
+    assert CRF(model_filename=str(tmp_path / "m")).predict([ITEMS]) == [LABELS]
+
+
+def test_what_predict_raises_before_fit():
+    """A program for sklearn-crfsuite may catch its AttributeError."""
+    with contextlib.suppress(ImportError):
+        import sklearn_crfsuite
+
+        with pytest.raises(AttributeError):
+            sklearn_crfsuite.CRF().predict([ITEMS])
+    for kind in (ValueError, AttributeError):
+        with pytest.raises(kind, match="no model yet"):
+            CRF().predict([ITEMS])
 
 
 def test_a_model_that_is_not_there_yet_can_be_shown(tmp_path):

@@ -31,6 +31,10 @@ _RENAMED = {
 _NO_PARAMETERS = {"algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls"}
 
 
+class NotFitted(ValueError, AttributeError):
+    """No model yet: a ValueError, and an AttributeError for programs that expect what sklearn-crfsuite raises."""
+
+
 class CRF(Estimator, BaseEstimator):
     """A conditional random field for lists of sequences.
 
@@ -50,14 +54,20 @@ class CRF(Estimator, BaseEstimator):
         averaging: bool | None = None, variance: float | None = None, gamma: float | None = None, verbose: bool = False,
         model_filename: str | None = None, keep_tempfiles: bool = False, trainer_cls: type[Trainer] | None = None,
     ):  # fmt: skip
-        # Each is an attribute of its own name: scikit-learn asks for that.
-        self.algorithm, self.verbose, self.model_filename, self.keep_tempfiles, self.trainer_cls = algorithm, verbose, model_filename, keep_tempfiles, trainer_cls
+        # Each is an attribute of its own name: scikit-learn asks for that. Not by assignment, as subclasses written for sklearn-crfsuite 0.3
+        # have properties of these names.
         self.__dict__.update({name: value for name, value in locals().items() if name not in ("self", "__class__")})
         self.training_log_: TrainLogParser | None = None
         self._take(None)
 
     if BaseEstimator is not object:
         __repr__ = BaseEstimator.__repr__  # which knows of sklearn.set_config
+
+    @property
+    def _path(self) -> str | None:
+        """The parameter `model_filename`; a subclass may have a property of this name that tells the path of `modelfile`."""
+        path: str | None = vars(self).get("model_filename")
+        return path
 
     def _take(self, model: bytes | None) -> None:
         """A model, or none, in memory."""
@@ -78,9 +88,9 @@ class CRF(Estimator, BaseEstimator):
                 trainer.append(xseq, yseq, 1)
         self._take(None)
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(self.model_filename or f"{folder}/model.crfsuite")
+            path = Path(self._path or f"{folder}/model.crfsuite")
             trainer.train(str(path), holdout=-1 if X_dev is None else 1)
-            if not self.model_filename:
+            if not self._path:
                 self._take(path.read_bytes())
         self.training_log_ = trainer.logparser
         return self
@@ -124,17 +134,17 @@ class CRF(Estimator, BaseEstimator):
             tagger = Tagger()
             if self._model is not None:
                 tagger.open_inmemory(self._model)
-            elif self.model_filename:
-                tagger.open(self.model_filename)
+            elif self._path:
+                tagger.open(self._path)
             else:
-                raise ValueError("this CRF has no model yet: call fit first, or name one as model_filename")
+                raise NotFitted("this CRF has no model yet: call fit first, or name one as model_filename")
             self._tagger = tagger
         return self._tagger
 
     @property
     def tagger_(self) -> Tagger | None:
         """The tagger of the model, or None before there is one."""
-        there = self._model is not None or (self.model_filename and os.path.exists(self.model_filename))
+        there = self._model is not None or (self._path and os.path.exists(self._path))
         return self._opened() if there else None
 
     tagger = tagger_  # its name in older programs
@@ -143,7 +153,7 @@ class CRF(Estimator, BaseEstimator):
     def modelfile(self) -> ModelFile:
         """The file of the model: `modelfile.name` is its path."""
         if self._modelfile is None:
-            self._modelfile = ModelFile(self.model_filename, self._model, self.keep_tempfiles)
+            self._modelfile = ModelFile(self._path, self._model, vars(self).get("keep_tempfiles", False))
         return self._modelfile
 
     @property
