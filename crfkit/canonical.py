@@ -51,6 +51,8 @@ def _refuse_constant(name: str) -> None:
 def _deeper_than(limit: int, document: Any) -> bool:
     level = [[document]]
     for _ in range(limit + 1):
+        if not level:
+            break
         level = [
             child
             for node in level

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
+import re
 import stat
 import struct
 import sys
@@ -45,7 +46,7 @@ MAX_HEADER = 16 << 20  # bytes of JSON text
 MAX_TABLE = 64 << 10  # of them for the table of sections and what is counted in the end; both take a few thousand
 MAX_NAME = 255  # characters of a section's name
 MAX_NDIM = 8
-HEX_DIGITS = frozenset("0123456789abcdef")
+_CHECKSUM = re.compile("[0-9a-f]{16}")
 
 # The name of an element type -> (the code memoryview and struct have for it, bytes).
 DTYPES: dict[str, tuple[Any, int]] = {
@@ -340,7 +341,7 @@ def _parse_table(table: list[Any], payload: memoryview) -> dict[str, Section]:
             raise ModelFileError(f"{where}: its shape is not a list of 1 to {MAX_NDIM} sizes")
         if not _is_size(offset) or not _is_size(length):
             raise ModelFileError(f"{where}: its offset or length is not a size")
-        if type(checksum) is not str or not (len(checksum) == 16 and set(checksum) <= HEX_DIGITS):
+        if type(checksum) is not str or not _CHECKSUM.fullmatch(checksum):
             raise ModelFileError(f"{where}: its checksum is not 16 hexadecimal digits")
         if math.prod(shape) * DTYPES[dtype][1] != length:
             raise ModelFileError(f"{where}: its shape does not agree with its length of {length} bytes")

@@ -114,7 +114,8 @@ class Template:
         if not isinstance(text, str):
             raise TemplateError(f"expected the text of a template, found {shown(text)}", _name(path))
         text = text.removeprefix("\ufeff")
-        lines = []
+        lines: list[Line] = []
+        known: dict[str, Macro] = {}
         # Only \n ends a line, as in CRF++: str.splitlines would also split at U+2028 and the like.
         for number, line in enumerate(text.split("\n"), 1):
             line = line.removesuffix("\r")
@@ -123,7 +124,7 @@ class Template:
                     "expected characters that UTF-8 has: the line has half of a pair of UTF-16", _name(path), number
                 )
             if line.strip(" \t") and not line.startswith("#"):
-                lines.append(_LineParser(line, number, path).parse())
+                lines.append(_LineParser(line, number, path, known).parse())
         if not lines:
             what = "has only comments" if text.strip() else "is empty"
             raise TemplateError(f"the template {what}; it needs a line that starts with U, B or P", _name(path))
@@ -242,10 +243,13 @@ def _columns(macro: Macro) -> list[tuple[str | None, int]]:
 
 
 class _LineParser:
-    """Reads one line; holds what an error message has to say about where it is."""
+    """Reads one line; holds what an error message has to say about where it is.
 
-    def __init__(self, line: str, number: int, path: str | None):
-        self.line, self.number, self.path = line, number, path
+    `known` has the macros of the lines before by their text, as templates repeat them.
+    """
+
+    def __init__(self, line: str, number: int, path: str | None, known: dict[str, Macro]):
+        self.line, self.number, self.path, self.known = line, number, path, known
 
     def error(self, message: str) -> TemplateError:
         return TemplateError(message, _name(self.path), self.number)
@@ -296,6 +300,9 @@ class _LineParser:
 
     def macro(self, body: str, start: int) -> tuple[Macro, int]:
         """The macro whose % stands at `start`, and where the text after it begins."""
+        closed_at = body.find("]", start) + 1
+        if (known := self.known.get(self.line[0] + body[start:closed_at])) is not None:
+            return known, closed_at
         letter = body[start + 1 : start + 2]
         form = MACROS.get(letter)
         if form is None:
@@ -318,7 +325,8 @@ class _LineParser:
         if [quoted for _, quoted in arguments] != [code == "p" for code in form.arguments]:
             raise self.error(f"'{text}' has the wrong arguments; expected {form.usage(letter)}")
         values = self.values(form, text, [argument for argument, _ in arguments])
-        return Macro(form.kind, text, lower=form.lower, collapse=form.collapse, **values), position
+        macro = self.known[self.line[0] + text] = Macro(form.kind, text, lower=form.lower, collapse=form.collapse, **values)
+        return macro, position
 
     def values(self, form: _Form, text: str, arguments: list[str]) -> dict[str, Any]:
         """The fields of a Macro that its arguments give."""
