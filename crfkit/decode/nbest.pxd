@@ -20,6 +20,8 @@ cdef class NBest(Arena):
     cdef int32_t wanted                 # so many paths
 
 
+cdef int search_best(NBest s, LatticeC* lat) except -1 nogil
 cdef int search_nbest(NBest s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil
+cdef int search_further(NBest s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil
 cdef int add_path(NBest s, const LatticeC* lat, double score) except -1 nogil
 cdef bint is_too_bad(NBest s, double score, double ratio, double unit) noexcept nogil

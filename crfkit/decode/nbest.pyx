@@ -275,46 +275,15 @@ cdef bint is_too_bad(NBest s, double score, double ratio, double unit) noexcept 
     return ratio > 0 and K.exp(unit * (score - s.scores[0])) < ratio
 
 
-cdef int add_second(NBest s, const LatticeC* lat) except -1 nogil:
-    """The path of rank 2 after the best one, if there is another, where steps are matrices: the same choices in one loop over the
-    cells of the best path."""
-    cdef:
-        int32_t* trail
-        const uint16_t* labels = s.labels       # of the best path
-        const EdgeC* edge
-        const double* before
-        double second = -INFINITY, top, score
-        int64_t t, i, j
-        uint16_t* found
-    arena_reserve(s, &s.trail, <int64_t>lat.T + 1, sizeof(int32_t))
-    trail = <int32_t*>s.trail.data
-    for t in range(1, lat.T + 1):
-        before, edge = lat.alpha + (t - 1) * lat.P, lat.edge[t] if t < lat.T else NULL
-        j = labels[t] if t < lat.T else 0
-        top = -INFINITY
-        for i in range(lat.L):
-            score = second if i == labels[t - 1] else before[i]
-            if edge != NULL:
-                score += crfkit_edge_score(edge, <int32_t>i, <int32_t>j)
-            if score > top:
-                top, trail[t] = score, <int32_t>i
-        second = top + lat.score[t * lat.P + j] if t < lat.T else top
-    if not second > -INFINITY:
-        return 0
-    add_path(s, lat, second)
-    labels, found, t = s.labels, s.labels + lat.T, lat.T
-    while trail[t] == labels[t - 1]:
-        t -= 1
-    memcpy(found + t, labels + t, (lat.T - t) * sizeof(uint16_t))
-    i = trail[t]
-    for t in range(t - 1, -1, -1):
-        found[t] = <uint16_t>i
-        if i == labels[t]:
-            memcpy(found, labels, t * sizeof(uint16_t))
-            break
-        if t > 0:
-            i = K.came_from(lat, <int32_t>t, <int32_t>i)
-    return 0
+cdef int search_best(NBest s, LatticeC* lat) except -1 nogil:
+    """The best path of a scored sequence. Returns how many there are, 0 or 1. Uses alpha and beta of the lattice."""
+    cdef double score
+    s.found, s.length, s.wanted, s.bounded = 0, lat.T, 1, False
+    arena_reserve(s, &s.label_buffer, lat.T, sizeof(uint16_t))
+    score = K.viterbi(lat, <uint16_t*>s.label_buffer.data)
+    if score > -INFINITY:
+        add_path(s, lat, score)
+    return s.found
 
 
 cdef int search_nbest(NBest s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil:
@@ -322,28 +291,27 @@ cdef int search_nbest(NBest s, LatticeC* lat, int n, double ratio, double unit) 
 
     Returns how many there are: fewer than n if no more exist, 0 if none does. Uses alpha and beta of the lattice.
     """
+    s.found = 0
+    if n > 0 and search_best(s, lat) > 0 and n > 1:
+        search_further(s, lat, n, ratio, unit)
+    return s.found
+
+
+cdef int search_further(NBest s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil:
+    """The same after search_best has found a path; n is at least 2."""
     cdef:
         int64_t t, path
-        double score
         uint16_t* labels
         StateC* state
-    s.found, s.length, s.wanted, s.bounded = 0, lat.T, n, False
-    if n < 1:
-        return 0
-    arena_reserve(s, &s.label_buffer, lat.T, sizeof(uint16_t))
-    score = K.viterbi(lat, <uint16_t*>s.label_buffer.data)
-    if not score > -INFINITY:
-        return 0
-    add_path(s, lat, score)
-    if n == 1:
-        return 1
+    s.wanted = n
     if n == 2 and lat.shared.pair == NULL:
-        add_second(s, lat)
-        if s.found == 2 and is_too_bad(s, s.scores[1], ratio, unit):
+        add_path(s, lat, -INFINITY)
+        s.scores[1] = K.second_path(lat, s.labels, s.labels + lat.T)
+        if not s.scores[1] > -INFINITY or is_too_bad(s, s.scores[1], ratio, unit):
             s.found = 1
         return s.found
     # rounding must not decide here: the last word has is_too_bad
-    s.slack = 1e-6 - K.log(ratio) / unit + 1e-9 * fabs(score) if ratio > 0 else INFINITY
+    s.slack = 1e-6 - K.log(ratio) / unit + 1e-9 * fabs(s.scores[0]) if ratio > 0 else INFINITY
     s.cells = (<int64_t>lat.T + 1) * lat.P
     s.n_states = s.n_ways = s.n_paths = 0
     arena_reserve(s, &s.links, s.cells, sizeof(int32_t))

@@ -301,8 +301,8 @@ class _LineParser:
     def macro(self, body: str, start: int) -> tuple[Macro, int]:
         """The macro whose % stands at `start`, and where the text after it begins."""
         closed_at = body.find("]", start) + 1
-        if (known := self.known.get(self.line[0] + body[start:closed_at])) is not None:
-            return known, closed_at
+        if (found := self.known.get(self.line[0] + body[start:closed_at])) is not None:
+            return found, closed_at
         letter = body[start + 1 : start + 2]
         form = MACROS.get(letter)
         if form is None:

@@ -316,6 +316,9 @@ typedef struct {
     double (*viterbi)(LatticeC *, uint16_t *labels);
     /* the first label from which the best way leads to label j at position t, after viterbi */
     int32_t (*came_from)(const LatticeC *, int32_t t, int32_t j);
+    /* the best path but one, after viterbi found `best`, where steps are matrices; its score, -inf if there is none. The order of
+     * equal ones: see decode/nbest.pyx. beta is then no longer that of viterbi */
+    double (*second_path)(LatticeC *, const uint16_t *best, uint16_t *labels);
     /* which of n numbers are at least `least`: their places, in order; how many */
     int32_t (*at_least)(int32_t n, const double *x, double least, int32_t *which);
     /* the best of L numbers after number i in the order from the best to the worst, equal ones by their places; i = -1: the first.

@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.memory cimport memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.data.ordered cimport sentence_at
-from crfkit.decode.nbest cimport search_nbest
+from crfkit.decode.nbest cimport search_best
 from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_load_scores
 from crfkit.loops.numbers cimport INFINITY, sqrt
 from crfkit.loops.kernels cimport K
@@ -110,7 +110,7 @@ cdef class Arow(ConfidenceTrainer):
                 sent = sentence_at(self.ordered, self.data, which + k)
                 self.lattice.reserve(&self.layout.c, &sent)
                 K.score(&self.layout.c, w, 1.0, &sent, &self.lattice.c)
-                if search_nbest(self.search, &self.lattice.c, 1, 0, 1) == 0:
+                if search_best(self.search, &self.lattice.c) == 0:
                     raise ImpossibleError(IMPOSSIBLE)
                 wrong += differing(self.search.labels, &sent)
         return wrong

@@ -20,7 +20,7 @@ from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_follow, lattice_path_sco
 from crfkit.weights.cells cimport layout_row
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memcmp, vector
-from crfkit.decode.nbest cimport NBest, search_nbest
+from crfkit.decode.nbest cimport NBest, search_best, search_further
 from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC, weight_t
 from .paths cimport AveragedTrainer, Differences, FeatureC, change
 
@@ -73,12 +73,12 @@ cdef class ConfidenceTrainer(AveragedTrainer):
             int64_t f, cell, n
             int rank = 0
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
-        if search_nbest(self.search, lat, 2, 0, 1) == 0:
+        if search_best(self.search, lat) == 0:
             raise ImpossibleError(IMPOSSIBLE)
         if memcmp(self.search.labels, sent.label, sent.T * sizeof(uint16_t)) == 0:
-            rank += 1
-        if rank == self.search.found:       # there is no other path
-            return 0
+            rank = 1
+            if search_further(self.search, lat, 2, 0, 1) == 1:      # there is no other path
+                return 0
         self.differences.take(&self.layout.c, sent, self.search.labels + <int64_t>rank * sent.T, 1)
         n, features, values = self.differences.size, self.differences.features, self.differences.values
         for f in range(n):

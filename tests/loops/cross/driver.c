@@ -105,6 +105,12 @@ static void run_paths(LatticeC *lat)
         for (int32_t j = 0; j < lat->L; j++)
             ADD_ONE((int32_t){K->came_from(lat, t, j)});
     say("came_from");
+    if (lat->shared.pair == NULL) {
+        uint16_t second[LONGEST] = {0}; /* there may be none */
+        add_double(K->second_path(lat, path, second));
+        ADD(second, lat->T);
+        say("second_path");
+    }
     for (int32_t t = 1; t < lat->T; t++)
         for (int32_t k = 0; k < lat->L * lat->L; k++)
             add_double(crfkit_edge_score(lat->edge[t], k / lat->L, k % lat->L));
