@@ -197,9 +197,9 @@ cdef extern from "crf.h" nogil:
         void (*combine)(int64_t, int64_t, int32_t, const float**, const double*, double, const double*,
                         float*) noexcept nogil
         void (*keep)(int64_t, int64_t, const uint8_t*, double*) noexcept nogil
-        void (*look_around)(int64_t, double, const float*, const double*, double*) noexcept nogil
-        void (*descend)(int64_t, const double*, float*) noexcept nogil
-        double (*bend)(int64_t, const float*, double, const float*, const double*, float*) noexcept nogil
+        void (*pseudo_gradient)(int64_t, double, const float*, const double*, double*) noexcept nogil
+        void (*keep_descent)(int64_t, const double*, float*) noexcept nogil
+        double (*project_step)(int64_t, const float*, double, const float*, const double*, float*) noexcept nogil
         double (*sizes)(int64_t, const float*) noexcept nogil
         void (*dual_sums)(int64_t, double, double, const float*, const double*, double*) noexcept nogil
         double (*exp)(double) noexcept nogil

@@ -67,13 +67,13 @@ def test_the_twins_pseudo_gradient_is_a_one_sided_difference(l1):
     corpus = random_corpus(random, n_u=3)
     x = {feature: random.choice([0.0, 0.5, -0.25]) for feature in sorted(corpus.features(), key=str)}
     twin = Twin(corpus, x, l1, 0.1)
-    steep, here, h = pseudo_gradient(x, twin.smooth(x)[1], l1), twin.total(x), 1e-5
+    pseudo, here, h = pseudo_gradient(x, twin.smooth(x)[1], l1), twin.total(x), 1e-5
     for k in x:
         right, left = ((twin.total({**x, k: x[k] + s}) - here) / s for s in (h, -h))
         if x[k]:
-            assert steep[k] == pytest.approx((left + right) / 2, abs=1e-3)
-        elif steep[k]:
-            assert steep[k] == pytest.approx(left if steep[k] > 0 else right, abs=1e-3)
+            assert pseudo[k] == pytest.approx((left + right) / 2, abs=1e-3)
+        elif pseudo[k]:
+            assert pseudo[k] == pytest.approx(left if pseudo[k] > 0 else right, abs=1e-3)
         else:
             assert right > -1e-3 and left < 1e-3
 

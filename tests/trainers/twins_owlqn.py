@@ -66,9 +66,9 @@ class Owlqn:
         """What is minimised."""
         return value(x, self.corpus, self.l2, self.l1)
 
-    def newton(self, steep: Weights) -> Weights:
-        """-H steep, by the two loops."""
-        d, alphas = {k: -v / self.scale[k] for k, v in steep.items()}, []
+    def newton(self, pseudo: Weights) -> Weights:
+        """-H pseudo, by the two loops."""
+        d, alphas = {k: -v / self.scale[k] for k, v in pseudo.items()}, []
         for s, y in reversed(self.pairs):
             alphas.append(dot(s, d) / dot(s, y))
             d = {k: d[k] - alphas[-1] * y[k] for k in d}
@@ -85,17 +85,17 @@ class Owlqn:
         """Move; the objective there."""
         x, g = self.x, self.smooth(self.x)[1]
         before = self.total(x)
-        steep = pseudo_gradient(x, g, self.l1)
-        d = {k: v if v * steep[k] < 0 or not self.l1 else 0.0 for k, v in self.newton(steep).items()}
-        side = {k: sign(x[k]) or -sign(steep[k]) for k in x}
-        scaled = {k: v / self.scale[k] for k, v in steep.items()}
+        pseudo = pseudo_gradient(x, g, self.l1)
+        d = {k: v if v * pseudo[k] < 0 or not self.l1 else 0.0 for k, v in self.newton(pseudo).items()}
+        side = {k: sign(x[k]) or -sign(pseudo[k]) for k in x}
+        scaled = {k: v / self.scale[k] for k, v in pseudo.items()}
         step = 1.0 if self.pairs else min(1.0, 1 / sqrt(dot(scaled, scaled)))
         while True:
             new = {k: x[k] + step * d[k] for k in x}
             if self.l1:
                 new = {k: v if sign(v) == side[k] else 0.0 for k, v in new.items()}
             after = self.total(new)
-            if after < before and after <= before + 1e-4 * sum(steep[k] * (new[k] - x[k]) for k in x):
+            if after < before and after <= before + 1e-4 * sum(pseudo[k] * (new[k] - x[k]) for k in x):
                 break
             step /= 2
         new_g = self.smooth(new)[1]

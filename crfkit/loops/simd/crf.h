@@ -376,9 +376,9 @@ typedef struct {
     /* over elements first .. last: x = 0 where the bit of an element is not set */
     void (*keep)(int64_t first, int64_t last, const uint8_t *exists, double *x);
     /* see orthants.inc */
-    void (*look_around)(int64_t n, double l1, const float *w, const double *g, double *steep);
-    void (*descend)(int64_t n, const double *steep, float *d);
-    double (*bend)(int64_t n, const float *old, double step, const float *d, const double *steep, float *w);
+    void (*pseudo_gradient)(int64_t n, double l1, const float *w, const double *g, double *pseudo);
+    void (*keep_descent)(int64_t n, const double *pseudo, float *d);
+    double (*project_step)(int64_t n, const float *old, double step, const float *d, const double *pseudo, float *w);
     double (*sizes)(int64_t n, const float *w);
     void (*dual_sums)(int64_t n, double l1, double l2, const float *w, const double *g, double *out);
     double (*exp)(double);

@@ -26,13 +26,13 @@ cdef class Blocks(Arena):
     cdef Chains chains
     cdef Occurrences nodes, pairs
     cdef weight_t* w
-    cdef const uint8_t* awake           # [n_cells] features whose weight is not zero, or will not be
+    cdef const uint8_t* awake           # [n_cells] features whose weight is not zero, or is about to leave zero
     cdef double l1, l2
-    cdef bint sweeps                    # second derivatives are not asked for
+    cdef bint sweeps                    # in a full sweep, which needs no second derivatives
     cdef int32_t n                      # unigram attributes, rich bigram attributes, plain label pairs
     cdef float* kappa                   # [n]
-    cdef double* lefts                  # [HELD][P] alpha of the steps held back,
-    cdef double* rights                 # [HELD][P] and what it is to be multiplied by beside the potentials of their kind
+    cdef double* lefts                  # [HELD][P] of the deferred steps: alpha on the left,
+    cdef double* rights                 # [HELD][P] and potentials times beta on the right
     cdef int64_t held
     cdef int32_t held_kind
     cdef double* first                  # [L][P] sums of p, or [P]

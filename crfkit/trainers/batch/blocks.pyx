@@ -1,14 +1,14 @@
 """One block of weights: those of an attribute, its gradient, and a step that does not raise the objective (sbcd.pyx).
 
-A visit to a block looks only at the sequences with its attribute, and there only at the steps of the recursions that lie
-between what is known and its positions (chains.pyx). From the marginals p at the positions, with v the attribute's value there,
+A visit to a block touches only the sequences that contain its attribute, and runs only those steps of the recursions that are
+not up to date yet (chains.pyx). From the marginals p at the positions, with v the attribute's value there,
 
     g = sum v (p - observed),  h = sum v^2 p (1 - p),  w <- soft(kappa h w - g, l1) / (kappa h + l2).
 
-h takes the weights of a block, and positions of one sequence, for independent; kappa makes up for that. The likelihoods of the
-sequences after the step follow from the positions of the block, so the change of the objective F is known exactly, and so is
-the curvature that the step has met. Each block's kappa follows that curvature; a step that would raise F is taken back and made
-again with a larger kappa.
+h treats the weights of a block, and the positions of one sequence, as independent; kappa makes up for that. The change of the
+likelihoods follows from the positions of the block alone, so the change of the objective F is known exactly, and so is
+the curvature along the step. Each block's kappa follows that curvature; a step that would raise F is undone and repeated
+with a larger kappa.
 """
 
 from crfkit.loops.numbers cimport fabs, fmax, fmin
@@ -22,18 +22,18 @@ cdef enum:
     MAX_TRIALS = 40
     AHEAD = 2           # sequences are prefetched so many occurrences ahead
     NOTHING = -1        # no kind
-    HELD = 64           # steps whose pair marginals a sweep adds up at once
+    HELD = 64           # steps whose pair marginals a sweep adds up together
 
-# No score changes by more than this in one visit: h says nothing about what lies farther away.
+# No score changes by more than this in one visit: h is a local model.
 cdef double RADIUS = 4
 # No kappa falls below this, nor by more than half in a visit.
 cdef double LEAST_KAPPA = 0.1
-# Relative to F: what is rounding of its sums.
+# Rounding error of F, relative to F.
 cdef double ROUNDING = 1e-13
 
 
 cdef bint any_twice(const int64_t* row, const int32_t* id, int64_t n_tok) noexcept nogil:
-    """Whether a token has an attribute several times; those of a token stand in ascending order."""
+    """Whether a token has an attribute more than once. The attributes of a token are sorted."""
     cdef int64_t t, u
     for t in range(n_tok):
         for u in range(row[t] + 1, row[t + 1]):
@@ -43,8 +43,8 @@ cdef bint any_twice(const int64_t* row, const int32_t* id, int64_t n_tok) noexce
 
 
 cdef class Occurrences:
-    """Where each attribute occurs: the unigram attributes of a data set, or its rich bigram attributes, which at the first position of a
-    sequence mean nothing. An attribute that a token has several times is one occurrence with the sum of the values."""
+    """Where each attribute occurs: the unigram attributes of a data set, or its rich bigram attributes (ignored at the first position of
+    a sequence). An attribute that a token has more than once is one occurrence with the sum of the values."""
 
     def __init__(self, Dataset data not None, int32_t n, bint rich):
         cdef:
@@ -63,7 +63,7 @@ cdef class Occurrences:
         self.ptr = ptr = <int64_t*>arena_zeros(self, <int64_t>n + 2, sizeof(int64_t))
         if row == NULL or n == 0:
             return
-        ptr += 1    # counts, then begins, move one place on while rows are filled
+        ptr += 1    # counts, then starts; filling the rows moves each start to its end
         for s in range(data.c.n_seq):
             for t in range(data.c.seq_ptr[s] + rich, data.c.seq_ptr[s + 1]):
                 for u in range(row[t], row[t + 1]):
@@ -97,7 +97,7 @@ cdef class Occurrences:
 
 
 cdef class Blocks:
-    """Of the weights of `chains`, which a step changes: unigram attributes, rich bigram attributes, plain label pairs."""
+    """Blocks of the weights of `chains`, which a step changes: unigram attributes, rich bigram attributes, plain label pairs."""
 
     def __init__(self, Dataset data not None, Layout layout not None, Chains chains not None, double kappa):
         cdef int64_t matrix = <int64_t>layout.c.L * layout.c.P, most = max(matrix, layout.c.P), a
@@ -121,7 +121,7 @@ cdef class Blocks:
         self.rights = self.lefts + HELD * <int64_t>layout.c.P
 
     cdef void choose(self, int32_t block) noexcept nogil:
-        """The features of a block that are to be visited."""
+        """Collect the awake features of a block."""
         cdef:
             int64_t f, k, i, cold0 = self.layout.c.cold0 - self.layout.c.u_ptr[self.layout.c.H], P = self.layout.c.P
             int32_t b = block - self.layout.c.A
@@ -146,11 +146,11 @@ cdef class Blocks:
         self.size += self.awake[cell]
 
     cdef int gather(self, int32_t block) except -1 nogil:
-        """Choose a block: the terms of its gradient."""
+        """Select a block and clear the terms of its gradient."""
         cdef int64_t k
         self.choose(block)
         self.picked = NOTHING
-        for k in range(self.size):      # what other cells hold, nobody asks
+        for k in range(self.size):      # no other cells are read
             self.first[self.at[k]] = self.second[self.at[k]] = self.seen[self.at[k]] = 0
             self.expected[k] = self.h[k] = 0
         self.largest = 0
@@ -164,7 +164,8 @@ cdef class Blocks:
         return 0
 
     cdef double visit(self, int32_t block, bint look) except? -1 nogil:
-        """All sequences with a block: look at them, or change their potentials by self.change; by how much log Z rises."""
+        """Go through all sequences with a block, to add up its gradient or to change their potentials by self.change. Returns by how
+        much log Z rises."""
         cdef:
             const int64_t* ptr = NULL
             const int32_t* token = NULL
@@ -198,7 +199,7 @@ cdef class Blocks:
 
     cdef double one_sequence(self, int32_t b, int64_t s, bint look, const int32_t* token, const float* value,
                              int64_t n) except? -1 nogil:
-        """The n tokens of a sequence with the block (all but the first, if none are given)."""
+        """The same for one sequence, at its n tokens with the block (all but the first, if none are given)."""
         cdef:
             int64_t begin = self.data.c.seq_ptr[s], k, t
             double v = 1, weight = self.data.c.seq_weight[s] if self.data.c.seq_weight != NULL else 1
@@ -209,7 +210,7 @@ cdef class Blocks:
         self.chains.need(s, <int32_t>(token[0] - begin) if token != NULL else 1,
                          <int32_t>(token[n - 1] - begin) if token != NULL else <int32_t>n)
         if b >= 0 and self.chains.wide[s]:
-            self.chains.expect(s)    # pair marginals are asked of the lattice
+            self.chains.expect(s)    # the lattice has the pair marginals
         for k in range(n):
             t = token[k] if token != NULL else begin + k + 1
             if value != NULL:
@@ -262,7 +263,7 @@ cdef class Blocks:
         self.seen[<int64_t>self.data.c.label[t - 1] * P + self.data.c.label[t]] += weight * v
 
     cdef void hold(self, int32_t kind, const double* left, const double* right, double gain) noexcept nogil:
-        """A step of a sweep, until there are many of its kind: the matrix of sums is then gone through once for all."""
+        """Defer a step of a sweep until there are many of its kind: one pass over the matrix of sums then adds them all."""
         cdef int64_t P = self.layout.c.P, j
         if self.held == HELD or kind != self.held_kind:
             self.add_held()
@@ -273,16 +274,16 @@ cdef class Blocks:
         self.held += 1
 
     cdef void add_held(self) noexcept nogil:
-        """The pair marginals of the steps held back."""
+        """Add the pair marginals of the deferred steps."""
         if self.held:
             K.add_outers(self.layout.c.L, self.layout.c.P, self.held, self.layout.c.P, self.lefts, self.rights, 1,
                          self.chains.edges.matrix_of(self.held_kind), self.first)
         self.held = 0
 
     cdef double step(self, double kappa, double* smooth, double* curvature) noexcept nogil:
-        """The block's new weights, from the gradient at the old ones. Returns by how much the penalties rise; the terms
-        g.d and d.h.d of the likelihood's rise come in `smooth` and `curvature`. self.change becomes the way from the
-        weights as they stand."""
+        """The block's new weights, from the gradient at the old ones. Returns by how much the penalties rise; `smooth` and
+        `curvature` get g.d and d.h.d, the terms of the likelihood's rise. self.change becomes the difference from the
+        current weights."""
         cdef:
             double g, h, z, penalty = 0, most = RADIUS / fmax(self.largest, 1e-30)
             double old, d
@@ -302,7 +303,7 @@ cdef class Blocks:
         return penalty
 
     cdef double apply(self, int32_t block) except? -1 nogil:
-        """Potentials and recursions after the weights of the block at hand have changed by self.change; the rise of log Z."""
+        """Update potentials and recursions after the block's weights have changed by self.change. Returns the rise of log Z."""
         cdef int32_t b = block - self.layout.c.A
         cdef int64_t k
         cdef double rise
@@ -320,7 +321,7 @@ cdef class Blocks:
         return rise
 
     cdef double update(self, int32_t block, double f) except? -1 nogil:
-        """One visit: a step that does not raise F, which is f. Returns by how much F rises."""
+        """One visit: a step that does not raise F, whose value is f. Returns the change of F."""
         cdef:
             double rise = 0, likelihood, penalty, slope, curvature, met, kappa = self.kappa[block]
             int64_t k, trial

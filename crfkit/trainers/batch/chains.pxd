@@ -19,26 +19,25 @@ cdef class Chains(Arena):
     cdef const weight_t* w
     cdef int64_t P
     cdef int32_t* sequence              # [n_tok] of each token
-    cdef int64_t row                    # from one token to the next in the following three, whose rows lie together
+    cdef int64_t row                    # stride from one token to the next in the following three, which are interleaved
     cdef double* pot                    # [n_tok][P] exp(node score), up to a factor
     cdef double* alpha                  # [n_tok][P] sums to 1
     cdef double* beta                   # [n_tok][P] sums to 1
     cdef double* scale                  # [n_tok] the sum of alpha before it was scaled
     cdef double* right                  # [P] scratch
-    cdef double* fresh                  # [P] and for a row that is compared with what it was
+    cdef double* fresh                  # [P] a recomputed row, to be compared with the stored one
     cdef double* ones                   # [P] 1 for labels
-    cdef int32_t* done_alpha            # [n_seq] alpha holds for positions up to this one, -1: for none
-    cdef int32_t* done_beta             # [n_seq] beta holds from this position on
-    cdef int32_t* last_change           # [n_seq] rows of alpha that do not hold are what they were before changes up to here
-    cdef int32_t* first_change          # [n_seq] the same of beta, and changes from here on
+    cdef int32_t* done_alpha            # [n_seq] alpha is valid up to this position, -1: nowhere
+    cdef int32_t* done_beta             # [n_seq] beta is valid from this position on
+    cdef int32_t* last_change           # [n_seq] stale rows of alpha are those from before the changes up to here
+    cdef int32_t* first_change          # [n_seq] stale rows of beta are those from before the changes from here on
     cdef double* offset                 # [n_seq] logarithm of the factors left out of pot
-    cdef double* token_width            # [n_tok] of no potential of the node, nor of rich pairs in the step into it, has the
-                                        # logarithm a larger absolute value
+    cdef double* token_width            # [n_tok] bound on |log| of the potentials of the node and of rich pairs in the step into it
     cdef double* width                  # [n_seq] the largest of these
-    cdef double edge_width              # the same of the edge matrices
+    cdef double edge_width              # the same bound for the edge matrices
     cdef double* edge_size              # [B] largest absolute weight of a rich attribute
-    cdef uint8_t* wide                  # [n_seq] to be left to the lattice
-    cdef readonly int64_t steps         # of either recursion, so far
+    cdef uint8_t* wide                  # [n_seq] out of range for plain products: the lattice computes these
+    cdef readonly int64_t steps         # of both recursions, so far
     cdef int load_edges(self) except -1 nogil
     cdef int load_users(self, int32_t b) except -1 nogil
     cdef void measure_rich(self, int32_t b) noexcept nogil

@@ -2,15 +2,15 @@
 
 Block coordinate descent comes back to a sequence as often as it has blocks, and each visit needs marginals at a few
 positions only. So alpha and beta of all sequences are kept. A change of the potentials at position t leaves alpha
-before t and beta from t on as they are; the next visit, at position u, takes the |u - t| steps between, not twice the
-length of the sequence. Nor does it take more steps than it needs to come to rows that are what they were before the change:
-chains forget, so that a long sequence is as fast as many short ones. One exponential a weight serves all its positions:
-potentials are multiplied, not computed.
+before t and beta from t on unchanged; the next visit, at position u, takes the |u - t| steps between, not twice the
+length of the sequence. It stops early at rows that come out as they were before the change: chains forget, so
+that a long sequence is as fast as many short ones. One exponential a weight serves all its positions: potentials are
+multiplied, not recomputed.
 
-    refresh   potentials of a sequence from the weights; nothing else is known then
-    need      alpha up to a position, beta down to one
-    changed   potentials of some positions have changed: what that makes of log Z
-    expect    by the lattice, for sequences whose scores lie too far apart for plain products (`wide`)
+    refresh   computes the potentials of a sequence from the weights; invalidates its recursions
+    need      computes alpha up to one position and beta down to another
+    changed   takes in changed potentials of some positions; returns the change of log Z
+    expect    runs the lattice, for sequences whose scores lie too far apart for plain products (`wide`)
 """
 
 from crfkit.loops.numbers cimport fabs, fmax, fmin, isfinite
@@ -21,18 +21,18 @@ from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport SentenceC, dataset_sentence
 from crfkit.trainers.base cimport not_finite
 
-# Logarithms of potentials of a sequence stay within this. Products of a node's and an edge's and what a visit may
-# change are far from the ends of double precision then.
+# Bound on the logarithms of a sequence's potentials. Products of a node's, an edge's and a visit's change are then far
+# from the limits of double precision.
 cdef double WIDEST = 250
 
 
 cdef int64_t FETCHED = 192      # numbers of a row, at most
-cdef int64_t STEPS_FETCHED = 3  # rows are prefetched so many steps ahead
-cdef int64_t NEAR = 64          # so near to each other, changes are left to the next visit as one
+cdef int64_t STEPS_FETCHED = 3  # rows are prefetched this many steps ahead
+cdef int64_t NEAR = 64          # changes no farther apart are left to the next visit as one
 
 
 cdef inline void fold(double* product, double* logarithm) noexcept nogil:
-    """Keep a product of many numbers within the range."""
+    """Keep a product of many numbers within the range of doubles."""
     if product[0] < 1e-140 or product[0] > 1e140:
         logarithm[0] += K.log(product[0])
         product[0] = 1
@@ -76,7 +76,7 @@ cdef class Chains:
         return 0
 
     cdef int load_users(self, int32_t b) except -1 nogil:
-        """The edge potentials that one rich attribute is part of."""
+        """The edge potentials that depend on one rich attribute."""
         self.measure_rich(b)
         self.edges.load_users(b)
         self.edge_width = fmax(self.edge_width, self.edges.largest)
@@ -142,7 +142,7 @@ cdef class Chains:
             self.fetch_row(token)
 
     cdef int prepare(self, int64_t s) except -1 nogil:
-        """Before a visit: potentials of a sequence that have come too near to the ends of the range, from the weights."""
+        """Before a visit: recompute a sequence's potentials from the weights if they have come too near the limits of the range."""
         if not self.wide[s] and not self.width[s] + self.edge_width <= WIDEST:
             self.refresh(s)
         return 0
@@ -155,7 +155,7 @@ cdef class Chains:
                 self.expect(s)
             return 0
         far = self.go_forward(s, last)
-        if self.go_back(s, first) or far:   # what the last visit changed lies far away: end that before there is more
+        if self.go_back(s, first) or far:   # the last visit's changes are far away: finish them before making new ones
             self.go_all_the_way(s)
         return 0
 
@@ -165,7 +165,7 @@ cdef class Chains:
         self.go_back(s, 0)
 
     cdef bint go_forward(self, int64_t s, int32_t last) noexcept nogil:
-        """alpha up to position `last`. True if it holds to the end, since a row behind all changes is what it was."""
+        """Compute alpha up to position `last`. True if it is valid to the end, since a row behind all changes came out as before."""
         cdef int64_t begin = self.data.c.seq_ptr[s]
         cdef int32_t t, end = <int32_t>(self.data.c.seq_ptr[s + 1] - begin - 1)
         for t in range(self.done_alpha[s] + 1, last + 1):
@@ -178,7 +178,7 @@ cdef class Chains:
         return False
 
     cdef bint go_back(self, int64_t s, int32_t first) noexcept nogil:
-        """The same of beta, from position `first` on."""
+        """Compute beta from position `first` on, likewise."""
         cdef int64_t begin = self.data.c.seq_ptr[s]
         cdef int32_t t, length = <int32_t>(self.data.c.seq_ptr[s + 1] - begin)
         for t in range(self.done_beta[s] - 1, first - 1, -1):
@@ -191,7 +191,7 @@ cdef class Chains:
         return False
 
     cdef bint forward(self, int64_t begin, int64_t k) noexcept nogil:
-        """alpha of a token, from that of the one before; whether it is what it was."""
+        """Compute alpha of a token from the one before; whether it came out as before."""
         cdef double* alpha = self.alpha + k * self.row
         self.steps += 1
         self.fetch_row(min(k + STEPS_FETCHED, self.data.c.n_tok - 1))
@@ -200,7 +200,7 @@ cdef class Chains:
         return K.replace_row(<int32_t>self.P, self.fresh, alpha)
 
     cdef bint backward(self, int64_t k) noexcept nogil:
-        """beta of a token, from that of the next one; whether it is what it was."""
+        """Compute beta of a token from the next one; whether it came out as before."""
         cdef double* beta = self.beta + k * self.row
         self.steps += 1
         self.fetch_row(max(k - STEPS_FETCHED, 0))
@@ -212,7 +212,7 @@ cdef class Chains:
         return K.dot_row(<int32_t>self.P, self.alpha + k * self.row, self.beta + k * self.row)
 
     cdef int expect(self, int64_t s) except -1 nogil:
-        """A wide sequence in the lattice; its node marginals go to alpha, log Z to offset."""
+        """Run the lattice on a wide sequence; its node marginals go to alpha, log Z to offset."""
         cdef:
             SentenceC sent = dataset_sentence(&self.data.c, s)
             int64_t first = self.data.c.seq_ptr[s], t
@@ -232,7 +232,7 @@ cdef class Chains:
         return 0
 
     cdef double rich_width(self, int64_t k) noexcept nogil:
-        """Of the step into a token, where rich pairs are not part of the matrices that `edge_width` is of."""
+        """The bound for the step into a token, where `edge_width` does not cover rich pairs."""
         cdef int64_t u
         cdef double width = 0
         if self.data.c.b_ptr != NULL and not self.edges.shared:
@@ -241,7 +241,7 @@ cdef class Chains:
         return width
 
     cdef void widen(self, int64_t k, double by) noexcept nogil:
-        """A bound that has become so much wider. Where it gets too wide it is measured again."""
+        """Widen the bound of a sequence. If it gets too wide it is measured anew."""
         cdef double least = 1, most = 1, j
         cdef const double* pot = self.pot + k * self.row
         cdef int64_t s = self.sequence[k], i
@@ -254,13 +254,13 @@ cdef class Chains:
 
     cdef double changed(self, int64_t s, const int32_t* token, int64_t n, double* factor, const double* change,
                         const float* value, double farthest) except? -1 nogil:
-        """After `need`: n tokens of a sequence get other potentials, of the nodes by `factor`, or exp(value * change), or of
-        the steps into them if `factor` is NULL (without tokens, of all but the first). Returns by how much log Z rises."""
+        """After `need`: multiply node potentials at n tokens of a sequence by `factor`, or by exp(value * change). If `factor` is NULL,
+        the steps into these tokens have changed (without tokens: all but the first). Returns the rise of log Z."""
         cdef:
             int64_t begin = self.data.c.seq_ptr[s], first = token[0] if token != NULL else begin + 1, t = first, k, at
             int64_t last = token[n - 1] if token != NULL else begin + n
             double product, rise = 0, before
-            bint same = True, apart = last - first > NEAR    # same: alpha before t is what it was
+            bint same = True, apart = last - first > NEAR    # same: alpha before t is unchanged
         if self.wide[s]:
             rise = -self.offset[s]
             self.expect(s)
@@ -302,7 +302,7 @@ cdef class Chains:
         return rise
 
     cdef double full_log_z(self, int64_t s, bint both) except? -1 nogil:
-        """log Z after `refresh`; alpha of all positions, and beta too if `both` are asked for."""
+        """log Z after `refresh`; computes alpha at all positions, and with `both` beta too."""
         cdef:
             int64_t begin = self.data.c.seq_ptr[s], end = self.data.c.seq_ptr[s + 1], k
             double product = 1, log_z = self.offset[s]

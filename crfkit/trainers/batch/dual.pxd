@@ -11,20 +11,20 @@ cdef class DualAscent(OnlineTrainer):
     cdef:
         double l2
         public double usual                 # moving average of curvatures
-        double typical                      # a sequence is left out if its squared way is below so many times the mean
-        public double ways                  # the sum of squared ways in this pass
-        double enough                       # the least one that is not left out
+        double typical                      # a sequence is left out if its squared distance is below this many times the mean
+        public double ways                  # sum of the squared distances met in this pass
+        double enough                       # the smallest one that is not left out
         public int64_t visited
         BufferC way
         uint16_t* best                      # room for a path, where wrong labels are counted
-        float* left                         # of each sequence, its squared way when it was visited last
-        float* told                         # and its negative log-likelihood
+        float* left                         # by sequence: its squared distance at its last visit,
+        float* told                         # its negative log-likelihood then,
         int32_t* wrong                      # and its wrong labels, where these are counted, else NULL
         DualC first                         # the dual variables of sequence 0
-        float* curvature                    # of each sequence; 0: not yet known
-        float* overlap                      # of each sequence, of two of its positions
+        float* curvature                    # by sequence; 0: not yet known
+        float* overlap                      # by sequence: the mean inner product of two positions
         int64_t* rich_start
-        double* entropy                     # of each sequence's distribution, at least; NULL: not wanted
+        double* entropy                     # lower bound of each sequence's entropy; NULL: not wanted
 
     cdef float* zeros(self, int64_t n) except NULL
     cdef double penalty(self) noexcept nogil

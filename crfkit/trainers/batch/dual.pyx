@@ -4,22 +4,21 @@ In the dual problem each sequence has a distribution mu over its paths, and the 
 
     w = 1/l2 sum_i weight_i (F(x_i, y_i) - E_mu_i F)
 
-A step takes one sequence and moves mu towards the model's own distribution, P(y|x; w), by a part of the way, the step size.
-Where they are the same for all sequences, w is the optimum (Shalev-Shwartz & Zhang, 2013; Le Priol, Piche & Lacoste-Julien,
-2018, for CRFs). It costs what a step of stochastic gradient descent costs, but there is no learning rate that must fall: the
-steps get smaller by themselves. Features are sums over nodes and edges, so of mu only its expectations are kept, as differences
+A step takes one sequence and moves mu a fraction of the distance, the step size, towards the model's own distribution P(y|x; w).
+Where the two agree for all sequences, w is the optimum (Shalev-Shwartz & Zhang, 2013; Le Priol, Piche & Lacoste-Julien,
+2018, for CRFs). A step costs as much as one of stochastic gradient descent, but there is no learning rate to lower: the
+steps get smaller by themselves. Features are sums over nodes and edges, so only the expectations under mu are kept, as differences
 from the observed ones: they start at zero, with w = 0.
 
 The best step size is 1 / (1 + curvature x stretch): the curvature is how fast marginals change with scores, the stretch how far a
 full step changes scores. The stretch is known, except for features that several positions of the sequence share: changes of
 such positions add up, so it is computed from the sum over positions too, with the overlap of two positions on average. The
-curvature is estimated for each sequence by a secant: now and then the marginals are computed once more after the step, and tell
-at which step size the remaining way would have been orthogonal to the step. SAFETY of that is taken: expectations near 0 or 1
-bend more sharply than a secant tells. For the same reason no step may change scores by more than TRUST.
+curvature is estimated for each sequence by a secant: now and then the marginals are computed once more after the step, and show
+for which step size the remaining distance would have been orthogonal to the step. The step size is SAFETY times that: expectations
+near 0 or 1 curve more sharply than a secant shows. For the same reason no step may change scores by more than TRUST.
 
-After some passes most sequences have hardly any way to go, and a few have a long one. So a sequence is left out of a
-pass if its way was short (its squared length below TYPICAL times the mean); each pass that leaves it out multiplies that length
-by GROWTH.
+After some passes most sequences are close to the model's distribution, and a few are far from it. So a pass leaves out a sequence
+whose squared distance was below TYPICAL times the mean; each pass that leaves it out multiplies the remembered distance by GROWTH.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
@@ -36,7 +35,7 @@ from crfkit.trainers.base cimport accuracies, wrong_labels
 cdef enum:
     PASSES_BETWEEN_SECANTS = 3
     PASSES_OF_ALL = 3           # before the first sequence is left out
-    # Potentials of label pairs are made anew for every step, so lists pay earlier than where weights stay as they are
+    # Potentials of label pairs are recomputed at every step, so lists pay off earlier than where weights stay the same
     # (most_pairs in lattice/lattice.pyx).
     MANY_LABELS = 88
     FEW_PAIRS = 6               # one of so many
@@ -45,7 +44,7 @@ cdef double SAFETY = 0.7
 cdef double LARGEST = 0.5       # step size, at most
 cdef double LEAST_CURVATURE = 1e-3
 cdef double LARGEST_CURVATURE = 1.0
-cdef double SHORT = 0.4         # SAFETY / LARGEST - 1: of a shorter stretch LARGEST is taken, whatever the curvature
+cdef double SHORT = 0.4         # SAFETY / LARGEST - 1: for a shorter stretch the step size is LARGEST, whatever the curvature
 cdef double CURVATURE = 0.5     # before the first secant
 cdef double TRUST = 2.0         # change of a node's score, at most
 cdef double TYPICAL = 2.0
@@ -53,7 +52,7 @@ cdef double GROWTH = 3.0
 
 
 cdef int64_t rich_expectations(const DatasetC* data, const LayoutC* layout, int64_t first, int64_t last) noexcept nogil:
-    """How many rich edge features are met from token `first` to token `last`."""
+    """How many rich edge features occur from token `first` to token `last`."""
     cdef int64_t u, n = 0
     if data.b_ptr == NULL:
         return 0
@@ -81,7 +80,8 @@ def dual_bytes(Dataset data not None, Layout layout not None) -> int:
 
 
 cdef class DualAscent(OnlineTrainer):
-    """Options: l2, more than zero. The loss is the negative log-likelihood met on the way. `recursions` as in Objective."""
+    """Options: l2, more than zero. The loss of a pass is each sequence's negative log-likelihood at its visit. `recursions` as in
+    Objective."""
 
     def __init__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
         cdef:
@@ -156,8 +156,8 @@ cdef class DualAscent(OnlineTrainer):
         return 0
 
     cdef double remaining(self) noexcept nogil:
-        """The sum of the squared ways of all sequences, as they were last seen. It goes to zero roughly as the distance from the
-        optimum does."""
+        """The sum of the squared distances of all sequences at their last visits. It falls to zero about as fast as the distance from
+        the optimum."""
         cdef int64_t s
         cdef double total = 0
         for s in range(self.data.c.n_seq):
@@ -204,7 +204,7 @@ cdef class DualAscent(OnlineTrainer):
             part = TRUST * self.l2 / (sent.weight * way.reach)
         self.advance(sent, &dual, part)
         if self.entropy != NULL:
-            # entropy is concave: that of the mixture, of which only the expectations are kept, is at least this
+            # entropy is concave: the mixture, of which only the expectations are kept, has at least this
             self.entropy[s] += part * (entropy - self.entropy[s])
         if stretch > SHORT and (not known or (self.passes + s) % PASSES_BETWEEN_SECANTS == 0):
             part = self.best_part(sent, &dual, part)
@@ -215,7 +215,7 @@ cdef class DualAscent(OnlineTrainer):
         return 0
 
     cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil:
-        """A step of this size; the weights follow."""
+        """Make a step of this size and update the weights."""
         K.update_dual(&self.layout.c, sent, &self.lattice.c, dual, part, sent.weight * part / self.l2, self.w)
 
     cdef void score(self, const SentenceC* sent) noexcept nogil:
@@ -223,7 +223,7 @@ cdef class DualAscent(OnlineTrainer):
         K.score(&self.layout.c, self.w, 1.0, sent, &self.lattice.c)
 
     def measures(self) -> dict:
-        """Training accuracy, of each sequence as it was visited last."""
+        """Training accuracy, each sequence counted as of its last visit."""
         cdef int64_t s, wrong = 0, flawed = 0
         if self.wrong == NULL:
             return {}
@@ -233,8 +233,8 @@ cdef class DualAscent(OnlineTrainer):
         return accuracies(wrong, self.data.c.n_tok, flawed, self.data.c.n_seq)
 
     cdef double best_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil:
-        """The step size by the secant, from the way before the step, which is still in the lattice, and the one after it. 0: too
-        short to tell."""
+        """The step size by the secant, from the distance before the step, which is still in the lattice, and after it. 0: too short
+        to tell."""
         cdef:
             LatticeC* lat = &self.lattice.c
             int64_t t, k, n = <int64_t>sent.T * lat.P

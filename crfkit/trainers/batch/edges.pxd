@@ -13,30 +13,30 @@ cdef class Edges(Arena):
     cdef Dataset data
     cdef Layout layout
     cdef const weight_t* w
-    cdef readonly int32_t n_kinds       # kind 0 is that of plain label pairs
-    cdef readonly bint shared           # there is room for a matrix of every kind; otherwise for that of plain pairs only
+    cdef readonly int32_t n_kinds       # kind 0: plain label pairs
+    cdef readonly bint shared           # there is room for a matrix of every kind; otherwise for the one of plain pairs only
     cdef bint listed                    # kinds with rich attributes may be lists
     cdef Recursions recursions
-    cdef int32_t* kind                  # [n_tok] of the step into each token
-    cdef const int64_t* users           # [B+1] kinds that rich attribute b is part of: users[b] .. users[b+1]
+    cdef int32_t* kind                  # [n_tok] kind of the step into each token
+    cdef const int64_t* users           # [B+1] kinds that contain rich attribute b: users[b] .. users[b+1]
     cdef const int32_t* user
     cdef int32_t* model                 # [kinds] a token with that step
     cdef int64_t matrix                 # cells of one
-    cdef EdgeC* edge                    # [kinds] n is TOO_LONG for no list; those not kept have neither a matrix nor a list
+    cdef EdgeC* edge                    # [kinds] n is TOO_LONG without a list; kinds that are not kept have neither matrix nor list
     cdef EdgeC plain                    # the plain label pairs with a weight, whatever the form of kind 0
-    cdef EdgeC spare                    # a kind that is not kept, made for as long as it takes
-    cdef int32_t made                   # which one, or NOTHING
-    cdef int32_t patched                # which one its matrix is, or NOTHING: that of plain pairs, or STALE
-    cdef double largest                 # absolute score of those kept, when all were loaded last
-    cdef PairC* room                    # for a list in the making,
-    cdef PairC* merged[2]               # and in between
+    cdef EdgeC spare                    # scratch: a kind that is not kept, built on demand
+    cdef int32_t made                   # which kind that is, or NOTHING
+    cdef int32_t patched                # which kind its matrix has, NOTHING for plain pairs, or STALE
+    cdef double largest                 # largest absolute score of the kept kinds at the last full load
+    cdef PairC* room                    # scratch for a list being built,
+    cdef PairC* merged[2]               # and for its intermediate forms
     cdef int32_t* index_room
     cdef double* unfolded               # scratch
-    cdef double* factor                 # [rich features] exponentials of weights that are not zero, where matrices are made when
-    cdef int32_t* cell                  # needed; the cells of L x P that they belong to
+    cdef double* factor                 # [rich features] exponentials of nonzero weights, where matrices are built on demand;
+    cdef int32_t* cell                  # their cells in L x P
     cdef int64_t* end                   # [B] those of attribute b: layout.b_ptr[b] .. end[b]
-    cdef int64_t spent, budget          # bytes of the lists that are kept, and how many they may be
-    cdef BufferC* store                # [kinds] pairs and index of those kept
+    cdef int64_t spent, budget          # bytes used by the kept lists, and their limit
+    cdef BufferC* store                # [kinds] pairs and index of the kept lists
     cdef int number_kinds(self) except -1
     cdef int number_users(self, int64_t total) except -1
     cdef int64_t most_features(self) noexcept nogil

@@ -1,9 +1,9 @@
 """The steps of a whole data set, by kind.
 
 Steps whose tokens have the same rich attributes with the same values have the same potentials exp(tau + ...): they are of one
-kind. A kind is the list of its pairs with a weight as soon as that is the faster form, and else a matrix. Lists and, where
-there are few kinds, as with the letters of words, matrices are kept until weights change. Where nearly every step is of its own
-kind, a matrix is made when it is needed: that of plain pairs, times the exponentials of the weights in question.
+kind. A kind is stored as a list of its pairs with a weight where that is faster, else as a matrix. Lists are kept until weights
+change, and so are matrices where kinds are few, as with the letters of words. Where nearly every step is of a kind of its own,
+a matrix is built on demand: the one of plain pairs, times the exponentials of the weights that differ.
 """
 
 from crfkit.loops.numbers cimport fabs, fmax
@@ -15,15 +15,15 @@ from crfkit.loops.structs cimport EdgeC, PairC, SentenceC, weight_t
 cdef enum:
     TOO_LONG = -1
     NOTHING = -1        # no kind
-    STALE = -2          # nor the matrix of plain pairs
+    STALE = -2          # not even the matrix of plain pairs
 
-# Where nearly every step is of its own kind, a list comes from memory, while the one matrix stays in the second-level cache: up
-# to so many bytes it is the faster form. Measured by `benchmarks/compare.py --labels 161 250 300 400 --only sbcd`.
+# Where nearly every step is of a kind of its own, a list comes from memory, while the one matrix stays in the L2 cache and is
+# faster up to this many bytes. Measured by `benchmarks/compare.py --labels 161 250 300 400 --only sbcd`.
 cdef int64_t CACHED = 400_000
 
 
 cdef class Edges:
-    """For the weights at `w`, which `load...` read; scores must lie within the range of exp."""
+    """Steps under the weights at `w`, which `load...` read; scores must lie within the range of exp."""
 
     def __cinit__(self, Dataset data not None, Layout layout not None, str recursions="auto"):
         self.data, self.layout, self.recursions = data, layout, recursions_of(recursions)
@@ -33,7 +33,7 @@ cdef class Edges:
         cdef int64_t n, k, L = layout.c.L, most = most_pairs(L, self.recursions)
         cdef double* table
         self.number_kinds()
-        # The matrices of all kinds never take more than the recursions themselves; lists no more either.
+        # Neither the matrices of all kinds nor the lists may take more memory than the recursions themselves.
         self.shared = self.n_kinds * L <= data.c.n_tok or self.n_kinds == 1
         self.budget = 3 * 8 * data.c.n_tok * layout.c.P
         self.listed = self.shared or self.recursions == SPARSE or 8 * self.matrix > CACHED
@@ -49,7 +49,7 @@ cdef class Edges:
         self.unfolded = self.plain.score + self.matrix
         self.spare.E = self.unfolded + self.matrix
         self.store = <BufferC*>arena_zeros(self, self.n_kinds, sizeof(BufferC))
-        # Lists of plain pairs, of a kind in the making, and in between.
+        # Lists of plain pairs, of a kind being built, and intermediate ones.
         most = min(L * L, most + self.most_features()) if most >= 0 else 0
         self.plain.pair = <PairC*>arena_zeros(self, L * L + 3 * most, sizeof(PairC))
         self.plain.row_ptr = <int32_t*>arena_zeros(self, 4 * (L + 1) + L * L + most, sizeof(int32_t))
@@ -62,7 +62,7 @@ cdef class Edges:
             self.end = <int64_t*>arena_zeros(self, layout.c.B, sizeof(int64_t))
 
     cdef int64_t most_features(self) noexcept nogil:
-        """Of the rich attributes of one token."""
+        """A key of the rich attributes of one token."""
         cdef int64_t most = 0, t, u, n
         if self.data.c.b_ptr == NULL:
             return 0
@@ -74,7 +74,7 @@ cdef class Edges:
         return most
 
     cdef int number_kinds(self) except -1:
-        """The kind of every step."""
+        """Number the kinds; find the kind of every step."""
         cdef:
             const int64_t* row = self.data.c.b_ptr
             const int32_t* id = self.data.c.b_id
@@ -100,7 +100,7 @@ cdef class Edges:
         return self.number_users(sum([row[t + 1] - row[t] for t in models[1:]]) if row != NULL else 0)
 
     cdef int number_users(self, int64_t total) except -1:
-        """The kinds that each rich attribute is part of."""
+        """List the kinds that contain each rich attribute."""
         cdef:
             const int64_t* row = self.data.c.b_ptr
             const int32_t* id = self.data.c.b_id
@@ -124,7 +124,7 @@ cdef class Edges:
     # ------------------------------------------------------------------------------- forms
 
     cdef void exp_of(self, int32_t b) noexcept nogil:
-        """The weights of a rich attribute that are not zero, as what makes a matrix of that of plain pairs."""
+        """The nonzero weights of a rich attribute, as factors on the matrix of plain pairs."""
         cdef int64_t f, n
         if self.shared:
             return
@@ -137,7 +137,7 @@ cdef class Edges:
         self.end[b] = n
 
     cdef int load_all(self) except -1 nogil:
-        """All kinds: when plain label pairs have changed, or everything."""
+        """Reload all kinds: when plain label pairs have changed, or everything."""
         cdef:
             int64_t i, P = self.layout.c.P, L = self.layout.c.L
             const weight_t* tau = self.w + self.layout.c.tau0
@@ -153,7 +153,7 @@ cdef class Edges:
         return 0
 
     cdef int load_users(self, int32_t b) except -1 nogil:
-        """The kinds that a rich attribute is part of."""
+        """Reload the kinds that contain a rich attribute."""
         cdef int64_t k
         self.exp_of(b)
         for k in range(self.users[b], self.users[b + 1]):
@@ -161,7 +161,7 @@ cdef class Edges:
         return 0
 
     cdef int load(self, int32_t kind) except -1 nogil:
-        """One kind from the weights: its form, and what of it is kept."""
+        """Build one kind from the weights: choose its form, and keep it if there is room."""
         cdef EdgeC* edge = &self.edge[kind]
         self.made, self.patched = NOTHING, STALE
         edge.pair = NULL
@@ -178,7 +178,7 @@ cdef class Edges:
         return 0
 
     cdef bint list_spare(self, int32_t kind) noexcept nogil:
-        """Make the spare one a list of the pairs of a kind; False if that is too long."""
+        """Build the list of a kind in the spare one; False if it is too long."""
         cdef:
             SentenceC step
             int64_t no_attributes[2]
@@ -195,7 +195,7 @@ cdef class Edges:
         return self.spare.n <= limit
 
     cdef int keep_list(self, int32_t kind) except -1 nogil:
-        """The spare list becomes that of a kind, if the budget allows."""
+        """Keep the spare list for a kind, if the budget allows."""
         cdef:
             EdgeC* edge = &self.edge[kind]
             BufferC* store = &self.store[kind]
@@ -219,7 +219,7 @@ cdef class Edges:
         return 0
 
     cdef void fill_matrix(self, int32_t kind) noexcept nogil:
-        """The matrix of a kind that has room for one, and its transpose."""
+        """Build the matrix, and its transpose, of a kind that has room for one."""
         cdef:
             int64_t L = self.layout.c.L, P = self.layout.c.P, i, j, u, f
             double* score = self.unfolded
@@ -243,7 +243,7 @@ cdef class Edges:
     # ------------------------------------------------------------------------------- steps
 
     cdef void make(self, int32_t kind) noexcept nogil:
-        """The spare one becomes a kind that is not kept."""
+        """Build a kind that is not kept in the spare one."""
         self.made = kind
         if self.edge[kind].n != TOO_LONG:
             self.list_spare(kind)
@@ -257,7 +257,7 @@ cdef class Edges:
         self.patched = kind
 
     cdef void patch(self, int32_t kind, bint on) noexcept nogil:
-        """Change the cells of the spare matrix in which a kind differs from plain pairs, or change them back."""
+        """Change the cells of the spare matrix in which a kind differs from plain pairs, or restore them."""
         cdef:
             int64_t u, f, token = self.model[kind]
             const double* plain = self.edge[0].E
@@ -272,7 +272,7 @@ cdef class Edges:
                     E[self.cell[f]] = plain[self.cell[f]]
 
     cdef const EdgeC* of(self, int64_t token) noexcept nogil:
-        """The step into a token, until the next call."""
+        """The step into a token; valid until the next call."""
         cdef int32_t kind = self.kind[token]
         cdef const EdgeC* edge = &self.edge[kind]
         if edge.pair != NULL or edge.n == TOO_LONG and edge.E != NULL:
@@ -282,7 +282,7 @@ cdef class Edges:
         return &self.spare
 
     cdef const double* matrix_of(self, int32_t kind) noexcept nogil:
-        """Potentials as a matrix, until the next call."""
+        """Its potentials as a matrix; valid until the next call."""
         cdef const EdgeC* edge = &self.edge[kind]
         if edge.n == TOO_LONG and edge.E != NULL:
             return edge.E

@@ -1,4 +1,4 @@
-"""A bound on the objective from dual variables that keep their constraint nearly."""
+"""A bound on the objective from dual variables that nearly satisfy their constraint."""
 
 from libc.stdint cimport int64_t
 
@@ -10,9 +10,9 @@ cdef class Feasible(Arena):
     cdef:
         Proximal ascent
         double l1, l2           # penalties
-        double* sum             # of each feature: expected minus observed values, of all sequences
-        double* mean            # the same of a mixture of points looked at so far, and
-        double mixed            # its entropy, at least
+        double* sum             # by feature: expected minus observed values over all sequences
+        double* mean            # the same for a mixture of the points seen so far, and
+        double mixed            # a lower bound of its entropy
 
     cpdef double bound(self, double l1, double l2) except? -1
     cdef dict vectors(self)

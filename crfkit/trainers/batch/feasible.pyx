@@ -1,16 +1,16 @@
 """A bound on the objective with an L1 penalty, from the dual variables of an ascent (proximal.pyx).
 
-Each sequence i has a distribution mu_i over its paths, with at least the entropy e_i. Let D_f be the sum over all sequences of what
-mu_i expects of feature f, minus what is observed, times their weights, and e = sum_i weight_i e_i. Then for all weights (Fenchel, Young)
+Each sequence i has a distribution mu_i over its paths, of entropy at least e_i. Let D_f be the weighted sum over all sequences of the
+expected value of feature f under mu_i minus the observed one, and e = sum_i weight_i e_i. Then for all weights (Fenchel, Young)
 
     objective(w) >= e - sum_f max(|D_f| - l1, 0) |w_f| + l2/2 |w|^2.
 
 So e is a bound if no |D_f| exceeds l1, and with an L2 penalty e - sum_f max(|D_f| - l1, 0)^2 / (2 l2) is one in any case.
 
-Where some |D_f| do exceed l1, other distributions are needed. Mixtures of distributions have mixed expectations, and at least the mixed
-entropies, as entropy is concave. Two kinds of mixtures are made. First, of the points that an ascent comes to: its steps are random, so that
-the D_f of frequent features vary from one to the next, and much less in their mean. Then, with the observed paths, which have e = 0 and D = 0:
-the bound is
+Where some |D_f| do exceed l1, other distributions are needed. A mixture of distributions has mixed expectations and, as entropy is
+concave, at least the mixed entropies. Two mixtures are made. First, of the points that an ascent visits: its steps are random, so
+that the D_f of frequent features vary from point to point, and much less in their mean. Then with the observed paths, which have
+e = 0 and D = 0: the bound is
 
     scale e,   scale = min(1, l1 / max_f |D_f|).
 """
@@ -25,7 +25,7 @@ from crfkit.weights.layout cimport layout_clear_absent
 from .quasinewton cimport dual_objective
 
 cdef enum:
-    PARTS = 16              # of a new point in the mixture: so many are tried
+    PARTS = 16              # shares of a new point in the mixture that are tried
 
 
 cdef class Feasible:
@@ -44,20 +44,20 @@ cdef class Feasible:
         memset(self.mean, 0, self.ascent.layout.c.n_cells * sizeof(double))
 
     cdef dict vectors(self):
-        """As of trainers; see there."""
+        """As of `Trainer`."""
         return {"mean": vector(self, "d", self.mean, self.ascent.layout.c.n_cells)}
 
     def state(self) -> dict:
-        """As of trainers; see there."""
+        """As of `Trainer`."""
         return {**self.vectors(), "mixed": self.mixed}
 
     def restore(self, dict state) -> None:
-        """As of trainers; see there."""
+        """As of `Trainer`."""
         take_all(state, self.vectors())
         self.mixed = state["mixed"]
 
     cpdef double bound(self, double l1, double l2) except? -1:
-        """A number that no objective is below, with these penalties."""
+        """A lower bound of the objective with these penalties."""
         cdef:
             int64_t k
             int i
@@ -77,7 +77,7 @@ cdef class Feasible:
         return best
 
     cdef double mixture(self, double part, double entropy) noexcept nogil:
-        """The bound, with so large a part of the new point."""
+        """The bound, with this share of the new point."""
         cdef:
             int64_t k
             double most = 0, excess = 0, size

@@ -1,4 +1,4 @@
-"""Sums of weights that always come together, for the objective of the batch trainers."""
+"""Sums of weights that always occur together, for the objective of the batch trainers."""
 
 from libc.stdint cimport int32_t, int64_t
 

@@ -2,13 +2,13 @@
 
 Where a template has a line for two words and one for each of them, the attribute of the pair never occurs without
 those of its words. Scores add up the weights of all three at each of its tokens, and each token adds its gradient to
-all three. Here that is done once for all tokens of the pair: a *nest* is a row that holds the sum of the weights. It
-stands in the data in place of the attributes that it adds up, as the number -1 - k for nest k, and its gradient is added to each of
-them at the end. A nest may have others within: the words their prefixes, three parts of speech
-the pairs of them. That leaves about half of the rows to be visited, while the function is the same.
+all three. Here that is done once for all tokens of the pair: a *nest* is a row that holds the sum of the weights. In the data it
+replaces the attributes that it adds up, as the number -1 - k for nest k, and its gradient is added to each of
+them at the end. Nests may contain nests: words their prefixes, three parts of speech the pairs of them. That leaves
+about half of the rows to visit, and the same function.
 
-Plan.containers tells from the template which lines imply others. Which attributes these are is read from the data, and verified: different
-cells may make the same string, and rare attributes are dropped.
+Plan.containers tells from the template which lines imply others. Which attributes imply which is read from the data, and verified:
+different cells may make the same string, and rare attributes are dropped.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -22,17 +22,17 @@ import array
 cdef enum:
     ABSENT = -1
     UNCLEAR = -2                # two attributes of the same slot
-    VISIT = 32                  # cost of getting to a row, in cells of a dense row added up
-    SCATTERED = 8               # and of one cell elsewhere
+    VISIT = 32                  # cost of reaching a row, in cells of a dense row added up
+    SCATTERED = 8               # cost of one cell that is not in a dense row
 
 
 cdef inline int64_t cost(const LayoutC* layout, int32_t a) noexcept nogil:
-    """Of a visit to the row of attribute a, or of a nest."""
+    """The cost of a visit to the row of attribute a, or of a nest."""
     return VISIT + (layout.P if a < layout.H else SCATTERED * (layout.u_ptr[a + 1] - layout.u_ptr[a]))
 
 
 cdef void place_attributes(const DatasetC* data, int64_t t, AttributeC* attribute, int32_t* at, int32_t n) noexcept nogil:
-    """at[slot] = the attribute of that slot which token t has."""
+    """at[slot] = the token's attribute made by that slot."""
     cdef int32_t slot, a
     cdef int64_t u
     for slot in range(n):
@@ -59,8 +59,8 @@ def in_order(list within) -> list[int]:
 
 
 cdef class Survey:
-    """Which attributes imply which others in all data looked at. Data in several parts are looked at one by one, and
-    what was found is added up in their order (`add`)."""
+    """Which attributes imply which others in all data seen. Data in several parts are surveyed one by one, and the findings are
+    added up in the order of the parts (`add`)."""
 
     def __init__(self, Layout layout not None, nesting not None):
         cdef:
@@ -111,7 +111,7 @@ cdef class Survey:
                     attribute[at[slot]].count += 1
 
     def of(self, Dataset data not None):
-        """What one part of the data shows, for `add`."""
+        """The findings of one part of the data, for `add`."""
         if data.n_u > self.n:
             raise ValueError("attributes that the layout does not have")
         self.look(&data.c)
@@ -130,7 +130,7 @@ cdef class Survey:
         return counts, broken, members
 
     def add(self, const int64_t[::1] count not None, const uint8_t[::1] broken not None, const int32_t[::1] member not None):
-        """Add what was found in the next part of the data."""
+        """Add the findings of the next part of the data."""
         cdef:
             AttributeC* own
             int64_t a, k, n
@@ -152,7 +152,7 @@ cdef class Survey:
 
 cdef class Nests:
     """The nests of a data set, and the data with nests in place of what they add up (`c`). There are none where attributes
-    have values, or where it is not known which lines made them. `survey`: that of all data, where these are a part."""
+    have values, or where it is unknown which lines made them. `survey` covers all data, of which these may be a part."""
 
     def __init__(self, Dataset data not None, Layout layout not None, Survey survey=None):
         self.data, self.c = data, data.c
@@ -184,7 +184,7 @@ cdef class Nests:
         return [[self.c.u_id[u] for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1])] for t in range(self.c.n_tok)]
 
     cdef int choose(self, const LayoutC* layout, Survey survey) except -1:
-        """Number the nests that save work, those within others first, and list what they add up."""
+        """Number the nests that save work, inner ones first, and list what they add up."""
         cdef:
             AttributeC* attribute = survey.attribute
             const int32_t* member = survey.member

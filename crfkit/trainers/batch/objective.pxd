@@ -13,10 +13,10 @@ from .visits cimport Visits
 
 
 cdef enum Share:                # of the work on cells
-    ADD_UP                      # weights to those of nests
-    HAND_DOWN                   # the gradient of nests
-    GATHER                      # the gradients of all workers
-    FINISH                      # the gradient: the penalty's part, and nothing where there is no feature
+    ADD_UP                      # sum the weights of nests
+    HAND_DOWN                   # add the gradient of nests to their parts
+    GATHER                      # add up the gradients of all workers
+    FINISH                      # add the gradient of the penalty, and clear cells without a feature
 
 cdef enum:
     PARTS = 16                  # vectors are cut into so many parts, whatever the number of threads
@@ -25,9 +25,9 @@ cdef enum:
 cdef class Worker(Arena):
     cdef Lattice lattice
     cdef double* g              # the gradient of its share
-    cdef double* g_sums         # and that of the sums
-    cdef uint16_t* path         # the best one of a sequence
-    cdef int64_t wrong, flawed  # labels that are not the data's, and sequences with one, where these are counted
+    cdef double* g_sums         # and of the sums of nests
+    cdef uint16_t* path         # the best path of a sequence
+    cdef int64_t wrong, flawed  # wrong labels, and sequences with one, where these are counted
 
 
 cdef int in_halves(Threads pool, object work, int what, int64_t n) except -1
@@ -49,16 +49,16 @@ cdef class Objective(Arena):
     cdef double** gradients_of_sums
     cdef int64_t tokens, sequences  # of all data
     cdef int64_t next_chunk
-    cdef double bound           # no value above it is of interest: an evaluation may then be given up
+    cdef double bound           # values above it need not be exact: an evaluation may then be given up
     cdef bint given_up
     cdef list workers
     cdef Threads pool
     cdef readonly tuple extent  # where attributes have values: the largest value of each, and the sum of all terms (largest_factors, sums_of_terms)
     cdef bint counts            # evaluations count wrong labels, too
-    cdef readonly int64_t wrong, flawed     # as of workers, in the last evaluation
+    cdef readonly int64_t wrong, flawed     # of all workers, in the last evaluation
     cdef const weight_t* w      # of this evaluation
     cdef double* g
-    cdef double steepness       # the sum of the squares of the gradient
+    cdef double squared_norm    # of the gradient
     cdef double w_squares[16]   # sums of each part
     cdef double g_squares[16]
 

@@ -2,9 +2,9 @@
 
     f(x) = sum_i weight_i (log Z(x_i) - score(x_i, y_i)) + l2/2 |x|^2
 
-The data are cut into chunks of whole sequences, those that begin within the same so many tokens; threads take chunks from a common counter and add to gradients
-of their own. Which thread takes which chunk changes no bits: gradient terms are rounded so that their
-sums are exact (loops/simd/scatter.inc), the likelihoods of chunks are added in order at the end.
+The data are cut into chunks of whole sequences: a chunk has the sequences that begin within one range of CHUNK_TOKENS tokens. Threads take
+chunks from a common counter and add to gradients of their own. Which thread takes which chunk changes no bits: gradient terms are
+rounded so that their sums are exact (loops/simd/scatter.inc), and the likelihoods of chunks are added in order at the end.
 """
 
 import array
@@ -26,12 +26,11 @@ from .quanta import largest_factors, sums_of_terms
 
 cdef enum:
     CHUNK_TOKENS = 2048
-    COLUMNS = 8         # labels of a row of doubles that share a line of the cache
+    COLUMNS = 8         # labels of a row of doubles that share a cache line
 
 
 def chunk_starts(Dataset data not None, int64_t before=0) -> array.array:
-    """The first sequence of each chunk, and the number of sequences: a chunk has those that begin within the same CHUNK_TOKENS
-    tokens of all data. `before`: tokens that stand before these data."""
+    """The first sequence of each chunk, and at the end the number of sequences. `before`: how many tokens of all data precede these."""
     cdef int64_t s, last = -1, place
     starts = array.array("q")
     for s in range(data.c.n_seq):
@@ -44,9 +43,9 @@ def chunk_starts(Dataset data not None, int64_t before=0) -> array.array:
 
 
 class Whole(NamedTuple):
-    """What the objective of a part of the data knows of all data."""
+    """What the objective over a part of the data has to know about all data."""
 
-    survey: Survey | None       # what attributes bring along
+    survey: Survey | None       # which attributes imply others
     sums: array.array           # of the terms of all data (sums_of_terms)
     chunks: array.array         # where the chunks of this part begin (chunk_starts)
 
@@ -56,9 +55,8 @@ cdef class Worker:
 
 
 cdef class Objective:
-    """Evaluates f and its gradient at a point given as cells (see Layout). `recursions` is "sparse" or "dense" to have one
-    kind of loops (lattice/lattice.pyx) whatever it costs: the results are the same but for rounding. `whole`: where the data
-    are a part of all data."""
+    """Evaluates f and its gradient at a point given as cells (see Layout). `recursions`, "sparse" or "dense", forces one kind of
+    loops (lattice/lattice.pyx): the results are the same up to rounding. `whole` is given where the data are a part of all data."""
 
     def __init__(self, Dataset data, Layout layout, double l2, int threads, str recursions="auto", whole=None):
         cdef:
@@ -120,9 +118,9 @@ cdef class Objective:
         if self.given_up:
             return INFINITY
         in_halves(self.pool, self.take_share, FINISH, PARTS)
-        self.steepness = 0
+        self.squared_norm = 0
         for part in range(PARTS):
-            self.steepness += self.g_squares[part]
+            self.squared_norm += self.g_squares[part]
             squares += self.w_squares[part]
         return total + 0.5 * self.l2 * squares if self.l2 != 0 else total
 
@@ -155,7 +153,7 @@ cdef class Objective:
         return total
 
     cdef int in_columns(self, Share what) except -1:
-        """Work on the rows of nests, the labels shared out by lines of the cache, where there are at least two."""
+        """Work on the rows of nests; threads share the labels by cache lines, where there are at least two."""
         cdef int64_t lines = self.layout.c.P // COLUMNS
         if self.nests.n == 0:
             return 0
@@ -172,7 +170,7 @@ cdef class Objective:
             K.add(n_sums * (part + 1) // PARTS - first_sum, self.gradients_of_sums[0] + first_sum, self.gradients_of_sums[i] + first_sum)
 
     cdef void complete(self, int part) noexcept nogil:
-        """What is left to do for a part of the gradient once the likelihood's is there."""
+        """Finish a part of the gradient once the likelihood's is there."""
         cdef:
             int64_t n = self.layout.c.n_cells, first = n * part // PARTS, last = n * (part + 1) // PARTS
             double* g = self.g
@@ -184,13 +182,13 @@ cdef class Objective:
         self.g_squares[part] = K.dot_doubles(last - first, g + first, g + first)
 
     def at(self, const double[::1] cells not None, double bound=INFINITY) -> tuple[float, array.array]:
-        """f and its gradient at a point, in single precision. Where f is above the bound, it may be infinite and its gradient
-        anything."""
+        """f and its gradient at a point in single precision. Where f is above the bound, it may be infinite and its gradient
+        undefined."""
         if cells.shape[0] != self.layout.c.n_cells:
             raise ValueError("a point of another layout")
         cdef:
             int64_t k, n = self.layout.c.n_cells
-            Arena room = Arena()        # the loops want vectors on boundaries
+            Arena room = Arena()        # the loops need aligned vectors
             double* g = <double*>arena_zeros(room, n, sizeof(double))
             weight_t* w = <weight_t*>arena_zeros(room, n, sizeof(weight_t))
             double f
@@ -236,7 +234,7 @@ cdef class Objective:
                     nll += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
                     K.add_pairs(lat, sent.weight)
                     K.scatter_visits(layout, &visits, &sent, lat, worker.g, worker.g_sums)
-                    # No sequence takes away from what others lose, so there is no need to look at the rest.
+                    # No sequence lowers the sum, so the rest need not be looked at.
                     if lost + nll > self.bound:
                         self.given_up = 1
                     if self.given_up:
@@ -267,8 +265,8 @@ cdef class Objective:
 
 
 cdef int in_halves(Threads pool, object work, int what, int64_t n) except -1:
-    """work(what, first, last) for the halves of 0 .. n, one of them by another thread if there is one. What comes
-    out must not depend on who does which."""
+    """Call work(what, first, last) for the halves of 0 .. n, on two threads if there are two. The result must not depend on which
+    thread does which."""
     if pool is None:
         work(what, 0, n)
         return 0

@@ -3,18 +3,18 @@
     F(x) = f(x) + l1 |x|_1,   f: negative log-likelihood + l2/2 |x|^2
 
 Within an orthant, where no weight changes its sign, F is smooth. So each iteration chooses the orthant that steepest
-descent enters and stays in it: the direction keeps only those of its components that descend, and what leaves the
-orthant on the way is set to zero, exactly. The pseudo-gradient takes the place of the gradient: at zero it is the
-slope of F to the side where F falls, or zero where F falls to neither side. The history is that of f alone, since
-the penalty has no curvature.
+descent enters and stays in it: the direction keeps only those of its components that descend, and weights that would
+leave the orthant are set to zero exactly. The pseudo-gradient replaces the gradient: at zero it is the slope of F on the
+side where F falls, or zero where F falls on neither side. The history is that of f alone, since the penalty has no
+curvature.
 
-The line search halves the step until F falls by Armijo's condition along the bent way that was really gone. Early
-directions may be hundreds of times too long, so that a trial is given up as soon as the sequences looked at lose more than
-F was. Without an L1 penalty there are no orthants, and this is L-BFGS with that line search.
+The line search halves the step until F satisfies Armijo's condition along the projected path. Early directions may be
+hundreds of times too long, so a trial is given up as soon as the loss of the sequences seen exceeds the old F.
+Without an L1 penalty there are no orthants, and this is L-BFGS with that line search.
 
-On all except small data a proximal dual ascent finds the optimum many times as fast
-(proximal.pyx), and its dual variables bound the objective from below (feasible.pyx). Then an iteration is some passes of the ascent, and an
-evaluation of its weights. OWL-QN takes over if the gap is too large after --warm-up passes.
+On all but small data a proximal dual ascent finds the optimum many times as fast (proximal.pyx), and its dual variables
+bound the objective from below (feasible.pyx). Then an iteration is a few passes of the ascent and an evaluation of its
+weights. OWL-QN takes over if the gap is still too large after --warm-up passes.
 """
 
 from libc.stdint cimport int64_t
@@ -28,7 +28,7 @@ from crfkit.loops.structs cimport weight_t
 from .feasible cimport Feasible
 from .objective cimport PARTS, Objective
 from .proximal cimport Proximal
-from .quasinewton cimport BEND, DESCEND, DUAL, LOOK, SIZES, QuasiNewton, Walk, dual_objective, may_take
+from .quasinewton cimport DUAL, KEEP_DESCENT, PROJECT, PSEUDO_GRADIENT, SIZES, QuasiNewton, Walk, dual_objective, may_take
 
 from dataclasses import replace
 
@@ -37,18 +37,18 @@ from .dual import dual_bytes
 
 cdef enum:
     MAX_TRIALS = 60
-    MANY = 30000            # tokens: with fewer OWL-QN takes no time
+    MANY = 30000            # tokens: with fewer, OWL-QN alone is fast
     PASSES = 5              # of the ascent in an iteration
 
-cdef double NEAR = 0.02     # part of the objective: the bound is not computed before the entropy is so near it
+cdef double NEAR = 0.02     # of the objective: the bound is not computed before the entropy is this near to it
 
-# Relative to F: what is rounding of its sums.
+# Rounding error of F, relative to F.
 cdef double ROUNDING = 1e-12
 
 
 def ascent_bytes(Dataset data not None, Layout layout not None, options) -> int:
-    """Memory for the dual ascent; 0 where there is none: because it is not wanted, because the penalty is not of its kind, because data are
-    small, or because it would need several times the memory of OWL-QN itself."""
+    """Memory for the dual ascent; 0 where there is none: --warm-up 0, no L1 penalty, small data, or it would need several
+    times the memory of OWL-QN itself."""
     if not options.warm_up or not (options.l1 or options.path) or data.c.n_tok < MANY:
         return 0
     needed = dual_bytes(data, layout)
@@ -82,7 +82,7 @@ cdef class Owlqn(QuasiNewton):
         QuasiNewton.__init__(self, data, layout, options, initial, objective=objective, **others)
         self.seed, self.ascended = seed, 0
         self.ascends = initial is None and objective is None and ascent_bytes(data, layout, options) > 0
-        self.steep = <double*>arena_zeros(self, self.n, sizeof(double))
+        self.gradient = <double*>arena_zeros(self, self.n, sizeof(double))
         self.l1 = options.l1
 
     def set_l1(self, double l1) -> None:
@@ -103,7 +103,7 @@ cdef class Owlqn(QuasiNewton):
         return 0
 
     cdef ascend(self, should_stop):
-        """Some passes of the ascent. The weights are the best ones that it came to."""
+        """Some passes of the ascent. Keeps the best weights it finds."""
         cdef double best = self.f if self.started else INFINITY
         if self.ascent is None:
             self.make_ascent()
@@ -114,7 +114,7 @@ cdef class Owlqn(QuasiNewton):
                 break
             try:
                 self.ascent.run_pass(should_stop)
-            except TrainingError:           # weights without bounds
+            except TrainingError:           # weights diverge
                 return self.give_up(should_stop)
             self.interrupted = self.ascent.interrupted
             self.ascended += 1
@@ -134,7 +134,7 @@ cdef class Owlqn(QuasiNewton):
         return self.report() if self.converged is not None or self.ascended < self.options.warm_up else self.give_up(should_stop)
 
     cdef give_up(self, should_stop):
-        """OWL-QN goes on from here."""
+        """End the ascent; OWL-QN goes on from here."""
         self.ascends, self.ascent, self.feasible = False, None, None
         if self.started:
             self.evaluate()
@@ -164,14 +164,14 @@ cdef class Owlqn(QuasiNewton):
             int64_t first = self.n * part // PARTS, n = self.n * (part + 1) // PARTS - first
             weight_t* w = self.w + first
             const double* g = self.g + first
-            double* steep = self.steep + first
-        if what == LOOK:
-            K.look_around(n, self.l1, w, g, steep)
-            self.found[part] = K.dot_doubles(n, steep, steep)
-        elif what == DESCEND:
-            K.descend(n, steep, self.d + first)
-        elif what == BEND:
-            self.found[part] = K.bend(n, self.w_old + first, self.step, self.d + first, steep, w)
+            double* gradient = self.gradient + first
+        if what == PSEUDO_GRADIENT:
+            K.pseudo_gradient(n, self.l1, w, g, gradient)
+            self.found[part] = K.dot_doubles(n, gradient, gradient)
+        elif what == KEEP_DESCENT:
+            K.keep_descent(n, gradient, self.d + first)
+        elif what == PROJECT:
+            self.found[part] = K.project_step(n, self.w_old + first, self.step, self.d + first, gradient, w)
         elif what == SIZES:
             self.found[part] = K.sizes(n, w)
         elif what == DUAL:
@@ -189,7 +189,7 @@ cdef class Owlqn(QuasiNewton):
             double entropy = self.f, most = 0, excess = 0
             int part
         if self.ascends:
-            return 0        # that of the dual variables is better, and w may not be the point that g is of
+            return 0        # the dual variables give a better one, and g may not be the gradient at w
         self.in_parts(DUAL)
         for part in range(PARTS):
             entropy -= self.duals[part][0]
@@ -198,18 +198,18 @@ cdef class Owlqn(QuasiNewton):
         return dual_objective(entropy, self.l1, self.objective.l2, most, excess)
 
     cdef int find_gradient(self) except -1:
-        """The pseudo-gradient."""
-        self.steepness = sqrt(self.sum_of_parts(LOOK))
+        """Compute the pseudo-gradient and its norm."""
+        self.gradient_norm = sqrt(self.sum_of_parts(PSEUDO_GRADIENT))
         return 0
 
     cdef int restrict_direction(self) except -1:
-        return self.in_parts(DESCEND) if self.l1 > 0 else 0
+        return self.in_parts(KEEP_DESCENT) if self.l1 > 0 else 0
 
     cdef double move(self, double step, double slope0) except? -1:
-        """w = w_old + step d, but for weights that would leave the orthant; the slope at w_old times the way gone."""
+        """w = w_old + step d, projected onto the orthant. Returns the slope at w_old times w - w_old."""
         if self.l1 > 0:
             self.step = step
-            return self.sum_of_parts(BEND)
+            return self.sum_of_parts(PROJECT)
         self.walk(step)
         return step * slope0
 

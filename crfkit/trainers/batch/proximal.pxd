@@ -8,13 +8,13 @@ from .dual cimport DualAscent
 cdef class Proximal(DualAscent):
     cdef:
         double l1, penalty_l2
-        float* sum              # of each feature: observed minus expected values, as the dual variables have them
+        float* sum              # by feature: observed minus expected values under the dual variables
         float* pull             # stiffness x centre
         float* inverse          # 1 / (stiffness + l2)
         float* moved            # the stiffness before it is raised to LEAST, with the sign of the centre's last move
-        float* unit             # of each row: the stiffness of a feature with values of 1 is that many times as large
+        float* unit             # by row: the stiffness of a feature with values of 1 is this many times as large
 
-        bint screened           # steps see those unigram attributes only that have, or may soon have, a weight:
+        bint screened           # steps see only unigram attributes that have, or may soon have, a weight:
         int64_t* kept_ptr       # their numbers and values, as in DatasetC
         int32_t* kept_id
         float* kept_val

@@ -1,23 +1,23 @@
 """Dual coordinate ascent (dual.pyx) where there is an L1 penalty, and little or no L2 penalty: a proximal method.
 
-Without an L2 penalty the weights are no function of the dual variables. So each pass minimises the objective plus a proximal term,
+Without an L2 penalty the dual variables do not determine the weights. So each pass minimises the objective plus a proximal term,
 which pulls each weight towards a centre,
 
     F(w) + sum_f stiffness_f / 2 (w_f - centre_f)^2,
 
-and then centres move to the weights: at the optimum both are equal, and the term is zero (Rockafellar, 1976: the method of
-multipliers on the dual, whose multipliers are the centres). Given D, the sum of the dual variables, the weights are
+and then moves the centres to the weights: at the optimum both are equal, and the term is zero (Rockafellar, 1976: the method of
+multipliers on the dual, with the centres as multipliers). Given D, the sum of the dual variables, the weights are
 
     w = soft(stiffness x centre + D, l1) / (stiffness + l2).
 
 The dual constraint |D| <= l1 is violated by at most stiffness x (the last move of a centre), less and less near the optimum.
 
-Most weights are zero at the optimum, and stay so. Near it, steps leave out attributes whose weights are all zero and will be for some
-passes (`screen`): these neither score nor follow the dual variables, until all sums are made
-anew (feasible.pyx). Steps become longer, too: features that do not move do not add to the change of scores.
+At the optimum most weights are zero. Near it, steps leave out attributes whose weights are all zero and will stay so for some
+passes (`screen`): these neither score nor follow the dual variables until all sums are recomputed (feasible.pyx). That also makes
+steps longer: features that do not move do not add to the change of scores.
 
-A frequent feature needs a stiffer pull than a rare one: it begins as the root of the count. A weight that keeps
-moving in one direction gets a softer pull, one that turns back a stiffer one.
+The stiffness of a frequent feature must be greater than that of a rare one: it starts as the root of the count. It falls while a
+weight keeps moving in one direction, and rises when the weight turns back.
 """
 
 import array
@@ -32,15 +32,15 @@ from crfkit.weights.cells cimport layout_cell, layout_row
 from crfkit.weights.history cimport ANY, layout_history_cell
 from crfkit.weights.layout cimport Layout
 
-cdef double STIFFNESS = 0.28            # of a feature that is seen once
+cdef double STIFFNESS = 0.28            # of a feature that occurs once
 cdef double FIRST_LEAST = 0.2, FIRST_MOST = 6.0
-cdef double LEAST = 0.15, MOST = 10.0   # that it may become
+cdef double LEAST = 0.15, MOST = 10.0   # bounds on it
 cdef double FLOOR = 0.005
 cdef double SOFTER = 0.93, STIFFER = 1.3
-cdef double UNSEEN = 0.02               # what an occurrence counts as for labels that it does not have
-cdef double TYPICAL = 0.3               # lower than in dual.pyx: the constraint needs shorter ways, too
+cdef double UNSEEN = 0.02               # how much an occurrence counts for the labels that it does not have
+cdef double TYPICAL = 0.3               # lower than in dual.pyx: the constraint needs short distances, too
 cdef double IDLE = 0.8                  # part of l1: where |pull + sum| is below that, a weight stays zero for some passes
-cdef float FAR = 1e30                   # a squared way that is never left out
+cdef float FAR = 1e30                   # a squared distance that is never left out
 
 
 cdef class Proximal(DualAscent):
@@ -73,7 +73,7 @@ cdef class Proximal(DualAscent):
             SentenceC sent
             int64_t s, u, r, k, first, n, pairs = <int64_t>c.A + c.B
             int32_t t
-            float* seen = self.moved            # of each feature, how often it is; room that is not used yet
+            float* seen = self.moved            # by feature: its count; borrows memory that is not used yet
             double seen_at, stiffness, total = 0, pulled = 0
             double[::1] count = array.array("d", [0.0]) * (pairs + 1)       # of each row
             double[::1] square = array.array("d", [0.0]) * (pairs + 1)      # and the squared values
@@ -112,7 +112,7 @@ cdef class Proximal(DualAscent):
         return 0
 
     cdef int64_t cell_of(self, int64_t r, int32_t before, int32_t label) noexcept nogil:
-        """Where the weight of a feature stands, or -1."""
+        """The cell of a feature, or -1."""
         cdef const LayoutC* c = &self.layout.c
         if r < c.H:
             return r * c.P + label
@@ -130,7 +130,7 @@ cdef class Proximal(DualAscent):
         return DualAscent.step(self, &own, loss)
 
     cdef int screen(self) except -1:
-        """Find the attributes that steps see until this is called again, from sums that are exact."""
+        """Choose the attributes that steps see until the next call; the sums must be exact."""
         cdef:
             const DatasetC* data = &self.data.c
             const LayoutC* c = &self.layout.c
@@ -165,7 +165,7 @@ cdef class Proximal(DualAscent):
         return 0
 
     cdef void move_centers(self) noexcept nogil:
-        """Move centres to the weights; each pull gets softer or stiffer."""
+        """Move the centres to the weights, and adapt each stiffness."""
         cdef:
             int64_t r, k, first, n, rows = <int64_t>self.layout.c.A + self.layout.c.B + 1
             double l2 = self.penalty_l2, old, new, center, way, wish
@@ -188,7 +188,7 @@ cdef class Proximal(DualAscent):
                 self.w[k] = soft(self.pull[k] + self.sum[k], self.l1) * self.inverse[k]
 
     cdef double entropy_of_all(self) noexcept nogil:
-        """A lower bound of the entropy of the distributions that the dual variables stand for."""
+        """A lower bound of the entropy of the distributions given by the dual variables."""
         cdef double total = 0
         cdef int64_t s
         for s in range(self.data.c.n_seq):
@@ -196,7 +196,7 @@ cdef class Proximal(DualAscent):
         return total
 
     cdef void correct(self, const double* surplus) noexcept nogil:
-        """The sum of all dual variables, without the rounding errors of the steps."""
+        """Recompute the sum of all dual variables, without the rounding errors of the steps."""
         cdef int64_t k
         for k in range(self.layout.c.n_cells):
             self.sum[k] = <float>-surplus[k]
@@ -228,8 +228,8 @@ cdef class Proximal(DualAscent):
             self.screen()
 
     def set_l1(self, double l1) -> None:
-        """Another penalty. If it is smaller, the distributions come nearer to the observed labels, in proportion: then
-        the weights stay as they are."""
+        """Change the penalty. If it becomes smaller, the distributions move towards the observed labels in proportion, which leaves
+        the weights as they are."""
         cdef double part = fmin(l1 / self.l1, 1.0) if self.l1 > 0 else 1.0
         cdef int64_t k, n_seq = self.data.c.n_seq
         with nogil:

@@ -1,7 +1,7 @@
-"""What the terms of gradients are rounded to, so that their sums are exact, in any order.
+"""Quanta: gradient terms are rounded to multiples of these, so that their sums are exact in any order.
 
-A cell's quantum follows from a bound on the sum of its absolute terms over all data. Bounds of several parts of the data add
-up to those of the whole.
+A cell's quantum follows from a bound on the sum of its absolute terms over all data. The bounds of parts of the data add
+up to the bound of all data.
 """
 
 import array
@@ -14,8 +14,8 @@ from crfkit.memory cimport arena_zeros
 
 
 cdef double quantum_of(double bound) noexcept:
-    """What terms are rounded to: twice the bound on a cell's sum of absolute terms, for the two terms expected and
-    observed, must be below 2^52 quanta."""
+    """The quantum for a cell: twice the bound on its sum of absolute terms, once for expected and once for observed ones, must be
+    below 2^52 quanta."""
     return 2.0 ** (ceil(log2(bound)) + 1 - 52)
 
 
@@ -45,7 +45,7 @@ cdef inline void note(double* found, const double* largest, int64_t k, double we
 
 
 cdef object terms(Dataset data, const double[::1] largest, bint sums):
-    """The sums of the terms of some data, first that of the weights of tokens, then those of all attributes; or what `largest_factors` says."""
+    """The sums of the terms of some data: first the weights of tokens, then each attribute's; or what `largest_factors` describes."""
     cdef:
         const DatasetC* c = &data.c
         const double* most = NULL
@@ -74,14 +74,14 @@ cdef object terms(Dataset data, const double[::1] largest, bint sums):
 
 
 def largest_factors(Dataset data not None) -> array.array:
-    """The largest weight of a sequence, and of each attribute, bigram ones last, the largest absolute value: no term is larger than
-    their product."""
+    """The largest weight of a sequence, then the largest absolute value of each attribute, bigram ones last: no term exceeds their
+    product."""
     return terms(data, None, False)
 
 
 def sums_of_terms(Dataset data not None, const double[::1] largest) -> array.array:
-    """Of all data: the sum of the weights of all tokens, and for each attribute that of values times weights. Exact sums of terms
-    rounded up: those of several parts of the data add up to those of the whole, given the largest terms of the whole. None:
+    """Over all data: the sum of the weights of all tokens, and for each attribute the sum of values times weights. Terms are rounded up
+    so that sums are exact: the sums of parts of the data add up to those of all data, given the largest terms of all data. None:
     all terms are one."""
     return terms(data, largest, True)
 
@@ -89,7 +89,7 @@ def sums_of_terms(Dataset data not None, const double[::1] largest) -> array.arr
 cdef double find_quanta(Dataset data, Layout layout, object sums_of_all, double* quantum) except -1:
     """The quantum of all cells of attributes without values, and one for each attribute where attributes have values.
 
-    No cell's sum of absolute terms is larger than that over all positions, for a label pair, or over all values of its
+    A cell's sum of absolute terms is at most the sum over all positions, for a label pair, or over all values of its
     attribute. An attribute may occur several times at a position, so occurrences are counted where there are no values.
     """
     cdef:

@@ -9,21 +9,21 @@ from .objective cimport Objective
 from .steps cimport History
 
 
-cdef enum Walk:                 # what is done to vectors, part by part
+cdef enum Walk:                 # operations on vectors, done part by part
     SLOPE                       # along a direction
     STEP
-    LOOK                        # OWL-QN: see loops/simd/orthants.inc
-    DESCEND
-    BEND
+    PSEUDO_GRADIENT             # OWL-QN: see loops/simd/orthants.inc
+    KEEP_DESCENT
+    PROJECT
     SIZES
     DUAL
 
 
 cdef inline double dual_objective(double entropy, double l1, double l2, double most, double excess) noexcept nogil:
-    """A number that no likelihood with penalties is below, from distributions over the paths of all sequences: their entropy,
+    """A lower bound of the penalised negative log-likelihood, from distributions over the paths of all sequences: their entropy,
     and G, expected minus observed values of all features: most = max |G|, excess = sum of max(|G| - l1, 0)^2.
 
-    The dual objective is entropy - excess / (2 l2). With l1 alone |G| must not exceed it; so the distributions are shrunk
+    The dual objective is entropy - excess / (2 l2). With l1 alone |G| must not exceed l1; so the distributions are shrunk
     towards the observed labels until it does not. The entropy is concave, and zero there."""
     cdef double shrunk = entropy * (1 if most <= l1 else l1 / most)
     return max(shrunk, entropy - excess / (2 * l2)) if l2 > 0 else shrunk
@@ -40,16 +40,16 @@ cdef class QuasiNewton(Trainer):
         double* g               # the gradient at w, of the smooth part of what is minimised
         float* d                # the direction
         weight_t* w_old         # the point that an iteration started from
-        double* steep           # the gradient of what is minimised; of OWL-QN the pseudo-gradient
-        double steepness        # the norm of `steep`
+        double* gradient        # of what is minimised; with OWL-QN the pseudo-gradient
+        double gradient_norm
         double f                # what is minimised
         public double bound     # a lower bound of f at the optimum
         bint started
         bint evaluated          # f and g are those at the first point
         readonly int trials     # points that the last line search looked at
         readonly double step    # how far along the direction it went
-        const double* v         # whose slope along the direction is asked for
-        double found[16]        # sums of each part
+        const double* v         # the vector for SLOPE
+        double found[16]        # the sum of each part
         object recent
 
     cdef int start(self) except -1

@@ -1,7 +1,7 @@
-"""What L-BFGS and OWL-QN share: the iteration (the direction comes from steps.pyx).
+"""The iteration that L-BFGS and OWL-QN share (the direction comes from steps.pyx).
 
 Every point gives a duality gap: the marginals at w, taken as dual variables, have the dual objective
-f - |g|^2 / (2 l2), and no objective is below that (Fenchel, Young). The best such value so far is `bound`.
+f - |g|^2 / (2 l2), a lower bound of the objective everywhere (Fenchel, Young). The best bound so far is `bound`.
 """
 
 
@@ -18,18 +18,17 @@ from crfkit.trainers.base import summarise
 from .visits import bytes_of_visits
 
 cdef enum:
-    LITTLE = 1 << 29    # bytes that dual variables may take in any case
+    LITTLE = 1 << 29    # bytes that dual variables may always take
 
 
 cdef bint may_take(int64_t needed, Layout layout, object options) except -1:
-    """Whether dual variables may have so many bytes: not several times what the iteration needs."""
+    """Whether dual variables may take this many bytes: not several times what the iteration needs."""
     return needed <= max(8 * layout.c.n_cells * QuasiNewton.bytes_per_cell(options, 1), LITTLE)
 
 
 cdef class QuasiNewton(Trainer):
-    """A subclass says how to look for a lower point along a direction (`search`), and, where what it minimises is
-    not the smooth objective alone, its value (`evaluate`), its gradient (`find_gradient`) and which directions it
-    takes (`restrict_direction`). Options: l2, memory, epsilon, delta, period."""
+    """A subclass defines the line search (`search`) and, if it minimises more than the smooth objective, the value (`evaluate`), the
+    gradient (`find_gradient`) and the directions allowed (`restrict_direction`). Options: l2, memory, epsilon, delta, period."""
 
     threaded = True
     numbers = Trainer.numbers + ("bound",)
@@ -44,7 +43,7 @@ cdef class QuasiNewton(Trainer):
         return 2 * 4 + 2 * options.memory * 4 + threads * 8      # before and after a step, the history, gradients
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, int threads=1, Objective objective=None, **unused):
-        """`objective`: over data that lie elsewhere (sharded.pyx)."""
+        """`objective` is given if the data lie elsewhere (sharded.pyx)."""
         self.n = layout.c.n_cells
         self.objective = Objective(data, layout, options.l2, threads) if objective is None else objective
         self.objective.counts = options.train_accuracy
@@ -57,14 +56,14 @@ cdef class QuasiNewton(Trainer):
         self.started, self.evaluated, self.bound = False, False, 0
 
     def prepare(self, should_stop=None):
-        """With train_accuracy, a record of the point where the first iteration starts."""
+        """With train_accuracy, yields a record of the starting point."""
         if not self.options.train_accuracy or self.started:
             return ()
         self.start()
         return (self.report(),)
 
     cdef int start(self) except -1:
-        """Look at the first point."""
+        """Evaluate the first point."""
         self.history.touch(self.history.m)
         if not self.evaluated:
             self.evaluate()
@@ -74,7 +73,7 @@ cdef class QuasiNewton(Trainer):
         return self.check_convergence()
 
     def walk_parts(self, Walk what, int first, int last):
-        """Parts first .. last - 1 of what is done to vectors."""
+        """Do an operation on parts first .. last - 1 of the vectors."""
         cdef int part
         with nogil:
             for part in range(first, last):
@@ -84,7 +83,7 @@ cdef class QuasiNewton(Trainer):
         return in_halves(self.objective.pool, self.walk_parts, what, PARTS)
 
     cdef double sum_of_parts(self, Walk what) except? -1:
-        """The sum of what a walk finds in all parts."""
+        """Do an operation on all parts; the sum of their results."""
         cdef:
             double sum = 0
             int part
@@ -114,21 +113,21 @@ cdef class QuasiNewton(Trainer):
             K.combine(first, last, 2, along, by, 0, NULL, self.w)
 
     cdef int evaluate(self) except -1:
-        """f and g at w."""
+        """Compute f and g at w."""
         self.f = self.objective.evaluate(self.w, self.g)
         return 0
 
     cdef double dual_value(self) except? -1:
-        """A number that no objective is below: the dual objective of the marginals at w, or 0."""
-        return self.f - self.objective.steepness / (2 * self.objective.l2) if self.objective.l2 > 0 else 0
+        """A lower bound of the objective: the dual objective of the marginals at w, or 0."""
+        return self.f - self.objective.squared_norm / (2 * self.objective.l2) if self.objective.l2 > 0 else 0
 
     cdef int period(self) noexcept:
-        """How many iterations --delta looks back on."""
+        """How many iterations --delta looks back."""
         return self.options.period
 
     cdef int find_gradient(self) except -1:
-        """The gradient of what is minimised at w, `steep`, and its norm."""
-        self.steep, self.steepness = self.g, sqrt(self.objective.steepness)
+        """Set `gradient`, of what is minimised at w, and its norm."""
+        self.gradient, self.gradient_norm = self.g, sqrt(self.objective.squared_norm)
         return 0
 
     cdef int restrict_direction(self) except -1:
@@ -136,14 +135,14 @@ cdef class QuasiNewton(Trainer):
         return 0
 
     cdef bint search(self, double step, double slope0) except -1:
-        """A lower point on the way from w_old along d, first at this step; whether there is one (w, g, f are then
-        there). slope0 is the slope of f at w_old."""
+        """Look for a lower point from w_old along d, trying this step first. Returns whether there is one; w, g and f are then its.
+        slope0 is the slope of f at w_old."""
         raise TypeError("a quasi-Newton trainer without a line search")
 
     def run_pass(self, should_stop=None) -> dict:
         """One iteration: a direction, and a step along it."""
         cdef:
-            double slope, step, steepness
+            double slope, step, gradient_norm
             bint fresh
         if self.history is None:
             raise TypeError("a pass after the end")
@@ -154,9 +153,9 @@ cdef class QuasiNewton(Trainer):
         self.trials, self.step = 0, 0
         while True:
             fresh = self.history.used == 0
-            self.d = self.history.direction(self.steep, self.g)
+            self.d = self.history.direction(self.gradient, self.g)
             self.restrict_direction()
-            slope = self.slope_of(self.steep)
+            slope = self.slope_of(self.gradient)
             if slope == 0 and fresh:
                 self.converged = "the gradient is zero"
                 return self.report()
@@ -169,11 +168,11 @@ cdef class QuasiNewton(Trainer):
             self.evaluate()
             self.find_gradient()
             if fresh:
-                # Steepest descent finds nothing lower: the limit of the arithmetic.
+                # Steepest descent finds no lower point: the limit of the arithmetic is reached.
                 self.converged = "no step lowers the objective any more"
                 return self.report()
         self.find_gradient()
-        self.history.add(self.w, self.w_old, self.g, self.steep)
+        self.history.add(self.w, self.w_old, self.g, self.gradient)
         self.check_convergence()
         return self.report()
 
@@ -181,7 +180,7 @@ cdef class QuasiNewton(Trainer):
         self.history = None
 
     cdef int restart(self) except -1:
-        """What is minimised has changed: begin again at w."""
+        """Begin again at w, after what is minimised has changed."""
         if self.history is None:
             raise TypeError("another beginning after the end")
         self.history.forget()
@@ -190,7 +189,7 @@ cdef class QuasiNewton(Trainer):
         return 0
 
     cdef void exchange(self) noexcept nogil:
-        """The point becomes the old one, and the other way round."""
+        """Swap the point and the old point."""
         cdef weight_t* w = self.w
         self.w, self.w_old = self.w_old, w
 
@@ -207,12 +206,12 @@ cdef class QuasiNewton(Trainer):
         self.started, self.f = state["objective"] is not None, state["objective"] or 0.0
         self.recent.clear()
         self.recent.extend(map(float, state["recent"]))
-        self.objective.steepness = K.dot_doubles(self.n, self.g, self.g)
+        self.objective.squared_norm = K.dot_doubles(self.n, self.g, self.g)
         self.find_gradient()
 
     cdef report(self):
         cdef Objective objective = self.objective
-        record = {"objective": self.f, "gradient": self.steepness}
+        record = {"objective": self.f, "gradient": self.gradient_norm}
         if self.bound > 0:
             record["gap"] = fmax(self.f - self.bound, 0.0)
         if objective.counts:
@@ -221,7 +220,7 @@ cdef class QuasiNewton(Trainer):
         return record
 
     cdef int check(self) except -1:
-        if not isfinite(self.f) or not isfinite(self.objective.steepness):
+        if not isfinite(self.f) or not isfinite(self.objective.squared_norm):
             raise not_finite("--l2")
         return 0
 
@@ -229,7 +228,7 @@ cdef class QuasiNewton(Trainer):
         cdef double improvement
         self.bound = fmax(self.bound, self.dual_value())
         self.recent.append(self.f)
-        if self.steepness == 0:
+        if self.gradient_norm == 0:
             self.converged = "the gradient is zero"
         elif self.f - self.bound <= self.options.epsilon * self.bound:
             self.converged = "the optimum is near enough (--epsilon)"

@@ -5,12 +5,12 @@
 A block is all weights of one attribute: those of a unigram attribute with its labels, of a rich bigram attribute with
 its label pairs, or the weights of plain label pairs. No visit to a block raises F (blocks.pyx).
 
-A pass visits the weights that are not zero, or will not be: those where |g| > l1; and only blocks that have such. Between
-passes a full sweep, one forward-backward over all sequences, looks for those. It also tells when F is at its minimum.
+A pass visits the active weights, which are not zero or have |g| > l1, and only blocks that contain any. Between passes a
+full sweep, one forward-backward over all sequences, finds these. It also shows when F is at its minimum.
 
-Weights of correlated attributes, such as a word and a pair of words, change slowly, all
-passes in the same direction. So after its blocks a pass goes on along the line from where the blocks of the pass before
-had ended (extrapolation), in steps twice as long each, as long as F falls.
+Weights of correlated attributes, such as a word and a pair of words, change slowly, in the same direction pass after pass.
+So after its blocks a pass extrapolates along the line from the end of the previous pass's blocks to the end of its own,
+doubling the step as long as F falls.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -30,15 +30,15 @@ from collections import deque
 
 cdef enum:
     STEPS_BETWEEN_SIGNALS = 100_000
-    # Plain label pairs occur everywhere and go with everything: visited more often, they halve the number of passes.
+    # Plain label pairs occur everywhere and interact with everything: visiting them more often halves the number of passes.
     VISITS_OF_PAIRS = 4
 
-# How far a pass goes on, in parts of that line. First it tries what the last pass did, or half.
+# How far a pass extrapolates, relative to that line. It first tries what the last pass did, or half.
 cdef double LEAST_STRIDE = 0.5, MOST_STRIDE = 64
 
 
 def bytes_of_data(Dataset data not None, Layout layout not None) -> int:
-    """Memory beside that of the weights: recursions of all tokens, matrices of edges, occurrences of attributes."""
+    """Memory besides the weights: recursions of all tokens, matrices of edges, occurrences of attributes."""
     cdef:
         int64_t in_u, in_b, matrix = <int64_t>layout.c.L * layout.c.P, kinds = 1, values = 1
     in_u, in_b = data.n_incidences
@@ -59,11 +59,11 @@ cdef class Sbcd(Trainer):
         weight_t* end                   # [n_cells] the weights after the blocks of a pass
         weight_t* before                # [n_cells] and after those of the pass before
         double* count                   # [n_cells] observed values of the features
-        uint8_t* awake                  # [n_cells] features whose weight is not zero, or will not be
-        public double stride            # how much farther the last pass went than its blocks
+        uint8_t* awake                  # [n_cells] features whose weight is not zero, or is about to leave zero
+        public double stride            # how far the last pass extrapolated
         double f
-        public double bound             # F is nowhere below this
-        double norm_g, norm_w           # of the gradient, as far as it can be followed, and of the weights
+        public double bound             # a lower bound of F
+        double norm_g, norm_w           # of the pseudo-gradient and of the weights
         public bint started
         object recent
         int32_t* active                 # blocks to be visited
@@ -94,7 +94,7 @@ cdef class Sbcd(Trainer):
         self.started = False
 
     def set_l1(self, double l1) -> None:
-        """Another weight of the L1 penalty; the next pass goes on from the weights as they are."""
+        """Change the L1 penalty; the next pass goes on from the current weights."""
         if not (l1 >= 0 and isfinite(l1)):
             raise ValueError(f"l1: expected a finite number of at least 0, found {l1}")
         self.blocks.l1, self.started, self.converged, self.stride, self.bound = l1, False, None, 1, 0
@@ -115,10 +115,10 @@ cdef class Sbcd(Trainer):
         self.recent.clear()
         self.recent.extend(map(float, state["recent"]))
         if self.started:
-            self.full_sweep()       # all else follows from the weights
+            self.full_sweep()       # recomputes all else from the weights
 
     cdef int full_sweep(self) except -1:
-        """F, the norm of its gradient, and the blocks to visit, at the weights as they are."""
+        """Compute F, the norm of its gradient and the blocks to visit at the current weights."""
         cdef:
             Blocks blocks = self.blocks
             int64_t k
@@ -157,7 +157,7 @@ cdef class Sbcd(Trainer):
         return 0
 
     cdef int64_t run_blocks(self, int64_t k) except -1 nogil:
-        """Blocks from the k-th active one on, for a while; the first one left."""
+        """Visit blocks from the k-th active one on, for a while; returns the first one left."""
         cdef int j
         cdef int64_t until = self.chains.steps + STEPS_BETWEEN_SIGNALS
         while k < self.n_active and self.chains.steps < until:
@@ -167,7 +167,7 @@ cdef class Sbcd(Trainer):
         return k
 
     def run_pass(self, should_stop=None) -> dict:
-        """Every active block once, and a full sweep."""
+        """Visit every active block once; then a full sweep."""
         cdef int64_t k = 0
         if not self.started:
             self.full_sweep()
@@ -189,7 +189,7 @@ cdef class Sbcd(Trainer):
         return record
 
     cdef int go_on(self) except -1:
-        """Farther along the way from the end of the last pass's blocks to that of this one's, as long as F falls."""
+        """Extrapolate along the line from the end of the last pass's blocks to the end of this one's, as long as F falls."""
         cdef double best = 0, step = self.stride, f
         cdef int64_t n = self.layout.c.n_cells
         memcpy(self.end, self.w, n * sizeof(weight_t))
@@ -206,7 +206,7 @@ cdef class Sbcd(Trainer):
         return 0
 
     cdef void place(self, double step) noexcept nogil:
-        """The weights so much farther on that way. Those that are zero stay zero, and none changes its sign."""
+        """Set the weights this far along that line. Zero weights stay zero, and none changes its sign."""
         cdef int64_t k
         cdef double x
         for k in range(self.layout.c.n_cells):
@@ -214,7 +214,7 @@ cdef class Sbcd(Trainer):
             self.w[k] = <weight_t>x if x * self.end[k] > 0 else 0
 
     cdef double value(self) except? -1:
-        """F at the weights as they are."""
+        """F at the current weights."""
         cdef:
             double f, w
             int64_t k
@@ -226,7 +226,7 @@ cdef class Sbcd(Trainer):
         return f
 
     cdef double sum_of_log_z(self, bint both) except? -1 nogil:
-        """Over all sequences at the weights as they are, with alpha, or `both` recursions, everywhere."""
+        """The negative log-likelihood at the current weights; computes alpha, or `both` recursions, for all sequences."""
         cdef double sum = 0
         cdef int64_t s
         self.chains.load_edges()

@@ -1,7 +1,7 @@
-"""The objective over data in shards that workers hold: the driver adds up what each share of them gives.
+"""The objective over data in shards that workers hold: the driver adds up their results.
 
-Gradients are sums of multiples of a quantum (objective.pyx), so that they are exact in any order. Losses come
-chunk by chunk, and are added in the order of the chunks. So the sums are those of one machine, to the last bit.
+Gradients are sums of multiples of a quantum (objective.pyx), so they are exact in any order. Losses are reported chunk
+by chunk, and added in the order of the chunks. So the sums equal those of one machine to the last bit.
 """
 
 import array
@@ -19,7 +19,7 @@ from .objective cimport Objective
 
 
 cdef int check_cells(const int64_t[::1] cells, int64_t n) except -1:
-    """ValueError unless these are cells of so many, in ascending order."""
+    """ValueError unless these are numbers of cells below n, in ascending order."""
     cdef int64_t k, last = -1
     for k in range(cells.shape[0]):
         if not last < cells[k] < n:
@@ -36,7 +36,7 @@ cdef void mark_row(const LayoutC* c, int64_t r, uint8_t* bits) noexcept nogil:
 
 
 cdef class Share(Arena):
-    """The data that one worker has, a group after the other, and their part of the objective."""
+    """The data that one worker has, group by group, and their part of the objective."""
     cdef Layout layout
     cdef list groups                # of Objective
     cdef int threads
@@ -51,13 +51,13 @@ cdef class Share(Arena):
         self.w, self.g = <weight_t*>arena_zeros(self, n, sizeof(weight_t)), <double*>arena_zeros(self, n, sizeof(double))
 
     def add(self, Dataset data not None, whole not None):
-        """Some data; `whole` is what they know of all data (objective.Whole)."""
+        """Add a group; `whole` is what it has to know about all data (objective.Whole)."""
         cdef Objective objective = Objective(data, self.layout, 0.0, self.threads, whole=whole)
         objective.counts = self.counts
         self.groups.append(objective)
 
     def touched(self, which) -> array.array:
-        """The cells whose weights these groups see. All others have the gradient zero."""
+        """The cells whose weights these groups use. The gradient of all others is zero."""
         cdef:
             const LayoutC* c = &self.layout.c
             const DatasetC* data
@@ -85,8 +85,8 @@ cdef class Share(Arena):
         return found
 
     def evaluate(self, const float[::1] weights not None, which, double bound=INFINITY, const int64_t[::1] cells=None):
-        """Of the groups of these numbers, at these weights (of all cells, or of those in `cells`): the losses of the chunks, the gradient,
-        and wrong labels and flawed sequences, where these are counted; None if the loss is above the bound."""
+        """Evaluate the groups with these numbers at these weights (of all cells, or of `cells`): the losses of the chunks, the
+        gradient, and wrong labels and flawed sequences, where these are counted; None if the loss is above the bound."""
         cdef:
             Objective objective
             int64_t k, n = self.layout.c.n_cells, wrong = 0, flawed = 0
@@ -133,7 +133,7 @@ cdef class Sharded(Objective):
         self.pool = Threads(threads - 1) if threads > 1 else None
 
     def collect(self, weights, double bound):
-        """Hand the weights out, and give each gradient that comes back to `add`: the losses of all chunks in their order, wrong
+        """Send out the weights, and pass each gradient that comes back to `add`. Returns the losses of all chunks in their order, wrong
         labels and flawed sequences; or None above the bound."""
         raise TypeError(f"{type(self).__name__} does not say who has the data")
 

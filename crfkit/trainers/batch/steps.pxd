@@ -1,4 +1,4 @@
-"""The last steps, and the direction that follows from them."""
+"""The history of L-BFGS, and the direction that follows from it."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -7,36 +7,36 @@ from crfkit.memory cimport Arena
 from crfkit.weights.layout cimport Layout
 
 
-cdef enum Work:                 # of the history
-    ADD                         # a pair, and its products with all
-    COMBINE                     # them to a direction
+cdef enum Work:                 # on the history
+    ADD                         # add a pair, and its inner products with all others
+    COMBINE                     # combine the pairs to a direction
 
 
 cdef class History(Arena):
     cdef:
         int64_t n, stride                   # of a vector, and from one row to the next
         int32_t m, used, newest             # pairs kept, pairs in use, slot of the newest
-        int32_t touched                     # slots whose memory has been
+        int32_t touched                     # slots whose memory has been touched
         const float* row[128]               # s of slot k at 2k, y at 2k + 1
         double gram[128][128]
         double by_g[128]
         object pool                         # threads to share the work with, or None
-        double sums[16][384]                # products with the newest pair, of each part
-        const weight_t* w                   # what the parts of `add` and of `direction` are about
+        double sums[16][384]                # products with the newest pair, by part
+        const weight_t* w                   # the arguments of `add` and of `direction`, for their parts
         const weight_t* w_old
         const double* g
-        const double* steep
+        const double* gradient
         double c[128]
         double c_g
-        float* scale                        # of each weight, or NULL: all 1
-        double* scaled                      # steep / scale
+        float* scale                        # by weight, or NULL: all 1
+        double* scaled                      # gradient / scale
 
     cdef int use_scales(self, Layout layout, double l2, tuple extent) except -1
     cdef double first_step(self) noexcept nogil
     cdef void forget(self) noexcept nogil
-    cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* steep) except *
+    cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* gradient) except *
     cdef dict vectors(self)
     cdef int32_t next_slot(self) noexcept nogil
     cdef void touch(self, int32_t slots) noexcept nogil
     cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil
-    cdef float* direction(self, const double* steep, const double* g) except *
+    cdef float* direction(self, const double* gradient, const double* g) except *

@@ -1,18 +1,17 @@
-"""The last steps, and the direction that follows from them.
+"""The history of L-BFGS, and the direction that follows from it.
 
 The direction is a linear combination of the m last steps s, the m last changes y of the gradient, and the gradient
-g. So the two loops of Nocedal & Wright (algorithm 7.4) run on coefficients, given the inner products of those
-2m + 1 vectors (as Chen, Wang & Zhou, 2014, do for clusters): one pass over memory brings the new products, another
-one forms the direction, instead of 4m passes.
+g. So the two loops of Nocedal & Wright (algorithm 7.4) run on coefficients, given the inner products of these
+2m + 1 vectors (as Chen, Wang & Zhou, 2014, do for clusters): one pass over memory computes the new products and another
+one the direction, instead of 4m passes.
 
-All of these vectors are as long as the model, so memory is what limits its size. The points are those that models can
-store, in single precision, and so is the history, which steers the search and does not enter the result: s is the
-difference of two such points to the last bit, and y belongs to it. Once the direction is known, the oldest pair has
-done its work: the direction takes the place of its s, the gradient at the start of the step that of its y, until the
-new pair does.
+All of these vectors are as long as the model, so they limit its size. Points are in single precision, as models store
+them. So is the history, which steers the search and does not enter the result: s is the exact difference of two points,
+and y belongs to it. Once the direction is known, the oldest pair is no longer needed: the direction overwrites its s and
+the gradient at the start of the step its y, until the new pair overwrites both.
 
-Where attributes have values, some may be thousands of times as large as others, and so may be the curvature along their
-weights. The history is then that of weights times `scale` (use_scales), and the direction is divided by it.
+Where attributes have values, some may be thousands of times as large as others, and the curvature along their weights
+differs as much. The history is then kept for weights times `scale` (use_scales), and the direction is divided by it.
 """
 
 
@@ -42,9 +41,9 @@ cdef class History:
             self.row[k] = pairs + k * self.stride
 
     cdef int use_scales(self, Layout layout, double l2, tuple extent) except -1:
-        """The history of weights as their values are large: `scale` is the root of the curvature along the weights of each
-        attribute, l2 + CURVATURE x the sum of its squared values, over what it would be if all values were 1; about, from the
-        largest value and the sum of all, by the weights of their sequences (Objective.extent)."""
+        """Scale the history by the size of values: `scale` is the root of the curvature along an attribute's weights,
+        l2 + CURVATURE x the sum of its squared values, relative to what it would be if all values were 1. It is estimated from the
+        largest value and the weighted sum of values (Objective.extent)."""
         cdef:
             const LayoutC* c = &layout.c
             int64_t k, f, n = <int64_t>c.A + c.B, first, size
@@ -65,11 +64,11 @@ cdef class History:
     cdef void forget(self) noexcept nogil:
         self.used, self.newest = 0, -1
 
-    cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* steep) except *:
-        """The step from w_old, where `direction` was asked for, to w; with it all products that change. The direction
-        asked for next will be that of the gradient `steep`."""
+    cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* gradient) except *:
+        """Add the step from w_old, where `direction` was called, to w, and update the products. The next call of `direction` must
+        be for `gradient`."""
         cdef int32_t slot = self.next_slot(), k, part
-        self.w, self.w_old, self.g, self.steep = w, w_old, g, steep
+        self.w, self.w_old, self.g, self.gradient = w, w_old, g, gradient
         self.newest = slot
         self.used = min(self.used + 1, self.m)
         in_halves(self.pool, self.do_parts, ADD, PARTS)
@@ -84,42 +83,42 @@ cdef class History:
             self.gram[2 * slot][k] = self.gram[k][2 * slot]
             self.gram[2 * slot + 1][k] = self.gram[k][2 * slot + 1]
         if self.gram[2 * slot][2 * slot + 1] <= 1e-12 * self.gram[2 * slot + 1][2 * slot + 1]:
-            self.forget()       # no curvature: the model of the function is of no use here
+            self.forget()       # no positive curvature: the quadratic model is invalid here
 
     cdef int32_t next_slot(self) noexcept nogil:
         return (self.newest + 1) % self.m
 
     cdef void touch(self, int32_t slots) noexcept nogil:
-        """Zeros where the first pairs of so many slots will lie: threads that meet in memory which nobody has touched wait
-        for each other. Not when it is made: as long as an ascent lasts, it needs the memory itself."""
+        """Touch the memory of this many slots: threads that touch fresh memory at the same time wait for each other. It is not
+        done at creation, since a dual ascent before that needs the memory itself."""
         while self.touched < slots:
             memset(<float*>self.row[2 * self.touched], 0, 2 * self.stride * sizeof(float))
             self.touched += 1
 
     def do_parts(self, Work what, int first_part, int last_part):
-        """Parts first_part .. last_part - 1 of what is asked for."""
+        """Do this work on parts first_part .. last_part - 1."""
         cdef:
             int64_t first, last, i
             int32_t slot = self.newest if what == ADD else self.next_slot()
             int part
             float* s = <float*>self.row[2 * slot]
             float* y = <float*>self.row[2 * slot + 1]
-            const double* steep = self.steep if self.scale == NULL else self.scaled
+            const double* gradient = self.gradient if self.scale == NULL else self.scaled
             const float** points = [self.w, self.w_old]
             double* one_minus_one = [1, -1]
         with nogil:
             for part in range(first_part, last_part):
                 first, last = self.n * part // PARTS, self.n * (part + 1) // PARTS
                 for i in range(first, last if self.scale != NULL else first):
-                    self.scaled[i] = self.steep[i] / self.scale[i]
+                    self.scaled[i] = self.gradient[i] / self.scale[i]
                 if what == ADD:
                     K.combine(first, last, 2, points, one_minus_one, 0, NULL, s)
                     K.combine(first, last, 1, &self.row[2 * slot + 1], one_minus_one + 1, 1, self.g, y)
                     for i in range(first, last if self.scale != NULL else first):
                         s[i], y[i] = s[i] * self.scale[i], y[i] / self.scale[i]
-                    K.dots(first, last, 2 * self.used, self.row, s, y, steep, self.sums[part])
+                    K.dots(first, last, 2 * self.used, self.row, s, y, gradient, self.sums[part])
                 else:
-                    K.combine(first, last, 2 * self.used, self.row, self.c, self.c_g, steep, s)
+                    K.combine(first, last, 2 * self.used, self.row, self.c, self.c_g, gradient, s)
                     K.combine(first, last, 0, NULL, NULL, 1, self.g, y)
                     for i in range(first, last if self.scale != NULL else first):
                         s[i] = s[i] / self.scale[i]
@@ -131,8 +130,8 @@ cdef class History:
             sum += c[j] * self.gram[j][k]
         return sum
 
-    cdef float* direction(self, const double* steep, const double* g) except *:
-        """-H steep. It lies, with the gradient g there, where the next pair will: until `add` or `forget`."""
+    cdef float* direction(self, const double* gradient, const double* g) except *:
+        """-H gradient. It occupies the slot of the next pair, with the gradient g, until `add` or `forget`."""
         cdef:
             double* c = self.c
             double alpha[64]
@@ -152,18 +151,18 @@ cdef class History:
         for k in range(self.used - 1, -1, -1):
             slot = (self.newest - k + self.m) % self.m
             c[2 * slot] += alpha[slot] - self.product(c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
-        self.c_g, self.steep, self.g = c_g, steep, g
+        self.c_g, self.gradient, self.g = c_g, gradient, g
         self.touch(self.next_slot() + 1)
         in_halves(self.pool, self.do_parts, COMBINE, PARTS)
         return <float*>self.row[2 * self.next_slot()]
 
     cdef double first_step(self) noexcept nogil:
-        """How far to go along a direction that is that of steepest descent: scores change by about 1."""
-        cdef const double* steep = self.steep if self.scale == NULL else self.scaled
-        return fmin(1.0, 1 / sqrt(K.dot_doubles(self.n, steep, steep)))
+        """The first step along the direction of steepest descent: scores change by about 1."""
+        cdef const double* gradient = self.gradient if self.scale == NULL else self.scaled
+        return fmin(1.0, 1 / sqrt(K.dot_doubles(self.n, gradient, gradient)))
 
     cdef dict vectors(self):
-        """As of trainers; see there."""
+        """As of `Trainer`."""
         return {
             "pairs": vector(self, "f", self.row[0], 2 * self.used * self.stride),
             "gram": vector(self, "d", &self.gram[0][0], 128 * 128),
@@ -171,11 +170,11 @@ cdef class History:
         }
 
     def state(self):
-        """As of trainers; see there."""
+        """As of `Trainer`."""
         return {**self.vectors(), "used": self.used, "newest": self.newest}
 
     def restore(self, dict state):
-        """As of trainers; see there."""
+        """As of `Trainer`."""
         self.used, self.newest = state["used"], state["newest"]
         self.touched = max(self.touched, self.used)
         if not 0 <= self.used <= self.m or not -(self.used == 0) <= self.newest < max(self.used, 1):

@@ -1,7 +1,7 @@
-"""Lists of the sums, rows and cells that each token visits, for trainers who pass over the data many times.
+"""Lists of the sums, rows and cells that each token visits, for trainers that pass over the data many times.
 
-What is the same in every pass is looked up once: which attributes have dense rows, where the cells of the others stand
-and which labels these are for. Attributes that always come together are summed up beforehand (nests.pyx).
+What is the same in every pass is looked up once: which attributes have dense rows, and the cells and labels of the
+others. Attributes that always occur together are summed up beforehand (nests.pyx).
 """
 
 import array
@@ -19,7 +19,7 @@ cdef enum:
 
 
 def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) -> int:
-    """Memory for the visits, for sums and for the gradients of these: about, as if whatever may be a nest were one."""
+    """Estimated memory for the visits, the sums and their gradients, as if whatever may be a nest were one."""
     cdef:
         const DatasetC* c = &data.c
         int64_t t, u, entries = 0, cells = 0, nests = 0
@@ -58,7 +58,7 @@ def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) 
 
 
 cdef class Visits:
-    """The visits of a data set; `nests` are the sums that must be kept up to date. `survey`: as for Nests."""
+    """The visits of a data set; `nests` are the sums that have to be kept up to date. `survey`: as for Nests."""
 
     def __init__(self, Dataset data not None, Layout layout not None, Survey survey=None):
         self.keep_data_in(data.folder)
@@ -67,7 +67,7 @@ cdef class Visits:
         self.nests.release()
 
     cdef VisitsC of(self, int64_t token) noexcept nogil:
-        """Those of the sequence that begins with this token."""
+        """The visits of the sequence that begins with this token."""
         cdef VisitsC found = self.c
         found.sum_ptr += token
         found.row_ptr += token
