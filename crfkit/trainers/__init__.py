@@ -1,4 +1,4 @@
-"""The trainers, each in a file of its own; here their names are turned into classes, when they are needed."""
+"""The trainers, each in a file of its own. Their classes are imported by name, when they are needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def trainer_class(name: str) -> type[Trainer]:
-    """The class that trains by this algorithm. It is called as its options are. A batch trainer has iterations, others have passes."""
+    """The class that trains by this algorithm; it has the name of its options. Batch trainers have iterations, others have passes."""
     from crfkit.options import TRAINERS  # tagging does without
 
     options = TRAINERS[name]

@@ -1,14 +1,14 @@
 """What all trainers share: the weights, and the methods that `learn` calls.
 
-A batch trainer writes `run_pass`; what looks at one sequence after another is in stepwise.pyx. A trainer that keeps more
-from pass to pass than its base class names the numbers, which are public attributes, and lists what stands in memory:
+A batch trainer implements `run_pass`; trainers that look at one sequence after another build on stepwise.pyx. A trainer that keeps
+more from pass to pass than its base class names its numbers, which are public attributes, and lists its buffers:
 
     numbers = OnlineTrainer.numbers + ("scale",)
 
     cdef dict vectors(self):
         return {**OnlineTrainer.vectors(self), "squares": vector(self, "d", self.squares, self.layout.c.n_cells)}
 
-That is its `state`, and what `restore` takes back. A trainer extends `restore` where it has to check something.
+That is its `state`, which `restore` takes back. A trainer extends `restore` if it has to check something.
 """
 
 import array
@@ -30,13 +30,13 @@ cdef enum:
 
 
 cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) noexcept nogil:
-    """Wrong labels in the best path of a sequence that is scored. Overwrites alpha and beta."""
+    """Wrong labels in the best path of a scored sequence. Overwrites alpha and beta."""
     K.viterbi(lat, path)
     return differing(path, sent)
 
 
 cdef dict accuracies(int64_t wrong, int64_t tokens, int64_t flawed, int64_t sequences):
-    """What --train-accuracy reports of so many wrong labels, and of so many sequences with one."""
+    """What --train-accuracy reports, from the number of wrong labels and of sequences with one."""
     return {
         "train_accuracy": 1 - <double>wrong / max(tokens, 1),
         "train_sentence_accuracy": 1 - <double>flawed / max(sequences, 1),
@@ -47,18 +47,18 @@ cdef class Trainer:
     """Owns the weights while they are learned.
 
     `run_pass()` goes once through the data, or makes one iteration, and returns {"objective": ...} or
-    {"loss": ...}; `converged` then says why training is over, or None; `weights()` is the model as it stands.
+    {"loss": ...}; `converged` then says why training is over, or None; `weights()` are the current weights.
 
     `state()` is all that a pass leaves for the next one: numbers, texts, None, and buffers. A trainer made from
-    the same arguments that restores it goes on with the same bits. There is no such state within a
+    the same arguments that restores it continues with the same bits. There is no such state within a
     pass; `interrupted` says that the last one was ended early.
     """
 
-    threaded = False            # several threads make the weights that one makes
+    threaded = False            # several threads compute the same weights as one
     lock_free = False           # several threads may change the weights at once
-    numbers = ("converged",)    # of the state: attributes
+    numbers = ("converged",)    # attributes that belong to the state
     rates_of_rows = False       # each row has a rate, which passes change (`rates`)
-    measured_steps = True       # a step changes a weight by about 1 at most, however large values and long sequences are
+    measured_steps = True       # a step changes a weight by about 1 at most, however large the values or long the sequences
 
     def __cinit__(self, Dataset data, Layout layout, options, initial=None, Trainer leader=None, **unused):
         self.data, self.layout, self.options, self.leader = data, layout, options, leader
@@ -83,17 +83,17 @@ cdef class Trainer:
 
     @property
     def n_features(self) -> int:
-        """Weights that may differ from zero."""
+        """How many weights may differ from zero."""
         return self.layout.n_features
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
-        """Memory of a trainer at its peak, about, without the scratch of its threads."""
+        """Estimated peak memory of a trainer, without the scratch of its threads."""
         return layout.c.n_cells * cls.bytes_per_cell(options, threads)
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
-        """Bytes of that for each weight: itself and a copy, and with batches its gradient."""
+        """Bytes of that for each weight: the weight, a copy, and with batches its gradient."""
         return 2 * sizeof(weight_t) + sizeof(weight_t) * (getattr(options, "batch_size", 1) > 1)
 
     def prepare(self, should_stop=None):
@@ -101,11 +101,11 @@ cdef class Trainer:
         return ()
 
     def run_pass(self, should_stop=None) -> dict:
-        """One pass over the data; `should_stop()` is asked now and then, to end it early."""
+        """One pass over the data; `should_stop()` is called now and then, to end it early."""
         raise TypeError(f"{type(self).__name__} does not say what a pass is")
 
     def finish(self) -> None:
-        """No further pass will be asked for: free what only passes need."""
+        """There will be no further pass: free what only passes need."""
 
     def weights(self) -> array.array:
         """A copy of the weights, as they would be stored."""
@@ -116,36 +116,36 @@ cdef class Trainer:
         return cells
 
     cdef dict vectors(self):
-        """What of the state stands in memory, by names; see `vector`."""
+        """The buffers of the state by name; see `vector`."""
         return {"weights": vector(self, "f", self.w, self.layout.c.n_cells)}
 
     def state(self) -> dict:
-        """All that the next pass depends on. Its buffers are the trainer's own: use them before that pass."""
+        """All that the next pass depends on. Its buffers belong to the trainer: use them before that pass."""
         return {**{name: getattr(self, name) for name in self.numbers}, **self.vectors()}
 
     def restore(self, dict state) -> None:
-        """Go on from the state of another trainer. KeyError, TypeError or ValueError if it is not one of such a trainer;
-        this one is then of no use any more."""
+        """Continue from the state of another trainer. KeyError, TypeError or ValueError if it is not the state of such a trainer;
+        this one must then not be used any more."""
         take_all(state, self.vectors())
         for name in self.numbers:
             setattr(self, name, state[name])
 
     def chosen(self) -> dict:
-        """Options that were not given and that it has found for these data."""
+        """The options that were not given, as chosen for these data."""
         return {}
 
     def measures(self) -> dict:
-        """What else the log should say of the weights as they stand; called after a pass, outside its time."""
+        """More fields for the log, about the current weights; called after a pass, outside its time."""
         return {}
 
 
 cdef object not_finite(str penalties):
-    """The error to raise where an objective is; `penalties`: options that help."""
+    """The error to raise if an objective is not finite; `penalties`: options that help."""
     return TrainingError(f"the objective is not finite; scale down the values of the features, or raise {penalties}")
 
 
 def summarise(const float[::1] cells) -> tuple[int, float]:
-    """How many weights differ from zero, and the sum of absolute values."""
+    """How many weights differ from zero, and the sum of their absolute values."""
     cdef:
         int64_t k, active = 0
         double total = 0
@@ -172,7 +172,7 @@ def all_finite(const float[::1] cells) -> bool:
 
 
 def prune(float[::1] cells, double threshold) -> None:
-    """Zero for the weights of a smaller absolute value than the threshold."""
+    """Set weights of a smaller absolute value than the threshold to zero."""
     cdef int64_t k
     with nogil:
         for k in range(cells.shape[0]):
@@ -192,7 +192,7 @@ def mistakes(Dataset data not None, Layout layout not None, const float[::1] wei
 
 
 def _some_mistakes(Dataset data, Layout layout, const float[::1] weights, int64_t first):
-    """Those of some sequences."""
+    """The same for some sequences."""
     cdef:
         const weight_t* w = &weights[0]
         uint16_t[::1] room = array.array("H", [0]) * (data.c.longest + 1)

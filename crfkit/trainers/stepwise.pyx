@@ -1,18 +1,18 @@
 """What all online trainers share: the loop over sequences in random order.
 
-A new online trainer is a class with `step`, which looks at one sequence and changes the weights, and where
-needed `begin_pass`, `end_pass` and `weights`.
+A new online trainer is a class with `step`, which learns from one sequence, and if needed `begin_pass`, `end_pass` and
+`weights`.
 
 Mini-batches (--batch-size N). A step reads scores from `w` and adds its changes to `out`. Without batches `out` is `w`. With them
 it is a second array, which is added to `w` and cleared after N sequences, row by row of the attributes that occurred.
 
-Threads (--threads N, for trainers that say `lock_free`), after Niu et al., Hogwild (2011): workers, trainers of the
+Threads (--threads N, for trainers that are `lock_free`), after Niu et al., Hogwild (2011): workers, trainers of the
 same class with scratch of their own, change the weights of their leader without locks. They take blocks of sequences from
 a common counter, so that each is learned from once. Rates and scales are functions of the number of the step, so
-each worker advances its own to where its next block begins (`skip`): they are those of one thread. Whatever touches
-all weights happens between pieces of the pass, while no worker runs (`undisturbed`). What remains is that two
-threads may add to one weight at once and one sum is lost, and that a score may be made of weights some of which
-have just changed. A weight is a single aligned float: it is never half of one value and half of another.
+each worker advances its own to the start of its next block (`skip`): they equal those of one thread. Whatever touches
+all weights happens between pieces of the pass, while no worker runs (`undisturbed`). Two races remain: two threads may
+add to one weight at once, and one change is lost; and a score may use some weights from before a change and some from
+after it. A weight is a single aligned float, so it is never torn.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -35,7 +35,7 @@ from crfkit.errors import ImpossibleError, TrainingError
 cdef enum:
     STEPS_BETWEEN_SIGNALS = 64
     BLOCK = 16              # sequences that a thread takes at once
-    PIECE = 256             # sequences a thread between two looks at signals
+    PIECE = 256             # sequences a thread between two checks for signals
 
 
 cdef class OnlineTrainer(Trainer):
@@ -79,14 +79,14 @@ cdef class OnlineTrainer(Trainer):
         return 0
 
     cdef int begin_update(self) except -1 nogil:
-        """An update begins: all its sequences see the same weights."""
+        """Begin an update: all its sequences see the same weights."""
         return 0
 
     cdef void close_batch(self) noexcept nogil:
-        """All sequences of a batch have been looked at; now comes the update."""
+        """Update the weights after all sequences of a batch."""
 
     cdef double row_factor(self, int64_t r) noexcept nogil:
-        """What changes of row r are multiplied by when they are added to `w`."""
+        """The factor on changes of row r when they are added to `w`."""
         return 1
 
     # ------------------------------------------------------------------------------------------ updates
@@ -103,7 +103,7 @@ cdef class OnlineTrainer(Trainer):
             self.out[k] = 0
 
     cdef void carry(self, const int32_t* which, int64_t n) noexcept nogil:
-        """Add the changes of a batch to the weights. A row that occurs again has zeros by then."""
+        """Add the changes of a batch to the weights. Rows that occur twice are cleared the first time."""
         cdef int64_t k, u
         cdef SentenceC sent
         for k in range(n):
@@ -136,7 +136,7 @@ cdef class OnlineTrainer(Trainer):
         return 0
 
     cdef int64_t come_to(self, int64_t k) except -1:
-        """Have the data of a pass in memory from its k-th sequence on; returns up to which one."""
+        """Make the data of a pass available from its k-th sequence on; returns up to which one."""
         if self.ordered is None:
             return self.data.c.n_seq
         with nogil:
@@ -151,17 +151,16 @@ cdef class OnlineTrainer(Trainer):
         return 0
 
     cdef int begin_anew(self, start) except -1:
-        """Start anew from these weights (None: zero), for sequences that are not those of a pass."""
+        """Start anew from these weights (None: zero), for trials outside of passes."""
         self.set_weights(start)
-        if self.batch > 1:      # what a trial that diverged has left
+        if self.batch > 1:      # a trial that diverged may have left changes
             memset(self.out, 0, self.layout.c.n_cells * sizeof(weight_t))
         self.steps, self.pairs_known = 0, False
         return 0
 
     cdef int draw_sample(self, int32_t* sample, int64_t n) except -1:
-        """n random sequences from all parts of the data, in random order, always the same. They are written twice, so that those
-        after any of them are all the others. Every second one, without chance, might be all of one class of documents.
-        """
+        """n random sequences from all parts of the data, in random order, always the same. They are written twice, so that from any
+        of them on all the others follow. They are random, since every second document, say, might be of one class."""
         cdef:
             RngC rng
             int64_t k, first, total = self.data.c.n_seq
@@ -189,7 +188,7 @@ cdef class OnlineTrainer(Trainer):
             int64_t k = 0, n = self.data.c.n_seq, known, most
             double loss = 0
         rng_shuffle(&self.rng, self.sequences, n)
-        self.pairs_known = False        # as after `restore`
+        self.pairs_known = False        # so that a restored trainer computes the same
         self.begin_pass()
         if self.ordered is not None:
             with nogil:
@@ -206,7 +205,7 @@ cdef class OnlineTrainer(Trainer):
                     k += most
                 if should_stop is not None and should_stop():
                     break
-        except ImpossibleError:             # nothing forbids a label here: a score is not finite
+        except ImpossibleError:             # no label is forbidden, so a score is not finite
             raise self.diverged(f" at sequence {self.sequence + 1}" if self.threads == 1 else "") from None
         self.interrupted = k < n
         self.end_pass()
@@ -230,13 +229,13 @@ cdef class OnlineTrainer(Trainer):
     # ------------------------------------------------------------------------------------------ threads
 
     cdef int64_t skip(self, int64_t n) noexcept nogil:
-        """Advance rates and scales by n updates, without sequences; stop where
-        something would have to be done to all weights. Returns by how many updates it went."""
+        """Advance rates and scales by up to n updates, without sequences; stop where all weights would have to be touched. Returns by
+        how many updates."""
         self.steps += n
         return n
 
     cdef int64_t undisturbed(self, int64_t n) noexcept nogil:
-        """How many of the next n updates can be made before something has to be done to all weights."""
+        """How many of the next n updates can be made before all weights have to be touched."""
         return n
 
     cdef void follow(self, OnlineTrainer leader) noexcept:
@@ -244,10 +243,10 @@ cdef class OnlineTrainer(Trainer):
         self.steps, self.passes, self.loss = leader.steps, leader.passes, 0
 
     cdef void absorb(self, OnlineTrainer worker) noexcept:
-        """Take over what a worker has counted."""
+        """Add what a worker has counted."""
 
     def work(self, OnlineTrainer leader not None):
-        """Blocks of the leader's piece, until there are no more; on a thread of its own."""
+        """Take blocks of the leader's piece until none is left; runs on a thread of its own."""
         cdef int64_t at = self.claimed, first
         with nogil:
             first = crfkit_fetch_add(&leader.claimed, BLOCK)
@@ -258,7 +257,7 @@ cdef class OnlineTrainer(Trainer):
                 first = crfkit_fetch_add(&leader.claimed, BLOCK)
 
     cdef int64_t run_threads(self, int64_t first, int64_t last, double* loss) except -1:
-        """Some updates on several threads, at most up to the last sequence; where they end."""
+        """Make some updates on several threads, at most up to the last sequence; returns where they end."""
         cdef int64_t n = min(last - first, <int64_t>PIECE * self.threads)
         cdef OnlineTrainer worker
         n = self.undisturbed(n)
@@ -286,14 +285,14 @@ cdef class OnlineTrainer(Trainer):
     # ------------------------------------------------------------------------------------------ measures
 
     cdef double expect(self, const weight_t* w, double scale, const SentenceC* scored) except? -1 nogil:
-        """Forward and backward over a sequence under the weights scale * w, those of label pairs being loaded; its negative log-likelihood."""
+        """Forward and backward over a sequence with the weights scale * w, label pairs already loaded; its negative log-likelihood."""
         cdef LatticeC* lat = &self.lattice.c
         K.score(&self.layout.c, w, scale, scored, lat)
         lattice_sum(lat)
         return scored.weight * (lat.logz - lattice_path_score(lat, scored.label))
 
     cdef double nll(self, const weight_t* w, double scale, const int32_t* which, int64_t n) except? -1:
-        """Negative log-likelihood of n sequences under the weights scale * w."""
+        """Negative log-likelihood of n sequences with the weights scale * w."""
         cdef:
             int64_t k, known = n
             double total = 0
@@ -311,19 +310,19 @@ cdef class OnlineTrainer(Trainer):
         return total
 
     def crf_loss(self) -> float:
-        """Negative log-likelihood of all data under the weights as they stand."""
+        """Negative log-likelihood of all data with the current weights."""
         cdef const float[::1] cells = self.weights()
         if self.ordered is not None:
             self.ordered.begin(self.sequences, self.data.c.n_seq)
         return self.nll(&cells[0], 1.0, self.sequences, self.data.c.n_seq)
 
     def measures(self) -> dict:
-        """The loss of a CRF, where asked for."""
+        """The loss of a CRF, with --crf-loss."""
         return {"crf_loss": self.crf_loss()} if getattr(self.options, "crf_loss", False) else {}
 
 
 cdef bint is_permutation(const int32_t* order, int64_t n) except -1:
-    """Whether each of the numbers below n stands there once."""
+    """Whether this is a permutation of the numbers below n."""
     cdef uint8_t[::1] seen = bytearray(n + 1)
     cdef int64_t k
     for k in range(n):

@@ -7,22 +7,22 @@ samples (or --window), rate_k *= alpha - u (alpha - beta), with u the fraction o
 features settle early. With few samples that would be too early: after so few steps their rates would be next to nothing, whatever c
 is. So where c is chosen, windows have at least 100 samples. A trial is short, so its rates fall within its last pass, too.
 
-A feature is used in a sample when its attribute occurs there, with whatever label and however often. So count and
+A feature is used in a sample when its attribute occurs there, with any label and however often. So count and
 rate are the same for all weights of an attribute, and one of each is kept for a *row*: a unigram attribute, a rich
 bigram attribute, or all plain label pairs together, whose attribute, `B`, occurs in every sequence longer than one.
 
-Rows that do not occur are updated lazily. A row has a scale s of its own, w = s v; when it occurs again, its scale
+Rows that do not occur are updated lazily. Each row has a scale s, w = s v; when it occurs again, its scale
 is multiplied by the weight decay of all steps in between: (1 - rate l2/|S|)^steps for each window, with the rate
-of that window. Over n windows in which it did not occur the rates are a geometric series, and so are
-the powers of x = rate l2/|S| in log(1 - x), whose sums for n windows stand in a table. Scale and rate are multiplied into the values of
-attributes, so that the loops are those of SGD.
+of that window. Over n windows in which the row did not occur the rates are a geometric series, and so are
+the powers of x = rate l2/|S| in log(1 - x), whose sums for n windows are tabulated. Scale and rate are multiplied into the values of
+attributes, so that the loops are SGD's.
 
-A stream is trained on window by window (crfkit/learning/streaming.py): each is a data set for a trainer of its own, which starts
-from the weights and rates after the window before.
+A stream is trained on window by window (crfkit/learning/streaming.py): each is a data set for a new trainer, which starts
+from the weights and rates after the previous window.
 
-With mini-batches a window has q updates, a tenth of those of a pass, and u is the fraction of its samples, batch_size
-times as many. Threads meet at the end of every window: within one the rates do not change. A row's scale is that of
-the latest step that met it, and its count is exact: both are changed under a lock.
+With mini-batches a window has q updates, a tenth of a pass, and u is the fraction of its samples, of which there are batch_size
+times as many. Threads meet at the end of every window: within a window rates do not change. A row's scale belongs to
+the latest step that used the row, and its count is exact: both are changed under a lock.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -47,8 +47,8 @@ from crfkit.errors import ImpossibleError
 cdef enum:
     WINDOWS_A_PASS = 10
     LEAST_WINDOW = 100      # sequences, where the first rate is chosen
-    LOCKS = 1024            # rows share them
-    TOGETHER = 64           # windows that are closed together at most
+    LOCKS = 1024            # shared by all rows
+    TOGETHER = 64           # at most this many windows are closed at once
 
 cdef struct IdleC:      # n windows in which a row does not occur
     double rate         # factor on its rate
@@ -63,8 +63,8 @@ cdef struct RowC:
 
 
 cdef class Adf(CalibratedTrainer):
-    """Options: l2, rate, alpha, beta, batch_size (crfkit.options.Adf). The loss is the negative log-likelihood met on
-    the way."""
+    """Options: l2, rate, alpha, beta, batch_size (crfkit.options.Adf). The loss is the negative log-likelihood of each sequence
+    before its update."""
     cdef RowC* rows             # of unigram attributes, of rich bigram attributes, of the plain label pairs
     cdef int32_t* locks         # of rows, while several threads are at work; else NULL
     cdef int32_t* stamps        # sample in which a row was last counted; NULL where its step says that
@@ -132,7 +132,7 @@ cdef class Adf(CalibratedTrainer):
         return 0
 
     cdef double first_rate(self, int64_t r, double rate) noexcept:
-        """Of row r, `rate` being that of values up to 1."""
+        """The first rate of row r; `rate` is for values up to 1."""
         return rate if self.shares == NULL else self.shares[r] * rate
 
     cdef void fall_to(self, double rate) noexcept:
@@ -144,7 +144,7 @@ cdef class Adf(CalibratedTrainer):
         return 1
 
     def run_window(self) -> float:
-        """One update for each sequence, in their order; the loss met on the way."""
+        """One update for each sequence, in order; returns the loss."""
         cdef double loss = 0
         try:
             with nogil:
@@ -168,7 +168,7 @@ cdef class Adf(CalibratedTrainer):
                 self.idle[n + 1].sums[k] = self.idle[n].sums[k] + power / (k + 1)
 
     cdef void close_windows(self, RowC* row) noexcept nogil:
-        """Apply all windows before this one to a row: first that in which it occurred last, then those since then."""
+        """Apply all windows before this one to a row: first the last one in which it occurred, then those since."""
         cdef:
             const IdleC* idle
             int64_t end = (row.window + 1) * self.q
@@ -188,7 +188,7 @@ cdef class Adf(CalibratedTrainer):
                 row.scale *= K.exp(-self.q * x * (idle.sums[0] + x * (idle.sums[1] + x * (idle.sums[2] + x * idle.sums[3]))))
             row.rate *= idle.rate
             row.window += n
-            if row.rate == rate and row.scale == scale:     # nor will it change in the windows that are left
+            if row.rate == rate and row.scale == scale:     # it will not change in the remaining windows either
                 row.window = self.window
         row.step = self.window * self.q
 
@@ -201,7 +201,7 @@ cdef class Adf(CalibratedTrainer):
             row.step = self.steps
 
     cdef RowC caught_up(self, int64_t r) noexcept nogil:
-        """What a row would be after all steps so far; it stays as it is."""
+        """The row after all steps so far; leaves the row itself unchanged."""
         cdef RowC row = self.rows[r]
         self.window = <int32_t>(self.steps // self.q)
         self.catch_up(&row)
@@ -214,7 +214,7 @@ cdef class Adf(CalibratedTrainer):
             w[k] = <weight_t>(w[k] * scale)
 
     cdef void fold(self, int64_t r) noexcept nogil:
-        """Multiply the weights of a row by its scale before v grows beyond what single precision resolves."""
+        """Multiply the weights of a row by its scale before v exceeds the precision of floats."""
         if fabs(self.rows[r].scale) < 1e-4:
             self.multiply(r, self.rows[r].scale, self.w)
             self.rows[r].scale = 1
@@ -246,8 +246,8 @@ cdef class Adf(CalibratedTrainer):
         return scale
 
     cdef double gain_of(self, int64_t r) noexcept nogil:
-        """What the gradient of a row is multiplied by in this step. The first call for a row in a step
-        counts the sample and applies the weight decay of the step."""
+        """The factor on the gradient of a row in this step. The first call for a row in a step counts the sample and applies the
+        weight decay of the step."""
         cdef RowC* row = &self.rows[r]
         if self.stamps != NULL:
             return self.stamped_gain(r)
@@ -257,7 +257,7 @@ cdef class Adf(CalibratedTrainer):
         return self.part * row.rate / row.scale
 
     cdef void penalise(self, int64_t r) noexcept nogil:
-        """The weight decay of this step, on a row whose scale is that before it."""
+        """Apply the weight decay of this step to a row that has all earlier ones."""
         cdef RowC* row = &self.rows[r]
         row.step += 1
         row.scale *= 1 - row.rate * self.penalty
@@ -315,13 +315,13 @@ cdef class Adf(CalibratedTrainer):
         return 0
 
     cdef int64_t undisturbed(self, int64_t n) noexcept nogil:
-        """To the end of the window. One in which a scale could vanish is for one thread."""
+        """How many updates are left in the window. A window in which a scale could vanish is for one thread."""
         if self.rate0 * self.penalty * self.q > 20:
             return 0
         return min(n, self.q - self.steps % self.q)
 
     def rates(self):
-        """The rates as they stand, of all rows."""
+        """The current rates of all rows."""
         return array.array("d", [self.caught_up(r).rate for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1)])
 
     cdef dict vectors(self):
@@ -336,7 +336,7 @@ cdef class Adf(CalibratedTrainer):
                 raise ValueError("rows: one is ahead of the steps")
 
     def weights(self):
-        """A copy of the weights, multiplied by their scales. The rows stay as they are, so this changes no later bits."""
+        """A copy of the weights, multiplied by their scales. The rows are left unchanged, so this changes no later bits."""
         cells = OnlineTrainer.weights(self)
         cdef float[::1] view = cells if len(cells) else None
         cdef weight_t* w = &view[0] if len(cells) else NULL
@@ -345,7 +345,7 @@ cdef class Adf(CalibratedTrainer):
         return cells
 
     cdef void carry_scales_out(self, weight_t* w) noexcept nogil:
-        """Multiply copied weights by the scales of their rows, which stay as they are."""
+        """Multiply copied weights by the scales of their rows; leaves the rows unchanged."""
         cdef int64_t r
         for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
             self.multiply(r, self.caught_up(r).scale, w)

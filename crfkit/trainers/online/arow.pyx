@@ -8,7 +8,7 @@ max(0, 1 - m)^2, plus 1/(2r) of the variance v of the margin. Over diagonal cova
 The margin is a soft constraint, so one noisy sequence does less harm than with CW, and variances
 fall at the same pace whatever the margin. Instance weights divide r.
 
-The best r differs by a factor of a thousand between corpora. Where none is given, a few are tried on a sample.
+The best r differs by a factor of a thousand between corpora. If none is given, a few are tried on a sample.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -57,7 +57,7 @@ cdef class Arow(ConfidenceTrainer):
     # ------------------------------------------------------------------------------------------ trials
 
     cdef double best_r(self, initial) except -1:
-        """The usual one, or that with the fewest wrong labels on held-out halves of a sample, if it has clearly fewer."""
+        """The r with the fewest wrong labels on held-out halves of a sample, or the usual one if it is not clearly worse."""
         cdef:
             int64_t n = min(self.data.c.n_seq, SAMPLES)
             int32_t[2 * SAMPLES] sample
@@ -100,7 +100,7 @@ cdef class Arow(ConfidenceTrainer):
         return 0
 
     cdef int64_t wrong_with(self, const weight_t* w, const int32_t* which, int64_t n) except -1:
-        """How many labels of some sequences these weights get wrong."""
+        """How many labels of some sequences are wrong with these weights."""
         cdef:
             int64_t k, wrong = 0
             SentenceC sent

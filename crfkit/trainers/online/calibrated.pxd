@@ -12,8 +12,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef double penalty         # l2 / updates a pass
     cdef bint penalised         # there are penalties, and the initial weights are zero
     cdef double* shares         # factors of the rate, by row; NULL where all are 1
-    cdef const char* known_rows # where a subclass keeps its data of rows, which are prefetched, and
-    cdef int row_size           # how many bytes of each
+    cdef const char* known_rows # a subclass's data by row, which is prefetched, and
+    cdef int row_size           # its bytes a row
     cdef BufferC u_values, b_values
 
     cdef int begin_trial(self, double rate, int64_t updates) except -1

@@ -1,15 +1,15 @@
 """Trainers that choose their first learning rate, where none is given, by trying several on a sample of the data.
 
-A rate is judged by the held-out loss. A trainer that minimises a penalised likelihood (sgd) is different: penalties do its
-regularisation, so the best rate is the one that brings the training objective lowest. With few sequences and many attributes the
+A rate is judged by the held-out loss. A trainer that minimises a penalised likelihood (sgd) is different: its penalties
+regularise, so the best rate is the one that reaches the lowest training objective. With few sequences and many attributes the
 held-out loss would choose rates with which training never comes near the optimum.
 
-A subclass calls `find_rate` once all it needs for a step is there, and says how a trial begins and ends.
+A subclass calls `find_rate` once it is ready to make steps, and defines how a trial begins and ends.
 
-No single rate suits attributes with values of different magnitudes. So where the rate is chosen, an attribute with values above 1 has
-the rate / v^2: steps are those that would be made if the attribute were measured in a unit in which v is 1. Penalties stay what they
-are. Here v^2 is the largest value times the root mean square, which lets one extreme value count less. A subclass calls `measure` for
-that, and its loops take values that are multiplied by what belongs to each row.
+No single rate suits attributes with values of different magnitudes. So where the rate is chosen, an attribute with values above 1 gets
+rate / v^2: its steps are the same as if it were measured in a unit in which v is 1. Penalties do not change. Here v^2 is the
+largest value times the root mean square, so that one extreme value counts less. A subclass calls `measure` for
+that, and its loops use values that are multiplied by the factor of each row.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -27,7 +27,7 @@ from crfkit.errors import TrainingError
 
 cdef enum:
     SAMPLES = 1000          # sequences of a trial that is judged by held-out loss
-    TRAINING_SAMPLES = 750  # of one judged by the training objective: as many as the others are trained on
+    TRAINING_SAMPLES = 750  # of a trial that is judged by the training objective: as many as the others train on
     ROUNDS = 3              # passes over the sample at a constant rate, before one in which it falls
     ENOUGH = 1000           # held-out tokens to judge a rate by
     AHEAD = 16              # rows are prefetched so many attributes ahead
@@ -42,8 +42,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
     """`rate0` is the first learning rate."""
 
     numbers = OnlineTrainer.numbers + ("rate0",)
-    looks_for_paths = False     # it learns from the best paths, not from expectations over all of them
-    seeks_optimum = False       # it minimises the likelihood and its penalties
+    looks_for_paths = False     # learns from the best paths, not from expectations over all paths
+    seeks_optimum = False       # minimises the penalised negative log-likelihood
 
     def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
         self.lattice.list_features(&layout.c, recursions_of(recursions), not self.looks_for_paths)
@@ -71,11 +71,11 @@ cdef class CalibratedTrainer(OnlineTrainer):
         return self.penalty / 2 * scale * scale * K.dot_floats(self.layout.c.n_cells, self.w, self.w)
 
     cdef double scale_of(self, int64_t r) noexcept nogil:
-        """What values of row r are multiplied by for scoring."""
+        """The factor on values of row r for scoring."""
         return 1
 
     cdef double gain_of(self, int64_t r) noexcept nogil:
-        """What they are multiplied by in the gradient step."""
+        """The factor on them in the gradient step."""
         return 1
 
     # ------------------------------------------------------------------------------------------ values of attributes
@@ -123,7 +123,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
             value = self.gain_of(first_row + ids[u]) if gains else self.scale_of(first_row + ids[u])
             if val != NULL:
                 value *= val[u]
-            made[u - first] = <float>value if fabs(value) > 1e-30 else 0    # products with less are slow, and change nothing
+            made[u - first] = <float>value if fabs(value) > 1e-30 else 0    # denormal products are slow, and change nothing
         out[0] = made - first
         return 0
 
@@ -138,7 +138,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
         return {} if self.options.rate else {"rate": self.rate0}
 
     cdef int find_rate(self) except -1:
-        """Set `rate0`: the leader's, the one that is given, or the best power of two. Where no rate lowers the held-out loss, the training
+        """Set `rate0`: the leader's, the given one, or the best power of two. If no rate lowers the held-out loss, the training
         objective decides: labels are random, or the initial weights fit these sequences already. A single sequence cannot be held out."""
         cdef:
             double rate, highest        # at which the penalty halves a weight in one step
@@ -161,8 +161,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
         return 0
 
     cdef double best_rate(self, start, double highest, bint held_out) except -1:
-        """The best rate with `shares`, or with one rate for all attributes if its loss is lower: where values are far from zero, lower
-        rates slow what depends on the label as much as what all values have in common. The optimum would be the same."""
+        """The best rate with `shares`, or with one rate for all attributes if that has a lower loss: where all values are far from
+        zero, lower rates slow down the part that depends on the label as well as the common part. The optimum is the same."""
         cdef:
             bint others = self.data.c.n_seq > 1
             double rate = self.search(start, highest, held_out), one_rate, loss
@@ -190,7 +190,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
             if loss < best_loss:
                 best, best_loss = rate, loss
             elif up and best <= first:
-                up, rate = False, first         # less may be better still
+                up, rate = False, first         # a lower one may be better still
             elif best > 0:
                 break
             rate = rate * 2 if up else rate / 2
@@ -210,9 +210,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
     cdef double loss_after(self, start, double rate, bint held_out) except? -1:
         """The mean loss of a sequence after training on a sample at this rate. Held out: on one quarter, after training on the others;
-        on further quarters until there are enough tokens. Not held out: on the sample itself, with its part of the penalties. Without
-        `penalised` it is trained on only once: in several passes, a rate at which initial weights are forgotten would
-        look best."""
+        on further quarters until there are enough tokens. Not held out: on the sample itself, with its share of the penalties. Without
+        `penalised` training makes a single pass: in several, a rate that forgets the initial weights would look best."""
         cdef:
             int64_t n = min(self.data.c.n_seq, SAMPLES if held_out else TRAINING_SAMPLES), quarter, first, last, k, judged = 0, tokens = 0
             int32_t[2 * SAMPLES] sample
@@ -236,8 +235,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
         return loss / judged
 
     cdef double train_at(self, start, const int32_t* which, int64_t n, double rate, int rounds) except? -1:
-        """Train on these sequences: so many passes at this rate, and one in which it falls to zero, as in a run: noise that a high rate
-        leaves in the weights goes away again, and should not count against it. Returns the scale of the weights."""
+        """Train on these sequences: some passes at this rate, and one in which it falls to zero, as in a run: the noise that a high rate
+        leaves in the weights disappears again, and should not count against it. Returns the scale of the weights."""
         cdef:
             int round
             int64_t k

@@ -7,8 +7,8 @@ and what the trainers have in common is
 
     w_k <- w_k + a s_k d_k          1 / s_k <- 1 / s_k + g d_k^2
 
-with a and g of their own, functions of m and v. Weights of frequent features move less and less. Weights change also where the true
-path is the best one, but by too small a margin. The search has no cost for wrong labels.
+where each trainer defines a and g as functions of m and v. Weights of frequent features move less and less. Weights also change where
+the true path is the best one, but by too small a margin. The search does not add a cost for wrong labels.
 """
 
 from libc.stdint cimport int64_t, uint16_t
@@ -42,7 +42,7 @@ cdef class ConfidenceTrainer(AveragedTrainer):
         self.forget()
 
     cdef void forget(self) noexcept nogil:
-        """The first variances, of all weights: nothing has been learned."""
+        """Set all variances to their first values, as if nothing had been learned."""
         cdef:
             const DatasetC* c = &self.data.c
             int64_t u, k, first, size
@@ -61,7 +61,7 @@ cdef class ConfidenceTrainer(AveragedTrainer):
         return 0
 
     cdef void solve(self, double margin, double variance, double weight, double* by, double* gain) noexcept nogil:
-        """The factors a and g of the step, for a margin that falls short; `weight` is that of the sequence."""
+        """The factors a and g of the step, for a margin that falls short; `weight` is the sequence's."""
         by[0] = gain[0] = 0
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:

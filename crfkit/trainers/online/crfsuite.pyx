@@ -1,15 +1,15 @@
-"""CRFsuite's online algorithms, as there, step by step. crfkit's own ask for other margins.
+"""CRFsuite's online algorithms, step by step as they are there. crfkit's own require other margins.
 
-The averaged perceptron, passive aggressive and AROW go along the difference d of the features of the best path and the true one.
-e is the number of wrong labels, b by how much the best score is above that of the true path.
+The averaged perceptron, passive aggressive and AROW move along d, the features of the true path minus those of the best path.
+e is the number of wrong labels, b how much the best path's score exceeds the true path's.
 
     perceptron    w += d
     passive       w += t d            t = l / |d|^2 (PA), at most C (PA-I), or l / (|d|^2 + 1 / 2C) (PA-II);
                                       l = b + sqrt(e), or b + 1 where it is not error_sensitive
     arow          w_k += a s_k d_k    a = (b + e) / (gamma + sum_k s_k d_k^2),   1 / s_k += d_k^2 / gamma
 
-Averages are of the weights before the first step and after each. Sequences come in the order that CRFsuite takes where rand() is
-that of glibc: it is part of the result.
+Averages include the weights before the first step. Sequences are visited in CRFsuite's order with the rand() of glibc, since the
+order affects the result.
 """
 
 import array
@@ -46,7 +46,7 @@ cdef class Orders(Arena):
     cdef int64_t n
 
     def __init__(self, order, int64_t n, int64_t drawn=0):
-        """Begin with this order, and a generator that so many numbers were drawn from before."""
+        """Begin with this order, and a generator from which this many numbers have been drawn."""
         cdef int64_t k
         if len(order) != n:
             raise ValueError(f"an order of {len(order)} sequences, there are {n}")
@@ -142,7 +142,7 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
         return total
 
     cdef double pace(self, double short, double squares) noexcept nogil:
-        """How far the passive-aggressive step goes."""
+        """The length t of the passive-aggressive step."""
         if self.kind == 2:
             return short / (squares + 0.5 / self.c)
         if squares == 0:        # no feature differs
@@ -163,9 +163,9 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
 
 
 cdef class CrfsuiteSgd(ScaledTrainer):
-    """CRFsuite's stochastic gradient descent: `sgd` with a rate that falls at each step, and CRFsuite's way to its first rate. Weights
-    shrink before a sequence is scored, not afterwards. Options: those of sgd, with a rate, and a decay of 0. The loss is the negative
-    log-likelihood met on the way."""
+    """CRFsuite's stochastic gradient descent: `sgd` with a rate that falls at each step, and CRFsuite's calibration of the first rate.
+    Weights shrink before a sequence is scored, not afterwards. Options: sgd's, with a rate, and a decay of 0. The loss is the negative
+    log-likelihood of each sequence before its update."""
     cdef Orders orders
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
@@ -177,16 +177,16 @@ cdef class CrfsuiteSgd(ScaledTrainer):
         self.orders = Orders(order, self.data.c.n_seq, drawn)
 
     def draw(self, int64_t samples):
-        """Put the sequences into a new order; the loss, without weights, of so many of them."""
+        """Draw a new order of the sequences. Returns the loss of the first n of them with zero weights."""
         self.orders.draw()
         return self.nll(self.w, 1.0, self.orders.last, min(self.data.c.n_seq, max(samples, 0)))
 
     def begin_at(self, double rate):
-        """Without weights, with this rate."""
+        """Start from zero weights, with this rate."""
         self.start_trial(None, rate, 0)
 
     def trial(self, double rate, int64_t samples):
-        """The loss with its penalty, on the way through a sample that was drawn."""
+        """Train on the sample that was drawn; the penalised loss."""
         cdef double loss = 0, norm
         cdef int64_t n = min(self.data.c.n_seq, max(samples, 0))
         self.begin_at(rate)
@@ -194,7 +194,7 @@ cdef class CrfsuiteSgd(ScaledTrainer):
             with nogil:
                 self.learn_from(self.orders.last, n, &loss)
         except TrainingError:
-            return float("inf")         # weights without bounds
+            return float("inf")         # weights diverge
         self.fold_scale()
         norm = K.dot_floats(self.layout.c.n_cells, self.w, self.w)
         return loss + 0.5 * self.penalty * n * norm

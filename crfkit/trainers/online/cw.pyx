@@ -7,9 +7,9 @@ The nearest one has
     a = 2 (phi v - m) / (v (b + root)) = (root - b) / (4 phi v)     with     b = 1 + 2 phi m,   root = sqrt(b^2 - 8 phi (m - phi v))
     g = 2 phi a
 
-where a is the larger root of a quadratic equation; the sign of b says which form has no difference of nearly equal numbers. Its covariance
-is not diagonal; as usual only the diagonal of the inverse is kept. Another initial variance than 1 would be the same as
-another phi. The constraint is hard, so the instance weight of a sequence makes no difference, except that 0 leaves it out.
+where a is the larger root of a quadratic equation; the sign of b tells which form avoids cancellation. Its covariance is not diagonal;
+as usual only the diagonal of the inverse is kept. An initial variance other than 1 would be equivalent to another phi. The
+constraint is hard, so the instance weight of a sequence makes no difference, except that 0 leaves it out.
 """
 
 from statistics import NormalDist

@@ -1,11 +1,11 @@
 """Learning with lookahead (Tsuruoka, Miyao and Kazama, 2011): a history-based tagger that looks `depth` labels ahead.
 
 Each token is a decision, taken after the true labels before it. The value of a label is the score of the best leaf of
-the search that begins with it (decode/lookahead.pyx). The correct label has to be better than all others by `margin`;
-where it is not, features of its best leaf gain 1 and those of the other label's best leaf lose 1. What the two have in
-common, the labels before the token above all, cancels.
+the search that begins with it (decode/lookahead.pyx). The correct label must beat all others by `margin`; where it does
+not, features of its best leaf gain 1 and those of the other label's best leaf lose 1. What the two have in common,
+above all the labels before the token, cancels.
 
-The average is that of the weights after each decision, kept as the perceptron keeps its own.
+The average is over the weights after each decision, kept as in the perceptron.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
@@ -25,7 +25,7 @@ cdef double USUAL_MARGIN = 30
 
 cdef class Lookahead(AveragedTrainer):
     """Options: depth, margin, average (crfkit.options.Lookahead); `direction` was applied when the data were read.
-    The loss is the sum, over all decisions, of what is missing to the margin."""
+    The loss is the sum over all decisions of what the margin lacks."""
     cdef LookaheadSearch search
     cdef uint16_t* right        # labels of the best leaf of the correct label, and of the other one
     cdef uint16_t* wrong

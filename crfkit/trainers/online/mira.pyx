@@ -6,14 +6,14 @@ margin, the number of wrong labels in that path. Margins are soft, with the cost
     minimise |w' - w|^2 / 2 + C sum_k slack_k     subject to     w' d_k >= wrong_k - slack_k
 
 where d_k are the features of the true path minus those of path k. So w' = w + sum_k a_k d_k with 0 <= a_k <= C, and
-the a_k are found by Hildreth's algorithm: each in turn gets the value that is best while the others stay, until none
+the a_k are found by Hildreth's algorithm: each in turn is optimised while the others are fixed, until none
 changes. With one candidate that is a_1 = (wrong_1 - w d_1) / |d_1|^2, within these limits. The instance weight of a
 sequence multiplies its C.
 
-With --shrinking all is done as in CRF++. It subtracts the lead of path k over the true one from wrong_k where the method adds
-it: a step is (wrong_k + w d_k) / |d_k|^2, and a path that leads by more than wrong_k makes none. C bounds the sum of all
-that a sequence adds in all passes. Sequences come in the order of the data. One that was right in so many passes is left
-out, until in a pass every step is zero or bounded by C; then all are looked at once more, and training ends if the same holds
+With --shrinking everything is done as in CRF++. It subtracts the lead of path k over the true path from wrong_k, where MIRA adds
+it: a step is (wrong_k + w d_k) / |d_k|^2, and there is none for a path that leads by more than wrong_k. C bounds the sum of
+a sequence's steps over all passes. Sequences are visited in the order of the data. One that was right in N passes is left
+out, until every step of a pass is zero or bounded by C; then all are visited once more, and training ends if the same holds
 again.
 """
 
@@ -33,7 +33,7 @@ from .paths cimport AveragedTrainer, Differences, FeatureC, change
 from crfkit.errors import ImpossibleError
 
 cdef enum:
-    MOST_SWEEPS = 10000     # over all candidates: a bound on time, hardly ever met
+    MOST_SWEEPS = 10000     # over all candidates: a bound on time, hardly ever reached
 
 cdef double PRECISION = 1e-7    # a margin has converged if it changes by less, in wrong labels
 
@@ -67,7 +67,7 @@ cdef void hildreth(int64_t n, const double* products, double* missing, double mo
 cdef class Mira(AveragedTrainer):
     """Options: nbest, aggressiveness, average (crfkit.options.Mira).
 
-    The loss is what the margin met first lacks most: the largest wrong_k - w d_k among the candidates, if positive.
+    The loss of a step is the largest violation before it: the largest wrong_k - w d_k among the candidates, if positive.
     """
     cdef NBest search
     cdef Differences differences
@@ -75,11 +75,11 @@ cdef class Mira(AveragedTrainer):
     cdef int n
     cdef double most
     cdef int32_t shrinking
-    cdef double* added          # with shrinking: by each sequence, so far
+    cdef double* added          # with shrinking, by sequence: the sum of its steps so far
     cdef int32_t* right         # and the passes since it was wrong
-    cdef int64_t active, bounded, wrong, flawed     # sequences of this pass looked at, and stopped by C; errors met
-    cdef double violation       # what a margin that C lets grow lacks most
-    cdef public int64_t quiet   # passes without such a margin
+    cdef int64_t active, bounded, wrong, flawed     # in this pass: sequences visited, steps bounded by C, wrong labels, sequences with one
+    cdef double violation       # the largest one that C allows to be reduced
+    cdef public int64_t quiet   # passes without such a violation
 
     numbers = AveragedTrainer.numbers + ("quiet",)
 
@@ -125,7 +125,7 @@ cdef class Mira(AveragedTrainer):
         return 0
 
     cdef void note_added(self, int n, const double* a, double most, double worst) noexcept nogil:
-        """Count a step against what C allows the sequence."""
+        """Count a step towards the limit C of its sequence."""
         cdef double sum = 0
         cdef int k
         for k in range(n):
@@ -137,7 +137,7 @@ cdef class Mira(AveragedTrainer):
             self.violation = max(self.violation, worst)
 
     cdef double margins(self, const SentenceC* sent, int n, double* missing) noexcept nogil:
-        """What the margin of each candidate lacks, and the most of it."""
+        """What the margin of each candidate lacks; returns the largest."""
         cdef:
             double true = lattice_path_score(&self.lattice.c, sent.label), worst = 0, lead
             int64_t k, wrong
@@ -183,7 +183,7 @@ cdef class Mira(AveragedTrainer):
         return 0
 
     def measures(self) -> dict:
-        """Of the pass as it went: the errors met, and with shrinking how far it is to the end."""
+        """The fields of a pass: the errors met, and with shrinking how far training has come."""
         record = accuracies(self.wrong, self.data.c.n_tok, self.flawed, self.data.c.n_seq) if self.options.train_accuracy else {}
         if self.shrinking:
             record.update(

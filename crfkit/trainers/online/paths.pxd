@@ -1,4 +1,4 @@
-"""Changing weights along paths: what all trainers share that compare the true labels with labels they have found."""
+"""Changing weights along paths, for all trainers that compare the true labels with labels they have found."""
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
@@ -26,7 +26,7 @@ cdef struct PathsC:         # scratch
 
 
 cdef inline int paths_reserve(Arena arena, PathsC* scratch, const LayoutC* layout, int64_t n) except -1 nogil:
-    """Room for up to n paths, in a scratch that stands in the object `arena`."""
+    """Reserve room for up to n paths, in scratch owned by `arena`."""
     cdef int64_t k, size = <int64_t>layout.L * layout.P
     if scratch.amounts.data == NULL:
         arena_reserve(arena, &scratch.amounts, size, sizeof(double))
@@ -37,8 +37,8 @@ cdef inline int paths_reserve(Arena arena, PathsC* scratch, const LayoutC* layou
 
 cdef inline void add_share(PathsC* scratch, int64_t P, int32_t prev, int32_t label, double amount,
                            int32_t* n) noexcept nogil:
-    """Add to the amount of a label pair (prev is 0 where single labels are counted), and list it when it was zero.
-    One that was listed, became zero and is listed again does no harm: `take_shares` leaves zero."""
+    """Add to the amount of a label pair (prev is 0 where single labels are counted), and list the pair if the amount was zero.
+    A pair may be listed twice, if its amount became zero in between: `take_shares` leaves zeros."""
     cdef double* total = (<double*>scratch.amounts.data) + (prev * P + label)
     cdef ShareC* share = (<ShareC*>scratch.shares.data) + n[0]
     if total[0] == 0:
@@ -48,7 +48,7 @@ cdef inline void add_share(PathsC* scratch, int64_t P, int32_t prev, int32_t lab
 
 
 cdef inline int32_t take_shares(PathsC* scratch, int64_t P, int32_t n) noexcept nogil:
-    """Give the amounts to the pairs listed; how many are left that have one."""
+    """Move the amounts into the listed pairs; returns how many have a nonzero one."""
     cdef:
         double* amounts = <double*>scratch.amounts.data
         ShareC* shares = <ShareC*>scratch.shares.data
@@ -82,12 +82,12 @@ cdef inline void change(weight_t* w, double* late, double when, int64_t cell, do
 cdef inline bint follow_paths(PathsC* scratch, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths,
                               const double* probability, int64_t n, double gain, weight_t* w, LatticeC* lat,
                               double* late, double when) noexcept nogil:
-    """w += gain * (features of the true path - the mean of those of n paths); whether anything was to change.
+    """w += gain * (features of the true path - their mean over n paths). Returns whether anything changed.
 
-    The paths stand one after the other, with probabilities that sum to 1. Only positions are visited where one of
+    The paths are stored one after the other, with probabilities that sum to 1. Only positions are visited where one of
     them differs from the true path; there the paths are summed first, so that each attribute is visited once.
-    `lat`, if any, holds the scores of label pairs, and follows them: few change, so that they need
-    not be loaded again for each sequence. `late`, if any, gains each change times `when`.
+    The scores of label pairs in `lat`, if given, are kept up to date: few change, so they need
+    not be loaded again for each sequence. `late`, if given, gains each change times `when`.
     """
     cdef:
         int64_t t, k, u, T = sent.T, P = layout.P
@@ -135,12 +135,12 @@ cdef inline bint follow_paths(PathsC* scratch, const LayoutC* layout, const Sent
 
 cdef struct FeatureC:
     int64_t cell        # of its weight
-    int64_t slot        # where the table names it
+    int64_t slot        # its slot in the table
 
 
 cdef class Differences(Arena):
-    """Scratch of one thread. After `take`, feature f < size has its weight in features[f].cell, and
-    values[f * n + k] is what the true path has more of it than path k."""
+    """Scratch of one thread. After `take`, the weight of feature f < size is features[f].cell, and
+    values[f * n + k] is its value on the true path minus its value on path k."""
     cdef int64_t n, size
     cdef FeatureC* features
     cdef double* values

@@ -1,4 +1,4 @@
-"""What trainers share that compare the true path with paths they have found.
+"""Shared parts of trainers that compare the true path with paths they have found.
 
     follow_paths        towards the true path, away from those that were found (paths.pxd)
     AveragedTrainer     weights that may be averaged over all steps
@@ -8,8 +8,8 @@ The average costs nothing at steps that do not touch a weight: with c the number
 beside w += change, and the average after n steps is w - u / n.
 
 Steps of large-margin trainers need inner products of differences, as sparse vectors. An attribute may occur at several positions,
-or twice at one, so values are summed by weight in a hash table. It is as large
-as what differs in one sequence, never as the model, and stays in the cache.
+or twice at one, so values are summed by weight in a hash table. It grows with the differences of one sequence, not with the model,
+and stays in the cache.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
@@ -31,8 +31,8 @@ cdef enum:
 
 
 cdef class AveragedTrainer(OnlineTrainer):
-    """Options: average. A subclass has a `step` that adds to `u`, if there is one, whatever it adds to `w`, times
-    what `instants` says."""
+    """Options: average. A subclass implements a `step` that adds to `u`, if there is one, whatever it adds to `w`, times
+    the number of the step (`instants`)."""
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
@@ -51,7 +51,7 @@ cdef class AveragedTrainer(OnlineTrainer):
         return 0
 
     cdef int64_t instants(self) noexcept nogil:
-        """How many weights the average is of: those after each step, unless a subclass counts otherwise."""
+        """How many weight vectors the average is over: one after each step, unless a subclass counts differently."""
         return self.steps
 
     cdef dict vectors(self):
@@ -61,7 +61,7 @@ cdef class AveragedTrainer(OnlineTrainer):
         return found
 
     def weights(self):
-        """A copy of the weights as they would be stored: the average, or the last ones."""
+        """A copy of the weights that would be stored: the average, or the last ones."""
         cells = OnlineTrainer.weights(self)
         cdef float[::1] view = cells if len(cells) else None
         cdef int64_t k, n = self.instants()
@@ -72,7 +72,7 @@ cdef class AveragedTrainer(OnlineTrainer):
 
 
 cdef inline bint agree(const uint16_t* x, const uint16_t* y, int kind) noexcept nogil:
-    """Whether the labels that a feature looks at are the same."""
+    """Whether two paths agree in the labels that a feature looks at."""
     return x[0] == y[0] and (kind == UNIGRAM or (x - 1)[0] == (y - 1)[0])
 
 
@@ -94,7 +94,7 @@ cdef inline int64_t first_slot(int64_t cell, int64_t mask) noexcept nogil:
 cdef class Differences:
 
     cdef int take(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t n) except -1 nogil:
-        """Compare n paths, which stand one after the other, with the true one."""
+        """Compare n paths, stored one after the other, with the true one."""
         cdef:
             int64_t f, t, u
             bint nodes, edges, before = False
@@ -159,7 +159,7 @@ cdef class Differences:
         return self.values + (self.size - 1) * self.n
 
     cdef int widen(self) except -1 nogil:
-        """Twice as many slots."""
+        """Double the number of slots."""
         cdef:
             int64_t slots = max(2 * (self.mask + 1), FIRST_SLOTS), f, slot
             int32_t* table

@@ -1,15 +1,15 @@
 """Search-based probabilistic online learning (Sun et al.), also known as DBL-CRF.
 
-Between the perceptron and SGD: expected features are those of the n best paths alone, whose probabilities P_k are the softmax of
-their scores:
+It lies between the perceptron and SGD: expected features come from the n best paths alone, whose probabilities P_k are the softmax
+of their scores:
 
     w <- (1 - rate * l2 / |S|) w + rate * (features of the true path - sum_k P_k features of path k)
 
 With all paths this is SGD; with the best one, a constant rate and no penalty it is the perceptron. Where all
 candidates are the true path, only the penalty changes weights.
 
-The weights are w = s v (scaled.pyx). The best paths are the same under v, so the search works on scores without the
-scale, and only differences of scores are multiplied by it. So the scores of label pairs need not be loaded again for each step:
+The weights are w = s v (scaled.pyx). The best paths are the same under v, so the search uses scores without the
+scale, and only differences of scores are multiplied by it. Thus the scores of label pairs need not be reloaded for each step:
 they change only where an update touches them.
 """
 
@@ -33,7 +33,7 @@ from crfkit.errors import ImpossibleError
 cdef class Sapo(ScaledTrainer):
     """Options: nbest, search, beam, ratio, l2, rate, decay, batch_size (crfkit.options.Sapo).
 
-    The loss is that of the candidates: sum of log sum_k exp(score_k) - score of the true path. A pass also says how
+    The loss is over the candidates: sum of log sum_k exp(score_k) - score of the true path. A pass also reports how
     many sequences changed the weights (`updates`).
     """
     cdef NBest search
@@ -59,7 +59,7 @@ cdef class Sapo(ScaledTrainer):
             SentenceC own
         if not self.pairs_known:
             lattice_load_scores(lat, &self.layout.c, self.w)
-            self.pairs_known = self.leader is None      # others change what a worker has loaded
+            self.pairs_known = self.leader is None      # other threads change what a worker has loaded
         K.score(&self.layout.c, self.w, 1.0, self.scored(sent, &own), lat)
         if self.width:
             found = search_beam(self.search, lat, self.n, self.width, self.ratio, self.scale)

@@ -1,12 +1,12 @@
 """Trainers with an L2 penalty as weight decay at every step, and their learning-rate schedules.
 
-The decay touches every weight, so it is never carried out: w = s v, and only the scale s shrinks (Bottou). Learning rates:
+The decay would touch every weight, so it is applied to a scale instead: w = s v, and only s shrinks (Bottou). Learning rates:
 rate0 * decay^pass, or, with a decay of 0, rate0 / (1 + rate0 * l2/|S| * t) at step t, which is still so high after
-thirty passes that the last sentences show in the weights. With mini-batches |S| stands for the number of
+thirty passes that the last sentences show in the weights. With mini-batches |S| is the number of
 updates a pass, and the gradients of a batch are added up: a batch of all data makes gradient steps on the objective.
 
-Where a row has a fraction f of the rate (calibrated.pyx), its decay is 1 - f rate l2/|S|. That is so near 1 that it is the same as
-the f-th power of the decay of the others. So its weights are w = s^f v, and it needs no scale of its own.
+If a row has a fraction f of the rate (calibrated.pyx), its decay is 1 - f rate l2/|S|. That is so near 1 that it equals
+the f-th power of the other rows' decay. So its weights are w = s^f v, and it needs no scale of its own.
 """
 
 from libc.stdint cimport int64_t
@@ -22,7 +22,7 @@ cdef double SMALLEST = 1e-4     # scale; below, v would grow beyond what single 
 
 
 cdef class ScaledTrainer(CalibratedTrainer):
-    """Options: l2, rate, decay, batch_size. A subclass has `step`, which calls `gain` once it has made use of the
+    """Options: l2, rate, decay, batch_size. A subclass implements `step`, which calls `gain` once it is done with the
     scores."""
 
     lock_free = True
@@ -60,7 +60,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
             self.fold_scale()
 
     cdef double gain(self, double weight) noexcept nogil:
-        """What the gradient of a sequence is multiplied by; without batches its weight decay is carried out, too."""
+        """The factor on the gradient of a sequence; without batches this also applies its weight decay."""
         if self.batch > 1:
             return weight * self.rate
         self.shrink()
@@ -75,7 +75,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
         return 1 if share == 1 else share * K.exp((1 - share) * self.log_scale)
 
     cdef const SentenceC* scored(self, const SentenceC* sent, SentenceC* own) except NULL nogil:
-        """The sequence to score: its values hold the scales of rows."""
+        """The sequence to score: its values are multiplied by the scales of rows."""
         if self.shares == NULL:
             return sent
         self.log_scale = K.log(self.scale)
@@ -83,7 +83,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
         return own
 
     cdef const SentenceC* learned(self, const SentenceC* sent, SentenceC* own) except NULL nogil:
-        """The sequence to take the gradient of, after `gain`: its values hold the rates of rows."""
+        """The sequence for the gradient, after `gain`: its values are multiplied by the rates of rows."""
         if self.shares == NULL or self.batch > 1:
             return sent
         self.log_scale = K.log(self.scale)

@@ -3,12 +3,12 @@
     w <- (1 - rate * l2 / |S|) w + rate * (observed - expected)
 
 L1 is the cumulative penalty of Tsuruoka, Tsujii & Ananiadou (2009). u is the total penalty that every weight could have received
-so far; each step adds rate * l1 / |S| to it. A weight is moved towards zero by the part of u that it has not received yet, but not
-across zero. Where the gradient takes it across zero, what it has received counts against u there. So noise around zero leaves a
+so far; each step adds rate * l1 / |S| to it. A weight moves towards zero by the part of u that it has not received yet, but not
+across zero. Where the gradient takes it across zero, what it has received counts against u. So noise around zero leaves a
 weight at zero.
 
-The penalty is lazy: it is applied to the weights of a sequence before it is scored, and to all at the end of a pass. Moving a weight
-by several parts, or by their sum at once, ends at the same place. With an L2 penalty a weight, its u and what it has received
+The penalty is lazy: it is applied to the weights of a sequence before the sequence is scored, and to all at the end of a pass. Moving
+a weight in several parts, or by their sum at once, gives the same result. With an L2 penalty a weight, its u and what it has received
 shrink alike, so with w = s v all of them are kept in units of s.
 """
 
@@ -26,7 +26,8 @@ from .scaled cimport ScaledTrainer
 
 
 cdef class Sgd(ScaledTrainer):
-    """Options: l1, l2, rate, decay, batch_size (crfkit.options.Sgd). The loss is the negative log-likelihood met on the way."""
+    """Options: l1, l2, rate, decay, batch_size (crfkit.options.Sgd). The loss is the negative log-likelihood of each sequence before
+    its update."""
     cdef double* received       # the L1 penalty that each weight has received, with its sign; NULL without one
     cdef public double due      # u
     cdef double l1              # l1 / updates a pass
