@@ -1,4 +1,4 @@
-"""The scratch of one thread, and the verbs on it.
+"""The scratch of one thread, and the operations on it.
 
     load_weights ── reserve ── score ─┬─ viterbi
                                       └─ forward_backward ── node_marginals, add_pairs ── scatter
@@ -11,7 +11,7 @@ from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
 
 cdef str IMPOSSIBLE
 
-# Which form steps have: the faster one, or one form whatever it costs.
+# Which form steps have: the faster one, or always the same.
 cdef enum Recursions:
     AUTO
     SPARSE
@@ -36,12 +36,12 @@ cdef void forbid_steps(LatticeC* lat, double* matrix, const uint8_t* transitions
 
 cdef class Lattice(Arena):
     cdef LatticeC c
-    cdef int64_t positions              # room for so many
-    cdef int64_t most                   # steps with rich attributes are lists of up to so many pairs
-    cdef int64_t n_matrices             # so many of the steps with rich attributes have matrices that may stay
+    cdef int64_t positions              # there is room for this many
+    cdef int64_t most                   # steps with rich attributes are lists of up to this many pairs
+    cdef int64_t n_matrices             # this many steps with rich attributes have matrices that may stay
     cdef BufferC pairs, sums, index     # of the shared step, and its sums
-    cdef BufferC places, at_places      # of the features among the shared step's pairs, where it is a matrix
-    cdef BufferC counts                 # of them, where it is a list
+    cdef BufferC places, at_places      # of the features among the shared step's pairs, if it is a matrix
+    cdef BufferC counts                 # of these features, if it is a list
     cdef BufferC rows
     cdef BufferC steps, own_matrices, own_pairs, own_index
     cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil

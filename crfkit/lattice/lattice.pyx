@@ -1,7 +1,7 @@
 """The scratch of one thread: owns the arrays of a LatticeC and lets them grow, never shrink.
 
-The loops themselves stand in loops/simd/*.inc and are called through the table K; here is what may fail (memory, a
-sequence without any possible path), what needs no speed, and what decides which form each step has: a matrix of all
+The loops are in loops/simd/*.inc and are called through the table K. This module has what may fail (memory, a
+sequence without any possible path), what need not be fast, and the choice of each step's form: a matrix of all
 label pairs, or a list of those with a weight. Paths are the same with either, to the last bit.
 """
 
@@ -18,7 +18,7 @@ cdef int64_t MOST_POSITIONS = (1 << 31) - 64
 cdef int64_t LARGEST_CELL = (1 << 31) - 1       # places in a matrix of label pairs are 32 bits where there are many of them
 
 cdef enum:
-    ROWS_TO_CHOOSE = 32     # labels: with fewer, all rows of a matrix are looked at sooner than chosen
+    ROWS_TO_CHOOSE = 32     # labels: with fewer, going through all rows of a matrix is faster than choosing
 
 IMPOSSIBLE = "no sequence of labels is possible under the constraints, or a weight is not finite"
 
@@ -30,10 +30,10 @@ cdef Recursions recursions_of(str name) except *:
 cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noexcept nogil:
     """Up to how many pairs with a weight a list is faster than a matrix; -1: it never is.
 
-    Measured by benchmarks/sparse_threshold.py. Up to some eighty labels a matrix fits into the first-level cache,
-    and only very short lists are faster. Beyond that forward-backward and Viterbi both are with up to 9 % of all
-    pairs. Forward-backward alone is with up to a quarter, by the sums of a list (loops/simd/sums.inc): `summed`, where
-    best paths are never searched and all steps are the shared one.
+    Measured by benchmarks/sparse_threshold.py. Up to some eighty labels a matrix fits into the L1 cache, and only
+    very short lists are faster. With more labels, lists of up to 9 % of all pairs are faster for both forward-backward
+    and Viterbi, and of up to a quarter for forward-backward alone, by the sums of a list (loops/simd/sums.inc): that is
+    `summed`, where best paths are never searched and all steps are the shared one.
     """
     if recursions == SPARSE:
         return L * L
@@ -43,7 +43,7 @@ cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noe
 
 
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil:
-    """Shared edge scores and their potentials. Again whenever label-pair weights have changed."""
+    """Load the shared edge scores and their potentials. To be called again whenever label-pair weights have changed."""
     if lat.counted:
         K.load_listed(layout, w, scale, lat)
     elif lat.place != NULL:
@@ -54,7 +54,7 @@ cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weigh
 
 
 cdef void lattice_load_scores(LatticeC* lat, const LayoutC* layout, const weight_t* w) noexcept nogil:
-    """Shared edge scores for searches of best paths only; `lattice_follow` keeps them up to date."""
+    """Load the shared edge scores, for searches of best paths only; `lattice_follow` keeps them up to date."""
     if lat.counted:
         K.load_listed(layout, w, 1.0, lat)
     else:
@@ -63,13 +63,13 @@ cdef void lattice_load_scores(LatticeC* lat, const LayoutC* layout, const weight
 
 
 cdef void choose_rows(LatticeC* lat) noexcept nogil:
-    """Let Viterbi choose the rows of the shared step that it looks at, where that pays."""
+    """Let Viterbi skip rows of the shared step, where that pays."""
     if lat.shared.pair != NULL or lat.L >= ROWS_TO_CHOOSE:
         find_row_tops(lat)
 
 
 cdef void find_row_tops(LatticeC* lat) noexcept nogil:
-    """The best score of each row, by which it chooses."""
+    """Compute the best score of each row, by which it chooses."""
     cdef int32_t i
     for i in range(lat.P):
         lat.tops[i] = crfkit_row_top(&lat.shared, i) if i < lat.L else -INFINITY
@@ -77,14 +77,14 @@ cdef void find_row_tops(LatticeC* lat) noexcept nogil:
 
 
 cdef void lattice_follow(LatticeC* lat, const LayoutC* layout, const weight_t* w, int64_t cell) noexcept nogil:
-    """After load_scores: the weight of this cell has changed."""
+    """After load_scores: update the score of this cell, whose weight has changed."""
     cdef int64_t k = cell - layout.tau0
     if layout.has_tau and 0 <= k < <int64_t>layout.L * layout.P:
         crfkit_set_score(&lat.shared, <int32_t>(k // layout.P), <int32_t>(k % layout.P), w[cell])
 
 
 cdef void lattice_add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogil:
-    """After load_weights: add the shared scores of other weights. Steps are matrices."""
+    """After load_weights: add the shared scores of a second weight vector. Steps must be matrices."""
     cdef int64_t k
     for k in range(<int64_t>lat.L * lat.P):
         if k % lat.P < lat.L:
@@ -93,7 +93,7 @@ cdef void lattice_add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogi
 
 
 cdef void lattice_add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil:
-    """After score: add those that other, very small weights give the same sentence. Steps are matrices; they have
+    """After score: add the scores of a second, very small weight vector for the same sentence. Steps must be matrices; they have
     the shared scores of both already.
     """
     cdef int64_t k, t, j
@@ -126,14 +126,14 @@ cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noex
         double total = lat.score[labels[0]]
         int32_t t
     for t in range(1, lat.T):
-        # in the order of Viterbi's additions, so that its path gets the very same score
+        # in the order of Viterbi's additions, so that its path gets the same score to the bit
         total += crfkit_edge_score(lat.edge[t], labels[t - 1], labels[t])
         total += lat.score[<int64_t>t * lat.P + labels[t]]
     return total
 
 
 cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil:
-    """After score: labels whose flag in allowed[T][L] is 0 cannot be taken."""
+    """After score: forbid labels whose flag in allowed[T][L] is 0."""
     cdef int64_t t, j
     for t in range(lat.T):
         for j in range(lat.L):
@@ -142,7 +142,7 @@ cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil:
 
 
 cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nogil:
-    """After load_weights: transitions whose flag in transitions[L][L] is 0 cannot be taken.
+    """After load_weights: forbid transitions whose flag in transitions[L][L] is 0.
 
     Positions with rich edges copy the shared scores when they are scored, so they inherit this.
     """
@@ -182,7 +182,7 @@ cdef class Lattice:
     # ------------------------------------------------------------------------------- the shared step
 
     cdef int reserve_lists(self, Recursions recursions, int64_t pairs) except -1 nogil:
-        """Room for a list of so many of the shared step's pairs."""
+        """Reserve room for a list of this many of the shared step's pairs."""
         self.most = most_pairs(self.c.L, recursions)
         arena_reserve(self, &self.pairs, pairs + 1, sizeof(PairC))
         arena_reserve(self, &self.index, 2 * (<int64_t>self.c.L + 1) + pairs, sizeof(int32_t))
@@ -190,7 +190,7 @@ cdef class Lattice:
         return 0
 
     cdef bint list_pairs(self, Recursions recursions) except -1 nogil:
-        """After load_weights, or forbid: let steps be lists of the pairs with a weight, where these are few."""
+        """After load_weights, or forbid: make steps lists of the pairs with a weight, if these are few."""
         self.reserve_lists(recursions, max(most_pairs(self.c.L, recursions), 0))
         if K.list_pairs(&self.c.shared, NULL, self.most, <PairC*>self.pairs.data, <int32_t*>self.index.data) > self.most:
             self.most = -1
@@ -208,8 +208,8 @@ cdef class Lattice:
         return 0
 
     cdef bint list_features(self, const LayoutC* layout, Recursions recursions, bint summed) except -1 nogil:
-        """For weights that change all the time: let steps be lists of the pairs that are features, whatever they
-        weigh, where these are few. Only their expectations are counted then. `summed`: best paths are never searched.
+        """For weights that change all the time: make steps lists of the pairs that are features, with or without weight,
+        if these are few. Only their expectations are counted then. `summed`: best paths are never searched.
         """
         cdef EdgeC* shared = &self.c.shared
         cdef int64_t k, n = 0, most
@@ -226,18 +226,18 @@ cdef class Lattice:
             self.list_sums()
             arena_reserve(self, &self.counts, crfkit_most_places(layout.L, n), sizeof(double))
             self.c.counts = <double*>self.counts.data
-            if summed:      # single scores, which lie far apart in a matrix, are never asked for
+            if summed:      # single scores, which lie far apart in a matrix, are never needed
                 shared.score = NULL
         elif recursions == AUTO and 0 < n <= <int64_t>layout.L * layout.L // 4 and <int64_t>layout.L * layout.P <= LARGEST_CELL:
             self.list_places(layout, n)
         return self.c.counted
 
     cdef int list_places(self, const LayoutC* layout, int64_t n) except -1 nogil:
-        """Where the pairs that are features stand, for a step that is a matrix."""
+        """The places of the pairs that are features, for a step that is a matrix."""
         cdef:
             int64_t i, j, k = 0, place
             int32_t* order
-            int32_t* number     # of each place in the order of rows, for a moment
+            int32_t* number     # scratch: of each place in the order of rows
         arena_reserve(self, &self.places, 3 * n, sizeof(int32_t))
         arena_reserve(self, &self.at_places, n + 8, sizeof(double))
         order, number = <int32_t*>self.places.data, <int32_t*>self.c.unfolded
@@ -253,14 +253,14 @@ cdef class Lattice:
                     order[n + k] = number[i * layout.P + j]
                     k += 1
         self.c.place, self.c.n_places, self.c.at_places = order, <int32_t>n, <double*>self.at_places.data
-        self.c.shared.max = -1          # of no scores: potentials are not there yet
+        self.c.shared.max = -1          # a maximum of no scores: potentials are not computed yet
         return 0
 
     # ------------------------------------------------------------------------------- a sequence
 
     cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
-        """Room for a sequence, and the form of each of its steps. Call it before score; where steps are lists, also
-        after every `list_pairs`. Nothing of the sequence before is kept.
+        """Reserve room for a sequence, and choose the form of each of its steps. To be called before score and, where steps are
+        lists, after every `list_pairs`. Nothing of the previous sequence is kept.
         """
         cdef:
             LatticeC* lat = &self.c
@@ -291,7 +291,7 @@ cdef class Lattice:
         return 0
 
     cdef int reserve_matrices(self) except -1 nogil:
-        """Matrices for all steps with rich attributes. They stay where they are for the sequences that follow."""
+        """Give all steps with rich attributes matrices, which stay in place for the next sequences."""
         cdef double* matrix
         cdef int64_t size = <int64_t>self.c.L * self.c.P, k
         self.n_matrices = 0
@@ -306,7 +306,7 @@ cdef class Lattice:
         return 0
 
     cdef int reserve_forms(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
-        """For each of the steps with rich attributes a list, where that is short, or a matrix."""
+        """Give each step with rich attributes a list, if that is short, or else a matrix."""
         cdef:
             LatticeC* lat = &self.c
             EdgeC* edge = lat.own
@@ -350,7 +350,7 @@ cdef class Lattice:
         return 0
 
     cdef int reserve_rows(self, int64_t positions) except -1 nogil:
-        """Room for so many positions."""
+        """Reserve room for this many positions."""
         cdef LatticeC* lat = &self.c
         cdef int64_t cells
         if positions > self.positions:

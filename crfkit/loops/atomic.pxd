@@ -1,4 +1,4 @@
-"""What the processor does for threads that share memory, and for those who know what they need next."""
+"""Atomic operations, spin locks and prefetching."""
 
 from libc.stdint cimport int32_t, int64_t
 

@@ -1,4 +1,4 @@
-"""The table of loops that fits this processor. Everybody calls the loops through `K`."""
+"""The table of loops for this processor. All loops are called through `K`."""
 
 from .structs cimport KernelsC
 

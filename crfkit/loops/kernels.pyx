@@ -1,6 +1,6 @@
-"""Chooses, once, the variant of the compiled loops that this processor runs best.
+"""Chooses once, at import, the fastest variant of the compiled loops that this processor can run.
 
-CRFKIT_SIMD=base|avx2|avx512 asks for another one; all give the same bits.
+CRFKIT_SIMD=base|avx2|avx512 selects another one; all give the same bits.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What is in use of <math.h>: Cython would read the whole of libc.math again in every module."""
+"""The functions of <math.h> in use. libc.math would make Cython parse all of them in every module."""
 
 cdef extern from "<math.h>" nogil:
     const float INFINITY

@@ -1,4 +1,4 @@
-"""(1 - x)^n, what n steps of a penalty leave; without pow(), which differs between machines in its last bit."""
+"""(1 - x)^n, the factor of n steps of a penalty; without pow(), whose last bit differs between machines."""
 
 from libc.stdint cimport int64_t
 
@@ -10,7 +10,7 @@ cdef inline double shrunk(double x, int64_t n) noexcept nogil:
     cdef double result = 1, base = 1 - x, rest
     if n == 1:
         return base
-    if n * fabs(x) < 0.01:      # nearly always; the terms left out of the binomial series are below 1e-14
+    if n * fabs(x) < 0.01:      # nearly always; the omitted terms of the binomial series are below 1e-14
         rest = 1 / 6.0 - (n - 3) * x * (1 / 24.0 - (n - 4) * x * (1 / 120.0))
         return 1 - n * x * (1 - (n - 1) * x * (0.5 - (n - 2) * x * rest))
     if fabs(x) < 1e-4:          # n log(1 - x), to 1e-16 of it

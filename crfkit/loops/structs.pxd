@@ -1,6 +1,4 @@
-"""The structures and the table of loops of loops/simd/crf.h, as Cython sees them. What each field means stands
-there.
-"""
+"""The structures and the table of loops of loops/simd/crf.h for Cython. The fields are explained there."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
@@ -132,7 +130,7 @@ cdef extern from "crf.h" nogil:
         double stretched
         double reach
 
-    # A call through the table cannot raise: without `noexcept` each would take the GIL to look.
+    # Calls through the table cannot raise: without `noexcept` each would take the GIL to check.
     ctypedef struct KernelsC:
         const char* name
         void (*load_tau)(const LayoutC*, const weight_t*, double, LatticeC*) noexcept nogil

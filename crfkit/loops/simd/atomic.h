@@ -1,4 +1,4 @@
-/* Counters that threads share, locks that are held for a few nanoseconds, and looking ahead. */
+/* Counters that threads share, locks that are held for a few nanoseconds, and prefetching. */
 #ifndef CRFKIT_ATOMIC_H
 #define CRFKIT_ATOMIC_H
 
@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <time.h>
 
-#define CRFKIT_SPINS 1000 /* after so many looks at a lock its holder has no processor: let it have this one */
+#define CRFKIT_SPINS 1000 /* after this many attempts the lock's holder is probably not running: yield the processor */
 
 static inline int64_t crfkit_fetch_add(int64_t *p, int64_t n) { return __atomic_fetch_add(p, n, __ATOMIC_RELAXED); }
-/* Whether *p was 0, and is `value` now. */
+/* Set *p to `value` if it is 0; whether it was. */
 static inline int crfkit_take(int64_t *p, int64_t value)
 {
     int64_t free = 0;
@@ -26,7 +26,7 @@ static inline void crfkit_spin_lock(int32_t *lock)
                 sched_yield();
 }
 static inline void crfkit_spin_unlock(int32_t *lock) { __atomic_store_n(lock, 0, __ATOMIC_RELEASE); }
-/* Let others work for a moment, who may give back what was taken. */
+/* Yield to other threads, one of which may hold the lock. */
 static inline void crfkit_nap(void)
 {
     struct timespec moment = {0, 50000};

@@ -83,8 +83,8 @@ typedef struct {
 
 #define CRFKIT_SUMS_HEAD 128 /* bytes for the two of a list */
 
-/* How many places so many pairs have at most: groups are as long as the longest of their lanes, which is no longer than the
- * shortest of the group before. */
+/* The most places that this many pairs can take: a group is as long as its longest lane, which is no longer than the shortest lane
+ * of the group before. */
 static inline int64_t crfkit_most_places(int64_t L, int64_t pairs)
 {
     int64_t all = (L + 7) / 8 * 8 * L;
@@ -98,11 +98,11 @@ static inline int64_t crfkit_sums_bytes(int64_t L, int64_t pairs)
     return CRFKIT_SUMS_HEAD + (pairs + 8) * 12 + 2 * (most * 10 + pairs * 4 + (L / 8 + 2) * 4 + (L + 8) * 2 + 64);
 }
 
-/* One step: what it scores to go from a label to the next, and the potentials exp(score - max). A step has one of two forms:
+/* One step: the scores of going from a label to the next, and their potentials exp(score - max). A step has one of two forms:
  *
- *   matrix    `pair` is NULL; score and E hold all pairs, ET is E transposed where that is at hand;
+ *   matrix    `pair` is NULL; score and E hold all pairs, ET is E transposed where that is available;
  *   list      `pair` has the pairs with a weight, sorted by the label before and then by the label; `column` has their places in
- *             the other order. All other pairs have the score 0 and the potential `base`. E and ET mean nothing. */
+ *             the other order. All other pairs have the score 0 and the potential `base`. E and ET are undefined. */
 typedef struct {
     int32_t L, P;
     int32_t n;                 /* pairs on the list */
@@ -119,7 +119,7 @@ typedef struct {
     double *above;             /* [n, up to whole vectors] potentials of the pairs minus `base`, and */
     int32_t *cell;             /* [n] where the pairs stand in L x P; both where there are sums */
     real_t *row_top;           /* [P] the best score of the pairs from label i, or more; -inf without pairs. NULL where they are not
-                                * known: whoever changes scores forgets them */
+                                * known: setting a score clears it */
 } EdgeC;
 
 /* How many places the pairs from labels have in its sums. */
@@ -182,10 +182,10 @@ static inline double crfkit_edge_potential(const EdgeC *edge, int32_t i, int32_t
     return pair != NULL ? pair->e : edge->base;
 }
 
-#define CRFKIT_AHEAD 24 /* visits: so far ahead rows and cells are asked for */
+#define CRFKIT_AHEAD 24 /* visits: rows and cells are prefetched this far ahead */
 
-/* Which sums, rows and cells the tokens of a sequence visit; see trainers/batch/visits.pyx. The lists go on CRFKIT_AHEAD
- * numbers behind the last sequence of a data set. */
+/* Which sums, rows and cells the tokens of a sequence visit; see trainers/batch/visits.pyx. The lists extend CRFKIT_AHEAD
+ * numbers beyond the last sequence of a data set. */
 typedef struct {
     const int64_t *sum_ptr;  /* [T+1] */
     const int32_t *sum;      /* rows of P sums of weights */
@@ -249,7 +249,7 @@ typedef struct {
     double *sum;    /* [P] scratch */
 } DualC;
 
-/* Norms of the residual of a sequence's dual variables: what they still lack to the expectations. */
+/* Norms of the residual of a sequence's dual variables, their distance from the expectations. */
 typedef struct {
     double squared;   /* the sum of its squares */
     double stretched; /* about the squared change of the weights in a full step with a gain of 1 */
@@ -263,12 +263,12 @@ typedef struct {
     void (*load_tau)(const LayoutC *, const weight_t *w, double scale, LatticeC *);
     /* their potentials as a matrix; needs load_tau */
     void (*exp_tau)(LatticeC *);
-    /* both, where a few places have features and all others were zero the last time */
+    /* both, if few places have features and all others were zero at the last call */
     void (*load_places)(const LayoutC *, const weight_t *w, double scale, LatticeC *);
-    /* both at once where only the features are counted: scores and potentials of the pairs on the shared list */
+    /* both at once if only features are counted: scores and potentials of the pairs on the shared list */
     void (*load_listed)(const LayoutC *, const weight_t *w, double scale, LatticeC *);
-    /* a matrix of scores as a list of its pairs that are not 0, or of those that are features where these are given: room for
-     * `most` of them and for 2 (L + 1) + `most` numbers; nothing changes if there are more. How many there are */
+    /* a matrix of scores as a list of its nonzero pairs, or of the features if these are given; needs room for `most` pairs and for
+     * 2 (L + 1) + `most` numbers. Returns how many there are; changes nothing if that is more */
     int64_t (*list_pairs)(EdgeC *, const uint8_t *features, int64_t most, PairC *, int32_t *index);
     /* the sums of a list, in room of crfkit_sums_bytes */
     void (*list_sums)(EdgeC *, char *room);
@@ -314,12 +314,12 @@ typedef struct {
     void (*clip)(int64_t n, double due, weight_t *w, double *received);
     /* best path; its score. Ties go to the smaller label */
     double (*viterbi)(LatticeC *, uint16_t *labels);
-    /* the first label from which the best way leads to label j at position t, after viterbi */
+    /* the label before j on the best path that ends in label j at position t, after viterbi; the first of several */
     int32_t (*came_from)(const LatticeC *, int32_t t, int32_t j);
-    /* the best path but one, after viterbi found `best`, where steps are matrices; its score, -inf if there is none. The order of
-     * equal ones: see decode/nbest.pyx. beta is then no longer that of viterbi */
+    /* the second best path, after viterbi found `best`, where steps are matrices; its score, -inf if there is none. The order of equal
+     * ones: see decode/nbest.pyx. Overwrites beta */
     double (*second_path)(LatticeC *, const uint16_t *best, uint16_t *labels);
-    /* which of n numbers are at least `least`: their places, in order; how many */
+    /* the places of those of n numbers that are at least `least`, in order; how many */
     int32_t (*at_least)(int32_t n, const double *x, double least, int32_t *which);
     /* the best of L numbers after number i in the order from the best to the worst, equal ones by their places; i = -1: the first.
      * Rows of P, padding -inf. -1 if there is none */
@@ -328,8 +328,8 @@ typedef struct {
     void (*max_plus)(int32_t L, int32_t P, const double *x, const double *M, double *out);
     /* P(y[t-1] = i, y[t] = j) after forward_backward */
     double (*pair_marginal)(const LatticeC *, int32_t t, int32_t i, int32_t j);
-    /* one step of the recursions. alpha = (before E) o pot, scaled to the sum 1; returns the sum before that. No step leads into
-     * the first position: edge and before are NULL */
+    /* one step of the recursions. alpha = (before E) o pot, scaled to the sum 1; returns the sum before scaling. At the first position
+     * edge and before are NULL */
     double (*forward_step)(int32_t P, const EdgeC *, const double *before, const double *pot, double *alpha);
     /* right = pot o next, beta = E right, scaled to the sum 1 */
     void (*backward_step)(const EdgeC *, const double *pot, const double *next, double *right, double *beta);
@@ -342,7 +342,7 @@ typedef struct {
     const double *(*unfold)(const EdgeC *, int potentials, double *matrix);
     /* row o= by, scaled to the sum 1; the sum before that */
     double (*chain_times)(int32_t P, const double *by, double *row);
-    /* kept = row; whether it was that before, except for rounding of each number */
+    /* kept = row; whether they were equal before, up to rounding of each number */
     int32_t (*replace_row)(int32_t P, const double *row, double *kept);
     /* with p = alpha o beta / (alpha . beta): first += gain p, second += gain2 p (1 - p); returns alpha . beta */
     double (*chain_nodes)(int32_t P, const double *alpha, const double *beta, double gain, double gain2, double *first,
@@ -354,7 +354,7 @@ typedef struct {
     /* the same as chain_pairs for n pairs with the potentials e only; sums have the numbers of the pairs */
     void (*chain_features)(int32_t n, const uint16_t *from, const uint16_t *to, const double *e, const double *left,
                            const double *right, double gain, double gain2, double *first, double *second);
-    /* out += E o alpha' right, or gain * alpha' right where E is NULL, summed up over n pairs of rows so far apart */
+    /* out += E o alpha' right, or gain * alpha' right if E is NULL, summed over n pairs of rows at this stride */
     void (*add_outers)(int32_t L, int32_t P, int64_t n, int64_t apart, const double *alpha, const double *right, double gain,
                        const double *E, double *out);
     double (*dot_row)(int32_t P, const double *x, const double *y);
@@ -392,8 +392,7 @@ extern const KernelsC crfkit_avx2;
 extern const KernelsC crfkit_avx512;
 #endif
 
-/* The variant asked for by name, or the best this processor runs when name is NULL or empty.
- * NULL when there is no such variant here. */
+/* The variant of this name, or the best one for this processor if name is NULL or empty. NULL if there is no such variant here. */
 const KernelsC *crfkit_select(const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which variant of the loops runs: the one asked for, or the best for this processor. */
+/* Chooses the variant of the loops: the requested one, or the best for this processor. */
 #include "crf.h"
 
 #include <string.h>

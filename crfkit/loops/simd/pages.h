@@ -1,4 +1,4 @@
-/* Large pages for large tables: who reads them anywhere then seldom waits for the address of a page. */
+/* Large pages for large tables: random reads then miss the TLB less often. */
 #ifndef CRFKIT_PAGES_H
 #define CRFKIT_PAGES_H
 
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #endif
 
-/* A wish, which systems may leave unheard; nothing else changes. */
+/* A hint, which systems may ignore. */
 static inline void crfkit_large_pages(char *block, int64_t n)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
