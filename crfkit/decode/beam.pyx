@@ -1,17 +1,18 @@
-"""N best paths, approximately: from left to right, only the best partial paths stay.
+"""N best paths, approximately: from left to right, only the best partial paths are kept.
 
-Of paths that end in the same label, all go on to a next label by the same score. So those that are in order before are in order
-behind: for each label before and each next label they are a run, and the best of all are merged from the runs. A run begins with
-the best path into the label before. Runs that begin too low are never looked at: when each path before goes on to the label that is
-best for the first of its run, there are as many paths as before, and the last of them says what is too low.
+All paths that end in one label get the same score for the step to a next label, so they keep their order: for each label before
+and each next label they form a sorted run, and the best of all are merged from the runs. A run begins with
+the best path into the label before. Runs that begin too low are never looked at: extending each path to the label that is best for
+the first of its run gives as many paths as before, and the worst of them is the bound.
 
-Where a step is a list, with hundreds of labels, all labels before that have no pair with a next label go on to it as they are. Their
-paths are one run, the beam itself in its order. The best label begins the first of these runs; each next one is looked for when
-the one before has been begun.
+Where a step is a list, with hundreds of labels, all labels before without a pair to a next label extend to it with their scores
+unchanged. Their paths form one run, the beam itself in its order. The best label begins the first of these runs; the next run is
+looked for when the previous one has been started.
 
-All this is needed only where the beam may lose one of the best paths. The exact search finds these in less time. A path stays in the beam as long
-as no more beginnings than the beam has room for score as much as its own; and where that holds for all of them, everywhere, they are what the beam
-would find. How many such beginnings there are is counted from right to left along those alone, so that most counts are of one or two cells.
+All this is needed only where the beam may lose one of the best paths; the exact search finds these in less time. A path stays in the
+beam as long as the prefixes that score at least as much as its own fit into the beam. Where that holds for all of the best paths at
+every position, they are what the beam would find. Such prefixes are counted from right to left along the prefixes themselves, so that
+most counts visit one or two cells.
 """
 
 from libc.float cimport DBL_MAX
@@ -24,7 +25,7 @@ from crfkit.memory cimport arena_reserve, memset
 from .nbest cimport add_path, is_too_bad, search_nbest
 
 cdef enum:
-    DEEPEST = 200               # positions that a count goes back
+    DEEPEST = 200               # positions that a count goes back at most
 
 cdef struct PartC:              # a partial path
     double score
@@ -33,17 +34,17 @@ cdef struct PartC:              # a partial path
     int32_t before              # rank at the position before
     int32_t label_before
 
-cdef struct GroupC:             # of those that end in the same label
+cdef struct GroupC:             # paths that end in the same label
     int32_t label
     int32_t first, last         # ranks of the best one and of the worst
     int32_t best                # the best next label for the first
 
 cdef struct RunC:
     PartC part                  # the next one to be taken
-    double step                 # what going on scores
-    bint others                 # it is of all paths whose label has no pair with the next one
+    double step                 # score of the step
+    bint others                 # the run of all paths whose label has no pair with the next one
 
-cdef struct HeadC:              # where a run stands
+cdef struct HeadC:              # the current position in a run
     double score
     int32_t run
 
@@ -53,8 +54,8 @@ cdef struct StepC:              # from the paths at a position to those at the n
     const int32_t* following    # the next path of the same label, or -1; NULL: runs have one path
     const double* node
     const EdgeC* edge
-    const double* total         # [P] of a list: what the best path before scores with each next label that it has no pair with
-    double least                # no path that stays scores less
+    const double* total         # [P] for a list: score of the best path before with each next label that it has no pair with
+    double least                # a bound: no path that stays scores less
 
 
 cdef inline bint ranks_before(const PartC* x, const PartC* y) noexcept nogil:
@@ -76,7 +77,7 @@ cdef inline bint is_better(const HeadC* x, const HeadC* y, const RunC* runs) noe
 
 
 cdef inline void sink(HeadC* heap, const RunC* runs, int64_t size, int64_t hole) noexcept nogil:
-    """Restore a heap with the best on top. Which of two children is better cannot be foreseen: there is no branch for it."""
+    """Restore a heap with the best on top. The better of two children is unpredictable, so it is chosen without a branch."""
     cdef HeadC moving = heap[hole]
     cdef int64_t child
     while True:
@@ -105,21 +106,21 @@ cdef inline void rise(HeadC* heap, const RunC* runs, int64_t place) noexcept nog
 
 
 cdef inline void stand(RunC* run, const StepC* step, int32_t r) noexcept nogil:
-    """The next path of the run comes from path r."""
+    """Set the next path of the run, which extends path r."""
     run.part.before, run.part.label_before = r, step.before[r].label
     run.part.way = step.before[r].score + run.step
     run.part.score = run.part.way + step.node[run.part.label]
 
 
 cdef inline bint start(RunC* run, const StepC* step, int32_t r, int32_t label, double score, bint others) noexcept nogil:
-    """A run to this label that begins with path r; whether it may count."""
+    """Start a run to this label with path r; whether it may count."""
     run.part.label, run.step, run.others = label, score, others
     stand(run, step, r)
     return run.part.score >= step.least
 
 
 cdef int64_t merge(NBest s, const LatticeC* lat, int64_t n, const StepC* step, PartC* beam, int64_t width) except -1 nogil:
-    """The best `width` of n runs, in order; how many."""
+    """Merge the best `width` paths of n runs, in order; how many."""
     cdef:
         int64_t k, size = 0, n_runs = n
         int32_t r, j
@@ -159,7 +160,7 @@ cdef int64_t merge(NBest s, const LatticeC* lat, int64_t n, const StepC* step, P
 
 
 cdef int64_t gather(const PartC* before, int64_t n_before, GroupC* groups, int32_t* group_of, int32_t* following) noexcept nogil:
-    """The groups; how many. `group_of` holds -1 for each label, and again in the end."""
+    """Make the groups; how many. `group_of` holds -1 for each label before and after."""
     cdef int64_t n = 0, r, g
     for r in range(n_before):
         following[r] = -1
@@ -177,7 +178,7 @@ cdef int64_t gather(const PartC* before, int64_t n_before, GroupC* groups, int32
 
 
 cdef void go_on(const LatticeC* lat, const StepC* step, GroupC* group, double* total) noexcept nogil:
-    """What the first of a group scores with each next label, and the best of these."""
+    """The scores of the first path of a group with each next label, and the best of them."""
     cdef int32_t j, L = lat.L
     cdef double score = step.before[group.first].score
     cdef const double* row = step.edge.score + <int64_t>group.label * lat.P
@@ -190,7 +191,7 @@ cdef void go_on(const LatticeC* lat, const StepC* step, GroupC* group, double* t
 
 
 cdef double least_kept(const StepC* step, const GroupC* groups, int64_t n) noexcept nogil:
-    """So many paths as before score at least that."""
+    """A score that as many paths as before reach."""
     cdef double least = INFINITY, way
     cdef int64_t g
     for g in range(n):
@@ -200,7 +201,7 @@ cdef double least_kept(const StepC* step, const GroupC* groups, int64_t n) noexc
 
 
 cdef int64_t runs_of_matrix(NBest s, const LatticeC* lat, StepC* step, GroupC* groups, int64_t n, int64_t width) except -1 nogil:
-    """Those of each group to each label; how many."""
+    """Start the runs of each group to each label; how many."""
     cdef:
         int32_t* which = <int32_t*>s.which.data
         double* totals = <double*>s.rows.data
@@ -221,7 +222,7 @@ cdef int64_t runs_of_matrix(NBest s, const LatticeC* lat, StepC* step, GroupC* g
 
 
 cdef int64_t runs_of_list(NBest s, const LatticeC* lat, StepC* step, GroupC* groups, int64_t n, int64_t width) except -1 nogil:
-    """Those of the pairs, and the first of all others; how many."""
+    """Start the runs of the pairs, and the first one of all others; how many."""
     cdef:
         const EdgeC* edge = step.edge
         double* total = <double*>s.rows.data
@@ -246,7 +247,7 @@ cdef int64_t runs_of_list(NBest s, const LatticeC* lat, StepC* step, GroupC* gro
 
 cdef int64_t extend(NBest s, const LatticeC* lat, int64_t t, const PartC* before, int64_t n_before, PartC* beam,
                     int64_t width) except -1 nogil:
-    """Every partial path with every next label; the best stay."""
+    """Extend every partial path by every next label, and keep the best."""
     cdef:
         GroupC* groups = <GroupC*>s.states.data
         int32_t* following = <int32_t*>s.trail.data
@@ -260,7 +261,7 @@ cdef int64_t extend(NBest s, const LatticeC* lat, int64_t t, const PartC* before
 
 
 cdef int64_t begin(NBest s, const LatticeC* lat, PartC* beam, int64_t width) except -1 nogil:
-    """The paths of one label."""
+    """The same with one label."""
     cdef:
         PartC nothing = PartC(0, 0, 0, 0, 0)
         StepC step = StepC(&nothing, 1, NULL, lat.score, NULL, NULL, -DBL_MAX)
@@ -273,8 +274,8 @@ cdef int64_t begin(NBest s, const LatticeC* lat, PartC* beam, int64_t width) exc
 
 
 cdef int64_t count(NBest s, const LatticeC* lat, int64_t t, int64_t j, double loss, int64_t most, int depth) noexcept nogil:
-    """How many beginnings end in cell (t, j) and lose no more than that against the best of them; more than `most` where that is not
-    to be known. Cells whose best beginning is known to be alone end the count."""
+    """How many prefixes end in cell (t, j) and score at most `loss` less than the best of them; more than `most` if that cannot be
+    told. Counting stops at cells whose best prefix is known to be the only one."""
     cdef:
         double* alone = <double*>s.alone.data + t * lat.P + j
         const double* before
@@ -308,7 +309,7 @@ cdef int64_t count(NBest s, const LatticeC* lat, int64_t t, int64_t j, double lo
 
 
 cdef bint beam_keeps(NBest s, const LatticeC* lat, int64_t width) except -1 nogil:
-    """Whether the paths that the exact search has found surely stay in a beam: they are then what it finds."""
+    """Whether the paths found by the exact search surely stay in the beam: they are then what it would find."""
     cdef:
         double* least
         const double* row
@@ -346,9 +347,9 @@ cdef bint beam_keeps(NBest s, const LatticeC* lat, int64_t width) except -1 nogi
 
 
 cdef int search_beam(NBest s, LatticeC* lat, int n, int width, double ratio, double unit) except -1 nogil:
-    """As search_nbest, but from left to right keeping only the best `width` (at least n) partial paths.
+    """As search_nbest, but from left to right, keeping only the best `width` (at least n) partial paths.
 
-    Exact if there are no more partial paths than that. Where constraints leave none of those kept a way on, the
+    Exact if there are no more partial paths than that. If constraints forbid all steps of the kept paths, the
     exact search takes over.
     """
     cdef:

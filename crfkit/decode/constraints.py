@@ -1,14 +1,14 @@
 """Which labels may follow each other, and begin and end a sentence.
 
-A scheme says it through its strict table (crfkit.schemes): a step from one label to the next is sound if no chunk is
+A scheme defines it by its strict table (crfkit.schemes): a step from one label to the next is allowed if no chunk is
 left unfinished by it and none begins in the middle.
 
-A text says it line by line: `A B` allows B after A, and what is not listed is forbidden. `<start> B` allows B at the
+A text defines it line by line: `A B` allows B after A, and what is not listed is forbidden. `<start> B` allows B at the
 beginning of a sentence and `A <end>` allows A at its end; without lines of one of these kinds, any label may begin
-(or end) a sentence. A line is split at its tab, or at blanks; empty lines mean nothing. The text is that of a file, or
+(or end) a sentence. A line is split at its tab, or at blanks; empty lines are ignored. The text is a file's, or
 a str with a line end in it. Pairs from Python, [("A", "B"), ("<start>", "B")], mean the same.
 
-What is read is kept as a table: a file may change or go afterwards.
+What is read is kept as a table: the file may change or disappear afterwards.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Pairs = Iterable[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Constraints:
-    """Flags over the numbers of the labels: 1 for what is allowed."""
+    """Flags by label numbers: 1 for what is allowed."""
 
     name: str
     """Where they come from: a scheme, a file, or "pairs"."""
@@ -47,7 +47,7 @@ class Constraints:
     """[L]"""
 
     def lost(self) -> list[str]:
-        """The labels that stand in no sequence which is allowed as a whole."""
+        """The labels that are part of no allowed sequence."""
         n = len(self.labels)
         possible = _reached(self.starts, lambda j: self.transitions[j * n : (j + 1) * n]) & _reached(self.ends, lambda k: self.transitions[k::n])
         return [label for number, label in enumerate(self.labels) if number not in possible]
@@ -65,7 +65,7 @@ def _reached(first: bytes, neighbours: Callable[[int], bytes]) -> set[int]:
 
 
 def _warn_of_lost(found: Constraints) -> None:
-    """Warn of labels that a scheme allows nowhere, as happens with labels of another scheme."""
+    """Warn of labels that a scheme allows nowhere, for example labels of another scheme."""
     lost = found.lost()
     if not lost:
         return
@@ -83,7 +83,7 @@ Source = str | os.PathLike[str] | Pairs | Constraints
 
 
 def constraints_of(source: Source, labels: Sequence[str]) -> Constraints:
-    """Of a scheme by name, of the labels' own scheme ("auto"), of the pairs in a file or a text, or of pairs."""
+    """The constraints of a scheme by name, of the labels' own scheme ("auto"), of the pairs in a file or a text, or of pairs."""
     labels = tuple(labels)
     if isinstance(source, Constraints):
         if source.labels != labels:
@@ -108,7 +108,7 @@ _EXPECTED = f"a scheme ({', '.join(SCHEME_NAMES)}), auto, a file of pairs of lab
 
 
 def from_scheme(name: str, labels: Sequence[str]) -> Constraints:
-    """The steps that a scheme knows; DataError for a label that it does not have."""
+    """The steps that a scheme allows; DataError for a label that it does not have."""
     scheme = SCHEMES[name]
     parts = [_split(label) for label in labels]
     for label, (prefix, _) in zip(labels, parts, strict=True):
@@ -145,7 +145,7 @@ def from_file(path: str | os.PathLike[str], labels: Sequence[str]) -> Constraint
     return _from_pairs(name, _pairs_of_text(text, name), labels)
 
 
-# Two labels, and where they stand: what a message begins with, path and line.
+# Two labels, and where they are listed: path and line, for messages.
 _Placed = Iterator[tuple[Sequence[str], str, str | None, int | None]]
 
 

@@ -1,4 +1,4 @@
-"""What a model gives for decoding."""
+"""The parts of a model that decoding needs."""
 
 from libc.stdint cimport int32_t, uint8_t
 
@@ -11,21 +11,21 @@ from crfkit.loops.structs cimport weight_t
 
 cdef class Decoder(Arena):
     cdef readonly Features index
-    cdef object columns                 # where those of the index stand in the rows; None: as in training
+    cdef object columns                 # the places of the index's columns in the rows; None: as in training
     cdef readonly Layout layout
     cdef readonly list labels           # of str
-    cdef list encoded                   # the same as bytes: what name points into
+    cdef list encoded                   # the same as bytes, which `name` points into
     cdef StringTable label_table
     cdef object owner                   # of the weights
     cdef const weight_t* w              # its numbers, or a copy if those are not aligned
-    cdef object rest_owner              # of the weights' rest, or None
-    cdef const weight_t* rest           # what single precision left over of them, or NULL
+    cdef object rest_owner              # of `rest`, or None
+    cdef const weight_t* rest           # the part of double weights beyond single precision, or NULL
     cdef bint verified, constrained
     cdef int32_t depth                  # of the search with history, or -1
-    cdef str recursions                 # which loops its paths and marginals are made by
-    cdef bint backward                  # sentences and constraints are turned around
+    cdef str recursions                 # which loops compute paths and marginals
+    cdef bint backward                  # sentences and constraints are reversed
     cdef object constraints
-    cdef bytes follow, starts, ends     # what the three point into
+    cdef bytes follow, starts, ends     # which the following point into
     cdef const uint8_t* may_follow      # [L][L], if constrained
     cdef const uint8_t* may_start       # [L]
     cdef const uint8_t* may_end         # [L]

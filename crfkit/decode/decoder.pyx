@@ -1,4 +1,4 @@
-"""What a model gives for decoding, read only: any number of threads share it, each with a Scratch of its own (scratch.pyx)."""
+"""The parts of a model that decoding needs, read only: any number of threads share them, each with its own Scratch (scratch.pyx)."""
 
 from libc.stdint cimport uint8_t, uintptr_t
 
@@ -45,7 +45,7 @@ cdef class Decoder:
             self.rest_owner, self.rest = rest, &rest[0]
         if weights.shape[0]:
             self.w = &weights[0]
-            if <uintptr_t>self.w % ALIGNMENT:  # from a file they never are
+            if <uintptr_t>self.w % ALIGNMENT:  # weights of a file are always aligned
                 copy = <weight_t*>arena_zeros(self, weights.shape[0], sizeof(weight_t))
                 memcpy(copy, self.w, weights.shape[0] * sizeof(weight_t))
                 self.w = copy
@@ -60,7 +60,7 @@ cdef class Decoder:
             self.follow, self.starts, self.ends = constraints.transitions, constraints.starts, constraints.ends
             if [len(self.follow), len(self.starts), len(self.ends)] != [L * L, L, L]:
                 raise ValueError("constraints on other labels")
-            if backward:  # what follows is what stands before
+            if backward:
                 self.follow = b"".join([self.follow[j::L] for j in range(L)])
                 self.starts, self.ends = self.ends, self.starts
             self.may_follow = <const uint8_t*><const char*>self.follow
@@ -76,7 +76,7 @@ cdef class Decoder:
                        recursions=self.recursions, columns=columns, rest=self.rest_owner)
 
     def label_ids(self, labels):
-        """The numbers of labels; DataError for one that the model does not have."""
+        """The numbers of these labels; DataError for one that the model does not have."""
         cdef bytes text
         cdef int32_t j
         ids = []

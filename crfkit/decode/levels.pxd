@@ -1,6 +1,6 @@
-"""Scores of any size: a large constant that all labels of a position, or all pairs of the shared step, have in common is subtracted.
+"""Scores of any size: subtract a large constant that all labels of a position, or all pairs of the shared step, have in common.
 
-It does not change which labels are best, and added up it would cost the digits that do.
+It does not affect which labels are best, and summing it up would cost the digits that do.
 """
 
 from libc.stdint cimport int64_t

@@ -1,4 +1,4 @@
-"""The search of history-based taggers: the best label now, as judged by the best that can follow; see lookahead.pyx."""
+"""The search of history-based taggers: the best label now, judged by the best continuation; see lookahead.pyx."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
@@ -8,7 +8,7 @@ from crfkit.memory cimport Arena, BufferC
 from crfkit.loops.structs cimport SentenceC, weight_t
 
 
-# A decision: the label of one token, and what was found about it.
+# A decision: the label of one token, and the results of the search for it.
 cdef struct ChoiceC:
     int32_t t                   # the token
     int32_t before, previous    # labels of the two tokens before it, L and L+1 for those before the sentence
@@ -31,7 +31,7 @@ cdef class LookaheadSearch(Arena):
     cdef const SentenceC* sent
     cdef int32_t depth
     cdef bint second                # some feature looks two labels back
-    cdef bint stale                 # label-pair weights have changed since bounds were made from them
+    cdef bint stale                 # label-pair weights have changed since the bounds were computed
     cdef double* pairs              # [L][P] best score of the step from label i, column, to label j, row
     cdef BufferC own                # the same [ring][L][P] of tokens with bigram attributes
     cdef BufferC has_own            # uint8 [T]

@@ -1,18 +1,18 @@
-"""The search of history-based taggers: the best label now, as judged by the best that can follow.
+"""The search of history-based taggers: the best label now, judged by the best continuation.
 
 The value of a label at token t, after the labels chosen so far, is the best score of that label and the `depth`
-labels behind it (fewer where the sentence ends). It is found without walking the tree of all label sequences:
+labels after it (fewer where the sentence ends). It is found without walking the tree of all label sequences:
 
     reach[s][i]     the best score of tokens s .. last when the label before them is i: one step of Viterbi,
                     backwards, for each token of the window
 
-Where no feature looks two labels back that is the value itself. Where some do, a step is given the best that any
-label before could make of it, so reach is a bound from above; labels are then tried in the order of their bounds and
-each is replaced by its exact value, until the best one is exact (`best_of`, `solve`). What was solved is kept by the two
-labels before it, so that nothing is solved twice.
+Where no feature looks two labels back, that is the value itself. Where some do, a step counts with its maximum over the
+label before, so reach is an upper bound; labels are then tried in the order of their bounds, replacing each bound by the
+exact value, until the best one is exact (`best_of`, `solve`). Solutions are cached by the two labels before them, so that
+nothing is solved twice.
 
-Scores are made when the window gets to a token, a few tokens at a time, and again when the weights have changed
-(`forget`); weights of label pairs are kept up to date by whoever changes them (`note_pair`, `note_history`).
+Scores are computed when the window reaches a token, a few tokens at a time, and again when the weights have changed
+(`forget`); callers that change weights of label pairs report it (`note_pair`, `note_history`).
 """
 
 from crfkit.weights.history cimport ANY, history_begin, key_of
@@ -38,7 +38,7 @@ cdef inline void add_features(const LayoutC* layout, const weight_t* w, int32_t 
 
 
 cdef class LookaheadSearch:
-    """The scratch of one thread, for weights that it reads and others may change."""
+    """The scratch of one thread; it reads weights that others may change."""
 
     def __init__(self, Layout layout not None, Lattice lattice not None, int32_t depth, shared):
         """`shared`: bigram attributes that every token has."""
@@ -69,7 +69,7 @@ cdef class LookaheadSearch:
     # ------------------------------------------------------------------------------- one sentence
 
     cdef int watch(self, const SentenceC* sent, int32_t scored) except -1 nogil:
-        """Look at this sentence, whose first `scored` tokens have scores in the lattice. There must be room for all."""
+        """Start a sentence, whose first `scored` tokens have scores in the lattice. There must be room for all."""
         self.sent, self.scored, self.bounded, self.complete = sent, scored, 0, sent.T
         arena_reserve(self, &self.reach, <int64_t>sent.T * self.layout.c.P, sizeof(double))
         arena_reserve(self, &self.has_own, sent.T, 1)
@@ -135,7 +135,7 @@ cdef class LookaheadSearch:
         return 0
 
     cdef int forget(self, int32_t t) noexcept nogil:
-        """The weights have changed: scores from token t on are to be made again."""
+        """The weights have changed: recompute scores from token t on."""
         self.scored = self.bounded = t
         self.complete = self.sent.T
         return 0
@@ -188,7 +188,7 @@ cdef class LookaheadSearch:
     # ------------------------------------------------------------------------------- scores
 
     cdef int refresh(self) except -1 nogil:
-        """Bounds of the steps between labels from the weights as they are."""
+        """Compute the bounds of steps between labels from the current weights."""
         cdef:
             LatticeC* lat = &self.lattice.c
             int64_t i, j, k, P = lat.P
@@ -209,7 +209,7 @@ cdef class LookaheadSearch:
         return False
 
     cdef int add_bounds(self, int32_t b, double value, double* matrix) noexcept nogil:
-        """matrix[j][i] += the most that the features of attribute b give to the step from i to j."""
+        """matrix[j][i] += the maximum that the features of attribute b add to the step from i to j."""
         cdef:
             const LayoutC* layout = &self.layout.c
             int64_t f, k, cell, n = 0, i, j, L = layout.L, P = layout.P
@@ -328,7 +328,7 @@ cdef class LookaheadSearch:
 
     cdef int best_of(self, int32_t t, int32_t level, int32_t last, int32_t previous) noexcept nogil:
         """The best label in the row of a level, which holds values or, before the last token, their bounds; these are
-        made exact as far as needed. The row without what follows stands behind it."""
+        made exact as far as needed. The row of scores without continuations is stored after it."""
         cdef:
             int64_t P = self.layout.c.P, j, exact = -1
             double* row = self.rows + 2 * P * level

@@ -4,24 +4,26 @@ The exact search is A* with a perfect heuristic, in the form known as recursive 
 A forward Viterbi leaves in every cell (t, j) the best path that ends there. The path of rank r+1 into a cell is the
 best of L candidates, one for each label before: the best path into that label which has not been used here yet. Only
 one of them changes when a rank has been taken, so the next rank costs one look at the cell before, which may in turn
-have to find its own next rank; and so on to the left, at most to the beginning. Ranks that nobody asks for are never
-computed, and a cell gets its candidates when its second rank is first asked for. The L candidates are simply scanned:
-up to a hundred labels that beats a heap.
+have to find its own next rank; and so on to the left, at most to the beginning. Ranks are computed on demand, and so are
+the candidates of a cell when its second rank is needed. The L candidates are simply scanned: up to a hundred labels that
+beats a heap.
 
-Where paths below a ratio of the best one are not wanted, few candidates remain: what a path loses against the best one
-is at least what it loses in any cell it goes through, so a way into a cell that loses more than the ratio allows is
-never taken up. In a trained model that leaves one or two of the L, and no next rank in most cells. Most of the others
-would lose too much even with the highest score in the column of label pairs, and need not look up their own.
+With a minimum ratio to the best path few candidates remain: a path loses at least as much against the best one as it
+loses in any cell it goes through, so candidates that lose more than the ratio allows are dropped. In a trained
+model that leaves one or two of the L, and no second rank in most cells. Most of the others would lose too much even
+with the highest score in the column of label pairs, and need not look up their own.
 
-Of n paths, no cell is asked for more than n ranks, and these begin with at most its n best ways. Where steps are lists, with hundreds of
-labels, all others are left out: most labels then have the same way on, that of pairs without a weight, and lie within the ratio.
+For n paths, each cell needs at most n ranks, and these extend at most its n best candidates. Where steps are lists, with hundreds of
+labels, all others are left out: most labels then have the same continuation, by pairs without a weight, and lie within the ratio.
+
+Two paths over matrices need no search: see second_path in loops/simd/viterbi.inc.
 
 The textbook form, one queue of partial paths, pushes all L continuations of each path it takes and needs 4 to 100
 times as long. Fed with continuations sorted on demand the queue is as fast as this for up to five paths and up to
 five times faster for hundreds (22 labels, 25 positions: 3.3 against 4.6 microseconds for 5 paths, 17 against 110 for
-200; Viterbi alone 1.5). But its order rests on g + h, where rounding differs between a partial path and its
+200; Viterbi alone 1.5). But it orders by g + h, where rounding differs between a partial path and its
 continuation. Here every comparison is between scores added up in the order in which
-Viterbi adds them, so that rank 1 is Viterbi's path to the last bit and ties come out by rule.
+Viterbi adds them, so that rank 1 is Viterbi's path to the last bit and ties are broken by rule.
 
 The order of paths: the greater score first; equal scores: the smaller last label first, then the smaller last but
 one, and so on. (If rounding made scores equal whose beginnings were not: of paths into the same label, the one with
@@ -34,7 +36,7 @@ from crfkit.memory cimport arena_reserve, memcpy, memset
 from crfkit.loops.structs cimport EdgeC, PairC, crfkit_edge_score, crfkit_find_pair
 
 cdef enum:
-    MANY = 8            # labels for each path wanted: of so many, only the best ways into a cell are looked for, where steps are lists
+    MANY = 8            # with this many labels for each path wanted, only the best candidates are looked for, where steps are lists
 
 # Paths are numbers: below `cells` the best path into that cell t*P + j, from there on an entry of `paths`.
 
@@ -48,7 +50,7 @@ cdef struct CandidateC:       # a candidate for the next rank of a cell; those o
     double score        # on entering the cell
     int64_t path        # at the position before
 
-cdef struct StateC:     # of a cell whose second rank was asked for
+cdef struct StateC:     # of a cell whose second rank was needed
     int64_t second      # path of rank 2, or NONE
     int64_t last        # path of the highest rank found
     int64_t before      # the same without its last position
@@ -66,7 +68,7 @@ cdef int64_t NONE = -1
 # ---------------------------------------------------------------------------------------------- exact search
 
 cdef inline StateC* state_of(NBest s, int64_t cell) noexcept nogil:
-    """Links hold, for a cell: 0 nothing known yet; n > 0 it has state n-1; n < 0 its best path comes from -n-1."""
+    """The link of a cell is 0 if nothing is known yet, n > 0 if it has state n-1, n < 0 if its best path comes from label -n-1."""
     cdef int32_t link = (<int32_t*>s.links.data)[cell]
     return (<StateC*>s.states.data) + (link - 1) if link > 0 else NULL
 
@@ -85,7 +87,7 @@ cdef inline int64_t next_rank(NBest s, int64_t path) noexcept nogil:
 
 
 cdef int32_t first_label(NBest s, const LatticeC* lat, int64_t t, int64_t j) noexcept nogil:
-    """Where the best path into cell (t, j) comes from: what Viterbi would say."""
+    """The label before on the best path into cell (t, j), as Viterbi would choose it."""
     cdef:
         int32_t* link = (<int32_t*>s.links.data) + t * lat.P + j
     if link[0] > 0:
@@ -108,7 +110,7 @@ cdef inline int64_t path_before(NBest s, const LatticeC* lat, int64_t t, int64_t
 
 
 cdef inline int32_t label_at_rank(NBest s, const LatticeC* lat, int64_t t, int32_t k) noexcept nogil:
-    """Which label is the k-th best at position t, or -1; ranks are asked for in order, as far as anybody needs them, below L."""
+    """The k-th best label at position t, or -1; found in order and on demand, for k below L."""
     cdef int32_t* order = (<int32_t*>s.orders.data) + t * lat.P
     cdef int32_t* known = (<int32_t*>s.n_ordered.data) + t
     if k == known[0]:
@@ -118,7 +120,7 @@ cdef inline int32_t label_at_rank(NBest s, const LatticeC* lat, int64_t t, int32
 
 
 cdef inline void put_way(CandidateC* ways, int32_t n, double score, int64_t path) noexcept nogil:
-    """One more way, in the order of labels."""
+    """Add one candidate, in the order of labels."""
     while n > 0 and ways[n - 1].path > path:
         ways[n] = ways[n - 1]
         n -= 1
@@ -126,8 +128,8 @@ cdef inline void put_way(CandidateC* ways, int32_t n, double score, int64_t path
 
 
 cdef int32_t best_ways(NBest s, const LatticeC* lat, int64_t t, int64_t j, double floor, CandidateC* ways) noexcept nogil:
-    """Ways into a cell over a list, or to the end: those of pairs, and of all others, which go on from each label as it is, the best;
-    how many."""
+    """The candidates of a cell over a list, or of the end: those of pairs, and the best of all others, whose scores are unchanged by
+    the step; how many."""
     cdef:
         const EdgeC* edge = lat.edge[t] if t < lat.T else NULL
         const double* before = lat.alpha + (t - 1) * lat.P
@@ -156,7 +158,7 @@ cdef int32_t best_ways(NBest s, const LatticeC* lat, int64_t t, int64_t j, doubl
 
 
 cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1 nogil:
-    """Prepare cell (t, j) for its second rank: the best way into it from each label before that may count."""
+    """Prepare cell (t, j) for its second rank: its candidate for each label before that may count."""
     cdef:
         int64_t row = (t - 1) * lat.P, P = lat.P
         int32_t n = 0, k, few, i
@@ -174,12 +176,12 @@ cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1
     arena_reserve(s, &s.ways, s.n_ways + lat.L, sizeof(CandidateC))
     ways = (<CandidateC*>s.ways.data) + s.n_ways
     state = (<StateC*>s.states.data) + s.n_states
-    ways.path = row                             # where scores are no numbers no way counts, not even the best
+    ways.path = row                             # if scores are NaN no candidate counts, not even the best
     if s.wanted < lat.L // MANY and (edge == NULL or edge.pair != NULL):
         n = best_ways(s, lat, t, j, floor, ways)
     else:
         few = K.at_least(lat.L, before, floor - most, which)
-        for k in range(few):                    # without a branch: nobody can predict which ways count
+        for k in range(few):                    # without a branch: which candidates count is unpredictable
             i = which[k]
             score = before[i] + (crfkit_edge_score(edge, i, <int32_t>j) if edge != NULL else 0)
             ways[n].score, ways[n].path = score, row + i
@@ -198,7 +200,7 @@ cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1
 
 
 cdef int advance(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1 nogil:
-    """Find the next rank of cell (t, j). What follows the part of its last path up to the position before is known."""
+    """Find the next rank of cell (t, j). The successor of its last path's prefix, in the cell before, is known."""
     cdef:
         StateC* state = state_of(s, t * lat.P + j)
         CandidateC* ways = (<CandidateC*>s.ways.data) + state.ways
@@ -260,7 +262,7 @@ cdef StateC* next_path(NBest s, const LatticeC* lat) except NULL nogil:
 
 
 cdef int add_path(NBest s, const LatticeC* lat, double score) except -1 nogil:
-    """Room for one more path found; its score."""
+    """Add a path with this score; its labels follow."""
     arena_reserve(s, &s.score_buffer, s.found + 1, sizeof(double))
     arena_reserve(s, &s.label_buffer, (<int64_t>s.found + 1) * lat.T, sizeof(uint16_t))
     s.scores = <double*>s.score_buffer.data
@@ -271,7 +273,7 @@ cdef int add_path(NBest s, const LatticeC* lat, double score) except -1 nogil:
 
 
 cdef bint is_too_bad(NBest s, double score, double ratio, double unit) noexcept nogil:
-    """Too improbable against the best path."""
+    """Whether a path is too improbable, compared with the best one."""
     return ratio > 0 and K.exp(unit * (score - s.scores[0])) < ratio
 
 
@@ -298,7 +300,7 @@ cdef int search_nbest(NBest s, LatticeC* lat, int n, double ratio, double unit) 
 
 
 cdef int search_further(NBest s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil:
-    """The same after search_best has found a path; n is at least 2."""
+    """As search_nbest for n of at least 2, after search_best has found a path."""
     cdef:
         int64_t t, path
         uint16_t* labels
@@ -310,7 +312,7 @@ cdef int search_further(NBest s, LatticeC* lat, int n, double ratio, double unit
         if not s.scores[1] > -INFINITY or is_too_bad(s, s.scores[1], ratio, unit):
             s.found = 1
         return s.found
-    # rounding must not decide here: the last word has is_too_bad
+    # the slack covers rounding: is_too_bad decides
     s.slack = 1e-6 - K.log(ratio) / unit + 1e-9 * fabs(s.scores[0]) if ratio > 0 else INFINITY
     s.cells = (<int64_t>lat.T + 1) * lat.P
     s.n_states = s.n_ways = s.n_paths = 0

@@ -1,8 +1,8 @@
 """Labelled text. Two families of layouts:
 
-lines   each line as it came with its label at the end, and with --probability two more columns;
-cells   those of CRF++: cells with tabs between them, headers `# probability` or `# rank probability`, and with
-        -v 1 and -v 2 marginal probabilities behind the labels:
+lines   each input line with its label at the end, and with --probability two more columns;
+cells   CRF++'s: cells separated by tabs, headers `# probability` or `# rank probability`, and with
+        -v 1 and -v 2 marginal probabilities after the labels:
 
             # 0 0.407045                                            -n: rank and probability; -v 1 alone: probability
             Rockwell  NNP  B-NP/0.975037  B-ADJP/0.000122 ...       -v 1: of the label; -v 2: of all labels too
@@ -22,7 +22,7 @@ from crfkit.text.writing cimport (
 
 
 cdef int out_probability(OutC* out, double p) except -1 nogil:
-    """With six decimals, rounded as printf rounds: exactly. Where the sixth decimal is not in doubt, without it."""
+    """A number with six decimals, rounded exactly as by printf, which is called only if the sixth decimal is in doubt."""
     cdef double scaled = p * 1e6, whole = floor(scaled)
     cdef int64_t digits, k
     if not 0 <= p <= 1 or fabs(scaled - whole - 0.5) < 1e-3:
@@ -130,7 +130,7 @@ cdef class Printer:
             else:
                 x.best(rows, s, self.how, labels)
             x.expect(rows, s)
-            # Lines that a blank one parts from the sentence come before its analyses; those without one in each of them.
+            # Comments separated from the sentence by a blank line come before its analyses; others are repeated in each.
             own = max(rows.c.seq_start[s], last_blank_line(rows.c.text, rows.c.seq_start[s], rows.c.line_start[rows.c.seq_ptr[s]]))
             self.print_others(rows, rows.c.seq_start[s], own, False, out)
             if not self.nbest:
@@ -140,7 +140,7 @@ cdef class Printer:
         return self.print_others(rows, rows.c.tail_start, rows.c.n_text, True, out)
 
     cdef int print_others(self, Rows rows, int64_t start, int64_t stop, bint close, OutC* out) except -1 nogil:
-        """Lines that are no tokens, except for the names of columns, which CRF++ does not have."""
+        """Write lines that are no tokens, except the names of columns, which CRF++ does not have."""
         if rows.c.form == FORM_COLUMNS:
             start = max(start, rows.c.head_end)
         return out_lines(&rows.c, start, stop, close, out)

@@ -14,7 +14,7 @@ from .nbest cimport NBest
 # How sentences are decoded.
 cdef struct HowC:
     bint posterior              # by marginals, not by the best path
-    bint partial                # the labels in the rows say which are possible
+    bint partial                # the labels in the rows restrict what is possible
 
 
 cdef class Scratch(Arena):
@@ -27,7 +27,7 @@ cdef class Scratch(Arena):
     cdef Lattice voting                 # marginals as scores, where transitions are constrained
     cdef BufferC labels                 # uint16 of the tokens of a block
     cdef uint8_t* flags                 # [L]
-    cdef double path_score              # of the labels found last
+    cdef double path_score              # of the last labels found
     cdef double step_level              # what was subtracted from the scores of all pairs of labels (levels.pxd)
     cdef readonly double level          # what was subtracted from the scores of all labels
 

@@ -54,8 +54,7 @@ cdef class Scratch:
         self.decoder = decoder
 
     cdef int score(self, Rows rows, int64_t s) except -1 nogil:
-        """Node and edge scores of sentence s. With history: those of nodes; labels stand in the order in which they
-        are chosen."""
+        """Compute node and edge scores of sentence s; with history only nodes', in the order in which labels are chosen."""
         cdef const SentenceC* sent = &self.extractor.sentence
         cdef SentenceC nodes
         if rows.c.seq_ptr[s + 1] == rows.c.seq_ptr[s]:
@@ -82,12 +81,12 @@ cdef class Scratch:
         return 0
 
     cdef void level_scores(self) noexcept nogil:
-        """Subtract what is large and common to all labels (levels.pxd), once it is known which labels are possible."""
+        """Subtract large scores common to all labels (levels.pxd), once it is known which labels are possible."""
         if self.decoder.depth < 0:
             self.level += level_rows(&self.lattice.c)
 
     cdef int bound(self, Lattice lattice) noexcept nogil:
-        """Only labels that may begin and end a sentence stay possible at its ends."""
+        """Forbid labels that may not begin or end a sentence at its ends."""
         cdef LatticeC* lat = &lattice.c
         cdef const uint8_t* starts = self.decoder.may_start
         cdef const uint8_t* ends = self.decoder.may_end
@@ -100,8 +99,8 @@ cdef class Scratch:
         return 0
 
     cdef int allow(self, Rows rows, int64_t s) except -1 nogil:
-        """Only the labels that stand in the rows stay possible: label|label|..., or ? for all of them. In CoNLL-U
-        an empty cell (_) says nothing either."""
+        """Forbid labels that are not in the rows: label|label|..., or ? for all of them. In CoNLL-U an empty cell (_) allows all,
+        too."""
         cdef LatticeC* lat = &self.lattice.c
         cdef double* node
         cdef const StringTableC* names = &self.decoder.label_table.c
@@ -138,7 +137,7 @@ cdef class Scratch:
         return 0
 
     cdef int best(self, Rows rows, int64_t s, HowC how, uint16_t* labels) except -1 nogil:
-        """The labels of sentence s, which must not be empty, and in path_score their score."""
+        """Find the labels of sentence s, which must not be empty, and set path_score to their score."""
         self.score(rows, s)
         if how.partial:
             self.allow(rows, s)
@@ -150,7 +149,7 @@ cdef class Scratch:
         return 0
 
     cdef int find_path(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
-        """The best path of the sentence that is scored."""
+        """The best path of the scored sentence."""
         if self.decoder.depth >= 0:
             return self.find_history(rows, s, labels)
         self.path_score = K.viterbi(&self.lattice.c, labels)
@@ -159,7 +158,7 @@ cdef class Scratch:
         return 0
 
     cdef int find_history(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
-        """The labels of the sentence that is scored, one after the other, each with regard to those before it."""
+        """The labels of the scored sentence, one after the other, each given those before it."""
         cdef LatticeC* lat = &self.lattice.c
         close_dead_ends(lat)
         self.history.watch(&self.extractor.sentence, lat.T)
@@ -170,7 +169,7 @@ cdef class Scratch:
         return 0
 
     cdef int expect(self, Rows rows, int64_t s) except -1 nogil:
-        """Node marginals of the sentence that is scored."""
+        """Node marginals of the scored sentence."""
         if K.forward_backward(&self.lattice.c) != 0:
             self.impossible(rows, s)
         K.node_marginals(&self.lattice.c)
@@ -218,7 +217,7 @@ cdef class Scratch:
     # ------------------------------------------------------------------------- faults
 
     cdef int check_scores(self) except -1 nogil:
-        """ModelFileError unless the scores by an unverified model are numbers."""
+        """ModelFileError unless the scores of an unverified model are numbers."""
         cdef LatticeC* lat = &self.lattice.c
         cdef bint good = all_numbers(lat.score, lat.T, lat)
         cdef int32_t k, n
@@ -243,12 +242,12 @@ cdef class Scratch:
                         f"between them, such as {'|'.join(self.decoder.labels[:2])}", path, line)
 
     cdef uint16_t* room(self, int64_t n) except NULL nogil:
-        """Room for the labels of n tokens."""
+        """Reserve room for the labels of n tokens."""
         arena_reserve(self, &self.labels, n + 1, sizeof(uint16_t))
         return <uint16_t*>self.labels.data
 
     cdef list as_text(self, const uint16_t* labels, int64_t n):
-        """Their names. No garbage is collected meanwhile: that may run code which asks this scratch for other labels."""
+        """The names of the labels. Garbage collection is off meanwhile: it might run code that uses this scratch."""
         cdef list found, names = self.decoder.labels
         cdef int64_t t
         cdef int collecting = PyGC_Disable()
@@ -283,8 +282,7 @@ cdef void reverse(uint16_t* labels, int64_t n) noexcept nogil:
 
 
 cdef void close_dead_ends(LatticeC* lat) noexcept nogil:
-    """Forbid the labels, too, from which forbidden labels or steps leave no way to the end: a greedy search would find that out
-    too late."""
+    """Forbid labels from which no allowed path leads to the end, too: a greedy search would notice too late."""
     cdef int64_t t, i, j, P = lat.P
     cdef bint open
     cdef double* node
@@ -316,7 +314,7 @@ cdef bint all_numbers(const double* rows, int64_t n, const LatticeC* lat) noexce
 
 
 def gold_labels(Rows rows not None):
-    """The labels that stand in the rows themselves, sentence by sentence."""
+    """The labels given in the rows themselves, sentence by sentence."""
     cdef int64_t s, t
     cdef int32_t n
     cdef const char* cell
@@ -336,7 +334,7 @@ def gold_labels(Rows rows not None):
 
 
 cdef Lattice without_steps(int64_t L):
-    """A lattice whose steps score nothing."""
+    """A lattice whose steps have the score zero."""
     cdef Lattice lattice = Lattice(L)
     cdef int64_t k
     for k in range(L * lattice.c.P):

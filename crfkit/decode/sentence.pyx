@@ -1,4 +1,4 @@
-"""One sentence, and what Python asks of it."""
+"""One sentence at a time, for Python."""
 
 import os
 
@@ -22,8 +22,8 @@ from crfkit.errors import DataError
 cdef enum:
     SHORT = 256     # tokens times labels
 
-cdef int64_t forks = 0      # that lie between the first process and this one
-cdef int64_t survivor = 0   # the one thread that came through the last of them
+cdef int64_t forks = 0      # between the first process and this one
+cdef int64_t survivor = 0   # the one thread that exists after the last of them
 
 
 def _forked():
@@ -36,25 +36,25 @@ if hasattr(os, "register_at_fork"):
 
 
 cdef class OneSentence(Scratch):
-    """A sentence, given by `take` from parsed rows or by `read` from Python, and answers to any number of questions. Forward-backward
+    """A sentence, given by `take` from parsed rows or by `read` from Python, and its labels, scores and probabilities. Forward-backward
     runs once.
 
-    `form`: that of the model's data. `columns`: how many a row needs at least; `refuse` is called with their number if there are too
-    few. `loose`: text need not be UTF-8. Threads that share an object hold it (`with`), as an RLock, for as long as they need its
-    sentence.
+    `form`: the format of the model's data. `columns`: how many a row needs at least; `refuse` is called with their number if there are
+    too few. `loose`: text need not be UTF-8. Threads that share an object hold it (`with`), like an RLock, for as long as they need
+    its sentence.
     """
 
     cdef str form                       # of sentences from Python
     cdef int32_t columns                # that their rows have at least, and
-    cdef object refuse                  # who says so where they have fewer
+    cdef object refuse                  # raises the error if they have fewer
     cdef bint loose                     # text may be any bytes
-    cdef Rows own                       # the one that was read, or None
-    cdef Rows source                    # the rows of the sentence looked at, and
-    cdef int64_t taken                  # which of them it is
+    cdef Rows own                       # the rows of the sentence that was read, or None
+    cdef Rows source                    # the rows that the sentence is from, and
+    cdef int64_t taken                  # its number among them
     cdef bint expected                  # its marginals are known
     cdef int64_t holder                 # the thread that holds it, or 0
     cdef int64_t holds                  # how often
-    cdef int64_t forks                  # that there had been when it was taken
+    cdef int64_t forks                  # the value of `forks` when it was taken
 
     def __init__(self, Decoder decoder not None, str form="columns", int32_t columns=0, refuse=None, bint loose=False):
         Scratch.__init__(self, decoder)
@@ -81,13 +81,13 @@ cdef class OneSentence(Scratch):
 
     @property
     def deserted(self):
-        """Whether another thread held this when the process was forked: the child does not have that thread, and nobody will ever
-        release it."""
+        """Whether another thread held this when the process was forked: the child does not have that thread, so it would never be
+        released."""
         return self.forks != forks and self.holder != 0 and self.holder != survivor
 
     def label(self, sentence):
-        """Read a sentence, and give its best labels; None, and nothing is read, while another call holds this. One call without a lock:
-        that shows in sentences of one token."""
+        """Read a sentence and return its best labels; None, and nothing is read, while another call holds this. One call without a
+        lock: for sentences of one token that is faster."""
         if not crfkit_take(&self.holder, <int64_t>PyThread_get_thread_ident()):
             return None
         self.holds, self.forks = 1, forks
@@ -136,7 +136,7 @@ cdef class OneSentence(Scratch):
         return 0
 
     cdef bint is_short(self, int64_t length) noexcept:
-        """Whether a sentence is done before another thread would have got the lock."""
+        """Whether a sentence takes less time than releasing the GIL."""
         return length * self.lattice.c.L <= SHORT and self.decoder.depth < 0
 
     cdef int score_one(self, Rows rows, int64_t sentence) except -1 nogil:
@@ -146,7 +146,7 @@ cdef class OneSentence(Scratch):
         return 0
 
     def restrict(self, allowed):
-        """Only the labels whose flags [T*L] are set stay possible for the sentence."""
+        """Forbid labels of the sentence whose flags [T*L] are not set."""
         cdef int64_t t, L = self.lattice.c.L
         cdef const uint8_t[::1] mask = allowed
         if mask.shape[0] != self.lattice.c.T * L:
@@ -244,14 +244,14 @@ cdef class OneSentence(Scratch):
         return lattice_path_score(&self.lattice.c, path)
 
     def log_z(self):
-        """The logarithm of the sum over all paths of the sentence, without `level`, as scores are."""
+        """The logarithm of the sum over all paths of the sentence; like scores, without `level`."""
         if self.lattice.c.T == 0:
             return 0.0
         self.expect_once()
         return self.lattice.c.logz
 
     cdef int expect_once(self) except -1:
-        """Forward and backward, unless that has been done."""
+        """Run forward-backward, unless that has been done."""
         if not self.expected:
             with nogil:
                 self.expect(self.source, self.taken)
@@ -269,7 +269,7 @@ cdef class OneSentence(Scratch):
         """The probability of each label at each position, as dicts."""
         cdef int64_t t, j
         cdef list names = self.decoder.labels, found = []
-        cdef dict row, blank = dict.fromkeys(names)  # a copy of it has room at once
+        cdef dict row, blank = dict.fromkeys(names)  # copies of it have their final size
         for t in range(self.lattice.c.T):
             self.expect_once()
             row = blank.copy()
