@@ -1,1 +1,1 @@
-"""A training run, from files to a model; `learn.py` is the page to read first."""
+"""A training run, from files to a model; `training.py` is the page to read first."""
