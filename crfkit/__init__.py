@@ -68,12 +68,12 @@ _PLACES = {
 
 def load(path_or_bytes: Any, *, constraints: Source | None = None, verify: bool = True) -> Tagger:
     """Open a model file (its path, an open file, or its bytes) for tagging; `load(path).model` is the model itself.
-    Models of CRFsuite, CRF++ and Wapiti are opened too.
+    It also opens models of CRFsuite, CRF++ and Wapiti.
 
-    A model that was trained with P lines gives a crfkit.parser.model.Parser: `tag` and `tag_many` then give heads.
+    A model that was trained with P lines gives a crfkit.parser.model.Parser: `tag` and `tag_many` then return heads.
 
-    `constraints` forbids sequences of labels, see Tagger. With verify=False opening takes no time, whatever the
-    size; what is used is checked when it is used.
+    `constraints` forbids sequences of labels, see Tagger. With verify=False, the time to open does not depend on the
+    size, and each part is checked when it is used.
     """
     from . import foreign
 

@@ -80,7 +80,7 @@ class Estimator:
         def predict(self, X: Iterable[Iterable[Any]]) -> list[list[str]]: ...
 
     def score(self, X: Iterable[Iterable[Any]], y: Iterable[Sequence[str]], metric: str = "accuracy") -> float:
-        """How good the predictions for X are: accuracy, the share of tokens with the right label; sentence_accuracy; or
+        """The quality of the predictions for X: accuracy, the share of tokens with the right label; sentence_accuracy; or
         f1, precision or recall of chunks, where labels mark chunks."""
         from .evaluation.evaluate import evaluate
 
@@ -121,12 +121,12 @@ class Labellings(list):
 
 
 class CRF(Estimator):
-    """A model to be trained, with the interface of scikit-learn; it works in its model selection and pipelines.
+    """An estimator with the interface of scikit-learn, for its model selection and pipelines.
 
-    X is a list of sentences, y the list of their labels. With a `template` a sentence is a list of rows of columns;
-    without one a list of items, each a list of attributes or a mapping from names to values.
+    X is a list of sentences, y the list of their labels. With a `template`, a sentence is a list of rows of columns.
+    Without one, it is a list of items: lists of attributes, or mappings from names to values.
 
-    The parameters are those of `learn`; `constraints` are those of a Tagger. `threads` counts for predictions, too.
+    The parameters are those of `learn`; `constraints` are those of a Tagger. `threads` also applies to predictions.
 
     After `fit` there are: `model_`, a Model; `tagger_`, a Tagger of it; `classes_`, its labels.
 
@@ -179,10 +179,10 @@ class CRF(Estimator):
         X_dev: Iterable[Iterable[Any]] | None = None,
         y_dev: Iterable[Iterable[str]] | None = None,
     ) -> Self:
-        """Train on, from the weights of the model there is, as `learn` does with `init`. Without a model it is `fit`.
+        """Continue training from the current model, as `learn` does with `init`. Without a model it is `fit`.
 
-        The new model has the labels and attributes of the new data: new ones come in, and those that the new data
-        lack are forgotten. So give old data along with the new. A label that is forgotten is a CrfkitWarning.
+        The new model has the labels and attributes of the new data. Those that the new data lack are forgotten, so pass
+        the old data together with the new. A forgotten label is a CrfkitWarning.
         """
         before = self.__dict__.get("model_")
         if before is None:
@@ -234,11 +234,11 @@ class CRF(Estimator):
         return self.tagger_.tag(cast(Any, xseq))
 
     def predict_marginals(self, X: Iterable[Iterable[Any]]) -> list[list[dict[str, float]]]:
-        """For each token of each sentence, how probable each label is."""
+        """The probability of each label, for each token of each sentence."""
         return Labellings(self.tagger_.marginals_many(_sentences(X, "X"), self.threads, named=True))
 
     def predict_marginals_single(self, xseq: Iterable[Any]) -> list[dict[str, float]]:
-        """For each token of one sentence, how probable each label is."""
+        """The probability of each label, for each token of one sentence."""
         return self.tagger_.marginals(cast(Any, xseq), named=True)
 
     def save(self, file: Any) -> int:
@@ -247,8 +247,8 @@ class CRF(Estimator):
 
     @classmethod
     def load(cls, file: Any, **given: Any) -> Self:
-        """An estimator of a model file, its path, an open file, or its bytes. The parameters are those that the
-        model was trained with, and those given. Of a path of l1 the model has one value, which is `l1`.
+        """An estimator from a model file: its path, an open file, or its bytes. The parameters are those that the
+        model was trained with, and those given. A model from a path of l1 has one of its values, as `l1`.
         """
         from .foreign import load
 

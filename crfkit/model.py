@@ -218,9 +218,9 @@ class Model(Stored):
     def features(self) -> Iterator[tuple[str | None, Previous, str, float]]:
         """Every feature of a weight other than zero: (attribute, previous label or None, label, weight).
 
-        Attribute None stands for the plain pair of labels. A feature with history has a pair for the previous label: the
-        labels of the token before the last one and of the last one. There None is any label; -1 and -2 stand one place and two
-        places before the sentence.
+        Attribute None means the plain pair of labels. A feature with history has a pair as its previous label: the labels
+        of the token two before and of the token before. In this pair None is any label; -1 and -2 are one and two places
+        before the sentence.
         """
         return self._features(self._attribute_names)
 

@@ -77,12 +77,12 @@ class Trained(Protocol):
 
 
 class Tagger(Described):
-    """A model, ready to label sentences. One tagger may serve any number of threads at once.
+    """A model, ready to label sentences. Any number of threads may use one tagger at once.
 
-    `constraints` forbids sequences of labels: a scheme (bio, iobes, ...), "auto" for that of the model's labels, the path
-    of a file of pairs, its text, or the pairs themselves: [("B", "I"), ...]; see crfkit.decode.constraints.
+    `constraints` forbids sequences of labels. It is a scheme (bio, iobes, ...), "auto" for that of the model's labels,
+    the path of a file of pairs, its text, or the pairs themselves: [("B", "I"), ...]; see crfkit.decode.constraints.
 
-    The methods on one sentence take `allowed`: for each row None, a label, or several labels. All else is then
+    The methods for one sentence take `allowed`: for each row None, a label, or several labels. All other labels become
     impossible, and probabilities are conditional on that.
     """
 
@@ -133,7 +133,7 @@ class Tagger(Described):
 
     @property
     def loose(self) -> bool:
-        """Whether data are read as another program reads them: true of models of CRFsuite, CRF++ and Wapiti."""
+        """Whether data are read as another program reads them: true for models of CRFsuite, CRF++ and Wapiti."""
         return self.decoders.loose
 
     def need_probabilities(self, wanted: str) -> None:

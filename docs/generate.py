@@ -18,7 +18,7 @@ import click
 import crfkit
 from crfkit import errors
 from crfkit.cli import cli
-from crfkit.options import declared
+from crfkit.options import Declared, declared
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = 100
@@ -38,7 +38,7 @@ Results go to standard output, everything else to standard error.
 | 2 | wrong usage: an unknown option, a value out of range, a missing argument |
 | 129, 130, 143 | the terminal was closed, Ctrl-C, SIGTERM |
 
-Completion of commands, options and files in a shell: put the line for it into `~/.bashrc`, `~/.zshrc` or `config.fish`.
+For completion of commands, options and files, add one of these lines to `~/.bashrc`, `~/.zshrc` or `config.fish`:
 
 ```sh
 eval "$(_CRFKIT_COMPLETE=bash_source crfkit)"
@@ -46,7 +46,7 @@ eval "$(_CRFKIT_COMPLETE=zsh_source crfkit)"
 _CRFKIT_COMPLETE=fish_source crfkit | source
 ```
 
-[Messages](errors.md) explains errors, [logs, JSON and configuration](files.md) the files that commands write and read.
+[Messages](errors.md) explains errors. [Logs, JSON and configuration](files.md) describes the files that commands write and read.
 """
 
 
@@ -86,16 +86,16 @@ tagger.tag_many([rows, rows])                      # on all processors
 crfkit.evaluate([["B-PER", "O"]], [tagger.tag(rows)]).f1
 ```
 
-* A **sentence** is a list of rows, a **row** a list of columns (str). Training rows have the label last.
-* Lists may be tuples, iterators or NumPy arrays. Of a data frame of pandas pass the rows: `frame[["word", "pos"]].values`.
+* A **sentence** is a list of rows. A **row** is a list of columns (str). Training rows have the label last.
+* Tuples, iterators and NumPy arrays work like lists. From a pandas data frame, pass the rows: `frame[["word", "pos"]].values`.
 * Options have the names of the [command line](cli.md#crfkit-learn), with underscores: `max_iter=100`.
-* With `format="crfsuite"` a row holds attributes: names, pairs `(name, value)`, or a mapping from names to values.
+* With `format="crfsuite"`, a row holds attributes: names, pairs `(name, value)`, or a mapping from names to values.
   Training rows are pairs `(attributes, label)`.
-* Results are plain lists; NumPy arrays where numbers are asked for.
+* Results are plain lists. Probabilities of many labels are NumPy arrays.
 * Every exception that bad input can raise is a `crfkit.CrfkitError`.
 
-`crfkit.CRF` is an estimator with the interface of scikit-learn, which is not needed for it. With scikit-learn it takes
-part in model selection and in pipelines:
+`crfkit.CRF` is an estimator with the interface of scikit-learn, but does not need scikit-learn. It works in scikit-learn's
+model selection and pipelines:
 
 ```python
 from pathlib import Path
@@ -135,10 +135,11 @@ def signature(name: str, value: Any) -> str:
 
 
 def parts(found: inspect.Signature) -> Iterator[str]:
-    """The parameters as they are written, with the star before those that need their name."""
-    starred = False
+    """The parameters as they are written, with the star before those that need their name. The options, which have a section of
+    their own, are one parameter."""
+    starred, options = False, takes_options(found)
     for parameter in found.parameters.values():
-        if parameter.name == "self":
+        if parameter.name == "self" or (options and is_option(parameter)):
             continue
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
             yield "*"
@@ -148,14 +149,77 @@ def parts(found: inspect.Signature) -> Iterator[str]:
         if parameter.annotation is not parameter.empty:
             text += f": {parameter.annotation}"
         yield text if parameter.default is parameter.empty else f"{text} = {parameter.default!r}"
+    if options:
+        yield "**options"
+
+
+def is_option(parameter: inspect.Parameter) -> bool:
+    """Whether it is one of the options of a run or a trainer."""
+    return parameter.kind is parameter.KEYWORD_ONLY and parameter.name in declared() and parameter.name != "progress"
+
+
+def takes_options(found: inspect.Signature) -> bool:
+    """Whether it takes all options of training, or most."""
+    return sum(map(is_option, found.parameters.values())) > 10
+
+
+def options() -> str:
+    """The section on options: of all trainers, and of some."""
+    known, names = declared(), [name for name, parameter in inspect.signature(crfkit.learn).parameters.items() if is_option(parameter)]
+    lacking = [f"`{name}`" for name in names if name not in inspect.signature(crfkit.CRF).parameters]
+    text = (
+        "\n## Options\n\nThe options of `learn`, `learn_path` and `CRF`. `CRF` takes them as parameters, except "
+        f"{', '.join(lacking[:-1])} and {lacking[-1]}.\nNone stands for the default. With every trainer:\n\n"
+        "| option | default | |\n|---|---|---|\n"
+    )
+    for name in names:
+        if "" in known[name].defaults:
+            text += f"| `{name}` | {shown_default(known[name].defaults[''])} | {meaning(known[name])} |\n"
+    text += "\nWith some trainers:\n\n| option | trainers | default | |\n|---|---|---|---|\n"
+    for name in names:
+        if "" not in (defaults := known[name].defaults):
+            text += f"| `{name}` | {', '.join(defaults)} | {default_of(defaults)} | {meaning(known[name])} |\n"
+    return text
+
+
+def meaning(option: Declared) -> str:
+    """Its help in a table, with the values there are to choose from where the help does not name them."""
+    text = errors.in_python(option.help)
+    if option.expected.choices and not all(choice in text for choice in option.expected.choices):
+        text += f" One of {', '.join(option.expected.choices)}."
+    return text.replace("|", "\\|")
+
+
+def shown_default(value: Any) -> str:
+    """A default in a table."""
+    if value is None:
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def default_of(defaults: dict[str, Any]) -> str:
+    """The default of all trainers, or that of each where they differ."""
+    found = {trainer: shown for trainer, value in defaults.items() if (shown := shown_default(value))}
+    if len(found) == len(defaults) and len(set(found.values())) == 1:
+        return next(iter(found.values()))
+    return ", ".join(f"{trainer} {value}" for trainer, value in found.items())
+
+
+def about(value: Any) -> str:
+    """What it says of itself, without the list of options, which is the section on these."""
+    return (inspect.getdoc(value) or "").partition("\n\nOptions, with the trainers that use them:")[0]
 
 
 def described(name: str, value: Any, level: int) -> str:
     """A heading, how it is called, what it says of itself."""
-    head = f"\n{'#' * level} {name}\n"
-    if isinstance(value, (property, cached_property)):
-        return f"{head}\n{inspect.getdoc(value) or ''}\n"
-    return f"{head}\n```text\n{signature(name.rpartition('.')[2] if level > 2 else 'crfkit.' + name, value)}\n```\n\n{inspect.getdoc(value) or ''}\n"
+    called = signature(name.rpartition(".")[2] if level > 2 else f"crfkit.{name}", value)
+    return f"\n{'#' * level} {name}\n\n```text\n{called}\n```\n\n{about(value)}\n"
+
+
+def attributes(found: list[tuple[str, Any]]) -> str:
+    """The properties of a class as a table."""
+    lines = [f"| `{name}` | {' '.join(about(value).split())} |\n" for name, value in found if isinstance(value, (property, cached_property))]
+    return "\n| attribute | |\n|---|---|\n" + "".join(lines) if lines else ""
 
 
 def members(cls: type) -> Iterator[tuple[str, Any]]:
@@ -180,8 +244,13 @@ def python() -> str:
             continue
         text += described(name, value, 2)
         if inspect.isclass(value):
-            for member, found in members(value):
-                text += described(f"{name}.{member}", found, 3)
+            found = list(members(value))
+            text += attributes(found)
+            for member, of_class in found:
+                if not isinstance(of_class, (property, cached_property)):
+                    text += described(f"{name}.{member}", of_class, 3)
+        if name == "learn_path":
+            text += options()
     text += "\n## Exceptions\n\nAll are in `crfkit.errors`.\n\n| | meaning |\n|---|---|\n"
     for name, value in vars(errors).items():
         if inspect.isclass(value) and issubclass(value, errors.CrfkitError):

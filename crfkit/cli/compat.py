@@ -13,12 +13,12 @@ DOORS = {"crf_learn": "crfkit-crf-learn", "crf_test": "crfkit-crf-test", "crfsui
 @click.command("compat", context_settings=HELP_FLAGS)
 @debug_option
 def compat_command() -> None:
-    """Print lines with which a shell takes crfkit's programs for those of CRF++, CRFsuite and Wapiti.
+    """Print aliases that make a shell run crfkit's programs under the names of CRF++, CRFsuite and Wapiti.
 
     \b
     eval "$(crfkit compat)"
     crf_learn template train.txt model
 
-    Scripts and Makefiles know no aliases: give them the names at the right of the lines.
+    Scripts and Makefiles do not see aliases: use the names on the right of these lines there.
     """
     write_output("".join(f"alias {program}={door}\n" for program, door in DOORS.items()))

@@ -23,7 +23,7 @@ from .common import HELP_FLAGS, debug_option, refuse_dash, refuse_overwriting, u
 @click.option(
     "--weights",
     type=click.Choice(WEIGHTS),
-    help="Numbers in which a model of crfkit keeps its weights: float16 takes half of the room, int8 a quarter.",
+    help="Number format of the weights of a crfkit model: float16 takes half the space, int8 a quarter.",
 )
 @debug_option
 @click.pass_context
@@ -35,8 +35,8 @@ def convert_command(ctx: click.Context, source: str, target: str, to: str, templ
     crfkit convert --to crfpp-text chunking.model chunking.txt
     crfkit convert --weights int8 chunking.model small.model
 
-    SOURCE is a model of crfkit, CRFsuite, CRF++ (binary or text) or Wapiti, told by its content. The labels are those
-    of SOURCE on every input. What the other format has no room for is an error: CRFsuite, for instance, has no
+    SOURCE is a model of crfkit, CRFsuite, CRF++ (binary or text) or Wapiti, recognised by its content. TARGET gives
+    the same labels on every input. Anything that its format cannot hold is an error: CRFsuite, for instance, has no
     templates.
     """
     with usage_errors(ctx):

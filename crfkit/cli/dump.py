@@ -19,25 +19,25 @@ LINES_AT_ONCE = 10000
 
 @click.command("dump", context_settings=HELP_FLAGS)
 @click.argument("model", type=click.Path())
-@click.option("--header", is_flag=True, help="What the file says of itself: algorithm, options, labels, template, counts (JSON).")
-@click.option("--labels", is_flag=True, help="The labels, one a line, in the order of their numbers.")
+@click.option("--header", is_flag=True, help="The header as JSON: algorithm, options, labels, template, counts.")
+@click.option("--labels", is_flag=True, help="The labels, one per line, in the order of their numbers.")
 @click.option("--template", is_flag=True, help="The template, as it was given.")
-@click.option("--top", type=click.IntRange(1), metavar="N", help="The N weights of greatest absolute value only, greatest first.")
-@click.option("--attribute", metavar="NAME", help="The weights of one attribute only, such as U02:the; * for plain label pairs.")
+@click.option("--top", type=click.IntRange(1), metavar="N", help="Only the N weights of greatest absolute value, greatest first.")
+@click.option("--attribute", metavar="NAME", help="Only the weights of one attribute, such as U02:the; * for plain label pairs.")
 @click.option("--layout", type=click.Choice(["original", "crfkit"]), default="original",
-              help="Models of other programs as these print them, with all digits they have, or as crfkit's.  [default: original]")  # fmt: skip
+              help="Print models of other programs as those programs do, with all their digits, or as crfkit's.  [default: original]")  # fmt: skip
 @debug_option
 @click.pass_context
 def dump_command(ctx: click.Context, model: str, header: bool, labels: bool, template: bool, top: int | None, attribute: str | None, layout: str) -> None:
-    """Print the weights of MODEL that are not zero, or other parts of it.
+    """Print the nonzero weights of MODEL, or other parts of it.
 
-    A line has four columns between tabs: the attribute (* for plain label pairs), the previous label (# where the
+    A line has four columns separated by tabs: the attribute (* for plain label pairs), the previous label (# if the
     weight does not depend on it), the label, and the weight with all its digits. A feature that sees two labels back
-    has both as its previous label, with a blank between. _B-1 and _B-2 are places before the sentence.
+    has both as its previous label, separated by a blank. _B-1 and _B-2 are places before the sentence.
 
-    Backslashes keep lines whole: \\t is a tab in an attribute, \\n and \\r are line ends, \\\\ is a backslash. \\s is a
-    blank in one of two previous labels. An attribute * is written \\*, a label # is written \\#, and a label _B-1
-    among two is written \\_B-1.
+    Backslashes escape special characters: \\t is a tab in an attribute, \\n and \\r are line ends, \\\\ is a backslash,
+    \\s is a blank in one of two previous labels. An attribute * is written \\*, a label # is written \\#, and a label
+    _B-1 among two is written \\_B-1.
     """
     if sum((header, labels, template, top is not None or attribute is not None)) > 1:
         raise click.UsageError("--header, --labels, --template and weights are different things to show; choose one")

@@ -46,7 +46,7 @@ from .common import HELP_FLAGS, Text, debug_option, is_given, note, usage_errors
     show_default=True,
     help="Format of the labelled data. In CRFsuite's format the gold label is the first column.",
 )
-@click.option("--label", metavar="COLUMN", help="The name of the column of gold labels: of CoNLL-U, or of files that begin with `# columns = ...`.")
+@click.option("--label", metavar="COLUMN", help="Name of the column with the gold labels, in CoNLL-U and in files that begin with `# columns = ...`.")
 @click.option(
     "--heads",
     is_flag=True,
@@ -66,9 +66,9 @@ from .common import HELP_FLAGS, Text, debug_option, is_given, note, usage_errors
 def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> None:
     """Score predicted labels against gold labels: chunks, in the layout and with the numbers of conlleval.
 
-    The gold and the predicted label are the last two columns of each FILE; without a FILE or for `-`, standard
-    input is read. Several files are set side by side. Lines before a sentence such as `# 0.97` and `# 1 0.02` are not
-    tokens, and of several analyses of a sentence only the best counts.
+    The gold and the predicted label are the last two columns of each FILE. Without a FILE, or for `-`, standard
+    input is read. Several files are shown side by side. Lines before a sentence such as `# 0.97` and `# 1 0.02` are not
+    tokens. Of several analyses of a sentence, only the best counts.
 
     \b
     crfkit tag chunking.model test.txt | crfkit eval

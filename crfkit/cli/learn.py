@@ -61,7 +61,7 @@ def _form(option: Declared) -> dict[str, Any]:
     "--algorithm",
     default=None,
     metavar="NAME",
-    help=f"How to train: {', '.join([*declarations.TRAINERS, *declarations.ALIASES])}.  [default lbfgs]",
+    help=f"The trainer: {', '.join([*declarations.TRAINERS, *declarations.ALIASES])}.  [default lbfgs]",
 )
 @option_flags
 @click.option("--config", type=click.Path(), metavar="FILE", help="Read options from a YAML file; the command line wins.")
@@ -77,13 +77,13 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
     crfkit learn --format crfsuite attributes.txt model
     crfkit learn -a lookahead --format conllu templates/parsing.txt train.conllu parser.model
 
-    TRAIN has one token a line and a blank line after each sentence. Columns stand between tabs or blanks, the label is
-    the last one. Files may be compressed (`.gz`). `-` is standard input; `-a adf --passes 1` learns from it as it comes
-    and holds no more than a window of it in memory. TEMPLATE says which features a token has, in the language of
-    CRF++ with further macros (docs/templates.md).
+    TRAIN has one token per line and a blank line after each sentence. Columns are separated by tabs or blanks; the
+    label is the last one. Files may be compressed (`.gz`). `-` is standard input; `-a adf --passes 1` learns from it as
+    it arrives and holds no more than a window of it in memory. TEMPLATE defines the features of a token, in the
+    language of CRF++ with further macros (docs/templates.md).
 
     Brackets name the trainers that use an option. An option that the chosen trainer does not use is an error.
-    Ctrl-C ends training, saves the model as it stands, and exits with 130. After Ctrl-C or a crash, --resume goes on
+    Ctrl-C ends training, saves the model as it stands, and exits with 130. After Ctrl-C or a crash, --resume continues
     from the last --checkpoint.
     """
     chosen = {name: value for name, value in given.items() if value is not None}

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 @click.argument("model", type=click.Path())
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
 @click.option(
-    "-o", "--output", type=click.Path(), metavar="FILE", help="Write to this file, which appears when all is written. - is standard output."
+    "-o", "--output", type=click.Path(), metavar="FILE", help="Write to this file, which appears when it is complete. - is standard output."
 )
 @click.option(
     "--output-dir",
     type=click.Path(),
     metavar="DIR",
-    help="Label each FILE for itself, and write the result to a file of its name in this folder (without .gz).",
+    help="Label each FILE separately, and write the result to a file of the same name (without .gz) in this folder.",
 )
 @click.option(
     "--workers",
@@ -58,11 +58,11 @@ if TYPE_CHECKING:
 @click.option("--worker-timeout", type=click.IntRange(1, 1 << 20), default=600, metavar="SECONDS",
               help="Seconds after which a worker that has not labelled its FILE is given up.  [default: 600]")  # fmt: skip
 @click.option("-v", "--verbose", type=click.IntRange(0, 2), default=0, metavar="LEVEL",
-              help="1: the probability of each sentence's labels, and of each label. 2: of all labels. In the layout of CRF++.")  # fmt: skip
+              help="1: print the probability of each sentence's labels, and of each label. 2: of all labels. In CRF++'s layout.")  # fmt: skip
 @click.option("-n", "--nbest", type=click.IntRange(1, 2**31 - 1), metavar="N",
-              help="The N best labellings of each sentence and their probabilities, in the layout of CRF++.")  # fmt: skip
+              help="Print the N best labellings of each sentence and their probabilities, in CRF++'s layout.")  # fmt: skip
 @click.option("--probability", is_flag=True,
-              help="Two more columns: the probability of the label at this token, and that of the sentence's labels.")  # fmt: skip
+              help="Add two columns: the probability of the label at this token, and that of the sentence's labels.")  # fmt: skip
 @click.option(
     "--posterior",
     is_flag=True,
@@ -72,24 +72,24 @@ if TYPE_CHECKING:
 @click.option("--constraints", metavar="SCHEME|FILE",
               help="Forbid impossible sequences of labels: by a scheme (bio, iobes, iob1, ioe1, ioe2, bilou), by that of "
               "the model's labels (auto), or by a file of allowed pairs.")  # fmt: skip
-@click.option("--partial", is_flag=True, help="The last column says which labels are possible: ? (any), or labels with | between.")
+@click.option("--partial", is_flag=True, help="The last column lists the possible labels, separated by |; ? means any.")
 @click.option(
     "--comments",
     is_flag=True,
-    help="Lines that begin with # and stand before a sentence are comments, not tokens. They are written as they came.",
+    help="Lines that begin with # and stand before a sentence are comments, not tokens. They are written unchanged.",
 )
 @click.option(
     "--separator",
     type=Text(),
     metavar="TEXT",
-    help="Between the columns that are added.  [default: a tab if the line has one, else a blank]",
+    help="Separator of the columns that are added.  [default: a tab if the line has one, else a blank]",
 )
 @click.option("--threads", type=click.IntRange(0, MOST_THREADS), default=0, metavar="N",
-              help="Threads. 0: one for each processor. The output does not depend on it.  [default: 0]")  # fmt: skip
+              help="Number of threads. 0: one per processor. The output does not depend on it.  [default: 0]")  # fmt: skip
 @click.option(
     "--gold/--no-gold",
     default=None,
-    help="Of a parser: where the input has trees, write them behind the last sentence, as comments that begin with "
+    help="For parsers: if the input has trees, write them behind the last sentence, as comments that begin with "
     "'# gold'. crfkit eval --heads takes them from there.  [default: --gold for FILEs, --no-gold for standard input]",
 )
 @click.option("--unbuffered", is_flag=True, help="Write each sentence as soon as it has been read, as is done on a terminal.")
@@ -105,18 +105,18 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     crfkit tag --constraints bio -o labelled.txt ner.model part1.txt part2.gz
     crfkit tag --workers 4 --output-dir labelled ner.model parts/*.gz
 
-    A FILE has one token a line and a blank line after each sentence, in the format of the training data. It needs the
-    columns that the model's template uses; more, such as gold labels, are passed through. Columns are found by their
-    names if both the training data and FILE begin with a line `# columns = word pos ...`. Each line is written as it
-    came, with its label at the end.
+    A FILE has one token per line and a blank line after each sentence, in the format of the training data. It needs the
+    columns that the model's template uses; further columns, such as gold labels, are passed through. Columns are found
+    by name if both the training data and FILE begin with a line `# columns = word pos ...`. Each line is written
+    unchanged, with its label added at the end.
 
-    A file of pairs for --constraints allows on each line one label to follow another: `B-NP I-NP`. `<start> B-NP` and
-    `I-NP <end>` say which labels may begin and end a sentence; any may if there are no such lines.
+    A file of pairs for --constraints has one allowed pair per line: `B-NP I-NP` lets I-NP follow B-NP. `<start> B-NP` and
+    `I-NP <end>` say which labels may begin and end a sentence; without such lines, any may.
 
-    With --partial, the possible labels stand where labels stand: in CRFsuite's format in the first column, in
+    With --partial, the possible labels replace the label: in the first column of CRFsuite's format, in
     CoNLL-U in the column that the model predicts. `_` in CoNLL-U means any label.
 
-    A parser fills in the columns head, and deprel if it was trained with --labels. Everything else is written byte
+    A parser fills in the column head, and deprel if it was trained with --labels. Everything else is written byte
     for byte. If a FILE has trees, they follow the last sentence as comments, for crfkit eval --heads.
     """
     inputs = list(files) or ["-"]

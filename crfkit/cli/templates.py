@@ -15,13 +15,13 @@ from .common import HELP_FLAGS, debug_option, standard_output, usage_errors, wri
 @debug_option
 @click.pass_context
 def templates_command(ctx: click.Context, name: str | None) -> None:
-    """Print the template NAME, or without it what templates there are.
+    """Print the template NAME; without NAME, list the templates.
 
     \b
     crfkit templates
     crfkit templates chunking > my.template
 
-    They are those of the folder templates/ of the sources.
+    They are the files of the folder templates/ in the sources.
     """
     if name is None:
         found = shipped()

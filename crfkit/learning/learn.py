@@ -34,20 +34,20 @@ def learn(
     """Train a model.
 
     `train` is a path, a list of paths, or sentences: lists of rows of columns, the label last. `template` is a path, a
-    Template, or the text of a template. A str is taken for a path if there is such a file. It is taken for a text
-    if there is none and it has a line end or a macro, as "U:%x[0,0]" has. With format="crfsuite" there is no
-    template, and rows are pairs (attributes, label): see crfkit.text.items. `log` may be an
-    open file, `init` a Model or a Tagger. None as an option stands for its default.
+    Template, or the text of a template. A str is a path if such a file exists; otherwise it is a text if it has a line
+    end or a macro such as "%x[0,0]". With format="crfsuite" there is no template, and rows are pairs
+    (attributes, label): see crfkit.text.items. `log` may be an open file, `init` a Model or a Tagger.
 
-    With adf and passes=1, standard input, pipes and open files are trained on as they come, and not held in memory.
+    With adf and passes=1, crfkit learns from standard input, pipes and open files as they arrive, without holding them
+    in memory.
 
-    `progress`: True prints what the command prints, on standard error; a function gets the record of each pass, a
-    dictionary, as `log` has it. Warnings are CrfkitWarning.
+    `progress`: True prints what the command prints, on standard error. A function receives the record of each pass, a
+    dictionary as in `log`. Warnings are CrfkitWarning.
 
-    `stop`: a function that is asked often; once it gives True, training ends and the model so far is returned. Ctrl-C
-    does the same and raises Interrupted, a KeyboardInterrupt with the model in its attribute `model`; while data are
-    read, and when pressed twice, it interrupts at once. Only the main thread hears it, and only if no handler of the
-    program's own waits for it.
+    `stop`: a function that is called often. Once it returns True, training ends and `learn` returns the model so far.
+    Ctrl-C also ends training, and raises Interrupted, a KeyboardInterrupt with the model in its attribute `model`.
+    While data are read, or when pressed twice, it interrupts at once. Only the main thread notices Ctrl-C, and only if
+    the program has no handler of its own.
     """
     if given.get("path") is not None and given.get("dev") is None:
         raise OptionError("--path without --dev gives a model for each of its values: learn_path yields them")
@@ -66,9 +66,9 @@ def learn_path(
 ) -> Iterator[Model]:
     """Train a model for each value of the option `path`, a list of falling values of l1.
 
-    Each starts from the weights of the one before, and comes as soon as it is trained; its value is
+    Each starts from the weights of the one before and is yielded as soon as it is trained. Its value is
     `model.header["options"]["l1"]`. With `dev` there is one model, the best on the development data. All other
-    arguments are those of `learn`. Nothing is read before the first model is asked for.
+    arguments are those of `learn`. Nothing is read before the first model is requested.
     """
     listens = stop if isinstance(stop, StopRequest) else StopRequest(stop)
     training = Training(train, template, *judge(algorithm, given), heard(progress), listens)

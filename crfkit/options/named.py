@@ -30,12 +30,16 @@ class Declared(NamedTuple):
 
 def declared(first: Any = None) -> dict[str, Declared]:
     """Every option of a run, of any trainer, and of what is said. Where trainers take different values, those of the
-    first one are named."""
+    first one are named. Where an option means something else to a trainer, its help says that, too."""
     found: dict[str, Declared] = {}
     of_first = {name: cls for name, cls in TRAINERS.items() if name == ALIASES.get(str(first), first)}
     for user, cls in {"": Run, **of_first, **TRAINERS, " ": Speech}.items():
         for item in fields(cls):
-            found.setdefault(item.name, Declared(item.name, str(item.type), **item.metadata, defaults={})).defaults[user.strip()] = item.default
+            option = found.setdefault(item.name, Declared(item.name, str(item.type), **item.metadata, defaults={}))
+            option.defaults[user.strip()] = item.default
+            text = item.metadata["help"]
+            if text not in option.help:
+                found[item.name] = option._replace(help=f"{option.help} With {user}: {text[0].lower()}{text[1:]}")
     return found
 
 

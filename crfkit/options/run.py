@@ -25,38 +25,38 @@ class Run:
     )
     min_freq: int = option(1, "Drop attributes that occur fewer than N times.", low=1, metavar="N")
     select: str | None = option(
-        None, "Before training, keep the N attributes of the highest mutual information with the label.",
+        None, "Before training, keep the N attributes with the highest mutual information with the label.",
         metavar="mi:N", parse=selected,
         words="mi:N, to keep the N attributes that tell most of the label",
     )  # fmt: skip
     prune: float | None = option(
-        None, "After training, drop weights of a smaller absolute value.", kind=float, above=0, high=1e30, metavar="THRESHOLD"
+        None, "After training, drop weights whose absolute value is smaller.", kind=float, above=0, high=1e30, metavar="THRESHOLD"
     )
     format: str = option(
-        "columns", "Format of the data: CoNLL columns, CoNLL-U, or CRFsuite's attribute lines. The last takes no TEMPLATE.",
+        "columns", "Data format: CoNLL columns, CoNLL-U, or CRFsuite's attribute lines. The last takes no TEMPLATE.",
         choices=FORMATS,
     )  # fmt: skip
     comments: bool = option(False, "Lines that begin with # and stand before a sentence are comments, not tokens.")
-    label: str | None = option(None, "Name of the column to predict. Without it: the last column.", kind=str, metavar="COLUMN")
+    label: str | None = option(None, "Name of the column to predict. By default the last column.", kind=str, metavar="COLUMN")
     dev: Any = option(
         None,
-        "Score the weights on this file after each pass, and keep the best ones. The score is F1 where labels mark chunks, else "
+        "After each pass, score the weights on this file, and keep the best ones. The score is F1 if labels mark chunks, else "
         "accuracy.", metavar="FILE",
     )  # fmt: skip
     patience: int | None = option(None, "With --dev: stop after N passes without a better score.", kind=int, low=1, metavar="N")
     init: Any = option(
-        None, "Start from the weights of this model. Features that do not exist here are ignored.", metavar="MODEL"
+        None, "Start from the weights of this model. Its features that do not occur in these data are ignored.", metavar="MODEL"
     )
     seed: int = option(
         0, "Seed of the random order of the sequences.", low=-(2**63), high=2**63 - 1, words="a whole number of 64 bits"
     )
     threads: int = option(
         0,
-        "Threads. 0: one for each processor with lbfgs and owlqn, else one. With 2 or more, sgd, adf and sapo change the weights "
-        "without locks: models then differ from run to run. Models of all other trainers do not depend on it.",
+        "Number of threads. 0: one per processor with lbfgs and owlqn, else one. With 2 or more, sgd, adf and sapo change the weights "
+        "without locks, so models differ from run to run. Models of all other trainers do not depend on it.",
         low=0, high=MOST_THREADS, metavar="N",
     )  # fmt: skip
-    log: Any = option(None, "Write one JSON object a pass.", kind=os.PathLike, files=True, metavar="FILE")
+    log: Any = option(None, "Write one JSON object per pass to this file.", kind=os.PathLike, files=True, metavar="FILE")
     checkpoint: str | None = option(
         None, "After each pass, write to this file what --resume needs.", kind=os.PathLike, metavar="FILE"
     )
@@ -64,23 +64,23 @@ class Run:
         None, "With --checkpoint: write it every N passes, or every N minutes when N ends in m.", parse=interval, metavar="N",
         words="passes as 5 or minutes as 10m",
     )  # fmt: skip
-    resume: bool = option(False, "Go on from --checkpoint, if the file exists. The model is that of a run without interruption.")
+    resume: bool = option(False, "Continue from --checkpoint if the file exists. The model is the same as without the interruption.")
     workers: int | None = option(
-        None, "Have N processes hold the data and work on them. TRAIN are files or patterns.",
+        None, "Let N processes hold the data and work on them. TRAIN are files or patterns.",
         low=1, high=MOST_THREADS, kind=int, metavar="N",
     )  # fmt: skip
     cluster: str | None = option(
         None,
-        "Have the workers of a dask.distributed scheduler hold the data and work on them. TRAIN are files that they can open, or patterns.",
+        "Let the workers of a dask.distributed scheduler hold the data and work on them. TRAIN are files that they can open, or patterns.",
         kind=str, metavar="tcp://HOST:PORT",
     )  # fmt: skip
     shards: int | None = option(
         None,
-        "With --workers or --cluster: cut the data into about N shards. Online trainers mix the weights of all shards after each pass. "
-        "Without it: as the size of the data says.", low=1, high=1 << 20, kind=int, metavar="N",
+        "With --workers or --cluster: cut the data into about N shards. Online trainers average the weights of all shards after each pass. "
+        "By default the size of the data decides.", low=1, high=1 << 20, kind=int, metavar="N",
     )  # fmt: skip
     worker_timeout: int = option(
-        600, "With --workers or --cluster: seconds after which a worker that does not answer is given up.",
+        600, "With --workers or --cluster: give up a worker that has not answered for so many seconds.",
         low=1, high=1 << 20, metavar="SECONDS",
     )  # fmt: skip
     max_memory: str | int | None = option(
@@ -90,8 +90,8 @@ class Run:
 
     weights: str = option(
         "float32",
-        "Numbers in which the model's file keeps its weights: float16 takes half of the room, int8 a quarter. With --dev, what that "
-        "costs is printed.", choices=WEIGHTS,
+        "Number format of the weights in the model file: float16 takes half the space, int8 a quarter. With --dev, the loss in score "
+        "is printed.", choices=WEIGHTS,
     )  # fmt: skip
     data_dir: str | None = option(
         None, "Keep the data in files in this folder, not in memory. The model is the same to the byte.",
@@ -113,7 +113,7 @@ class Run:
 class Speech:
     """What the command can be told of what it says."""
 
-    quiet: bool = option(False, "Say nothing but errors.", short="-q")
+    quiet: bool = option(False, "Print nothing except errors.", short="-q")
     progress: str = option("auto", "Show a progress bar: on a terminal, always, never.", choices=PROGRESS_MODES)
 
 

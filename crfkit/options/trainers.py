@@ -28,14 +28,14 @@ def _path() -> Any:
 def _passes(default: int | None) -> Any:
     return option(
         default,
-        "Passes over the training data. Without it, cw makes 20 where an attribute occurs fewer than 4 times in the mean, else 10.",
+        "Passes over the training data. By default, cw makes 20 if an attribute occurs fewer than 4 times on average, else 10.",
         low=1,
         kind=int,
     )
 
 
 def _batch_size() -> Any:
-    return option(1, "Sequences in an update. Their gradients, at the same weights, are added up.", low=1)
+    return option(1, "Sequences per update. Their gradients, at the same weights, are added.", low=1)
 
 
 def _crf_loss() -> Any:
@@ -43,13 +43,13 @@ def _crf_loss() -> Any:
 
 
 def _train_accuracy() -> Any:
-    return option(False, "Report the share of right labels, and of sentences with no other, on the training data in each pass.")
+    return option(False, "In each pass, report the share of right labels, and of sentences without an error, on the training data.")
 
 
 def _rate() -> Any:
     return option(
         None,
-        "First learning rate. Without it, several are tried on a sample of the data, and the best one is taken.",
+        "First learning rate. By default the best of several that are tried on a sample of the data.",
         above=0.0,
         kind=float,
     )
@@ -57,7 +57,7 @@ def _rate() -> Any:
 
 def _decay() -> Any:
     return option(
-        0.85, "Factor on the rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t.", low=0.0, high=1.0,
+        0.85, "Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t.", low=0.0, high=1.0,
     )  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def _average() -> Any:
 def _epsilon(default: float) -> Any:
     return option(
         default,
-        "Stop when the duality gap shows that the objective is at most EPSILON times the optimum above it.",
+        "Stop when the duality gap shows that the objective exceeds the optimum by at most this fraction of it.",
         low=0.0,
     )
 
@@ -77,12 +77,12 @@ def _epsilon(default: float) -> Any:
 class _Batch:
     """When trainers stop that know the objective."""
 
-    max_iter: int = option(1000, "Iterations at most.", low=1)
+    max_iter: int = option(1000, "Maximum number of iterations.", low=1)
     epsilon: float = _epsilon(1e-5)
     delta: float = option(
-        1e-5, "Stop when the last PERIOD iterations improved the objective by a smaller part of it than this.", low=0.0
+        1e-5, "Stop when the last PERIOD iterations improved the objective by less than this fraction of it.", low=0.0
     )
-    period: int = option(10, "Iterations that --delta looks back.", low=1)
+    period: int = option(10, "Number of iterations that --delta looks back.", low=1)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class _QuasiNewton(_Batch):
     """What lbfgs and owlqn have in common."""
 
     l2: float | None = _l2()
-    memory: int = option(4, "Steps that the quasi-Newton method remembers.", low=1, high=64)
+    memory: int = option(4, "Number of steps that the quasi-Newton method remembers.", low=1, high=64)
     train_accuracy: bool = _train_accuracy()
 
 
@@ -100,7 +100,7 @@ class Lbfgs(_QuasiNewton):
 
     warm_up: int = option(
         200,
-        "Passes of dual coordinate ascent before the first iteration, at most. They save many iterations. 0: none. With --l2 0: none.",
+        "Maximum number of passes of dual coordinate ascent before the first iteration. They save many iterations. 0: none. With --l2 0: none.",
         low=0,
     )  # fmt: skip
 
@@ -115,7 +115,7 @@ class Owlqn(_QuasiNewton):
     path: tuple[float, ...] | None = _path()
     warm_up: int = option(
         400,
-        "Passes of dual coordinate ascent for each value of --l1, at most. They find the optimum many times as fast. 0: none. With fewer than 30000 tokens, or --l1 0: none.",
+        "Maximum number of passes of dual coordinate ascent for each value of --l1. They find the optimum many times as fast. 0: none. With fewer than 30000 tokens, or --l1 0: none.",
         low=0,
     )  # fmt: skip
 
@@ -157,10 +157,10 @@ class Adf:
     l2: float | None = _l2()
     passes: int = _passes(20)
     rate: float | None = _rate()
-    alpha: float = option(0.995, "Factor on the rate of a feature after a window without it.", above=0.0, high=1.0)
-    beta: float = option(0.6, "Factor on the rate of a feature after a window with it in every sequence.", above=0.0, high=1.0)
+    alpha: float = option(0.995, "Factor on the learning rate of a feature after a window without it.", above=0.0, high=1.0)
+    beta: float = option(0.6, "Factor on the learning rate of a feature after a window with it in every sequence.", above=0.0, high=1.0)
     window: int | None = option(
-        None, "Sequences after which rates fall. Without it: a tenth of the data, and without --rate at least 100; 200 on a stream.",
+        None, "Number of sequences after which learning rates fall. By default a tenth of the data, and without --rate at least 100; 200 on a stream.",
         low=1, kind=int,
     )  # fmt: skip
     batch_size: int = _batch_size()
@@ -174,7 +174,7 @@ class Sapo:
     l2: float | None = _l2()
     passes: int = _passes(30)
     nbest: int = option(5, "Candidates, the best paths, to learn from at each step.", low=1, high=1_000_000, short="-n")
-    search: str = option("astar", "How candidates are found: astar, exactly; beam, approximately.", choices=("astar", "beam"))
+    search: str = option("astar", "How to find candidates: astar, exactly; beam, approximately.", choices=("astar", "beam"))
     beam: int = option(50, "Width of --search beam: partial paths kept at each position.", low=1, high=1_000_000)
     ratio: float = option(
         0.05,
@@ -204,13 +204,13 @@ class Mira:
     passes: int = _passes(20)
     nbest: int = option(1, "Candidates, the best paths, to learn from at each step.", low=1, high=1000, short="-n")
     aggressiveness: float = option(
-        1.0, "C: how much of one path, at most, a step adds to the weights or takes from them.", above=0.0
+        1.0, "C: the largest multiple of one path that a step adds to the weights or takes from them.", above=0.0
     )
     average: bool = _average()
     shrinking: int = option(
         0,
-        "As CRF++ does: take the sequences in the order of the data, take the lead of a wrong path off its wrong labels, let C bound all that "
-        "a sequence adds in all passes, and leave out those that were right in N passes; end when nothing is left to do. 0: no.",
+        "Work as CRF++ does: take the sequences in the order of the data, subtract the lead of a wrong path from its number of wrong labels, "
+        "let C bound all that a sequence adds in all passes, leave out sequences that were right in N passes, and end when none is left. 0: no.",
         low=0, metavar="N",
     )  # fmt: skip
     train_accuracy: bool = _train_accuracy()
@@ -223,8 +223,8 @@ class Arow:
     passes: int = _passes(20)
     regularization: float | None = option(
         None,
-        "r. The larger it is, the less one sequence changes weights and variances. Without it, 3, 30, 300 and 3000 are tried on a "
-        "sample of the data, and the best one is taken.",
+        "r. The larger it is, the less one sequence changes weights and variances. By default the best of 3, 30, 300 and 3000 on a "
+        "sample of the data.",
         above=0.0,
         kind=float,
     )
@@ -236,7 +236,7 @@ class Cw:
     """Confidence-weighted learning: each weight has a variance; every sequence must be right with confidence."""
 
     passes: int | None = _passes(None)
-    confidence: float = option(0.52, "Probability of being right that each step asks for.", above=0.5, high=0.9999)
+    confidence: float = option(0.52, "Probability of being right that each step aims for.", above=0.5, high=0.9999)
     average: bool = _average()
 
 
@@ -248,7 +248,7 @@ class Lookahead:
     depth: int = option(1, "Labels to look ahead before each decision; 0: only at the label itself.", low=0, high=100)
     margin: float | None = option(
         None,
-        "By how much the correct label, or action of a parser, has to score above all others. Without it: 30, of a parser 100.",
+        "By how much the correct label, or the correct action of a parser, must score above all others. By default 30, for a parser 100.",
         kind=float,
         low=0.0,
     )
@@ -258,7 +258,7 @@ class Lookahead:
         choices=("forward", "backward"),
     )
     average: bool = _average()
-    labels: bool = option(False, "Of a parser (P lines): an arc has a relation, too, that of the column deprel.")
+    labels: bool = option(False, "For parsers (P lines): also learn the relations of arcs, from the column deprel.")
 
 
 TRAINERS: dict[str, type] = {
