@@ -169,7 +169,7 @@ def options() -> str:
     lacking = [f"`{name}`" for name in names if name not in inspect.signature(crfkit.CRF).parameters]
     text = (
         "\n## Options\n\nThe options of `learn`, `learn_path` and `CRF`. `CRF` takes them as parameters, except "
-        f"{', '.join(lacking[:-1])} and {lacking[-1]}.\nNone stands for the default. With every trainer:\n\n"
+        f"{', '.join(lacking[:-1])} and {lacking[-1]}.\nNone means the default. With every trainer:\n\n"
         "| option | default | |\n|---|---|---|\n"
     )
     for name in names:
