@@ -54,7 +54,7 @@ class CrfkitError(Exception):
 
 
 class CrfkitWarning(UserWarning):
-    """What crfkit warns of from Python: weights that are all zero, values too large, constraints of another scheme."""
+    """A warning of crfkit in Python, such as weights that are all zero, too large values, or constraints of another scheme."""
 
 
 def warn_caller(warning: CrfkitWarning) -> None:
@@ -93,7 +93,7 @@ class TemplateError(DataError):
 
 
 class OptionError(CrfkitError, ValueError):
-    """An option is unknown, out of range, or of no use to the chosen algorithm."""
+    """An option is unknown, out of range, or not used by the chosen algorithm."""
 
 
 class ModelFileError(CrfkitError, ValueError):

@@ -63,8 +63,8 @@ class Stored(Described):
         return _again, (type(self), self.to_bytes(), self.name), others or None
 
     def save(self, file: Any) -> int:
-        """Write the model to a path, or to a file that is open for bytes; returns the bytes written. What stood at the path
-        before stays whole until all is written."""
+        """Write the model to a path, or to a file that is open for bytes; return the number of bytes. A file that was at the
+        path before stays whole until the new one is complete."""
         return modelfile.write(file, self._header, self.sections)
 
     def to_bytes(self) -> bytes:
@@ -76,11 +76,11 @@ class Stored(Described):
     @overload
     def dump(self, file: str | bytes | os.PathLike[Any] | IO[Any], *, top: int | None = None, attribute: str | None = None) -> None: ...
     def dump(self, file: Any = None, *, top: int | None = None, attribute: str | None = None) -> str | None:
-        """The weights other than zero as text, as `crfkit dump` prints them: attribute, previous label, label and weight
-        between tabs. Written to a path or an open file; returned where none is given.
+        """The nonzero weights as text, as `crfkit dump` prints them: attribute, previous label, label and weight, separated
+        by tabs. The text is written to a path or an open file, or returned if none is given.
 
-        `top`: only so many, of greatest absolute value, greatest first. `attribute`: only those of this one, written as in
-        the text ("*": of plain label pairs).
+        `top`: only so many weights, of greatest absolute value, greatest first. `attribute`: only the weights of this
+        attribute, written as in the text ("*" for plain label pairs).
         """
         lines = self.dump_lines(top, attribute)
         if file is None:
@@ -184,7 +184,7 @@ class Model(Stored):
         return modelfile.numbers(self.sections, "weights", "float32")
 
     def quantised(self, form: str) -> Model:
-        """The same model with its weights kept as "float16" or "int8", or as "float32" again. What it was rounded to stays."""
+        """The same model with its weights kept as "float16" or "int8", or as "float32" again, which does not undo rounding."""
         from crfkit.weights.precision import halves, scaled
 
         if not isinstance(form, str) or form not in WEIGHTS:
@@ -216,7 +216,7 @@ class Model(Stored):
         return f"<{type(self).__name__} {self.name}: {header['algorithm']}, {len(header['labels'])} labels, {header['features']:,} features>"
 
     def features(self) -> Iterator[tuple[str | None, Previous, str, float]]:
-        """Every feature of a weight other than zero: (attribute, previous label or None, label, weight).
+        """Every feature with a nonzero weight: (attribute, previous label or None, label, weight).
 
         Attribute None means the plain pair of labels. A feature with history has a pair as its previous label: the labels
         of the token two before and of the token before. In this pair None is any label; -1 and -2 are one and two places
@@ -225,7 +225,7 @@ class Model(Stored):
         return self._features(self._attribute_names)
 
     def features_in_bytes(self) -> Iterator[tuple[bytes | None, Previous, str, float]]:
-        """Every feature as `features` gives it, with attributes as bytes: not all that another program's patterns make is UTF-8."""
+        """Every feature as from `features`, with attributes as bytes: patterns of other programs may make attributes that are not UTF-8."""
         return self._features(tuple(list(self.index.attributes(bigram)) for bigram in (False, True)))
 
     def _features(self, attributes: Sequence[Sequence[T]]) -> Iterator[tuple[T | None, Previous, str, float]]:

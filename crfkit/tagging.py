@@ -147,8 +147,8 @@ class Tagger(Described):
     # One sentence
 
     def tag(self, rows: Sentence, *, allowed: Allowed | None = None, posterior: bool = False) -> list[str]:
-        """The most probable sequence of labels; with `posterior` the labels of highest marginal probability, or, where
-        there are constraints, those of the greatest sum of them."""
+        """The most probable sequence of labels. With `posterior`, the labels of highest marginal probability; if there are
+        constraints, the allowed sequence with the greatest sum of them."""
         if allowed is None and not posterior:  # the common case, in the fewest steps
             if self._everyday is None:
                 self._everyday = self.decoders.new_scratch()
@@ -162,7 +162,7 @@ class Tagger(Described):
     def nbest(self, rows: Sentence, n: int, *, allowed: Allowed | None = None, log: bool = False) -> list[tuple[float, list[str]]]:
         """The n best sequences of labels with their probabilities, best first; fewer if there are no more.
 
-        log: with the logarithms of the probabilities, which tell long sentences apart where probabilities are 0.0.
+        log: give logarithms of the probabilities, for long sentences whose probabilities are 0.0 in a float.
         """
         return self._one(rows, allowed, self._paths(n, log))
 
@@ -171,11 +171,11 @@ class Tagger(Described):
     @overload
     def marginals(self, rows: Sentence, *, allowed: Allowed | None = None, named: Literal[True]) -> list[dict[str, float]]: ...
     def marginals(self, rows: Sentence, *, allowed: Allowed | None = None, named: bool = False) -> Any:
-        """Probability of label j at row t, as an array [t, j]; with `named` as a dict {label: probability} for each row."""
+        """The probability of label j at row t, as an array [t, j]; with `named`, as a dict {label: probability} per row."""
         return self._one(rows, allowed, self._nodes(named))
 
     def edge_marginals(self, rows: Sentence, *, allowed: Allowed | None = None) -> numpy.ndarray:
-        """Probability of label i at row t and label j at row t+1, as an array [t, i, j]."""
+        """The probability of label i at row t and label j at row t+1, as an array [t, i, j]."""
         import numpy
 
         self.need_probabilities("edge_marginals")
@@ -189,7 +189,7 @@ class Tagger(Described):
         return self._one(rows, allowed, answer)
 
     def probability(self, rows: Sentence, labels: Labels, *, allowed: Allowed | None = None) -> float:
-        """The probability of a sequence of labels; 0.0 where it is too small for a float, see `log_probability`."""
+        """The probability of a sequence of labels; 0.0 if it is too small for a float, see `log_probability`."""
         self.need_probabilities("probability")
         return exp(self.log_probability(rows, labels, allowed=allowed))
 
@@ -210,7 +210,7 @@ class Tagger(Described):
     # Many sentences, on threads (0: one for each processor)
 
     def tag_many(self, sentences: Iterable[Sentence], threads: int = 0, *, posterior: bool = False) -> list[list[str]]:
-        """The labels of each sentence, as of `tag`."""
+        """The labels of each sentence, as from `tag`."""
         threads = threads_of(threads)
         if posterior:
             self.need_probabilities("posterior=True")
@@ -218,11 +218,11 @@ class Tagger(Described):
         return self._labels_of(rows, self.decoders.key(rows.n_columns, None), threads, posterior)
 
     def nbest_many(self, sentences: Iterable[Sentence], n: int, threads: int = 0, *, log: bool = False) -> list[list[tuple[float, list[str]]]]:
-        """The n best sequences of labels of each sentence, as of `nbest`."""
+        """The n best sequences of labels of each sentence, as from `nbest`."""
         return self._each(sentences, threads, self._paths(n, log))
 
     def marginals_many(self, sentences: Iterable[Sentence], threads: int = 0, *, named: bool = False) -> list[Any]:
-        """The marginal probabilities of each sentence, as of `marginals`."""
+        """The marginal probabilities of each sentence, as from `marginals`."""
         return self._each(sentences, threads, self._nodes(named))
 
     def tag_with_gold(self, data: Any, threads: int = 0, *, comments: bool = False) -> tuple[list[list[str]], list[list[str]]]:
