@@ -34,7 +34,7 @@ from .common import HELP_FLAGS, Text, debug_option, is_given, note, usage_errors
 @click.option(
     "--lexicon",
     type=click.Path(),
-    help="With --segments: known words, one a line. The report has the recall of all other words.",
+    help="With --segments: known words, one per line. The report has the recall of all other words.",
 )
 @click.option("--compare", is_flag=True, help="Test the first file against each other file for significance.")
 @click.option("--shuffles", type=click.IntRange(1), default=10000, show_default=True, help="With --compare: the number of shuffles.")

@@ -51,7 +51,7 @@ class OfEstimator(TypedDict, total=False):
     'With workers or cluster: cut the data into about N shards. Online trainers average the weights of all shards after each pass. By default the size of the data decides.'
 
     worker_timeout: int
-    'With workers or cluster: give up a worker that has not answered for so many seconds.'
+    'With workers or cluster: give up a worker that has not answered for this many seconds.'
 
     max_memory: str | int | None
     'Refuse to train if it would take more memory than this, such as 2G.'
@@ -75,7 +75,7 @@ class OfEstimator(TypedDict, total=False):
     'Number of iterations that delta looks back.'
 
     l2: float | None
-    'Weight of the L2 penalty: l2/2 |w|^2 is added to the objective. Without it: one that fits the data, from 0.1, where attributes are rare, to 1.'
+    'Weight of the L2 penalty: l2/2 |w|^2 is added to the objective. By default one that fits the data, from 0.1 (rare attributes) to 1.'
 
     memory: int | None
     'Number of steps that the quasi-Newton method remembers.'

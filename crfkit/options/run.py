@@ -80,7 +80,7 @@ class Run:
         "By default the size of the data decides.", low=1, high=1 << 20, kind=int, metavar="N",
     )  # fmt: skip
     worker_timeout: int = option(
-        600, "With --workers or --cluster: give up a worker that has not answered for so many seconds.",
+        600, "With --workers or --cluster: give up a worker that has not answered for this many seconds.",
         low=1, high=1 << 20, metavar="SECONDS",
     )  # fmt: skip
     max_memory: str | int | None = option(
