@@ -275,3 +275,9 @@ def test_messages_are_one_line_and_steer_no_terminal(name):
     with pytest.raises(DataError) as caught:
         crfkit.learn(name, template="U:%x[0,0]")
     assert str(caught.value).startswith(f"{within}:2: ")
+
+
+@pytest.mark.parametrize(("trainer", "item"), FIELDS, ids=lambda value: getattr(value, "name", value))
+def test_the_help_says_what_an_option_means_to_each_trainer(trainer, item):
+    """--epsilon is no gap to sbcd, and --warm-up goes on through all of owlqn."""
+    assert item.metadata["help"].lower() in options.declared()[item.name].help.lower()
