@@ -34,14 +34,14 @@ VERSION = "0.59"
 
 
 def crfpp_learn(argv: Iterable[str | bytes]) -> int:
-    """crf_learn as a call: the words of its command line, the program's name first. The exit code; 0: the model is made."""
+    """Call crf_learn with the arguments of its command line, the program's name first. Returns the exit code; 0 is success."""
     from .crfpp.crf_learn import crf_learn
 
     return _run(crf_learn, argv)
 
 
 def crfpp_test(argv: Iterable[str | bytes]) -> int:
-    """The same with crf_test. What the programs print, these print."""
+    """Call crf_test in the same way. Both functions print what the programs print."""
     return _run(crf_test, argv)
 
 
@@ -55,7 +55,7 @@ def _run(command: click.Command, argv: Iterable[str | bytes]) -> int:
 
 
 def _given(arg: str | bytes) -> dict[str, Any]:
-    """The options of crf_test in a text; RuntimeError says what is wrong."""
+    """Parse a string of crf_test's options; RuntimeError says what is wrong."""
     try:
         with crf_test.make_context("CRFPP", _text(arg).split()) as context:
             return context.params
@@ -70,7 +70,7 @@ def _text(given: str | bytes) -> str:
 
 
 class Model:
-    """A model that many taggers share: `Model("-m MODEL -v 1")`, with crf_test's options."""
+    """A model that many taggers can share: `Model("-m MODEL -v 1")`, with crf_test's options."""
 
     def __init__(self, arg: str | bytes):
         given = _given(arg)
@@ -90,14 +90,14 @@ class Model:
         return "" if template is None else template.text
 
     def what(self) -> str:
-        """What went wrong: nothing, as a model that cannot be opened is a RuntimeError."""
+        """The last error message: always empty, as a model that cannot be opened raises RuntimeError."""
         return ""
 
 
 class Tagger:
-    """A sentence, token by token, and its labels. Numbers of tokens, columns and labels begin with 0; others are an IndexError.
+    """A sentence, added token by token, and its labels. Tokens, columns and labels count from 0; an index out of range is an IndexError.
 
-    Threads should have one each, as with CRF++: what one of them adds, another one finds.
+    As with CRF++, each thread should have its own: a tagger holds one sentence, and threads would add to the same one.
     """
 
     def __init__(self, arg: str | bytes | Model):
@@ -112,7 +112,7 @@ class Tagger:
     # Options
 
     def set_model(self, model: Model) -> bool:
-        """Take another model; the sentence is cleared."""
+        """Switch to another model; the sentence is cleared."""
         self._model = model._tagger
         self._sentence: OneSentence | None = None
         self._factor_in_use = self._cost_factor
@@ -121,7 +121,7 @@ class Tagger:
         return self.clear()
 
     def set_vlevel(self, vlevel: int) -> None:
-        """What `parse` of a text prints: labels; 1: and their probabilities; 2: those of all labels."""
+        """What `parse` of a text prints. 0: labels; 1: also their probabilities; 2: the probabilities of all labels."""
         self._vlevel = vlevel
 
     def vlevel(self) -> int:
@@ -129,7 +129,7 @@ class Tagger:
         return self._vlevel
 
     def set_nbest(self, nbest: int) -> None:
-        """How many labellings `parse` of a text prints; `next` goes on as long as there are any."""
+        """How many label sequences `parse` of a text prints. It does not limit `next`."""
         self._nbest = nbest
 
     def nbest(self) -> int:
@@ -137,7 +137,7 @@ class Tagger:
         return self._nbest
 
     def set_cost_factor(self, cost_factor: float) -> None:
-        """Multiply all costs by a number above 0, from the next `parse` on."""
+        """Multiply all costs by a positive factor, from the next `parse` on."""
         if not 0 < cost_factor < float("inf"):
             raise ValueError(f"cost_factor: expected a finite number above 0, found {cost_factor}")
         self._cost_factor = float(cost_factor)
@@ -147,8 +147,8 @@ class Tagger:
         return self._cost_factor
 
     def set_penalty(self, i: int, j: int, penalty: float) -> None:
-        """Add to the cost of label j at token i, from the next `parse` on; -inf forbids it. As in CRF++ it stays when the sentence is
-        cleared."""
+        """Add to the cost of label j at token i, from the next `parse` on; -inf forbids the label. As in CRF++, clearing the sentence keeps
+        penalties."""
         self._model.need_probabilities("set_penalty")
         if not penalty < float("inf"):
             raise ValueError(f"penalty: expected a number or -inf, found {penalty}")
@@ -161,7 +161,7 @@ class Tagger:
     # The sentence
 
     def add(self, line: str | bytes) -> bool:
-        """Add a token: its columns, with blanks or tabs between them. False: there are too few, as `what` says."""
+        """Add a token: its columns, separated by blanks or tabs. False if there are too few; `what` has the message."""
         cells = _cells(_text(line))
         if len(cells) < self._xsize:
             self._what = f"x is small: size={len(cells)} xsize={self._xsize}"
@@ -171,29 +171,29 @@ class Tagger:
         return self._forget()
 
     def clear(self) -> bool:
-        """Begin a new sentence."""
+        """Start a new sentence."""
         self._rows: list[list[str]] = []
         self._result: list[str] = []
         return self._forget()
 
     def empty(self) -> bool:
-        """Whether there are no tokens."""
+        """Whether the sentence has no tokens."""
         return not self._rows
 
     def size(self) -> int:
-        """Tokens."""
+        """The number of tokens."""
         return len(self._rows)
 
     def xsize(self) -> int:
-        """Columns that tokens must have."""
+        """The number of columns that a token must have."""
         return self._xsize
 
     def ysize(self) -> int:
-        """Labels of the model."""
+        """The number of labels of the model."""
         return len(self._labels)
 
     def dsize(self) -> int:
-        """Weights of the model; in one that CRF++ did not make those that are 0 may be left out."""
+        """The number of weights of the model. A model that CRF++ did not make may leave out zero weights."""
         dsize: int = self._model.header["options"].get("maxid", self._model.model.layout.n_features)
         return dsize
 
@@ -203,14 +203,14 @@ class Tagger:
         return row[_within(j, len(row))]
 
     def what(self) -> str:
-        """What was wrong with the last token or sentence that was refused."""
+        """The error message for the last token or sentence that was refused."""
         return self._what
 
     # Its labels
 
     def parse(self, text: str | bytes | None = None) -> Any:
-        """Find the labels: True, or False if something is wrong, as `what` says. With a text of lines: take its first sentence, and
-        give it back with labels, in the layout of crf_test; None if something is wrong."""
+        """Label the sentence. True on success; otherwise False, and `what` has the message. Given a text of lines, label its first sentence
+        and return it in the layout of crf_test; None on failure."""
         if text is not None:
             return self._of_text(_text(text))
         self._forget()
@@ -246,7 +246,7 @@ class Tagger:
         return "\t".join([f"{self.y2(i)}/{self.prob(i):.6f}", *(f"{self.yname(j)}/{self.prob(i, j):.6f}" for j in others)])
 
     def _forget(self) -> bool:
-        """Forget what was found for the sentence."""
+        """Discard the labels and scores of the sentence."""
         if self._factor_in_use != self._cost_factor:
             self._sentence, self._factor_in_use = None, self._cost_factor
         self._paths: list[list[str]] | None = None
@@ -256,7 +256,7 @@ class Tagger:
         return True
 
     def _look(self) -> OneSentence:
-        """The sentence, read and labelled. Callers hold it (`with`): another thread may let it read the next one."""
+        """The parsed and labelled sentence. Callers hold it (`with`), as another thread may load the next sentence into it."""
         sentence = self._sentence
         if sentence is None or sentence.deserted:
             sentence = self._sentence = scaled(self._model, self._factor_in_use).decoders.new_scratch()
@@ -272,7 +272,7 @@ class Tagger:
         return sentence
 
     def _more(self, size: int) -> Any:
-        """The penalties of all labels at all tokens."""
+        """The penalty of each label at each token."""
         import numpy
 
         more = numpy.zeros((size, self.ysize()))
@@ -282,13 +282,13 @@ class Tagger:
         return more
 
     def next(self) -> bool:
-        """Take the next best labelling, at first the best; False: there is none."""
+        """Move to the next best label sequence, the first time to the best; False if there is none."""
         sentence = self._look()
         self._model.need_probabilities("next")
         if not self._rows:
             return False
         if self._paths is None or self._rank == len(self._paths) > 0:
-            wanted = max(2 * self._rank, min(self._nbest, 1000), 8)  # who asks for all there are may stop before
+            wanted = max(2 * self._rank, min(self._nbest, 1000), 8)  # a caller that loops over all of them may stop early
             with sentence:
                 self._paths = [labels for _, labels in sentence.best_paths(wanted)]
         if self._rank >= len(self._paths):
@@ -298,7 +298,7 @@ class Tagger:
         return True
 
     def y(self, i: int) -> int:
-        """The number of the label of token i."""
+        """The index of the label of token i."""
         return self._numbers[self.y2(i)]
 
     result = y
@@ -312,14 +312,14 @@ class Tagger:
         return self._labels[_within(j, self.ysize())]
 
     def answer(self, i: int) -> int:
-        """0, as in CRF++, which knows right labels in training alone."""
+        """Always 0, as in CRF++, which knows gold labels only in training."""
         _within(i, self.size())
         return 0
 
     # Probabilities and costs
 
     def prob(self, i: int | None = None, j: int | None = None) -> float:
-        """The probability of the labels; with i that of token i's label, with j that of label j there."""
+        """The probability of the label sequence; given i, of token i's label; given i and j, of label j at token i."""
         sentence = self._look()
         self._model.need_probabilities("prob")
         with sentence:

@@ -1,4 +1,4 @@
-"""Doors for programs written for other libraries: the same names, the same behaviour, crfkit behind them.
+"""Drop-in replacements for other libraries: the same names and the same behaviour, implemented by crfkit.
 
 crfpp, CRFPP                    CRF++'s commands, and its module for Python
 crfsuite, wapiti                CRFsuite's and Wapiti's command; libwapiti's module for Python
@@ -22,7 +22,7 @@ _MODULES = {
 
 
 def install_aliases() -> None:
-    """From now on, `import pycrfsuite`, `sklearn_crfsuite`, `CRFPP`, `pycrfpp` and `wapiti` get crfkit's modules. Programs then run
-    without a change, and pickles of sklearn-crfsuite's CRF are opened as crfkit's."""
+    """Make `import pycrfsuite`, `sklearn_crfsuite`, `CRFPP`, `pycrfpp` and `wapiti` load crfkit's modules from now on. Programs then run
+    unchanged, and pickles of sklearn-crfsuite's CRF open as crfkit's."""
     for name, module in _MODULES.items():
         sys.modules[name] = import_module(f"{__name__}.{module}")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Group(ErrorsAsLines, click.Group):
-    """Commands whose errors are one line, and whose output has labels as they came, in any encoding."""
+    """Commands with one-line errors, whose output keeps labels byte for byte, in any encoding."""
 
     def invoke(self, ctx: click.Context) -> Any:
         if isinstance(sys.stdout, TextIOWrapper):
@@ -50,7 +50,7 @@ def main() -> None:
 @click.option("-a", "--algorithm", default="lbfgs", metavar="NAME", help="lbfgs, l2sgd, averaged-perceptron (ap), passive-aggressive (pa), arow.")
 @click.option("-p", "--set", "given", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the algorithm; -H lists them.")
 @click.option("-m", "--model", default="", metavar="FILE", help="Store the model in FILE.")
-@click.option("-g", "--split", type=click.IntRange(min=0), default=0, metavar="N", help="Split the sequences into N groups of one size, by CRFsuite's dice.")
+@click.option("-g", "--split", type=click.IntRange(min=0), default=0, metavar="N", help="Split the sequences into N groups of equal size, shuffled as CRFsuite does.")
 @click.option("-e", "--holdout", type=click.IntRange(min=1), default=None, metavar="M", help="Score the M-th group, or file, instead of learning from it.")
 @click.option("-x", "--cross-validate", is_flag=True, help="Hold out each group in turn.")
 @click.option("-l", "--log-to-file", is_flag=True, help="Write the log to a file named after the options.")
@@ -120,7 +120,7 @@ def _list_parameters(trainer: Any) -> None:
 
 
 def _read_groups(trainer: Any, data: tuple[str, ...], split: int, log: TextIO) -> int:
-    """Append the sequences of all files; how many groups there are."""
+    """Append the sequences of all files and return the number of groups."""
     print(f"CRFSuite's learn, by crfkit {__version__}\n", file=log)
     print(f"Start time of the training: {_now()}\n", file=log)
     print("Reading the data set(s)", file=log)
@@ -203,7 +203,7 @@ def _opened(model: str) -> Tagger:
 
 
 def _tagged(tagger: Tagger, data: str) -> Iterator[tuple[list[str], list[str]]]:
-    """The labels of each sequence in the data, and the model's; the tagger answers further questions on it meanwhile."""
+    """The gold and the predicted labels of each sequence. While it is the current one, the tagger can be asked for its probabilities."""
     for rows in _parsed(data):
         for place, gold in enumerate(gold_labels(rows)):
             tagger.take(rows, place)

@@ -1,4 +1,4 @@
-"""What both programs share: the banner, the layout of the help, and errors as one line."""
+"""What both programs share: the banner, the layout of the help, and one-line errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Command(ErrorsAsLines, click.Command):
 
 
 class Positive(click.types.FloatParamType):
-    """A finite number above 0."""
+    """A finite positive number."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)

@@ -22,23 +22,23 @@ class Costs:
 
     @cached_property
     def alpha(self) -> numpy.ndarray:
-        """Forward scores: the log sum over all paths up to a label, itself included."""
+        """Forward scores: the log sum over all paths that end in a label, the label included."""
         return _forward(self.emission, self.steps, numpy.logaddexp.reduce)
 
     @cached_property
     def beta(self) -> numpy.ndarray:
-        """Backward scores: the log sum over all paths from a label on, itself included."""
+        """Backward scores: the log sum over all paths that start in a label, the label included."""
         return _forward(self.emission[::-1], self.steps[::-1].transpose(0, 2, 1), numpy.logaddexp.reduce)[::-1]
 
     @cached_property
     def best(self) -> numpy.ndarray:
-        """Viterbi scores: the best path up to a label, itself included."""
+        """Viterbi scores: the best path that ends in a label, the label included."""
         return _forward(self.emission, self.steps, numpy.max)
 
 
 def _forward(emission: numpy.ndarray, steps: numpy.ndarray, combine: Callable[..., numpy.ndarray]) -> numpy.ndarray:
-    """The forward recursion: `combine` takes the scores of all paths into a label. In logarithms, since the scaled sums of the loops
-    lose labels that are too improbable for a double."""
+    """The forward recursion: `combine` reduces the scores of all paths into a label. It works in logarithms, since the scaled sums of the
+    loops lose labels whose probability underflows a double."""
     found = emission.copy()
     for t, step in enumerate(steps, 1):
         found[t] += combine(found[t - 1][:, None] + step, axis=0)

@@ -36,7 +36,7 @@ ALGORITHMS = {"crf": "lbfgs", "crf-l2": "lbfgs", "crf-l1": "owlqn", "mira": "mir
 @click.option("-a", "--algorithm", default="CRF", metavar="(CRF|CRF-L2|CRF-L1|MIRA)", help="select training algorithm")
 @click.option("-p", "--thread", type=click.IntRange(0, MOST_THREADS), default=0, metavar="INT", help="number of threads (default auto-detect)")
 @click.option("-H", "--shrinking-size", type=click.IntRange(1, MOST), default=20, metavar="INT",
-              help="iterations that a sentence needs to be right before MIRA leaves it out (default 20)")  # fmt: skip
+              help="iterations in a row that a sentence must be right before MIRA skips it (default 20)")  # fmt: skip
 @version_option("-v", "--version")
 @click.argument("files", nargs=-1)
 @click.pass_context

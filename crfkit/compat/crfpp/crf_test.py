@@ -42,7 +42,7 @@ def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: s
             blocks = Source([name], tagger.header["format"], allow_empty=True, loose=tagger.loose, block_size=BLOCK_SIZE)
             for text in tagger.text(blocks, printer, threads=int(answers)):
                 write_all(stream, text)
-                if answers:  # somebody may wait for this sentence before he sends the next one
+                if answers:  # the other end of a pipe may wait for this sentence before it sends the next one
                     stream.flush()
 
 
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def tagger_of(model: str) -> Tagger:
-    """A model of data in columns."""
+    """Open a model of column data."""
     tagger = foreign.load(model).tagger()
     if tagger.header["format"] == "crfsuite":
         raise UnsupportedError(f"{model}: has no template: the data name their attributes; label such data with `crfkit tag`")

@@ -69,5 +69,5 @@ class Log(Progress):
         self.begun = time.process_time()
 
     def _say(self, text: str) -> None:
-        with suppress(OSError):  # nobody reads it: no reason to lose a model
+        with suppress(OSError):  # a closed standard output must not lose the model
             print(text, end="", flush=True)

@@ -4,12 +4,12 @@
 
     trainer = pycrfsuite.Trainer(verbose=False)
     trainer.append([["walk"], {"shop": 0.5}], ["sunny", "rainy"])
-    trainer.train("weather.crfsuite")                       # a model of CRFsuite's format
+    trainer.train("weather.crfsuite")                       # a model in CRFsuite's format
     tagger = pycrfsuite.Tagger()
     tagger.open("weather.crfsuite")
     tagger.tag([["walk"]])
 
-Models are files of CRFsuite's format, written and read. What differs is listed in docs/python-crfsuite.md.
+Models are read and written in CRFsuite's format. docs/python-crfsuite.md lists what differs.
 """
 
 from .errors import CRFSuiteError

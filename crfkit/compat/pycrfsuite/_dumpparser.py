@@ -1,4 +1,4 @@
-"""Where python-crfsuite has its ParsedDump, and what reads one from the lines of a dump."""
+"""ParsedDump under python-crfsuite's module name, and the parser that reads one from the lines of a dump."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SECTION = re.compile(r"(FILEHEADER|LABELS|ATTRIBUTES|TRANSITIONS|STATE_FEATURES
 
 
 class CRFsuiteDumpParser:
-    """Takes the lines of a dump in turn; `result` is what they said. `Tagger.info` does not need it, and knows names with
+    """Parses a dump line by line into `result`. `Tagger.info` does without it, and so handles names with
     line ends."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class CRFsuiteDumpParser:
         self.result = ParsedDump()
 
     def feed(self, line: str) -> None:
-        """Take a line."""
+        """Parse a line."""
         line = line.lstrip().rstrip("\r\n")
         if found := _SECTION.match(line):
             self.state = found[1]

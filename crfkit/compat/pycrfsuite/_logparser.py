@@ -1,4 +1,4 @@
-"""Reads the log of a training run, message by message: CRFsuite's own, or what crfkit says in its words."""
+"""Parses the log of a training run, message by message: CRFsuite's own, or crfkit's in the same format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LabelScore(NamedTuple):
     f1: float | None
 
 
-# What an iteration's lines say: beginning of the line, key, type.
+# The lines of an iteration: prefix, key, type.
 _MEASURES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("Loss: ", "loss", float),
     ("Feature norm: ", "feature_norm", float),
@@ -39,7 +39,7 @@ _FEATURES = re.compile(r"Number of features: (\d+)")
 
 
 class TrainLogParser:
-    """Takes messages in turn; `feed` names the event that one completes, if it does.
+    """Parses messages in order; `feed` returns the name of the event that a message completes, if any.
 
     start, featgen_progress ..., featgen_end, prepared (or prepare_error), iteration ..., optimization_end, end
     """
@@ -57,7 +57,7 @@ class TrainLogParser:
         self.events: list[tuple[str, int, int]] = []  # with the part of `log` that they are about
 
     def feed(self, line: str) -> str | None:
-        """Take a message; the event that it completes."""
+        """Parse a message; returns the event that it completes."""
         self.log.append(line)
         if self.state is None:
             self._starting(line)
@@ -71,7 +71,7 @@ class TrainLogParser:
 
     @property
     def last_log(self) -> str:
-        """What was said up to the last event, from the one before."""
+        """The text of the log between the last two events."""
         _, begin, end = self.events[-1]
         return "".join(self.log[begin:end])
 

@@ -10,7 +10,7 @@ UNKNOWN, INCOMPATIBLE, OVERFLOW = -(2**31), -(2**31) + 3, -(2**31) + 5
 
 
 class CRFSuiteError(CrfkitError):
-    """Training has failed; `code` is CRFsuite's number of the reason, the message says more."""
+    """Training has failed; `code` is CRFsuite's error code, the message gives the details."""
 
     _messages: ClassVar = {
         UNKNOWN: "Unknown error occurred",
@@ -39,11 +39,11 @@ class NotWritten(CRFSuiteError, OSError):
 
 
 class NoSequence(DataError, TypeError):
-    """What is appended is no labelled sequence of items: a TypeError in python-crfsuite, too."""
+    """What was appended is not a labelled sequence of items; python-crfsuite raises TypeError, too."""
 
 
 def as_crfsuite_error(error: CrfkitError) -> CRFSuiteError:
-    """crfkit's error as python-crfsuite's; a ValueError or an OSError stays one."""
+    """Convert crfkit's error to python-crfsuite's; a ValueError or an OSError stays one."""
     if isinstance(error, OSError):
         return NotWritten(UNKNOWN, str(error))
     return BadInput(INCOMPATIBLE, str(error)) if isinstance(error, ValueError) else CRFSuiteError(OVERFLOW, str(error))

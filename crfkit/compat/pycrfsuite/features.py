@@ -22,7 +22,7 @@ class Sequences(Groups):
     drawn: int | None = None  # random numbers so far, if all trainings share a generator; None: each has its own
 
     def split(self, n: int) -> None:
-        """Make n groups: sequences are shuffled as by CRFsuite, and dealt out in turn."""
+        """Split into n groups: shuffle the sequences as CRFsuite does, then assign them to the groups in turn."""
         from crfkit.trainers.online.crfsuite import shuffled
 
         self.order, self.drawn = shuffled(len(self.groups)), len(self.groups)
@@ -45,7 +45,7 @@ class Sequences(Groups):
         return builder.n_attributes[0]
 
     def runs(self, holdout: int) -> Iterator[tuple[bool, int, int]]:
-        """Runs of sequences that are held out, or are not: (whether they are, the first, how many)."""
+        """Runs of consecutive sequences with the same role: (held out or not, the first, how many)."""
         first = 0
         for held, run in groupby(self.groups, lambda group: 0 <= holdout == group):
             n = sum(1 for _ in run)
@@ -63,7 +63,7 @@ class Sequences(Groups):
 
 
 class Features(NamedTuple):
-    """The features of the sequences that are learned from. Labels and attributes of those held out have numbers, too."""
+    """The features of the training sequences. Labels and attributes of held-out sequences are numbered, too."""
 
     corpus: Corpus
     names: Any  # of all attributes, in the order in which they were first seen
@@ -71,7 +71,7 @@ class Features(NamedTuple):
 
 
 def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> Features:
-    """The features that CRFsuite makes: its frequencies are of features, not of attributes."""
+    """The features that CRFsuite makes: its minimum frequency applies to features, not to attributes."""
     import numpy
 
     from crfkit.features.indexing import RULES, IndexBuilder
@@ -99,7 +99,7 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
 
 
 def parts_of(features: Features, weights: array.array) -> Parts:
-    """The model of these weights, with labels and attributes in the order in which they were first seen, as CRFsuite has them."""
+    """A model with these weights. Labels and attributes are in order of first occurrence, as in CRFsuite."""
     from crfkit.foreign.parts import Parts
     from crfkit.foreign.parts import Rows as FeatureRows
     from crfkit.weights.precision import doubles

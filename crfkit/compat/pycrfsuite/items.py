@@ -1,4 +1,4 @@
-"""What python-crfsuite takes for a sequence of items."""
+"""What python-crfsuite accepts as a sequence of items."""
 
 from __future__ import annotations
 

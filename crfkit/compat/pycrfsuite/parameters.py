@@ -1,4 +1,4 @@
-"""The parameters of CRFsuite's five algorithms: their names, defaults and meaning, and what they are for crfkit."""
+"""The parameters of CRFsuite's five algorithms: names, defaults, meaning, and the corresponding options of crfkit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class Parameter(NamedTuple):
-    """One parameter; `kind` tells how its value is read, and printed in the log."""
+    """One parameter; `kind` says how its value is parsed, and printed in the log."""
 
     default: Any
     help: str

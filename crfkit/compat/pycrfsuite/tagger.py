@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class ParsedDump:
-    """A model's inside.
+    """The contents of a model.
 
-    header            what the file says of itself
+    header            the fields of the file's header
     labels            name -> number
     attributes        name -> number
     transitions       (label, next label) -> weight
@@ -41,7 +41,7 @@ class ParsedDump:
 
 
 class Tagger:
-    """Labels sequences by a model: one of CRFsuite's, or any other that crfkit opens."""
+    """Labels sequences with a model: CRFsuite's, or any other that crfkit can open."""
 
     def __init__(self) -> None:
         self._tagger: OwnTagger | None = None
@@ -50,7 +50,7 @@ class Tagger:
         self._numbers: dict[str | bytes, int] = {}
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Sequences go through the `set` of a subclass that has one of its own."""
+        """If a subclass overrides `set`, `tag` calls it."""
         super().__init_subclass__(**more)
         if "set" in vars(cls) and "tag" not in vars(cls):
             cls.tag = _tag_through_set  # type: ignore[method-assign]
@@ -58,13 +58,13 @@ class Tagger:
     def open(self, name: str | os.PathLike[str]) -> contextlib.closing[Tagger]:
         """Open a model file; the result closes it again at the end of a `with` block."""
         name = os.fsdecode(name)
-        with open(name, "rb") as file:  # FileNotFoundError and its kin, as they come
+        with open(name, "rb") as file:  # FileNotFoundError and other OSErrors pass through
             opened = self._open(name, f"Invalid model file {name!r}")
-            self._content = mapped(file)  # the name may soon be that of another model, or of none
+            self._content = mapped(file)  # the file may be replaced or deleted later
         return opened
 
     def open_inmemory(self, value: bytes) -> contextlib.closing[Tagger]:
-        """Open a model that is the content of a model file."""
+        """Open a model from the bytes of a model file."""
         if not isinstance(value, bytes):
             raise TypeError(f"Argument 'value' has incorrect type (expected bytes, got {type(value).__name__})")
         opened = self._open(value, "Invalid model")
@@ -84,7 +84,7 @@ class Tagger:
         return contextlib.closing(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The model goes along with a pickle, so that other processes can tag: more than python-crfsuite offers."""
+        """A pickle contains the model, so that other processes can tag. python-crfsuite does not offer this."""
         return _of_model, (None if self._tagger is None else bytes(self._content),)
 
     def close(self) -> None:
@@ -93,11 +93,11 @@ class Tagger:
 
     @property
     def by_template(self) -> bool:
-        """Whether this is a model of crfkit's whose template makes attributes of columns."""
+        """Whether this is a crfkit model with a template, which makes attributes from columns."""
         return self._tagger is not None and self._tagger.header["format"] != "crfsuite"
 
     def _opened(self) -> tuple[OwnTagger, OneSentence]:
-        """crfkit's tagger, and what holds the sequence; ValueError where no model is open."""
+        """crfkit's tagger, and the scratch that holds the sequence; ValueError if no model is open."""
         tagger, scratch = self._tagger, self._scratch
         if tagger is None or scratch is None:
             raise ValueError("The tagger is not opened")
@@ -110,12 +110,12 @@ class Tagger:
         return self._opened()[0].labels
 
     def take(self, rows: Rows, place: int) -> None:
-        """Take a sequence of rows that were parsed, as `set` takes one."""
+        """As `set`, for a sequence of parsed rows."""
         with self._opened()[1] as scratch:
             scratch.take(rows, place)
 
     def set(self, xseq: Iterable[Any] | ItemSequence) -> None:
-        """Make this the current sequence, of `tag`, `probability` and `marginal`."""
+        """Make this the current sequence, which `tag`, `probability` and `marginal` use."""
         with self._opened()[1] as scratch:
             self._read(scratch, xseq)
 
@@ -138,14 +138,14 @@ class Tagger:
             return scratch.best_labels()
 
     def probability(self, yseq: Iterable[str | bytes]) -> float:
-        """The probability of these labels for the current sequence; 0 if there is none, or it is empty."""
+        """The probability of these labels for the current sequence; 0 if it is empty or not set."""
         if not self._having_probabilities("probability").length:
             return 0.0
         score, log_z = self.score(yseq)
         return math.exp(score - log_z)
 
     def score(self, yseq: Iterable[str | bytes]) -> tuple[float, float]:
-        """The score of these labels, and the log partition function: more than python-crfsuite offers."""
+        """The score of these labels, and the log partition function. python-crfsuite does not offer this."""
         scratch, labels = self._having_probabilities("probability"), list(yseq)
         with scratch:
             if len(labels) != scratch.length:
@@ -153,13 +153,13 @@ class Tagger:
             return scratch.score_of([self._number(label) for label in labels]), scratch.log_z()
 
     def marginal(self, y: str | bytes, pos: int) -> float:
-        """The marginal probability of a label at a position of the current sequence; 0 if there is none, or it is empty. All marginals
-        are computed at the first call."""
+        """The marginal probability of a label at a position of the current sequence; 0 if it is empty or not set. The first call computes
+        all marginals."""
         scratch = self._having_probabilities("marginal")
         try:
             number = self._number(y)
         except RuntimeError:
-            if 0 <= pos < scratch.length:  # else the position is what counts, as there
+            if 0 <= pos < scratch.length:  # otherwise the error is about the position, as in python-crfsuite
                 raise
             number = 0
         if not scratch.length:
@@ -171,7 +171,7 @@ class Tagger:
                 raise ValueError(f"The position, {pos} is out of range of {scratch.length}") from None
 
     def marginals(self) -> list[dict[str, float]]:
-        """The marginals of all labels at each position of the current sequence: more than python-crfsuite offers."""
+        """The marginals of all labels at each position of the current sequence. python-crfsuite does not offer this."""
         with self._having_probabilities("marginals") as scratch:
             return scratch.marginals()
 
@@ -207,7 +207,7 @@ class Tagger:
             file.writelines(lines)
 
     def info(self) -> ParsedDump:
-        """What the model consists of; weights with the six decimals of `dump`."""
+        """The contents of the model; weights have six decimals, as in `dump`."""
         from crfkit import foreign
 
         lines = self._lines()

@@ -17,7 +17,7 @@ from .training import Training
 
 
 class BaseTrainer:
-    """Collects sequences, takes parameters, and trains a model of CRFsuite's format."""
+    """Collects sequences and parameters, and trains a model in CRFsuite's format."""
 
     # Here and not in __init__, which subclasses may leave out: these are silent, as with python-crfsuite.
     verbose: bool | None = None
@@ -49,11 +49,11 @@ class BaseTrainer:
             raise NoSequence(error.reason) from None
 
     def clear(self) -> None:
-        """Forget all sequences. `train` needs new ones."""
+        """Remove all sequences."""
         self.sequences, self._cleared = Sequences(), True
 
     def select(self, algorithm: str, type: str = "crf1d") -> None:
-        """Choose an algorithm (lbfgs, l2sgd, ap, pa, arow); parameters are at their defaults again."""
+        """Choose an algorithm (lbfgs, l2sgd, ap, pa, arow) and reset the parameters to its defaults."""
         name = ALIASES.get(algorithm.lower(), algorithm.lower())
         if name not in PARAMETERS or type != "crf1d":
             raise ValueError(f"Bad arguments: algorithm={name!r}, type={type!r}")
@@ -90,8 +90,8 @@ class BaseTrainer:
         return PARAMETERS[self._algorithm][name]
 
     def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
-        """Train on all sequences, or on all but those of the group `holdout`, which are scored after each iteration; write
-        the model to a file, or nowhere if its name is empty."""
+        """Train on all sequences but those of the group `holdout`, if given, on which the model is scored after each iteration.
+        Write the model to a file, unless its name is empty."""
         if self._cleared and not self.sequences.groups:
             raise ValueError("The data is empty. Call Trainer::append before Trainer::train.")
         self._before_train()
@@ -107,13 +107,13 @@ class BaseTrainer:
         """Called before training; for subclasses."""
 
     def message(self, message: str) -> None:
-        """Take a part of the log; printed if `verbose`."""
+        """Called with each piece of the log; prints it if `verbose`."""
         if self.verbose:
             print(message, end="")
 
 
 class Trainer(BaseTrainer):
-    """A trainer that reads its own log: methods named `on_...` are called as training goes on, `logparser` has it all."""
+    """A trainer that parses its own log: it calls the methods `on_...` during training, and `logparser` keeps all results."""
 
     logparser: TrainLogParser | None = None
 
@@ -121,7 +121,7 @@ class Trainer(BaseTrainer):
         self.logparser = TrainLogParser()
 
     def message(self, message: str) -> None:
-        """Take a part of the log, and call the method of the event that it completes."""
+        """Parse a piece of the log, and call the method of the event that it completes."""
         assert self.logparser is not None
         event = self.logparser.feed(message)
         if not self.verbose or event is None:
@@ -135,35 +135,35 @@ class Trainer(BaseTrainer):
             getattr(self, f"on_{event}")(log)
 
     def on_start(self, log: str) -> None:
-        """Training begins."""
+        """Called when training starts."""
         print(log, end="")
 
     def on_featgen_progress(self, log: str, percent: int) -> None:
-        """Reading goes on."""
+        """Called as features are generated."""
         print(log, end="")
 
     def on_featgen_end(self, log: str) -> None:
-        """All features are known."""
+        """Called when all features are generated."""
         print(log, end="")
 
     def on_prepared(self, log: str) -> None:
-        """The first iteration begins."""
+        """Called before the first iteration."""
         print(log, end="")
 
     def on_prepare_error(self, log: str) -> None:
-        """There will be no iteration."""
+        """Called when training cannot start."""
         print(log, end="")
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
-        """An iteration has ended; `info` has its figures."""
+        """Called after an iteration; `info` has its figures."""
         print(log, end="")
 
     def on_optimization_end(self, log: str) -> None:
-        """The weights are final."""
+        """Called when the weights are final."""
         print(log, end="")
 
     def on_end(self, log: str) -> None:
-        """The model is stored."""
+        """Called when the model is stored."""
         print(log, end="")
 
 

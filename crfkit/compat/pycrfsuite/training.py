@@ -1,4 +1,4 @@
-"""A training run of crfkit, with the log of CRFsuite."""
+"""A training run of crfkit that writes CRFsuite's log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TITLES = {
     "passive-aggressive": "Passive Aggressive",
     "arow": "Adaptive Regularization of Weights (AROW)",
 }
-# Parameters that come first at the head of the log, and those with another name there.
+# Parameters that the log lists first, and those that have another name there.
 _FIRST = ("c1", "c2", "num_memories")
 _LOGGED = {"period": {"lbfgs": "stop"}, "max_linesearch": {"lbfgs": "linesearch.max_iterations"}}
 
@@ -59,13 +59,13 @@ def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus) -> Any:
     batch = {"epsilon": 0.0, **period, "memory": min(max(values["num_memories"], 1), 64), "l2": 2 * values["c2"]}
     if values["c1"]:
         return make_trainer("owlqn", corpus, options.make("owlqn", {**batch, "l1": values["c1"]}), run)
-    # Who asks for few iterations gets no more passes to warm up.
+    # The warm-up has at most as many passes as there are iterations.
     warm_up = {"warm_up": max(0, min(values["max_iterations"], options.Lbfgs.warm_up))} if values["max_iterations"] else {}
     return make_trainer("lbfgs", corpus, options.make("lbfgs", {**batch, **warm_up}), run)
 
 
 class Training:
-    """One run; `say` takes the log, piece by piece."""
+    """One run; `say` is called with each piece of the log."""
 
     def __init__(self, algorithm: str, values: dict[str, Any], sequences: Sequences, holdout: int, say: Callable[[str], None]):
         self.algorithm, self.values, self.say, self.sequences, self.holdout = algorithm, values, say, sequences, holdout
@@ -88,7 +88,7 @@ class Training:
         self._store(parts, (corpus.layout.n_features, len(features.names)), path)
 
     def _features(self, n: int, seconds: float) -> None:
-        """What CRFsuite says while it makes features."""
+        """What CRFsuite logs while it generates features."""
         self.say("Feature generation\n")
         self.say("type: CRF1d\n")
         self.say(f"feature.minfreq: {self.values['feature.minfreq']:f}\n")
@@ -190,7 +190,7 @@ class Training:
         return None
 
     def _improvement(self, losses: list[float]) -> float:
-        """By how much of itself the loss has fallen within a period."""
+        """The relative decrease of the loss over a period."""
         return (losses[-1 - self.values["period"]] - losses[-1]) / losses[-1] if losses[-1] else 0.0
 
     def _iteration(self, losses: list[float], record: dict[str, Any], trainer: Any, weights: array.array, seconds: float, corpus: Any) -> None:
@@ -217,7 +217,7 @@ class Training:
         self.say("\n")
 
     def _performance(self, weights: array.array, corpus: Any) -> None:
-        """How well the sequences held out are labelled."""
+        """Score the model on the held-out sequences."""
         from crfkit.tagging import Tagger
 
         gold, found = Tagger.of_parts(corpus.header, corpus.builder, corpus.layout, weights).tag_with_gold([self.held])
@@ -238,7 +238,7 @@ class Training:
         self.say("\n")
 
     def _store(self, parts: Any, known: tuple[int, int], path: str) -> None:
-        """Write the model, and say so, unless the path is empty."""
+        """Write the model and log that, unless the path is empty."""
         from crfkit.foreign import model_bytes
         from crfkit.replacing import replacing
 

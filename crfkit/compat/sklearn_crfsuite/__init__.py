@@ -2,7 +2,7 @@
 
     from crfkit.compat.sklearn_crfsuite import CRF, metrics, scorers
 
-`predict` always gives lists of lists of labels. scikit-learn is needed for what comes from there: metrics, scorers, `clone`.
+`predict` always gives lists of lists of labels. Only metrics, scorers and `clone` need scikit-learn.
 """
 
 from types import ModuleType
@@ -17,7 +17,7 @@ __all__ = ["CRF", "metrics", "scorers"]
 
 
 def __getattr__(name: str) -> ModuleType:
-    """`metrics` and `scorers` need scikit-learn, and come when they are asked for."""
+    """Import `metrics` and `scorers` on first use, as they need scikit-learn."""
     if name not in ("metrics", "scorers"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""What pickles of sklearn-crfsuite keep their models in."""
+"""The class in which pickles of sklearn-crfsuite store their models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["FileResource"]
 
 
 class FileResource:
-    """Holds the bytes of a model file, or None where the model was in a file of the user's."""
+    """Holds the bytes of a model file, or None if the model was in the user's own file."""
 
     content: bytes | None = None
 

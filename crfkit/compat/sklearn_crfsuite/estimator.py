@@ -23,7 +23,7 @@ try:
 except ImportError:  # it is optional
     BaseEstimator = object
 
-# Parameters of CRFsuite that have another name here.
+# CRFsuite's parameters that have another name here.
 _RENAMED = {
     "min_freq": "feature.minfreq", "all_possible_states": "feature.possible_states", "all_possible_transitions": "feature.possible_transitions",
     "pa_type": "type",
@@ -38,10 +38,10 @@ class NotFitted(ValueError, AttributeError):
 class CRF(Estimator, BaseEstimator):
     """A conditional random field for lists of sequences.
 
-    The parameters are those of python-crfsuite's algorithms (lbfgs, l2sgd, ap, pa, arow), with `_` for `.`; None stands for
-    CRFsuite's default, and those that an algorithm does not have are refused. `model_filename` is where the model is
-    stored, and taken from if it is there; otherwise it is kept in memory, and pickled with the object. `trainer_cls` is
-    the class of the trainer; with `verbose` it prints a line an iteration. `keep_tempfiles`: see ModelFile.
+    The parameters are those of python-crfsuite's algorithms (lbfgs, l2sgd, ap, pa, arow), with `_` for `.`; None means
+    CRFsuite's default, and a parameter that the algorithm does not have is an error. `model_filename` is the file to store the
+    model in; if it exists, the model is loaded from it. Without it the model is kept in memory, and pickled with the object.
+    `trainer_cls` is the class of the trainer; with `verbose` it prints a line per iteration. `keep_tempfiles`: see ModelFile.
     """
 
     def __init__(
@@ -70,14 +70,14 @@ class CRF(Estimator, BaseEstimator):
         return path
 
     def _take(self, model: bytes | None) -> None:
-        """A model, or none, in memory."""
+        """Keep this model, or None, in memory."""
         self._model = model
         self._tagger: Tagger | None = None
         self._info_cached: ParsedDump | None = None
         self._modelfile: ModelFile | None = None
 
     def fit(self, X: Iterable[Any], y: Iterable[Sequence[str]], X_dev: Iterable[Any] | None = None, y_dev: Iterable[Sequence[str]] | None = None) -> CRF:
-        """Train on sequences of items and their labels; with development data, score these after each iteration."""
+        """Train on sequences of items and their labels; score the model on development data, if given, after each iteration."""
         if (X_dev is None) != (y_dev is None):
             raise ValueError("Pass both X_dev and y_dev to use the holdout data")
         trainer = self._get_trainer()
@@ -96,7 +96,7 @@ class CRF(Estimator, BaseEstimator):
         return self
 
     def _scored(self, y: Any, metric: str) -> Any:
-        """Also those that only `fit` takes: a str for its characters, and labels that are empty or bytes."""
+        """Accepts whatever `fit` does: a str as a sequence of characters, and labels that are empty or bytes."""
         if not lists(y):
             return y
         whole = metric.endswith("accuracy")
@@ -119,12 +119,12 @@ class CRF(Estimator, BaseEstimator):
         return self._opened().tag(xseq)
 
     def predict_marginals(self, X: Iterable[Any]) -> list[list[dict[str, float]]]:
-        """For each item of each sequence, how probable each label is."""
+        """The marginal probability of each label, for each item of each sequence."""
         _refuse_single(X, "X", "sequences")
         return Labellings(map(self.predict_marginals_single, X))
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
-        """For each item of one sequence, how probable each label is."""
+        """The marginal probability of each label, for each item of one sequence."""
         tagger = self._opened()
         tagger.set(xseq)
         return tagger.marginals()
@@ -143,7 +143,7 @@ class CRF(Estimator, BaseEstimator):
 
     @property
     def tagger_(self) -> Tagger | None:
-        """The tagger of the model, or None before there is one."""
+        """The tagger of the model, or None if there is no model yet."""
         there = self._model is not None or (self._path and os.path.exists(self._path))
         return self._opened() if there else None
 
@@ -169,17 +169,17 @@ class CRF(Estimator, BaseEstimator):
 
     @property
     def size_(self) -> int | None:
-        """Bytes of the model."""
+        """The size of the model in bytes."""
         return None if self._info is None else int(self._info.header["size"])
 
     @property
     def num_attributes_(self) -> int | None:
-        """How many attributes the model knows."""
+        """The number of attributes of the model."""
         return None if self._info is None else int(self._info.header["num_attrs"])
 
     @property
     def attributes_(self) -> list[str] | None:
-        """The attributes that the model knows."""
+        """The attributes of the model."""
         return None if self._info is None else list(self._info.attributes)  # in the order of their numbers
 
     @property

@@ -1,4 +1,4 @@
-"""scikit-learn's metrics for sequences of labels: of all their items, or of whole sequences."""
+"""scikit-learn's metrics for label sequences, over all items or over whole sequences."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ def flat_classification_report(y_true: Labels, y_pred: Labels, labels: Any = Non
 
 
 def sequence_accuracy_score(y_true: Labels, y_pred: Labels) -> float:
-    """The share of sequences whose labels are all right; 0 where there are none."""
+    """The share of sequences whose labels are all right; 0 if there are no sequences."""
     right = sum(list(wanted) == list(given) for wanted, given in zip(y_true, y_pred, strict=True))
     return right / len(y_true) if len(y_true) else 0

@@ -9,8 +9,8 @@ import weakref
 
 
 class ModelFile:
-    """Where a model is: at the path of the user, or in memory until somebody asks for `name`. Then it is written to a
-    temporary file, which is deleted along with the estimator unless `keep_tempfiles` is set."""
+    """Where a model is stored: at the user's path, or in memory until `name` is read. Then it is written to a
+    temporary file, which is deleted with the estimator unless `keep_tempfiles` is set."""
 
     def __init__(self, path: str | None, content: bytes | None = None, keep_tempfiles: bool = False):
         self.auto = path is None
@@ -20,7 +20,7 @@ class ModelFile:
 
     @property
     def name(self) -> str | None:
-        """The path; None before there is a model."""
+        """The path; None if there is no model yet."""
         if self._path is None and self._content is not None:
             handle, self._path = tempfile.mkstemp(".crfsuite", "model")
             with open(handle, "wb") as file:
@@ -34,7 +34,7 @@ class ModelFile:
         _ = self.name
 
     def cleanup(self) -> None:
-        """Delete the temporary file. The model stays in memory; who asks for `name` has it written again."""
+        """Delete the temporary file. The model stays in memory, and reading `name` writes it again."""
         if self._deletion is not None:
             self._deletion()
             self._path = self._deletion = None

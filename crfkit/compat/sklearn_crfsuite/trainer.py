@@ -8,7 +8,7 @@ from crfkit.compat.pycrfsuite import Trainer
 
 
 class LinePerIterationTrainer(Trainer):
-    """Prints one line an iteration, and at the end the scores of each label of the development data."""
+    """Prints one line per iteration, and at the end the scores of each label on the development data."""
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
         parts = [f"Iter {info['num']:<3} time={info['time']:<5.2f} loss={info['loss']:<8.2f}"]

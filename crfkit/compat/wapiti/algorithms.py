@@ -10,7 +10,7 @@ ALGORITHMS = ("l-bfgs", "sgd-l1", "bcd", "rprop", "rprop+", "rprop-")
 TYPES = ("maxent", "memm", "crf")
 UNLIMITED = 2**31 - 1
 
-# Options that change how Wapiti works, and not what it finds; crfkit decides by itself.
+# Options that change how Wapiti computes, not what; crfkit has no use for them.
 WITHOUT_EFFECT = ("jobsize", "sparse", "maxls", "stpmin", "stpmax", "stpinc", "stpdec", "cutoff")
 
 

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 ALGORITHMS = ["l-bfgs", "sgd-l1", "bcd", "rprop", "rprop+", "rprop-", "auto"]
 
 logger = logging.getLogger("wapiti")
-"""Gets the log of `wapiti train`."""
+"""Receives the log of `wapiti train`."""
 
 _NAMES = {"me": "maxent", "post": "lblpost", "score": "outsc"}
 """Long options of the command that have other names in libwapiti."""
 
 
 class Model:
-    """A model of Wapiti. `model` opens one, of crfkit and CRF++ too; `patterns` (a text) or `pattern` (a file) are for one that is to be
-    trained. Other options have the names of the long options of Wapiti's `train` and `label`, or of libwapiti; `options` has
-    them all, and may be changed.
+    """A Wapiti model. `model` is a file to open, of Wapiti, crfkit or CRF++; `patterns` (a text) or `pattern` (a file) is for training a
+    new one. Other options have the names of the long options of Wapiti's `train` and `label`, or of libwapiti; `options` holds
+    all of them, and may be changed.
     """
 
     def __init__(self, patterns: str | None = None, encoding: str = "utf8", **options: Any):
@@ -61,11 +61,11 @@ class Model:
             raise OptionError(f"{path}: a model for single lines is for `crfkit-wapiti label`")
 
     def add_training_sequence(self, sequence: str | bytes) -> None:
-        """Take a sequence of lines, the label last, for `train`. Blank lines count for nothing."""
+        """Add a training sequence: lines with the label last. Blank lines are ignored."""
         self._sequences.append(b"\n".join(self._lines(sequence)))
 
     def train(self, sequences: Iterable[str | bytes] | None = None) -> None:
-        """Train on all sequences that were taken, and on these."""
+        """Train on all sequences added so far and on these."""
         from .training import train
 
         for sequence in sequences or ():
@@ -97,14 +97,14 @@ class Model:
             file.write(content)
 
     def label_sequence(self, lines: str | bytes, include_input: bool = False) -> bytes:
-        """The labels of one sequence of lines, one a line; with `include_input` behind the lines as they came. Blank lines count for
-        nothing. With the option `nbest` a blank line is between one labelling and the next."""
+        """The labels of one sequence of lines, one per line; with `include_input` appended to the input lines. Blank lines are
+        ignored. With the option `nbest`, a blank line separates the label sequences."""
         if self._tagger is None:
             raise OptionError("nothing to label with: open a model, or train one")
         given = self._lines(lines)
         if not given:
             return b""
-        rows = [[as_text(cell) for cell in line.split()] for line in given]  # bytes: other blanks than those of ASCII are part of a cell
+        rows = [[as_text(cell) for cell in line.split()] for line in given]  # as bytes, so that only ASCII blanks separate cells
         if self.options.nbest > 1:
             found = [labels for _, labels in self._tagger.nbest(rows, self.options.nbest)]
         else:
@@ -133,7 +133,7 @@ def _tables() -> dict[str, list[tuple[str, str, Any, Any]]]:
 
 
 def _all_options(given: dict[str, Any]) -> SimpleNamespace:
-    """These options, and the defaults of others. OptionError for names and values that are none."""
+    """These options, and defaults for the others. OptionError for unknown names and invalid values."""
     found = {name: default for table in _tables().values() for name, _, _, default in table}
     found["nthread"] = min(os.cpu_count() or 1, MOST_THREADS)
     for key, value in given.items():

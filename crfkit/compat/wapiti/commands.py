@@ -24,7 +24,7 @@ MODES = ("train", "label", "dump", "update")
 
 
 class Group(ErrorsAsLines, click.Group):
-    """Commands that may be shortened, and whose errors are one line."""
+    """Commands that may be abbreviated, with one-line errors."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         found = [mode for mode in MODES if cmd_name and mode.startswith(cmd_name)]
@@ -34,18 +34,18 @@ class Group(ErrorsAsLines, click.Group):
 @click.group(cls=Group, context_settings=HELP)
 @click.version_option(__version__, prog_name="crfkit-wapiti", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Wapiti's modes, with crfkit behind them; models are Wapiti's files. INPUT and OUTPUT are standard input and output where
-    they are not given. The first letter of a mode will do."""
+    """Wapiti's modes, with crfkit behind them; models are Wapiti's files. INPUT and OUTPUT are standard input and output if
+    not given. A mode may be abbreviated to its first letter."""
 
 
 def say(text: str) -> None:
-    """A line of the log; names in it are printed as they came, in any encoding."""
+    """Print a line of the log; names in it keep their bytes, in any encoding."""
     data = as_bytes(text)
     click.echo(data if data.decode(errors="ignore") != text else text, err=True)
 
 
 def _list(_ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """`list` in the place of a name prints the names."""
+    """`list` in place of a name prints the names."""
     if value == "list":
         names, what = (ALGORITHMS, "training algorithms") if param.name == "algo" else (TYPES, "types of models")
         say(f"Available {what}:\n" + "\n".join(f"\t{name}" for name in names))
@@ -63,7 +63,7 @@ def _read(path: str) -> bytes:
 
 
 class Finite(click.FloatRange):
-    """A number that is one: nan and inf are none."""
+    """A finite number."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         found = super().convert(value, param, ctx)
@@ -179,8 +179,8 @@ def label(source: str, output: str, **given: Any) -> None:
 
 
 @cli.command(context_settings=HELP)
-@click.option("-p", "--prec", type=click.IntRange(0, 1000), default=5, help="Digits behind the point.", show_default=True)
-@click.option("--all", "every", is_flag=True, help="Print weights of zero, too.")
+@click.option("-p", "--prec", type=click.IntRange(0, 1000), default=5, help="Digits after the decimal point.", show_default=True)
+@click.option("--all", "every", is_flag=True, help="Print zero weights, too.")
 @click.argument("source", metavar="[INPUT]", default="-")
 @click.argument("output", metavar="[OUTPUT]", default="-")
 def dump(prec: int, every: bool, source: str, output: str) -> None:
@@ -194,7 +194,7 @@ def dump(prec: int, every: bool, source: str, output: str) -> None:
 
 
 def _as_wapiti(data: bytes, path: str) -> bytes:
-    """The bytes of a model as Wapiti's."""
+    """The bytes of a model in Wapiti's format."""
     from crfkit.foreign import wapiti
 
     try:
@@ -209,7 +209,7 @@ def _as_wapiti(data: bytes, path: str) -> bytes:
 @click.argument("source", metavar="[PATCH]", default="-")
 @click.argument("output", metavar="[OUTPUT]", default="-")
 def update(model: str | None, compact: bool, source: str, output: str) -> None:
-    """Change weights of a model: PATCH has lines of its dump, edited."""
+    """Change weights of a model: PATCH has edited lines of its dump."""
     from crfkit.foreign import wapiti
 
     from .editing import edited, read_patch

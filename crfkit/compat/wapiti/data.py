@@ -12,14 +12,14 @@ Line = tuple[str, list[str], str | None]
 
 
 def lines(path: str, labelled: bool) -> Iterator[Line]:
-    """Every line that is not blank; with `labelled` its last cell is the label."""
+    """Every line that is not blank; if `labelled`, its last cell is the label."""
     for block in Source(path, "columns", allow_empty=True):
         for number, raw in enumerate(block.data.split(b"\n"), block.first_line):
             try:
                 text = raw.decode().rstrip("\r")
             except UnicodeDecodeError:
                 raise DataError("not UTF-8", block.path, number) from None
-            cells = [cell.decode() for cell in raw.split()]  # bytes: other blanks than those of ASCII are part of a cell
+            cells = [cell.decode() for cell in raw.split()]  # as bytes, so that only ASCII blanks separate cells
             if labelled and len(cells) == 1:
                 raise DataError("expected features, and the label last", block.path, number)
             if cells:
@@ -27,5 +27,5 @@ def lines(path: str, labelled: bool) -> Iterator[Line]:
 
 
 def sequences(path: str) -> list[list[tuple[list[str], str]]]:
-    """Labelled lines as crfkit takes sequences."""
+    """Labelled lines as sequences for crfkit."""
     return [[(observations, label)] for _, observations, label in lines(path, True) if label is not None]

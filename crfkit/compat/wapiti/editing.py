@@ -18,7 +18,7 @@ Changes = dict[tuple[bytes, bool], dict[tuple[int, int], float]]
 
 
 def read_patch(lines: Iterable[bytes], parts: Parts, path: str) -> Changes:
-    """The lines of a dump, edited; DataError for a weight that the model has no room for."""
+    """Parse edited lines of a dump; DataError for a weight that the model has no feature for."""
     labels = {as_bytes(label): number for number, label in enumerate(parts.labels)}
     changes: Changes = {}
     for number, line in enumerate(lines, 1):
@@ -55,8 +55,8 @@ def _weight(value: bytes, path: str, number: int) -> float:
 
 
 def edited(parts: Parts, changes: Changes, compact: bool = False) -> tuple[Parts, int, int]:
-    """The model with some weights changed; with `compact` without the observations that have no weight. And how many
-    observations and features these were."""
+    """The model with some weights changed, and if `compact` without the observations that have no weight; also how many
+    observations and features were removed."""
     unigrams, bigrams, pairs = Rows.empty(), Rows.empty(), parts.pairs
     places: dict[bytes, int] = {}
     n, observations_removed, features_removed = len(parts.labels), 0, 0

@@ -1,4 +1,4 @@
-"""`wapiti label`: sentences with their labels, and how many of these are right."""
+"""`wapiti label`: labels sentences, and counts how many labels are right."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Say = Callable[[str], None]
 
 
 def tagger_of(path: str, exact: bool) -> Tagger:
-    """The tagger of a model whose data are columns; `exact`: scores to the last digit, for those who print them."""
+    """The tagger of a model whose data are columns; `exact`: scores in double precision, for printing them."""
     start = b""
     if os.path.isfile(path):
         start = beginning(path, 16)
@@ -45,7 +45,7 @@ def by_lines(tagger: Tagger) -> bool:
 
 
 def label(tagger: Tagger, source: str, given: dict[str, Any], say: Say) -> Iterator[bytes]:
-    """The labelled sentences, as they come; `say` is given the lines of the log."""
+    """Yields the labelled sentences as they are read; `say` is called with the lines of the log."""
     report = Report(tagger.labels, say)
     for text, n, found in singles.label(tagger, source, given) if by_lines(tagger) else _columns(tagger, source, given):
         yield text
@@ -84,7 +84,7 @@ class Report:
             self.say(f"{1000 * thousand:10d} sequences labeled{rates}")
 
     def end(self) -> None:
-        """The error rates of all, and the scores of each label."""
+        """The total error rates, and the scores of each label."""
         self.say(f"    Nb sequences  : {self.sequences}")
         self.say(f"    Token error   : {_per_cent(self.wrong, self.tokens)}")
         self.say(f"    Sequence error: {_per_cent(self.sequences_wrong, self.sequences)}")

@@ -12,8 +12,8 @@ Errors = Callable[[], tuple[float, float]]  # per cent of the tokens, of the seq
 
 
 class Windows:
-    """Training is over when the last `stopwin` error rates lie within `stopeps` per cent, or when the objective has changed by
-    less than the part `stopeps` over the last `objwin` iterations. 0: no such window."""
+    """Training ends when the last `stopwin` error rates differ by less than `stopeps` per cent, or when the relative change of the
+    objective over the last `objwin` iterations is below `stopeps`. A window of 0 is switched off."""
 
     def __init__(self, objwin: int, stopwin: int, stopeps: float):
         self.objectives: deque[float] = deque(maxlen=objwin)
@@ -21,7 +21,7 @@ class Windows:
         self.stopeps, self.over = stopeps, False
 
     def look(self, objective: float | None, error: float) -> None:
-        """Take note of an iteration."""
+        """Record an iteration."""
         self.errors.append(error)
         if self.errors.maxlen == len(self.errors) > 0:
             self.over = self.over or max(self.errors) - min(self.errors) < self.stopeps
@@ -48,7 +48,7 @@ class Log(Progress):
         self.say(text)
 
     def step(self, text: str) -> None:
-        """What is done next."""
+        """Report the next step."""
         self.note(f"* {text}")
         self.sequences = 0
 
@@ -56,7 +56,7 @@ class Log(Progress):
         self.loaded(self.sequences + sequences)
 
     def loaded(self, sequences: int) -> None:
-        """So many sequences were read."""
+        """Report how many sequences were read."""
         for thousand in range(self.sequences // 1000 + 1, sequences // 1000 + 1):
             self.note(f"{1000 * thousand:7d} sequences loaded")
         self.sequences = sequences

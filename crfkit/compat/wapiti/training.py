@@ -42,7 +42,7 @@ ONLY_AT_THE_END = 2**30  # passes between two checkpoints
 
 
 def read_patterns(path: str, dialect: str) -> Template:
-    """The patterns of a file; TemplateError for one that is none."""
+    """The patterns of a file; TemplateError if one is invalid."""
     text = as_text(contents(path)[0])
     lines = [line.partition("#")[0].rstrip(" \t\r\v\f") for line in text.split("\n")]
     try:
@@ -52,7 +52,7 @@ def read_patterns(path: str, dialect: str) -> Template:
 
 
 def train(given: dict[str, Any], source: str, say: Callable[[str], Any] | None = None) -> bytes:
-    """The model of the data `source`, as the bytes of Wapiti's file. `say` is given the lines of the log; None: standard error."""
+    """Train on the data `source` and return the bytes of a Wapiti model. `say` is called with the lines of the log; None: standard error."""
     if given["type"] == "memm":
         raise OptionError("--type memm: its steps are normalised one by one, as those of no CRF; crfkit trains crf and maxent")
     if given["me"] and given["pattern"]:
@@ -114,7 +114,7 @@ def _trained(given: dict[str, Any], source: str, algorithm: str, made: Any, log:
 
 
 def _old(path: str, line_by_line: bool) -> Parts:
-    """The model to go on from."""
+    """The model to continue training."""
     parts = wapiti.read_file(path)
     if (wapiti.LINE_BY_LINE in parts.options) != line_by_line:
         raise ModelFileError(f"{path}: a model of {'sequences' if line_by_line else 'single lines (--me)'}: train it {'without' if line_by_line else 'with'} --me")
@@ -133,7 +133,7 @@ def _summary(log: Log, corpus: Corpus, held: int, observations: list[bytes]) -> 
 
 
 def _errors(corpus: Corpus, trainer: Any, dev: DevSet | None, run: Run) -> Any:
-    """A function for the error rates of the weights as they stand, on the development data or the training data."""
+    """A function that returns the current error rates on the development data, or on the training data without them."""
 
     def on_training_data() -> tuple[float, float]:
         from crfkit.trainers.base import mistakes
@@ -151,7 +151,7 @@ def _errors(corpus: Corpus, trainer: Any, dev: DevSet | None, run: Run) -> Any:
 
 
 def _parts(corpus: Corpus, weights: array.array[float], header: dict[str, Any], observations: list[bytes]) -> Parts:
-    """The model, with all observations in the order in which they were first seen."""
+    """The model, with all observations in order of first occurrence."""
     parts = parts_of(build(corpus.layout, weights, corpus.builder, header))
     places = {name: place for place, name in enumerate(observations)}
     if corpus.builder.plan.patterns is None:
@@ -171,8 +171,8 @@ def compacted(parts: Parts, log: Log) -> Parts:
 
 
 def _states(given: dict[str, Any], stack: ExitStack) -> dict[str, Any]:
-    """The options of a run for the states of the optimizer, to go on from and to leave behind. What is left behind takes its
-    place when the run is over: until then, and if it fails, what was there stays."""
+    """The options of a run that loads and saves the state of the optimizer. The saved state replaces the file only when the run has
+    succeeded: until then, and if it fails, the old file stays."""
     begin, end = given["rstate"], given["sstate"]
     if not begin and not end:
         return {}
@@ -190,7 +190,7 @@ def _states(given: dict[str, Any], stack: ExitStack) -> dict[str, Any]:
 
 
 def _is_state(path: str) -> bool:
-    """Whether a file may be replaced by a state: it is one, or empty."""
+    """Whether a state may overwrite the file: it is a state, or empty."""
     try:
         return os.path.getsize(path) == 0 or modelfile.read(path, verify=False).header.get("kind") == modelfile.CHECKPOINT
     except (FileError, ModelFileError, OSError):
