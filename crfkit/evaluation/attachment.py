@@ -1,7 +1,7 @@
 """Scores of dependency trees: how many words have the right head, and the right head and relation.
 
-The gold trees come from a file of their own, or stand behind the last sentence, where `crfkit tag` writes them:
-comments that begin with `# gold`, one a sentence, with the head of each word, and after a colon its relation.
+The gold trees come from a separate file, or follow the last sentence, where `crfkit tag` writes them: comments
+that begin with `# gold`, one per sentence, with the head of each word and, after a colon, its relation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GOLD = b"# gold"
 
 
 class Word(NamedTuple):
-    """What is scored of a word."""
+    """The fields of a word that are scored."""
 
     head: int
     relation: bytes | None
@@ -27,7 +27,7 @@ class Word(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """A sentence, and where it stands."""
+    """A sentence, and its place in the file."""
 
     words: list[Word]
     path: str
@@ -36,14 +36,14 @@ class Tree(NamedTuple):
 
 @dataclass
 class Counts:
-    """Words, and how many of them are right."""
+    """The number of words, and how many of them are right."""
 
     words: int = 0
     heads: int = 0
     both: int = 0
 
     def add(self, head: bool, both: bool) -> None:
-        """One more word."""
+        """Count a word."""
         self.words += 1
         self.heads += head
         self.both += both
@@ -61,18 +61,18 @@ class Counts:
 
 @dataclass
 class Attachment:
-    """What an evaluation found."""
+    """The results of an evaluation."""
 
     path: str
     sentences: int
     whole: int
-    """Sentences with all heads right."""
+    """The number of sentences with all heads right."""
     all_words: Counts
     without_punctuation: Counts
     has_relations: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, for JSON; shares are between 0 and 1."""
+        """All results, for JSON; shares are between 0 and 1."""
 
         def shares(counts: Counts) -> dict[str, Any]:
             return {
@@ -103,8 +103,8 @@ class Attachment:
 
 
 def evaluate_heads(predicted: Any, gold: Any = None) -> Attachment:
-    """Scores of the trees in CoNLL-U that `predicted` holds (a path, '-', or an open file), against those of
-    `gold`, or those that it carries itself.
+    """Score the CoNLL-U trees in `predicted` (a path, '-', or an open file) against those in `gold`, or by default against
+    the gold trees that `predicted` contains.
     """
     trees, carried = _trees(predicted)
     path = trees[0].path
@@ -148,13 +148,13 @@ def _scored(path: str, trees: list[Tree], right: list[Tree], of_file: bool) -> A
             if not word.punctuation:
                 found.without_punctuation.add(head, both)
         found.whole += whole
-    # A parser without relations leaves those of the file: they say nothing of it.
+    # A parser without relations keeps those of its input, so they must not be scored.
     found.has_relations &= not of_file or other or found.all_words.heads == found.all_words.words
     return found
 
 
 def _trees(data: Any) -> tuple[list[Tree], list[bytes] | None]:
-    """The trees of a file, and the lines of gold trees behind them."""
+    """The trees of a file, and the lines of gold trees that follow them."""
     trees: list[Tree] = []
     carried: list[bytes] = []
     for block in Source(data, "conllu"):
@@ -171,8 +171,8 @@ def _trees(data: Any) -> tuple[list[Tree], list[bytes] | None]:
 
 
 class GoldTrees:
-    """The trees that texts had before they were parsed, a line a sentence. Trees that stand behind the last sentence
-    of a text already are its gold ones: those in its columns are then a parser's.
+    """The trees that texts had before they were parsed, one line per sentence. If gold trees already follow the last
+    sentence of a text, they are kept: the trees in its columns are then a parser's.
     """
 
     def __init__(self) -> None:
@@ -180,7 +180,7 @@ class GoldTrees:
         self._carried: list[bytes] = []
 
     def add(self, text: bytes, trees: bytes) -> None:
-        """The next piece of text, and the trees in its columns."""
+        """Add the next piece of text, and the trees in its columns."""
         if trees:
             self._carried = []
             self._lines += trees.split(b"\n")[:-1]
@@ -189,15 +189,15 @@ class GoldTrees:
             self._lines[-len(self._carried) :] = self._carried[-len(self._lines) :]
 
     def comments(self) -> bytes:
-        """What to write behind all texts for `crfkit eval --heads`; nothing where it stands there, or where no sentence
-        has a tree.
+        """The comments to append after all texts for `crfkit eval --heads`; empty if they are there already, or if no
+        sentence has a tree.
         """
         missing = len(self._carried) < len(self._lines) and any(self._lines)
         return b"".join(GOLD + line + b"\n" for line in self._lines) if missing else b""
 
 
 def _tail(data: bytes) -> list[bytes]:
-    """Gold trees in the comments behind the last sentence."""
+    """Gold trees in the comments after the last sentence."""
     found: list[bytes] = []
     end = len(data)
     while end > 0:
@@ -237,7 +237,7 @@ def _head(cell: bytes, n: int) -> int | None:
 
 
 def _is_punctuation(form: bytes, upos: bytes) -> bool:
-    """By the part of speech, or where there is none by the characters."""
+    """Decided by the part of speech, or without one by the characters."""
     if upos not in (b"_", b""):
         return upos == b"PUNCT"
     text = form.decode(errors="replace")
@@ -245,7 +245,7 @@ def _is_punctuation(form: bytes, upos: bytes) -> bool:
 
 
 def _carried(line: bytes, tree: Tree) -> Tree:
-    """A gold tree of a comment."""
+    """Parse the gold tree in a comment."""
     words = []
     for entry in line.strip(b" ").split(b"\t") if line.strip() else ():
         head, colon, relation = entry.partition(b":")

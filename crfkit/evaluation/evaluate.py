@@ -2,7 +2,7 @@
 
     crfkit.evaluate(gold, predicted)                      two lists of sentences, each a list of labels
     Outputs(["a.out", "b.out"]).scores                    files, gold and predicted label in the last two columns
-    Outputs(["a.out", "b.out"], keep=True).compare(0, 1)  is the difference more than chance?
+    Outputs(["a.out", "b.out"], keep=True).compare(0, 1)  is the difference significant?
 
 Labels are interned and counted block by block (counting.pyx), so that memory does not grow with the input. The
 scheme `auto` is decided when all labels are known: until then the counts of every candidate are kept.
@@ -41,8 +41,8 @@ def evaluate(
 ) -> Scores:
     """Score sentences of predicted labels against sentences of gold labels.
 
-    scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none. With strict only
-    well-formed chunks count, and a label that the scheme does not have is an error.
+    scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none. With strict, only
+    well-formed chunks count, and a label outside the scheme is an error.
     outside is the label of tokens that are in no chunk.
     """
     names = _candidates(scheme, strict)
@@ -69,13 +69,13 @@ def evaluate(
 
 
 class Outputs:
-    """Labelled files, read and counted; if there are several, all by one scheme.
+    """Labelled files, read and counted, all by the same scheme.
 
-    A file is a path, '-' or an open binary file, `inputs` one of them or a list; gold and predicted labels are the
+    `inputs` is a file or a list of files: paths, '-' or open binary files. Gold and predicted labels are the
     last two columns. `label` is the name of the column of gold labels: with format "conllu", and where the first line of a file names the
     columns. With "crfsuite" gold labels are the first column, and nothing has a name. delimiter is a character or a regular expression; without it, columns end at tabs, or at blanks where a
-    line has no tab. segments counts words too, and lexicon tells which of them are known. keep makes `compare`
-    possible. comments: lines that begin with '#' and stand before a sentence are no tokens.
+    line has no tab. segments counts words, too, and lexicon says which of them are known. `compare` needs
+    keep. comments: lines that begin with '#' and stand before a sentence are no tokens.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Outputs:
         self.scores = [_scores(tally, self._names, self.scheme, strict) for tally in self._tallies]
 
     def compare(self, first: int, second: int, *, shuffles: int = 10000, seed: int = 1) -> Comparison:
-        """Approximate randomisation (two-sided) between two of the files, whose gold labels must be the same."""
+        """Compare two of the files by two-sided approximate randomisation; their gold labels must be the same."""
         for name, number, low, high in (
             ("first", first, 0, len(self._tallies) - 1), ("second", second, 0, len(self._tallies) - 1),
             ("shuffles", shuffles, 1, LARGEST), ("seed", seed, 0, 2**64 - 1),
@@ -171,7 +171,7 @@ def _name(entry: Any) -> str:
 
 
 def _places(form: str, label: str | None, first: Block) -> dict[str, int]:
-    """Where the labels stand in a file of this form, by its first block."""
+    """The columns of the labels in a file of this format, from its first block."""
     if form == "crfsuite":
         return {"gold_column": 0}
     from crfkit.text.sources import label_column
@@ -194,7 +194,7 @@ def _tables(names: Iterable[str], strict: bool) -> list[tuple[bytes, bool]]:
 
 
 def _chosen(tallies: Iterable[Tally], scheme: str, strict: bool) -> str:
-    """The scheme to report; with strict, the labels have to be of it."""
+    """The scheme to report; with strict, all labels must belong to it."""
     tallies = list(tallies)
     if scheme == "auto":
         gold: set[str] = set()
@@ -222,7 +222,7 @@ def _check_labels(tally: Tally, allowed: str, what: str) -> None:
 
 
 def _counter(names: list[str], scheme: str, strict: bool) -> int:
-    """Which of the counters is that of the scheme; by its table, since iobes and bilou are one if lenient."""
+    """The counter of a scheme, found by its table, since lenient iobes and bilou share one."""
     (table,) = _tables([scheme], strict)
     return _tables(names, strict).index(table)
 
@@ -252,7 +252,7 @@ def _scores(tally: Tally, names: list[str], scheme: str, strict: bool) -> Scores
 
 
 def _separator(delimiter: str | None) -> tuple[str | bytes | None, re.Pattern[bytes] | None]:
-    """How the compiled scan splits lines, and the pattern for what it cannot do itself."""
+    """How the compiled scan splits lines, and a pattern for delimiters that it cannot handle itself."""
     if delimiter is None:
         return None, None
     if delimiter in ("\\s+", " +", "[ \\t]+", "[ \t]+"):
@@ -262,7 +262,7 @@ def _separator(delimiter: str | None) -> tuple[str | bytes | None, re.Pattern[by
         return literal, None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what Python may once read otherwise
+            warnings.simplefilter("ignore")  # FutureWarning: syntax that may change its meaning in Python
             pattern = re.compile(delimiter.encode(errors="surrogatepass"))
     except (re.error, OverflowError, RecursionError) as error:
         raise OptionError(f"the delimiter {shown(delimiter)} is no regular expression: {error}") from None
@@ -272,6 +272,6 @@ def _separator(delimiter: str | None) -> tuple[str | bytes | None, re.Pattern[by
 
 
 def _resplit(block: Block, pattern: re.Pattern[bytes]) -> bytes:
-    """The block with the unit separator wherever the pattern matches, but in a header of names."""
+    """The block with each match of the pattern replaced by the unit separator, except in a header of names."""
     lines = block.data[block.skip :].split(b"\n")
     return block.data[: block.skip] + b"\n".join(pattern.sub(b"\x1f", line.removesuffix(b"\r")) for line in lines)

@@ -1,4 +1,4 @@
-"""Scores as text in other layouts: conlleval -l to the byte, and crfkit's own in the same style."""
+"""Scores as text: the layout of conlleval -l, byte for byte, and crfkit's own in the same style."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def latex_report(scores: Scores) -> str:
 
 
 def token_report(scores: Scores) -> str:
-    """Accuracy, precision and recall of each label, and which labels are taken for which."""
+    """Accuracy; precision and recall of each label; and which labels are confused with which."""
     text = (
         f"processed {scores.tokens} tokens in {scores.sentences} sentences; "
         f"correct: {scores.correct_tokens} tokens, {scores.correct_sentences} sentences.\n"
@@ -42,7 +42,7 @@ def token_report(scores: Scores) -> str:
 
 
 def segment_report(scores: Scores) -> str:
-    """Words of a segmentation found, and those of them that are not in the lexicon."""
+    """Scores of the words of a segmentation, and recall of the words outside the lexicon."""
     words = scores.words or Count()
     text = (
         f"processed {scores.tokens} tokens with {words.gold} words; "
@@ -79,7 +79,7 @@ def side_by_side(all_scores: Sequence[Scores]) -> str:
 
 
 def comparison_report(comparison: Comparison) -> str:
-    """Differences, and whether chance explains them."""
+    """Differences in score, and their significance."""
     text = (
         f"{comparison.second} against {comparison.first}: {comparison.shuffles} shuffles of "
         f"{comparison.sentences} sentences, seed {comparison.seed}\n"

@@ -4,10 +4,10 @@ A label is a prefix and a type, split at its first hyphen. Whether a chunk start
 depends only on the two prefixes and on whether the two types are equal, so every scheme is a table
 [previous prefix][current prefix][types differ, types equal] of bits. Two readings exist:
 
-lenient   START and END, found locally. Every label sequence has chunks: malformed ones are forgiven.
-          `bio` is the reading of the CoNLL shared tasks' conlleval; it serves IOB1, IOB2, IOE1 and IOE2 alike, but
-          knows no S, and merges neighbours in IOBES and BILOU. `iobes` is the same with E and S (L and U) added.
-strict    START, INSIDE and END. A chunk is what starts with START, goes on as long as INSIDE holds, and counts
+lenient   START and END, found locally. Every label sequence is accepted, malformed chunks included.
+          `bio` is the reading of the CoNLL shared tasks' conlleval; it covers IOB1, IOB2, IOE1 and IOE2, but
+          has no S, and merges neighbours in IOBES and BILOU. `iobes` is the same with E and S (L and U) added.
+strict    START, INSIDE and END. A chunk starts with START, continues as long as INSIDE holds, and counts
           only if END holds where it stops. Prefixes that the scheme does not have are an error.
 """
 
@@ -30,12 +30,12 @@ _IOBES_ROLE = {"L": "E", "U": "S", "W": "S", "M": "I"}
 
 
 class Spelling(NamedTuple):
-    """What a label says."""
+    """A label, split into its parts."""
 
     label: str
     prefix: int  # its place among PREFIXES, or OTHER
     type: str
-    same: bytes | None  # another label, as which it counts
+    same: bytes | None  # the label that this one counts as
 
 
 def spelling(text: bytes, outside: bytes, raw: bool) -> Spelling:
@@ -84,7 +84,7 @@ def _table(rule: Callable[[str, str, bool], int]) -> bytes:
 
 
 def _strict_table(start: str, inside: str, end: str) -> bytes:
-    """The table of patterns such as "BI= .B*": previous prefix (. any), current prefix, and = same type, ! other
+    """The table for patterns such as "BI= .B*": previous prefix (. for any), current prefix, and = same type, ! other
     type or * either."""
     table = bytearray(2 * N_PREFIXES * N_PREFIXES)
     for bit, patterns in ((START, start), (INSIDE, inside), (END, end)):
@@ -127,12 +127,12 @@ SCHEMES = {
             "bio", "OBI", _CONLLEVAL,
             _strict_table(start=".B*", inside="BI= II=", end="IO* II! IB* BO* BI! BB*"),
         ),
-        # B only where a chunk follows another of its type at once: elsewhere it is malformed.
+        # B only where a chunk immediately follows another of its type: elsewhere it is malformed.
         Scheme(
             "iob1", "OBI", _CONLLEVAL,
             _strict_table(start="OI* II! BI* IB= BB=", inside="BI= II=", end="IO* II! IB* BO* BI! BB="),
         ),
-        # E only where another chunk of its type follows at once; it may be a chunk of one token.
+        # E only where another chunk of its type follows immediately; it may be a chunk of one token.
         Scheme(
             "ioe1", "OIE", _CONLLEVAL,
             _strict_table(start="OI* II! EI* OE* IE! EE*", inside="II= IE=", end="II! IO* IE! EI= EE="),
@@ -149,16 +149,16 @@ SCHEMES = {
             "bilou", "OBILU", _IOBES,
             _strict_table(start=".B* .U*", inside="BI= BL= II= IL=", end="U.* L.*"),
         ),
-        # No chunks in the labels: every token that is not O is a chunk of its own (read with prefix B).
+        # Labels without chunks: every token that is not O is a one-token chunk (read with prefix B).
         Scheme("none", "OB", _CONLLEVAL),
     )
 }  # fmt: skip
 
 
 def candidates(scheme: str, strict: bool) -> list[str]:
-    """The schemes to count by: labels have to be read to the end before `auto` can be decided.
+    """The schemes to count by: `auto` can be decided only when all labels are read.
 
-    With iobes comes bio, so that the user can be told what conlleval would have said.
+    iobes adds bio, so that the user can be told what conlleval would report.
     """
     if strict:
         return ["bio", "iob1", "ioe2", "iobes", "bilou"] if scheme == "auto" else [scheme]
@@ -168,7 +168,7 @@ def candidates(scheme: str, strict: bool) -> list[str]:
 
 
 def detect(gold: Iterable[str], predicted: Iterable[str], strict: bool) -> str:
-    """The scheme that the prefixes speak for. The gold labels decide: what a system puts out may be anything."""
+    """The scheme that the prefixes indicate. Only the gold labels decide, as a system's output may be anything."""
     gold, predicted = set(gold), set(predicted)
     if not strict:
         for seen in (gold, gold | predicted):
@@ -188,8 +188,8 @@ def detect(gold: Iterable[str], predicted: Iterable[str], strict: bool) -> str:
 
 
 def marks_chunks(labels: Iterable[str]) -> bool:
-    """Whether labels mark chunks, rather than name tokens: some are like B-NP, or all begin as labels of a scheme
-    do.
+    """Whether labels mark chunks, rather than classify tokens: some look like B-NP, or all have a prefix of a
+    scheme.
     """
     labels = list(labels)
     some = any(label[:2] in ("B-", "I-", "E-") and label[2:] for label in labels)

@@ -1,4 +1,4 @@
-"""What an evaluation finds, and as text: conlleval's layout to the byte."""
+"""The results of an evaluation, and as text: conlleval's layout, byte for byte."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Count:
-    """How many there are in the gold labels, how many were predicted, and how many of these are right."""
+    """How many are in the gold labels, how many are predicted, and how many of these are right."""
 
     gold: int = 0
     found: int = 0
@@ -16,12 +16,12 @@ class Count:
 
     @property
     def precision(self) -> float:
-        """The share of the predicted ones that are right; 0 if there are none."""
+        """The share of predicted ones that are right; 0 if none are predicted."""
         return self.correct / self.found if self.found else 0.0
 
     @property
     def recall(self) -> float:
-        """The share of the gold ones that were found; 0 if there are none."""
+        """The share of gold ones that are found; 0 if there are none."""
         return self.correct / self.gold if self.gold else 0.0
 
     @property
@@ -36,34 +36,34 @@ class Count:
 
 @dataclass(frozen=True)
 class Scores:
-    """What an evaluation found. Shares are between 0 and 1."""
+    """The results of an evaluation. Shares are between 0 and 1."""
 
     tokens: int
     sentences: int
     correct_sentences: int
     scheme: str
-    """The scheme that chunks were counted by."""
+    """The scheme by which chunks were counted."""
     strict: bool
     chunks: Count
     types: dict[str, Count]
-    """Chunks by type."""
+    """Chunk counts by type."""
     labels: dict[str, Count]
-    """Tokens by label."""
+    """Token counts by label."""
     confusion: dict[tuple[str, str], int]
-    """Tokens by gold and predicted label, where these differ."""
+    """Token counts by gold and predicted label, where these differ."""
     outside: frozenset[str] = frozenset({"O"})
-    """The labels of tokens outside of chunks."""
+    """The labels of tokens outside chunks."""
     merged: Count | None = None
-    """What conlleval counts where it does not know the scheme and merges neighbouring chunks."""
+    """conlleval's counts, if it does not know the scheme and merges neighbouring chunks."""
     words: Count | None = None
-    """Words, if the labels were read as a segmentation."""
+    """Word counts, if the labels were read as a segmentation."""
     unknown_words: Count | None = None
-    """Gold words that the lexicon lacks (`gold`) and those of them that were segmented right (`correct`)."""
+    """Gold words that are not in the lexicon (`gold`), and those of them that were segmented correctly (`correct`)."""
     path: str | None = field(default=None, compare=False)
 
     @property
     def correct_tokens(self) -> int:
-        """Tokens with the right label."""
+        """The number of tokens with the right label."""
         return sum(count.correct for count in self.labels.values())
 
     @property
@@ -73,7 +73,7 @@ class Scores:
 
     @property
     def inside_accuracy(self) -> float:
-        """The accuracy on the tokens whose gold label is not O."""
+        """The accuracy on tokens whose gold label is not O."""
         inside = [count for label, count in self.labels.items() if label not in self.outside]
         return Count(sum(c.gold for c in inside), 0, sum(c.correct for c in inside)).recall
 
@@ -89,12 +89,12 @@ class Scores:
 
     @property
     def recall(self) -> float:
-        """The share of gold chunks that were found."""
+        """The share of gold chunks that are found."""
         return self.chunks.recall
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall of chunks."""
+        """The harmonic mean of chunk precision and recall."""
         return self.chunks.f1
 
     def as_dict(self) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Comparison:
-    """By how much a second output is better than a first one, and the probability that chance alone does as much."""
+    """By how much a second output is better than a first one, and the p-values of the differences."""
 
     first: str | None
     second: str | None
@@ -149,7 +149,7 @@ class Comparison:
 
 
 def percent(count: Count) -> tuple[float, float, float]:
-    """Precision, recall and F1 by conlleval's own arithmetic, so that they are rounded as there."""
+    """Precision, recall and F1 by conlleval's arithmetic, so that they round as there."""
     precision = 100 * count.correct / count.found if count.found else 0.0
     recall = 100 * count.correct / count.gold if count.gold else 0.0
     f1 = 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
@@ -157,12 +157,12 @@ def percent(count: Count) -> tuple[float, float, float]:
 
 
 def share(part: int, whole: int) -> float:
-    """In per cent; 0 of nothing."""
+    """A ratio in per cent; 0 if the denominator is 0."""
     return 100 * part / whole if whole else 0.0
 
 
 def right(name: str, width: int) -> str:
-    """conlleval counts bytes where it pads."""
+    """Pad to a width in bytes, as conlleval does."""
     return " " * (width - len(name.encode())) + name
 
 
@@ -173,7 +173,7 @@ def row(name: str, count: Count) -> str:
 
 
 def summary(accuracy: float, count: Count) -> str:
-    """The line of the whole."""
+    """The line of all chunks together."""
     precision, recall, f1 = percent(count)
     return (
         f"accuracy: {accuracy:6.2f}%; precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}\n"

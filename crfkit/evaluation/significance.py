@@ -1,8 +1,8 @@
-"""Is one output better than another by more than chance? Approximate randomisation over sentences.
+"""Is the difference between two outputs significant? Approximate randomisation over sentences.
 
-If two systems were equally good, it would not matter which of the two labelled a sentence. So the outputs for
-each sentence are exchanged with probability 1/2, and the difference in score that comes out is compared with the
-one observed; p is the share of such shuffles, the observed one included, with a difference as large.
+Under the null hypothesis it does not matter which of the two systems labelled a sentence. So the outputs for each
+sentence are exchanged with probability 1/2, and the resulting difference in score is compared with the one
+observed; p is the share of shuffles, the observed one included, with a difference at least as large.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from .counting import Tally
 
 _AT_ONCE = 1 << 20  # exchanges
-_CLOSE = 1e-12  # equal differences may come out of other roundings
+_CLOSE = 1e-12  # equal differences may differ by rounding
 
 
 def shuffle(a: Tally, b: Tally, counter: int, shuffles: int, seed: int) -> list[int]:
-    """In how many shuffles, which exchange the outputs for each sentence at random, the two outputs differ at least as much as observed:
-    in precision, recall, F1 and accuracy."""
+    """The number of shuffles, which exchange the outputs for each sentence at random, in which the two outputs differ at least as
+    much as observed: in precision, recall, F1 and accuracy."""
     right_a, right_b = _right(a, b)
     x, y = (np.array(tally.counters[counter].kept()).reshape(-1, 3) for tally in (a, b))
     totals = np.array([[*x[-1], right_a.sum()], [*y[-1], right_b.sum()]]) if len(x) else np.zeros((2, 4), dtype=np.int64)
@@ -43,7 +43,7 @@ def shuffle(a: Tally, b: Tally, counter: int, shuffles: int, seed: int) -> list[
 
 
 def _right(a: Tally, b: Tally) -> tuple[Any, Any]:
-    """The right labels of each sentence in both. Refuses inputs whose sentences were not kept, or whose gold columns differ."""
+    """The number of right labels of each sentence in both. Refuses inputs whose sentences were not kept, or whose gold columns differ."""
     if not (a.keep and b.keep):
         raise OptionError("a comparison needs the scores of each sentence: count with keep=True")
     x, y = (np.array(tally.kept()).reshape(-1, 4) for tally in (a, b))
@@ -70,7 +70,7 @@ def _differences(totals: Any, moved: Any, tokens: int) -> Any:
 
 
 def _random(seed: int, first: int, n: int) -> Any:
-    """Numbers of splitmix64, from one of them on."""
+    """The numbers of splitmix64, starting at one of them."""
     z = np.arange(first + 1, first + n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,7 +1,7 @@
 """Parsers: a trained model, and its use on sentences and files.
 
-The header of the file has the kind "parser". Sections are those of the index that numbers the values of cells
-(features/packing.pyx), and those of the features of states: `line.I`, `rows`, `actions`, `weights` (statetables.pyx).
+The file's header has the kind "parser". Its sections hold the index that numbers the values of cells
+(features/packing.pyx), and the features of states: `line.I`, `rows`, `actions`, `weights` (statetables.pyx).
 docs/model-format.md describes them.
 """
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from crfkit.text.reading import Block, Layout
 
-EMPTY = "_B-1"  # what a macro makes of a place where no token is
-MOST_DEPTH = 10  # each further action looked ahead at triples the search
-MOST_SCORES = 1 << 24  # of actions, that a search holds
+EMPTY = "_B-1"  # the value of a macro at a place without a token
+MOST_DEPTH = 10  # each further lookahead step triples the search
+MOST_SCORES = 1 << 24  # scores of actions that a search keeps
 
 _FIELDS: dict[str, Any] = {
     "algorithm": str, "column_names": list, "columns": int, "crfkit": str, "features": int, "format": str, "options": dict,
@@ -47,7 +47,7 @@ Heads = list[int] | list[tuple[int, str]]
 
 
 def checked(header: dict[str, Any]) -> dict[str, Any]:
-    """The header itself; ModelFileError if a field is missing or not what it should be."""
+    """Return the header; ModelFileError if a field is missing or invalid."""
     check_fields(header, _FIELDS)
     names, relations = header["column_names"], header["relations"]
     if not all(isinstance(name, str) for name in (*names, *relations)) or len(set(names)) < len(names):
@@ -62,7 +62,7 @@ def checked(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def actions(relations: Sequence[str]) -> list[str]:
-    """The names of a parser's actions, in the order of their numbers; `relations` are those that it gives."""
+    """The names of a parser's actions, in the order of their numbers; `relations` are those that it predicts."""
     sides = ("left", "right")
     return ["shift", *(f"{side}:{name}" for side in sides for name in relations)] if relations else ["shift", *sides]
 
@@ -78,7 +78,7 @@ def check_search(depth: int, relations: int) -> None:
 
 
 class ParserModel(Stored):
-    """A parser, read-only. `learn` makes one of a template with P lines, `load` opens one."""
+    """A trained parser, read-only. `learn` trains one with a template of P lines, `load` opens one."""
 
     _own = Stored._own | {"depth", "parts", "sizes", "tables"}
 
@@ -119,7 +119,7 @@ class ParserModel(Stored):
         return actions(self._header["relations"])
 
     def tagger(self, constraints: Any = None) -> Parser:
-        """The model at work: `model.tagger().tag(rows)`."""
+        """A parser that uses this model: `model.tagger().tag(rows)`."""
         if constraints is not None:
             raise UnsupportedError("a parser takes no constraints: they are for labels")
         return Parser(self)
@@ -128,8 +128,8 @@ class ParserModel(Stored):
         return f"<{type(self).__name__} {self.name}: depth {self.depth}, {len(self._header['relations'])} relations, {self._header['features']:,} features>"
 
     def attributes(self) -> Iterator[tuple[int, int, list[int | str | None], str]]:
-        """(line, row of weights, what its cells are, name) of each attribute. A cell is a text, a number, or None
-        where its place is empty; the name is the line with these in place of its macros.
+        """(line, row of weights, cells, name) of each attribute. A cell is a text, a number, or None
+        if its place is empty; the name is the line with the macros replaced by the cells.
         """
         for number, (line, cells) in enumerate(zip(self.template.lines, self.parts.lines, strict=True)):
             for row, key in self.tables.entries(number):
@@ -157,7 +157,7 @@ class ParserModel(Stored):
 
 
 def build(tables: StateTables, weights: Any, index: Any, header: dict[str, Any]) -> ParserModel:
-    """The model of trained weights, as the actions of the tables stand. What has no weight is left out."""
+    """A model with trained weights, in the order of the tables' actions. Attributes with zero weights are left out."""
     from crfkit.features.packing import pack
 
     attributes, sections = tables.pack(weights, [len(view.strings) for view in index.views], partial(packed_values, index))
@@ -174,9 +174,9 @@ def load(path_or_bytes: Any, verify: bool = True) -> ParserModel:
 
 
 class Parser(Described):
-    """A parser at work. It may serve any number of threads at once.
+    """Parses sentences with a model. Any number of threads may share it.
 
-    A sentence is a list of rows, a row a list of the columns of CoNLL-U: those that the template uses have to be there.
+    A sentence is a list of rows, a row a list of CoNLL-U columns, which must include those that the template uses.
     """
 
     def __init__(self, model: ParserModel | Parser):
@@ -192,7 +192,7 @@ class Parser(Described):
         self._compared = [self._header["column_names"][column] for column in self.model.parts.compared]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """What was pickled or copied: the model, and what a subclass adds."""
+        """Restore what was pickled or copied: the model, and attributes of a subclass."""
         self.__dict__.update(state)
         self._set_up()
 
@@ -209,27 +209,27 @@ class Parser(Described):
         return self.model.labels
 
     def nbest(self, rows: Sequence[Sequence[str]], n: int) -> NoReturn:
-        """UnsupportedError: a parser has its best tree only."""
+        """Raises UnsupportedError: a parser finds only the best tree."""
         self.need_probabilities("nbest")
 
     def marginals(self, rows: Sequence[Sequence[str]]) -> NoReturn:
-        """UnsupportedError: a parser has no probabilities."""
+        """Raises UnsupportedError: a parser has no probabilities."""
         self.need_probabilities("marginals")
 
     def need_probabilities(self, wanted: str) -> NoReturn:
-        """UnsupportedError: there are none."""
+        """Raises UnsupportedError: a parser has no probabilities."""
         raise UnsupportedError(
             f"{wanted} asks for probabilities, which a parser does not have: its scores only say which action is best"
         )
 
     def tag(self, rows: Sequence[Sequence[str]]) -> Heads:
-        """The head of each word: the number of a word, from 1, or 0 for the root. Of a model that was trained with
+        """The head of each word: the number of a word, from 1, or 0 for the root. If the model was trained with
         `labels`, pairs (head, relation).
         """
         return self.tag_many([rows], threads=1)[0]
 
     def tag_many(self, sentences: Iterable[Sequence[Sequence[str]]], threads: int = 0) -> list[Heads]:
-        """The heads of each sentence, as of `tag`, on threads (0: one for each processor)."""
+        """`tag` for several sentences, on this many threads (0: one per processor)."""
         parsed = Rows("conllu")
         parsed.fill(list_of(sentences, "sentences"))
         if not parsed.n_tokens:
@@ -247,8 +247,8 @@ class Parser(Described):
         return [heads for part in in_order(work, range(0, len(parsed), at_once), threads_of(threads)) for heads in part]
 
     def text(self, blocks: Iterable[Block], threads: int = 0) -> Iterator[tuple[bytes, int, bytes]]:
-        """Blocks of CoNLL-U: each with HEAD filled in, and DEPREL if the parser gives relations; how many bytes at
-        its end the input did not have; and the trees that it had, for `GoldTrees`.
+        """Parse blocks of CoNLL-U. Yields each block with HEAD filled in, and DEPREL if the parser predicts relations; the
+        number of bytes appended that the input did not have; and the trees in the input, for `GoldTrees`.
         """
         free: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Scratch]] = {}
 
@@ -272,7 +272,7 @@ class Parser(Described):
         return in_order(work, blocks, threads_of(threads))
 
     def _places(self, names: Sequence[str], layout: Layout | None = None) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Where the columns of the template stand among these."""
+        """The indices of the template's columns among these."""
         for name in (*self._used, *self._compared):
             if name not in names:
                 where = (None, None) if layout is None else (layout.path, 1)

@@ -1,10 +1,10 @@
-"""P lines of a template, taken apart: what the data say of a token, and which tokens a state puts before a line.
+"""P lines of a template, split into what depends on a token alone, and which tokens of a state a line looks at.
 
     P01:%x[s0,form]/%x[q0,upos]      cells (form, s0) and (upos, q0)
 
-What a macro makes of a token does not depend on the state. So the cells of all tokens become numbers first, by the
-index that taggers have: `symbols` is its template, with one line for each different macro. A line of the parser is
-then a list of `Cell`s.
+The value of a macro at a token does not depend on the state. So the cells of all tokens are first mapped to numbers
+by the same index as in taggers: `symbols` is its template, with one line per distinct macro. A line of the parser
+is then a list of `Cell`s.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ VALUE, DISTANCE, EQUAL = range(3)
 
 
 class Cell(NamedTuple):
-    """One macro of a line: the value of a view at a place, or of two places their distance, or whether cells are
-    equal.
+    """One macro of a line: the value of a view at a place, the distance between two places, or whether their cells
+    are equal.
     """
 
     kind: int
@@ -34,17 +34,17 @@ class Cell(NamedTuple):
 
 
 class Features(NamedTuple):
-    """What P lines ask for."""
+    """The cells that P lines use."""
 
     symbols: Template
     lines: tuple[tuple[Cell, ...], ...]
     views: int
     compared: tuple[int, ...]
-    """Columns whose cells are compared as they are: they follow the views."""
+    """Columns whose cells are compared without a transform; their values follow those of the views."""
 
 
 def features_of(template: Template) -> Features:
-    """The lines of a template whose columns have numbers."""
+    """Parse the lines of a template whose columns are resolved to numbers."""
     for line in template.lines:
         if len(line.macros) > MOST_CELLS:
             raise TemplateError(

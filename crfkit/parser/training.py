@@ -1,4 +1,4 @@
-"""The parser's trainer as the loop over passes and checkpoints need it; the passes themselves are in trainer.pyx."""
+"""The parser's trainer, with the interface that the loop over passes and checkpoints need; trainer.pyx has the passes."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .trainer import MarginPerceptron
 
 class ParserTrainer(MarginPerceptron):
     """Options: depth, margin, average (crfkit.options.Lookahead). `initial` lists weights to start from: (line,
-    key, action, weight). The loss is the sum, over all decisions, of what is missing to the margin.
+    key, action, weight). The loss is the sum of the margin violations of all decisions.
     """
 
     converged: str | None = None
 
     def prepare(self, should_stop: Callable[[], bool] | None = None) -> tuple[()]:
-        """Nothing is to be done before the first pass."""
+        """Does nothing: no preparation is needed before the first pass."""
         return ()
 
     def finish(self) -> None:
-        """No further pass will be asked for."""
+        """Called after the last pass."""
 
     def chosen(self) -> dict[str, float]:
-        """Options that it has found for these data: none."""
+        """Options chosen by the trainer for these data: none."""
         return {}
 
     def measures(self) -> dict[str, int]:
@@ -32,7 +32,7 @@ class ParserTrainer(MarginPerceptron):
         return {"features": self.n_features}
 
     def state(self) -> dict[str, Any]:
-        """All that the next pass depends on."""
+        """The state on which the next pass depends."""
         width = self.tables.most_cells
         lines, keys = array("i", [0]) * self.tables.n_rows, array("i", [0]) * (self.tables.n_rows * width)
         for line in range(self.tables.n_lines):
@@ -42,8 +42,8 @@ class ParserTrainer(MarginPerceptron):
         return {"lines": lines, "keys": keys, **self.learned(), **self.course(), "converged": None}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on where another trainer was when it gave this state. KeyError, TypeError or ValueError if it is not
-        that of such a trainer; it is then of no use any more.
+        """Continue from the state of another trainer. KeyError, TypeError or ValueError if the state does not
+        fit; this trainer is then unusable.
         """
         lines, keys, rows, actions, weights, late = (
             memoryview(state[name]).cast("B").cast(kind)  # type: ignore[call-overload]
