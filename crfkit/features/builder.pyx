@@ -46,8 +46,8 @@ cdef class TableBuilder(Features):
         self.pad()
 
     def add(self, Rows rows not None, int64_t first=0, int64_t most=-1):
-        """Take in the sequences of one parsed block, or `most` of them from `first` on; how many there were. Those without tokens
-        teach nothing."""
+        """Add the sequences of one parsed block, or at most `most` of them from `first` on; returns how many were read. Sequences
+        without tokens are skipped."""
         cdef const RowsC* c = &rows.c
         cdef int64_t s, last = c.n_seq
         if first < 0:
@@ -70,9 +70,9 @@ cdef class TableBuilder(Features):
         return max(last - first, 0)
 
     def adopt(self, StringTable names not None, bint bigram=False):
-        """Take over the attributes of a model that has their strings, with the same numbers. A string that only one tuple of cells can
-        make goes into the tables of cells. If the template makes no such strings, the table of names is used as it is, and cannot
-        grow any more."""
+        """Adopt the attributes of a model that stores their strings, with the same numbers. A string that only one tuple of cells can
+        make goes into the tables of cells. If the template makes no such strings, the table of names is used as it is, and becomes
+        read-only."""
         cdef int64_t i, n
         cdef int32_t k
         cdef const char* s
@@ -99,7 +99,7 @@ cdef class TableBuilder(Features):
             (<View>view).catch_up(&self.workspace.text)
 
     cdef bint adopt_cells(self, const char* s, int64_t n, bint bigram) except -1 nogil:
-        """Number the only slot and cells that make a string; False if there may be several."""
+        """Number the slot and cells that make a string; False if they may not be unique."""
         cdef int32_t i, k, slot, gram = 0, value
         cdef NodeC* node
         cdef NodeC* part
@@ -158,14 +158,14 @@ cdef class TableBuilder(Features):
         return 0
 
     def swap(self, Dataset data=None):
-        """Take sequences into another data set from now on, an empty one if None; what it was before."""
+        """Add sequences to another data set from now on, an empty one if None; returns the previous one."""
         before = self.dataset
         self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None) if data is None else data
         return before
 
     def take(self, list labels not None, bint last):
-        """Hand out the sequences taken in since the last time, as a Dataset with these labels, and go on, or finish if it is
-        the `last`. Values and weights of one throughout need no room."""
+        """Return the sequences added since the last call as a Dataset with these labels, and continue, or finish if it is
+        the `last`. Values and weights that are all 1 are not stored."""
         cdef Dataset data = self.dataset
         if self.finished:
             raise TypeError("the corpus is finished")
@@ -211,7 +211,7 @@ cdef class TableBuilder(Features):
         self.space[0].n, self.space[1].n = self.dataset.n_u, self.dataset.n_b
 
     def observations(self):
-        """All strings that patterns of Wapiti made, as first seen. Some have no attribute."""
+        """All strings that Wapiti's patterns made, in order of first occurrence. Some have no attribute."""
         cdef const int64_t* before = <const int64_t*>self.unigrams_before.data
         cdef int64_t i, done = 0
         unigrams, bigrams = [list(table) for table in self.literals]
@@ -248,8 +248,8 @@ cdef class TableBuilder(Features):
 
 
 cdef bint cut(const SlotC* slot, int32_t arity, const char* s, int64_t n, int64_t* cell) noexcept nogil:
-    """Split a string into the cells from which a slot makes it, and note where each begins and ends; False if it cannot make it. A
-    literal between two cells is taken where it first occurs, which is right unless the cells contain separators."""
+    """Split a string into the cells from which a slot makes it, and note where each begins and ends; False if the slot cannot make it.
+    A literal between two cells is matched at its first occurrence, which is right unless the cells contain separators."""
     cdef int32_t k
     cdef int64_t at = slot.literal[0].n, end = n - slot.literal[arity].n
     if at > end or memcmp(s, slot.literal[0].s, <size_t>at) or memcmp(s + end, slot.literal[arity].s, <size_t>slot.literal[arity].n):
@@ -266,7 +266,7 @@ cdef bint cut(const SlotC* slot, int32_t arity, const char* s, int64_t n, int64_
 
 
 def drop_rare(uint8_t[::1] rule not None, const int64_t[::1] counts not None, const int64_t[::1] least not None) -> None:
-    """Drop the attributes that occur less often than -least[i] times."""
+    """Drop the attributes that occur fewer than -least[i] times."""
     cdef int64_t i
     if not rule.shape[0] == counts.shape[0] == least.shape[0]:
         raise ValueError(f"{counts.shape[0]} counts for {rule.shape[0]} attributes")

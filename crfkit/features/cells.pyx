@@ -1,7 +1,7 @@
 """Views: one transform of one column, computed once for each different cell.
 
 While a corpus is read, a view grows with its column (`catch_up`); when tagging, cells that are not in the
-column's table are transformed on the spot (`look_up`).
+column's table are transformed when they are met (`look_up`).
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -15,7 +15,7 @@ from crfkit.template.transforms cimport (
 
 
 cdef class View(Arena):
-    """A view of the plan with the values it has taken."""
+    """A view of the plan, with its values so far."""
 
     def __cinit__(self, int32_t number, plan, StringTable cells, int32_t column, int32_t column2=-1):
         self.number, self.plan = number, plan
@@ -38,7 +38,7 @@ cdef class View(Arena):
             self.strings = StringTable()
 
     cdef int64_t transform(self, const char* s, int64_t n, BufferC* out, const char** result) except -2 nogil:
-        """Point result at the value of a cell and return its length; -1: no value. `out` is room for it."""
+        """Point result at the value of a cell and return its length; -1: no value. `out` is a buffer for it."""
         cdef int64_t start, end
         cdef bint padding, found
         result[0] = s
@@ -76,7 +76,7 @@ cdef class View(Arena):
         return n
 
     cdef int catch_up(self, BufferC* text) except -1 nogil:
-        """Transform the cells that are new in the column."""
+        """Transform the cells that were added to the column since the last call."""
         cdef int64_t n = self.cells.c.n
         cdef int64_t size
         cdef const char* s
@@ -103,7 +103,7 @@ cdef class View(Arena):
         return 0
 
     cdef int32_t look_up(self, const char* s, int64_t n, BufferC* text) except -4 nogil:
-        """The value of a cell that may be in no table: an id, NONE, UNKNOWN or FLAGGED."""
+        """The value of a cell that may not be in any table: an id, NONE, UNKNOWN or FLAGGED."""
         cdef int32_t found
         n = self.transform(s, n, text, &s)
         if n < 0:

@@ -1,8 +1,8 @@
 """The index of a model: which attributes the tokens of a sentence have.
 
 It works on the sections that packing.pyx writes, in place: read only, so that any number of threads may share
-it, each with an Extractor of its own. Whatever a section says is checked where it is used, or once when it is
-mapped; `verify` checks all of it at once, and damage that is found then is an error and not a wrong answer.
+it, each with an Extractor of its own. The contents of a section are bounds-checked at each use, or once when it is
+mapped; `verify` checks everything at once, so that damage is an error rather than a wrong answer.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
@@ -57,7 +57,7 @@ cdef class Index(Features):
         return iter(Names(self, bigram))
 
     cdef bytes_of(self, str name, int64_t item, int64_t n=-1):
-        """The bytes of a section: items of this size, n of them if that is known."""
+        """The bytes of a section of items of this size, n of them unless the number is unknown."""
         if name not in self.sections:
             raise ModelFileError(f"index: section {name} is missing")
         found = memoryview(self.sections[name]).cast("B")
@@ -71,7 +71,7 @@ cdef class Index(Features):
         return found
 
     cdef const char* data(self, str name, int64_t item, int64_t n=-1) except? NULL:
-        """Where a section begins. It stays there: the index holds on to its buffer."""
+        """The address of a section. It stays valid, as the index keeps a reference to its buffer."""
         cdef const unsigned char[::1] data = self.bytes_of(name, item, n)
         return <const char*>&data[0] if data.shape[0] else <const char*>&nothing
 
@@ -125,8 +125,8 @@ cdef class Index(Features):
 
     cdef int verify(self) except -1:
         """Check that all tables are as packing.pyx writes them: every number is in range, every gram is found
-        where it is searched, and something leads to every attribute. (That the strings are the right ones is what the checksums
-        of the file are for.)"""
+        by its search, and every attribute can be reached. (Whether the strings are the right ones, only the checksums of the
+        file can tell.)"""
         cdef int32_t i, slot
         cdef bint kind
         cdef NodeC* node
@@ -168,7 +168,7 @@ cdef int verify_view(View view) except -1:
 
 
 cdef bint attributes_sound(const int32_t* attribute, int64_t n, int64_t stride, int64_t limit, uint8_t* seen) noexcept nogil:
-    """Each is one below the limit, or -1. Those that there are are marked."""
+    """Whether each number is below the limit, or -1. Marks those that occur."""
     cdef int64_t i
     cdef int32_t a
     for i in range(n):
@@ -181,7 +181,7 @@ cdef bint attributes_sound(const int32_t* attribute, int64_t n, int64_t stride, 
 
 
 cdef bint grams_sound(Features index, const NodeC* node) noexcept nogil:
-    """Each gram names a gram of the parent and a value, and is found from its home. Entries without a gram
+    """Whether each gram names a gram of the parent and a value, and is found from its home slot, and entries without a gram
     have no attributes."""
     cdef const NodeC* parent = &index.node[node.parent]
     cdef int64_t n_values = (<View>index.view[node.view]).strings.c.n

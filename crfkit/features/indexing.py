@@ -1,4 +1,4 @@
-"""Reading a corpus with a template: which attributes it has, and with which labels each of them makes features.
+"""Reading a corpus with a template: which attributes it has, and with which labels each forms features.
 
 First `add` for each block; then `finish` sorts the labels, `rules` says which features each attribute has, and `renumber` drops
 attributes and orders the others as the layout of the weights wants them.
@@ -22,12 +22,12 @@ EDGE = 0  # the reach of B lines, as in reach.pxd
 
 
 class IndexBuilder(TableBuilder):
-    """Compiles a corpus against a template. `template` may be None in the form of CRFsuite, where the data
-    bring their attributes along. With `backward` the tokens of a sequence stand in reverse order in the data set.
-    `folder`: where the data set lies, in memory if None."""
+    """Compiles a corpus against a template. `template` may be None for CRFsuite's format, where the data
+    name their attributes. With `backward`, the data set has the tokens of a sequence in reverse order.
+    `folder`: where to store the data set, in memory if None."""
 
     def meet(self, rows: Rows, first: int = 0, most: int = -1) -> int:
-        """Take in sequences that are not learned from: their labels and attributes get numbers, and nothing else is kept."""
+        """Number the labels and attributes of sequences that are not trained on; nothing else of them is kept."""
         learned = self.swap()
         try:
             return self.add(rows, first, most)
@@ -35,13 +35,13 @@ class IndexBuilder(TableBuilder):
             self.swap(learned)
 
     def drain(self) -> Dataset:
-        """The sequences taken in since the last time, as a Dataset. Labels and attributes are numbered as first seen, in all of them
-        alike."""
+        """The sequences added since the last call, as a Dataset. Labels and attributes are numbered in order of first occurrence, across
+        all calls."""
         return self.take([as_text(label) for label in self.label_table], False)
 
     def finish(self, as_seen: bool = False) -> Dataset:
-        """Close the corpus: labels in bytewise order, or as first seen, if that is asked for and with patterns of Wapiti.
-        Returns the Dataset; its attributes are numbered as first seen."""
+        """Close the corpus. Labels are sorted bytewise, or stay in order of first occurrence on request and with Wapiti's
+        patterns. Returns the Dataset; its attributes are in order of first occurrence."""
         names = list(self.label_table)
         data = self.take([as_text(name) for name in names], True)
         if self.plan.patterns is None and not as_seen:
@@ -52,8 +52,8 @@ class IndexBuilder(TableBuilder):
 
     def rules(self, bigram: bool = False, usual: int = OBSERVED, min_freq: int = 1, counts: array[int] | None = None) -> bytearray:
         """The rule of each attribute (reach.pxd): that of its lines, or `usual`; DROPPED if it occurs less than `min_freq` times, or less
-        than its lines demand. Of several lines the most generous counts. `counts`: how often each occurs, if the data set does not
-        tell."""
+        than its lines demand. If several lines make it, the most permissive applies. `counts`: how often each occurs, if not taken
+        from the data set."""
         slots = self.plan.slots
         found = bytearray([usual]) * self.n_attributes[bigram]
         if any(slot.rules != {None} for slot in slots):
@@ -66,11 +66,11 @@ class IndexBuilder(TableBuilder):
         return found
 
     def plain_rule(self, usual: int = OBSERVED) -> int:
-        """The rule of plain label pairs, as `rules` has those of attributes."""
+        """The rule of plain label pairs, as `rules` for attributes."""
         return max((RULES.get(rule or "", usual) for rule in self.plan.plain_rules), default=DROPPED)
 
     def reaches(self) -> bytes | None:
-        """For each bigram attribute: which labels before its own it looks at (reach.pxd). None where all are B lines."""
+        """For each bigram attribute, which previous labels it depends on (reach.pxd). None if all are from B lines."""
         if not any(slot.reach for slot in self.plan.slots):
             return None
         return bytes(max(reach, 0) for reach in self._spread(True, EDGE, lambda slot: slot.reach))
@@ -82,6 +82,6 @@ class IndexBuilder(TableBuilder):
         return self._spread(False, -1, lambda slot: numbers.get(id(slot), -1)), containers
 
     def _spread(self, bigram: bool, of_items: int, of_slot: Callable[[Slot], int]) -> array[int]:
-        """For each attribute the largest of the numbers that `of_slot` gives the slots which make it."""
+        """For each attribute, the maximum of `of_slot` over the slots that make it."""
         of_slots = [of_slot(slot) if slot.bigram == bigram else 0 for slot in self.plan.slots]
         return self.largest(bigram, of_items, array("q", of_slots))

@@ -1,7 +1,7 @@
-"""The tables of a corpus that was read in several parts, each by a builder of its own.
+"""Merging the tables of a corpus that was read in several parts, each by its own builder.
 
-Everything is numbered as first seen. Parts are added in their order, and what is new in a part gets the next numbers, in the order
-of that part. So all numbers are those of one builder that has read the whole corpus.
+Everything is numbered in order of first occurrence. Parts are added in order, and what is new in a part gets the next numbers, in
+the order of that part. So all numbers equal those of a single builder that reads the whole corpus.
 
     part = tables(builder)                      of one part; arrays that may come from another machine
     numbers = add_tables(all_parts, part)       what its labels and attributes are called among all
@@ -24,7 +24,7 @@ cdef const char* EMPTY = b""
 
 
 def tables(TableBuilder builder not None) -> dict:
-    """All that a builder has numbered, as arrays by names."""
+    """Everything that a builder has numbered, as arrays by name."""
     cdef:
         View view
         NodeC* node
@@ -53,8 +53,8 @@ def tables(TableBuilder builder not None) -> dict:
 
 
 def add_tables(TableBuilder builder not None, dict part not None) -> dict:
-    """Add the tables of the next part; the new numbers of its labels, unigram and bigram attributes, as arrays. KeyError,
-    TypeError or ValueError if these are not tables of the same template."""
+    """Add the tables of the next part; returns the new numbers of its labels, unigram and bigram attributes, as arrays.
+    KeyError, TypeError or ValueError if the tables are not of the same template."""
     cdef:
         int32_t v
         int64_t before
@@ -79,7 +79,7 @@ def add_tables(TableBuilder builder not None, dict part not None) -> dict:
 
 
 def followed(const int32_t[::1] numbers not None, const int32_t[::1] new not None) -> array.array:
-    """The new numbers of some numbers."""
+    """Map numbers to new numbers."""
     cdef int64_t k
     found = array.array("i", [0]) * numbers.shape[0]
     cdef int32_t[::1] to = found
@@ -147,7 +147,7 @@ cdef renamed_values(View view, cells, const int32_t[::1] given):
 
 
 cdef add_grams(TableBuilder builder, int32_t number, dict given, list grams, list values):
-    """The new numbers of the grams of a node, -1: none; all of them get rows."""
+    """The new numbers of the grams of a node, -1 for none; makes room for all their rows."""
     cdef:
         NodeC* node = &builder.node[number]
         int64_t g, n = given["n"]
@@ -253,7 +253,7 @@ cdef int find_places(TableBuilder builder, int32_t number, bint bigram, dict giv
 
 
 cdef int fill_rows(TableBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, const int32_t* attribute) except -1:
-    """All rows of the part say which attributes they have."""
+    """Fill in the attributes of all rows of the part."""
     cdef:
         NodeC* node = &builder.node[number]
         const int32_t[::1] gram = gram_numbers, row = given["rows"]
@@ -269,7 +269,7 @@ cdef int fill_rows(TableBuilder builder, int32_t number, bint bigram, dict given
 
 
 cdef int note_unigrams(TableBuilder builder, dict part, const int64_t[::1] before, int64_t unigrams) except -1:
-    """For the bigram strings of patterns that are new: how many unigram strings there were. Those of the part are there already."""
+    """For each new bigram string of patterns, how many unigram strings come before it. The part's unigram strings are added already."""
     cdef:
         StringTable own = builder.literals[1]
         int64_t known = own.c.n, i, n, n_unigrams = len(part["literals"][0]["attributes"])

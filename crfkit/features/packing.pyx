@@ -10,9 +10,9 @@
 
 I counts columns, views and nodes as plan.py does; views of cells as they are have no strings of their own, and
 equality has no sections at all. A gram is kept if it has an attribute or a kept gram begins with it, a value if
-a kept gram contains it, a cell if its value is kept. What is then not found has no attribute that is kept, with
-one exception: the string of an unknown gram may still be that of a known one. Kept grams say for certain which
-attributes they have, so that only unknown ones are expanded and looked up as strings.
+a kept gram contains it, a cell if its value is kept. What is not found then has no kept attribute, with
+one exception: the string of an unknown gram may equal that of a known one. The attributes of kept grams are
+complete, so that only unknown grams are expanded and looked up as strings.
 """
 
 import array
@@ -38,7 +38,7 @@ def pack(Features features not None, u_new=None, b_new=None):
 
 
 cdef class Packer(Arena):
-    """One packing. Marks are int32 arrays: first 1 for what is kept, then places in the packed tables, or -1."""
+    """One packing. Marks are int32 arrays: first 1 for what is kept, then indices into the packed tables, or -1."""
 
     cdef Features f
     cdef list new_ids                   # keeps the arrays behind new_id alive
@@ -76,7 +76,7 @@ cdef class Packer(Arena):
         arena_reserve(self, &self.line, 1, 1)
 
     def sections(self):
-        """Everything, by name."""
+        """All sections, by name."""
         cdef int32_t i
         cdef Features f = self.f
         self.mark()
@@ -101,8 +101,8 @@ cdef class Packer(Arena):
         return a if self.new_id[bigram] == NULL else self.new_id[bigram][a]
 
     cdef int32_t attribute(self, const NodeC* node, int32_t slot, int64_t g) except -2:
-        """The new id of a kept gram's attribute, or -1. Where other cells make the same string, the corpus may
-        have had them alone."""
+        """The new id of a kept gram's attribute, or -1. If other cells make the same string, the corpus may have had only
+        those."""
         cdef const SlotC* form = &node.slot[slot]
         cdef int32_t a = node.row[g * node.stride + slot]
         cdef int32_t* values = <int32_t*>self.joined.data
@@ -124,7 +124,7 @@ cdef class Packer(Arena):
         return False
 
     cdef bint named(self, const NodeC* node, int64_t g) noexcept nogil:
-        """Whether a gram has an attribute that is kept, and cells that exist: then those it begins with have, too."""
+        """Whether a gram has a kept attribute, and cells that exist; then the cells of its prefixes exist, too."""
         cdef int32_t slot
         for slot in range(node.n_slots):
             if self.renewed(node.row[g * node.stride + slot], node.slot[slot].bigram) >= 0:
@@ -242,7 +242,7 @@ cdef class Packer(Arena):
             if a >= 0:
                 place[n], attribute[n] = k, a
                 n += 1
-        if n < table.c.n or table.mapped is None:  # else nothing is left out, and it cannot grow
+        if n < table.c.n or table.mapped is None:  # otherwise nothing is left out, and the table is read-only
             table = table.select(chosen[:n])
         name = "literal.b" if bigram else "literal.u"
         out.update(string_sections(name, table))
@@ -259,11 +259,11 @@ cdef int32_t largest(const int32_t[::1] ids) noexcept:
 
 
 cdef marks(int64_t n):
-    return array.array("i", [0]) * n    # of bytes it would be made one by one
+    return array.array("i", [0]) * n    # faster than from bytes, which are converted one by one
 
 
 cdef number(int32_t[::1] kept):
-    """Replace marks by places: 0, 1, 2.. for what is kept, -1 for the rest."""
+    """Replace marks by indices: 0, 1, 2.. for what is kept, -1 for the rest."""
     cdef int64_t i
     cdef int32_t n = 0
     for i in range(kept.shape[0]):
@@ -284,5 +284,5 @@ cdef numbers(str form, values):
 
 
 cdef dict string_sections(str name, StringTable table):
-    """The sections of a table of strings, which cannot grow any more."""
+    """The sections of a table of strings, which becomes read-only."""
     return dict(zip((f"{name}.slots", f"{name}.offsets", f"{name}.strings"), table.pack(), strict=True))

@@ -1,17 +1,17 @@
-"""The plan: a template compiled into the look-ups that give its attributes.
+"""The plan: a template compiled into the look-ups that yield its attributes.
 
     columns   of the data that any macro reads
-    views     what a macro makes of a cell: (column, transform), shared by all macros that do the same
-    nodes     the sequences of views in lines, as a tree: a node is its parent's cells and one further cell
-    slots     the different strings made from one node: literals around its cells, unigram or bigram
-    uses      one for each line (two for `*`): (node, where its first cell stands relative to the token, slot)
+    views     a transform of a column: (column, transform), shared by all macros that use it
+    nodes     the sequences of views in lines, as a prefix tree: a node adds one cell to its parent's
+    slots     the distinct strings made from one node: literals around its cells, unigram or bigram
+    uses      one per line (two for `*`): (node, offset of its first cell from the token, slot)
 
     U05:%x[-1,0]/%x[0,0]     node (word, next word), base -1, slot "U05:" "/" ""
     U06:%x[0,0]/%x[1,0]      the same node,          base  0, slot "U06:" "/" ""
 
 So the pair of words at a position is looked up once for both lines. Feature identity is CRF++'s: the expanded
-string. (node, cells, slot) stands for the string wherever that is the same thing; where two different cell
-tuples, or two slots, can give one string, attributes are identified `by_string`:
+string. (node, cells, slot) is used in its place wherever it identifies the string; where two different cell
+tuples, or two slots, can give the same string, attributes are identified `by_string`:
 
  * no literal between two cells, or another slot whose leading literal begins this one's or is begun by it;
  * a cell that contains a byte of the literals between cells: only such a tuple (it is *flagged*). Without such
@@ -65,7 +65,7 @@ class Slot:
 
 
 class Node:
-    """Cells that stand at fixed distances from the first of them."""
+    """Cells at fixed offsets from the first of them."""
 
     def __init__(self, index: int, parent: Node | None, view: int, distance: int, base: int):
         self.index, self.parent, self.view, self.distance = index, parent, view, distance
@@ -85,13 +85,13 @@ class Node:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """What a NodeC begins with (tables.pxd)."""
+        """The first fields of a NodeC (tables.pxd)."""
         above = self.parent.index if self.parent else -1
         by_string = any(slot.by_string for slot in self.slots)
         return above, self.view, self.distance, self.arity, self.first, self.last, len(self.slots), by_string
 
     def cover(self, base: int) -> None:
-        """Make sure that the node is computed for lines whose first cell stands at `base`."""
+        """Extend the range of the node to lines whose first cell is at offset `base`."""
         self.first, self.last = min(self.first, base), max(self.last, base)
 
 
@@ -106,7 +106,7 @@ class Use(NamedTuple):
 
 
 class Plan:
-    """A template compiled as far as that goes without data."""
+    """A template compiled as far as possible without data."""
 
     def __init__(self, template: Template | None):
         self.columns = [] if template is None else sorted(template.columns)
@@ -116,7 +116,7 @@ class Plan:
         self.uses: list[Use] = []
         self.patterns: Patterns | None = None  # of a model of Wapiti, in the place of all this
         self.plain_rules: set[str | None] = set()  # of the line that asks for plain label pairs, as in a Slot
-        self.padding = 0  # the furthest that any macro looks beyond a sentence
+        self.padding = 0  # the largest distance that any macro looks beyond a sentence
         self._roots: dict[tuple[int, int], Node] = {}
         self._view_numbers: dict[View, int] = {}
         if template is None:  # data that name their attributes themselves
@@ -173,7 +173,7 @@ class Plan:
         return self._view_numbers[view]
 
     def _slot(self, node: Node, line: Line, bigram: bool) -> int:
-        """The slot of a line. Lines that differ only in where they look share their features."""
+        """The slot of a line. Lines that differ only in their offset share their features."""
         key = (line.literals, bigram, line.reach)
         number = node.slot_numbers.setdefault(key, len(node.slots))
         if number == len(node.slots):
@@ -208,8 +208,8 @@ class Plan:
         return uses, nodes, paths, flags, [*chain.from_iterable(slot.literals for slot in slots), *(slot.literals[0] for slot in self.constants)]
 
     def containers(self) -> dict[tuple[int, int], tuple[int, int]]:
-        """Slot of a unigram line -> its container: the slot of a line that has all its cells, unchanged. So where an attribute of the
-        container occurs, one of the first slot does, always the same. Of several containers, the one with the fewest cells."""
+        """Slot of a unigram line -> its container: the slot of a line that has all its cells, unchanged. So each attribute of the
+        container implies one attribute of the first slot. Of several containers, the one with the fewest cells is chosen."""
         made: dict[tuple[int, int], list[Use]] = {}
         for use in self.uses:
             if use.node >= 0 and not use.bigram:
@@ -228,8 +228,8 @@ class Plan:
         return containers
 
     def _cells(self, use: Use) -> tuple[frozenset[tuple[int, int]], bool]:
-        """The cells that a line looks at, as columns and distances from the token; whether it takes them as they
-        are.
+        """The cells that a line looks at, as columns and offsets from the token; and whether it uses them without a
+        transform.
         """
         found, whole = set(), True
         for node in self.nodes[use.node].path:
@@ -241,7 +241,7 @@ class Plan:
         return frozenset(found), whole
 
     def _mark_by_string(self, every: bool) -> None:
-        """Find the slots whose strings other cells or another slot could give too; or mark `every` slot."""
+        """Mark the slots whose strings other cells or another slot could make, too; or mark `every` slot."""
         for bigram in (False, True):
             slots = [slot for node in self.nodes for slot in node.slots if slot.bigram == bigram]
             for slot in slots:

@@ -4,8 +4,8 @@
     offset [n+1]            where each string starts in the arena
     arena                   all strings, one after the other
 
-A table grows while a corpus is read. Packed, it is those three arrays as they are, so a model file
-is searched where it lies in memory.
+A table grows while a corpus is read. Packed, it is just those three arrays, so that a model file
+is searched in place.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
@@ -66,13 +66,13 @@ cdef class StringTable(Arena):
         return 0
 
     cdef int32_t intern(self, const char* s, int64_t n) except -1 nogil:
-        """The id of the string, a new one if it was never seen."""
+        """The id of the string, a new one if it is new."""
         cdef uint64_t h = string_hash(s, n)
         cdef int32_t found = strings_find(&self.c, s, n, h)
         return found if found >= 0 else self.add(s, n, h)
 
     cdef int32_t add(self, const char* s, int64_t n, uint64_t h) except -1 nogil:
-        """Append a string that is not there yet."""
+        """Append a string that is not in the table yet."""
         cdef int64_t i = self.c.n
         if self.mapped is not None:
             raise TypeError("a table mapped from a model cannot grow")
@@ -123,7 +123,7 @@ cdef class StringTable(Arena):
         chosen.reserve_slots(keep.shape[0])
         for i in range(keep.shape[0]):
             n = strings_get(&self.c, keep[i], &s)
-            if keep[i] > largest:  # as mostly: it cannot be there yet
+            if keep[i] > largest:  # the common case: it cannot be in the table yet
                 chosen.add(s, n, string_hash(s, n))
                 largest = keep[i]
             else:
@@ -131,7 +131,7 @@ cdef class StringTable(Arena):
         return chosen
 
     def pack(self):
-        """(slots, offsets, arena); equal tables give equal bytes. Nothing is copied: the table cannot grow any more."""
+        """(slots, offsets, arena); equal tables give equal bytes. Nothing is copied: the table becomes read-only."""
         self.mapped = self.mapped or ()
         return (vector(self, "I", self.c.slot, (self.c.mask + 1) * sizeof(StringSlotC) // sizeof(uint32_t)),
                 vector(self, "q", self.c.offset, self.c.n + 1),
@@ -140,7 +140,7 @@ cdef class StringTable(Arena):
     @staticmethod
     def from_buffers(slots, offsets, arena, bint verify=True):
         """A read-only table over packed buffers, which must stay unchanged. `verify` checks every slot and
-        offset; without it a damaged table may answer wrongly, but reads nothing outside the buffers."""
+        offset; without it a damaged table may give wrong answers, but no access is out of bounds."""
         cdef StringTable table = StringTable()
         cdef const unsigned char[::1] slot_bytes = memoryview(slots).cast("B")
         cdef const unsigned char[::1] offset_bytes = memoryview(offsets).cast("B")

@@ -1,6 +1,6 @@
-"""The tables of a plan, and the way back from an attribute to its string.
+"""The tables of a plan, and the mapping from attributes back to strings.
 
-TableBuilder fills them while it reads a corpus, an Index is their packed form; the walk (walk.pyx) goes over both.
+TableBuilder fills them while it reads a corpus, an Index is their packed form; extraction (walk.pyx) works on both.
 """
 
 import array
@@ -30,7 +30,7 @@ cdef class Features(Arena):
         return self.space[0].n, self.space[1].n
 
     cdef int adopt_plan(self) except -1:
-        """Lay the plan out in structs. `columns` and `literals` are there already, empty or mapped."""
+        """Lay the plan out in structs. `columns` and `literals` are set already, empty or mapped."""
         plan = self.plan
         cdef int32_t i, k
         cdef NodeC* node
@@ -98,7 +98,7 @@ cdef class Features(Arena):
         return 0
 
     def shared(self):
-        """The bigram attributes of lines without macros that look at labels before the sentence, too: every token
+        """The bigram attributes of lines without macros that also depend on labels before the sentence: every token
         has them."""
         return [self.constant_attr[k] for k, slot in enumerate(self.plan.constants) if slot.reach]
 
@@ -214,7 +214,7 @@ cdef int32_t new_number(Features f, bint bigram) except -2 nogil:
 
 
 cdef class Names:
-    """The strings of all attributes of one kind, by id: what an index never needs for tagging, and people do. A string comes from
+    """The strings of all attributes of one kind, by id. Tagging never needs them; they are for people. A string comes from
     any gram that has the attribute in its row, or from the table of strings."""
 
     cdef Features f
@@ -265,7 +265,7 @@ cdef class Names:
             return s[:n]
         node = &self.f.node[place % self.f.n_nodes] if gram >= 0 else NULL
         if node == NULL:
-            return b""  # a table that was not checked
+            return b""  # an unchecked table
         memset(&values, 0, sizeof(BufferC))
         memset(&line, 0, sizeof(BufferC))
         try:

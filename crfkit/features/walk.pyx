@@ -1,4 +1,4 @@
-"""The walk from rows to attributes, compiled twice: learning numbers what is new, tagging finds what is known.
+"""Extraction of attributes from rows, compiled twice: learning numbers what is new, tagging finds what is known.
 
     cells    [columns][T]    ids in the column's table
     values   [views][T+2k]   ids in the view's table; k positions of padding on both sides
@@ -6,11 +6,11 @@
     attribute of a use at token t:   row of grams[node][t + base], at its slot
 
 First the cells of a sentence get their numbers, then the views their values, then all nodes their grams, parents first.
-Then the lines of the template are followed at each token: the row of a gram knows its attributes. No string is built
-unless it has to identify an attribute (see plan.py).
+Then each line of the template is looked up at each token: the row of a gram holds its attributes. No string is built
+unless it is needed to identify an attribute (see plan.py).
 
-What differs between the two is decided by a type, `Aim`, when this file is compiled. An Extractor walks for a tagger: one sentence after
-the other, each in the place of the one before.
+A fused type, `Aim`, selects between the two at compile time. An Extractor serves a tagger: it extracts one sentence after the
+other, each replacing the one before.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
@@ -31,7 +31,7 @@ from .workspace cimport Workspace, cell_at, find_names, number_values, prepare
 
 from crfkit.errors import DataError
 
-# What the walk is for. The type says it, so that there are two walks when all is compiled; C wants a member.
+# The purpose of an extraction, as a type: the fused functions are compiled once for each. C requires a member.
 cdef struct Learning:
     bint numbers_what_is_new
 
@@ -94,8 +94,8 @@ cdef inline int number_cells(Features f, Workspace s, const RowsC* rows, int64_t
 # ---------------------------------------------------------------------------------------------- grams
 
 cdef inline int number_grams(Features f, Workspace s, Aim aim) except -1 nogil:
-    """The grams of all nodes, parents first. Before the first entry of a packed table is read, those of the whole
-    sentence are on their way from memory."""
+    """The grams of all nodes, parents first. The entries of a packed table are prefetched for the whole sentence before
+    the first is read."""
     cdef int32_t i, p, last
     cdef NodeC* node
     cdef const int32_t* parent
@@ -141,8 +141,8 @@ cdef inline int number_grams(Features f, Workspace s, Aim aim) except -1 nogil:
 
 
 cdef inline int32_t missing(Features f, Workspace s, const NodeC* node, int64_t p, int32_t parent) noexcept nogil:
-    """What stands for a gram that no table has: FLAGGED if a cell contains a separator, else UNKNOWN. If the parent is missing too, it
-    answers for all cells but the last: the time stays linear in the macros of a line."""
+    """The code of a gram that is in no table: FLAGGED if a cell contains a separator, else UNKNOWN. If the parent is missing, too, its
+    code covers all cells but the last, so that the time stays linear in the macros of a line."""
     cdef bint flagged = parent == FLAGGED or (last_flagged(f, s, node, p) if parent == UNKNOWN else gram_flagged(f, s, node, p))
     return FLAGGED if flagged else UNKNOWN
 
@@ -306,8 +306,8 @@ cdef inline bint all_ones(const float* value, int64_t first, int64_t last) noexc
 
 cdef inline int64_t number_items(Features f, const RowsC* rows, int64_t token, const int32_t* found, int32_t* u_id,
                                  float* u_val, int64_t n, Aim aim) except -1 nogil:
-    """Append the attributes that a row in CRFsuite's form names to the n there are; return their number. What is found
-    leaves out those with the value 0, which say nothing."""
+    """Append the attributes that a row in CRFsuite's format names to the n so far; return their number. Finding
+    leaves out those with the value 0, which have no effect."""
     cdef int64_t i
     cdef int32_t size, a
     cdef const char* s
@@ -326,7 +326,7 @@ cdef inline int64_t number_items(Features f, const RowsC* rows, int64_t token, c
 cdef int32_t unnamed(Features f, Workspace s, const RowsC* rows, int64_t first, const NodeC* node, const SlotC* slot,
                      int64_t p, Aim aim) except -2 nogil:
     """The attribute of a gram in a slot where its row has none: in growing tables other cells may have it (packed rows
-    know that). Learning, it gets a number."""
+    are complete). Learning gives it a number."""
     if slot.by_string or gram_flagged(f, s, node, p):
         return by_string(f, s, rows, first, node, slot, p, aim)
     return new_number(f, slot.bigram) if Aim is Learning else -1
@@ -362,8 +362,8 @@ cdef inline int32_t literal(Features f, const char* s, int64_t n, bint bigram, A
 
 
 cdef class Extractor(Arena):
-    """Finds the attributes of sentences, one after the other; the scratch of one thread. `columns`: where each column of the plan
-    stands in the rows, if not where it stood in training."""
+    """Finds the attributes of sentences, one after the other; the scratch of one thread. `columns`: the index of each column of the
+    plan in the rows, if it differs from training."""
 
     def __init__(self, Features features not None, columns=None):
         cdef int32_t i, column

@@ -1,6 +1,6 @@
-"""The current sentence of the walk: its cells and values as numbers, and the names that its rows bring along.
+"""The current sentence of an extraction: its cells and values as numbers, and the attributes that its rows name.
 
-All of it is the same whether attributes are learned or found. Its arrays are drawn in walk.pyx.
+It is the same for learning and for finding. walk.pyx describes the arrays.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -51,7 +51,7 @@ cdef int prepare(Features f, Workspace s, const RowsC* rows, int64_t T) except -
 
 cdef int64_t cell_at(Features f, Workspace s, const RowsC* rows, int64_t first, int32_t column, int64_t p,
                      const char** cell) noexcept nogil:
-    """Point at the text of a cell, or beyond the sentence of its padding, and return its length."""
+    """Point at the text of a cell, or of the padding beyond the sentence, and return its length."""
     cdef int32_t n
     if p < 0:
         return strings_get(&f.paddings.c, <int32_t>(-1 - p), cell)
@@ -105,7 +105,7 @@ cdef int number_view(Features f, View view, int32_t* value, Workspace s, const R
 
 cdef int find_names(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
     """The numbers of the attributes first .. last-1 that rows in CRFsuite's form name, or -1. The tables are large, so
-    that what is read of them is asked for many names ahead."""
+    their entries are prefetched many names ahead."""
     cdef const SpaceC* space = &f.space[0]
     cdef const StringTableC* table = space.literal
     cdef uint64_t[AT_ONCE] hash

@@ -1,7 +1,7 @@
-"""Templates as other programs read them, in models that come from there.
+"""Templates in the languages of other programs, as found in their models.
 
-CRF++ knows one macro, %x[row,column], and takes all else of a line as it stands: no annotations, no doubled percent
-signs. Wapiti's patterns are applied by patterns.pyx; lines of them say no more than which cells they look at.
+CRF++ has one macro, %x[row,column]; the rest of a line is literal text, without annotations or doubled percent
+signs. patterns.pyx applies Wapiti's patterns; the lines made of them here only say which cells they look at.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .parsing import Template, read_text
 
 CRFPP = "crf++"
 WAPITI = "wapiti"
-MAXENT = "wapiti-maxent"  # the same patterns, in a model that knows no pairs of labels
+MAXENT = "wapiti-maxent"  # the same patterns, in a model without label pairs
 
-_CELL = r"%x\[(-?[0-9]{0,2}),([0-9]{0,6})\]"  # no digits are a zero
+_CELL = r"%x\[(-?[0-9]{0,2}),([0-9]{0,6})\]"  # missing digits mean zero
 
 
 def _crfpp_line(text: str, number: int) -> Line:
@@ -78,7 +78,7 @@ def parse(text: str, dialect: str) -> Template:
 
 
 def load(path: str, dialect: str) -> Template:
-    """The template in a file, to learn with; lines that begin with # are comments."""
+    """A template file for training; lines that begin with # are comments."""
     text = read_text(path, loose=True).removeprefix("\ufeff")
     lines = ("" if line.startswith("#") or line.isspace() else line.removesuffix("\r") for line in text.split("\n"))
     try:

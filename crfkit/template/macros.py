@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-# Where a P line may look: the top of the stack and what lies below it, the queue, and outermost children.
+# The places of P lines: the top three of the stack, the queue, and outermost children.
 PLACES = ("s0", "s1", "s2", "q0", "q1", "q2", "s0.l", "s0.r", "s1.l", "s1.r")
 
 
 class Macro(NamedTuple):
-    """One macro of a line. Fields that its kind has no use for keep their defaults."""
+    """One macro of a line. Fields that its kind does not use keep their defaults."""
 
     kind: str  # x cell, t regex test, m regex match, p prefix, s suffix, S shape, N normalised, = equality, y label, d distance
     text: str  # as written, for messages

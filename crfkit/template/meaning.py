@@ -1,8 +1,8 @@
-"""What a template line says at a token, one cell at a time: the meaning of every macro, written to be read.
+"""The reference implementation of template lines and macros: the feature string at a token, written for clarity.
 
-The compiled index (features/index.pyx) computes the same features from interned cells; the tests hold it, and the
-transforms of template/transforms.pyx and template/regex.pyx that it uses, to what stands here. Nothing is shared
-with them: case and kinds of characters come from Python's str, regular expressions run in Python's re.
+The compiled index (features/index.pyx) computes the same features from interned cells; the tests compare it, and the
+transforms in template/transforms.pyx and template/regex.pyx, with this module. It shares no code with them: case and
+character classes come from Python's str, regular expressions run in Python's re.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _PADDING = re.compile(r"_B[+-][1-9][0-9]*")
 def expand(
     line: Line, rows: Rows, t: int, labels: Sequence[str] | None = None, places: Mapping[str, int | None] | None = None
 ) -> str | None:
-    """The feature string of a line at token `t` of a sentence; None where a macro has no value there.
+    """The feature string of a line at token `t` of a sentence; None if a macro has no value there.
 
-    `rows` holds the columns of each token. `labels` are the labels so far, for lines with %y. `places` says which
-    token stands at each place of a parser, for P lines, whatever `t` is.
+    `rows` holds the columns of each token. `labels` are the labels so far, for lines with %y. For P lines, `places`
+    gives the token at each place of a parser, and `t` is ignored.
     """
     text = line.literals[0].decode()
     for macro, literal in zip(line.macros, line.literals[1:], strict=True):
@@ -53,7 +53,7 @@ def _value(macro: Macro, rows: Rows, t: int, labels: Sequence[str] | None) -> st
 
 
 def _placed(macro: Macro, rows: Rows, places: Mapping[str, int | None]) -> str | None:
-    """What a macro of a P line makes of its places. Where one is empty, it makes the padding."""
+    """The value of a macro of a P line at its places; the padding if one is empty."""
     here, there = places[macro.place], places[macro.place2 or macro.place]
     if here is None or there is None:
         return "_B-1"
@@ -63,7 +63,7 @@ def _placed(macro: Macro, rows: Rows, places: Mapping[str, int | None]) -> str |
 
 
 def _cell(rows: Rows, i: int, column: int) -> str:
-    """A cell, or CRF++'s padding: _B-1 for what lies just before the sentence, _B+1 just behind it."""
+    """A cell, or CRF++'s padding: _B-1 just before the sentence, _B+1 just after it."""
     if i < 0:
         return f"_B{i}"
     if i >= len(rows):
@@ -115,7 +115,7 @@ _KINDS = {
 
 @cache
 def _members(kind: str) -> str:
-    r"""The inside of a set with all characters of a kind, such as a-zA-Z for \a."""
+    r"""The inside of a character set for a class, such as a-zA-Z for \a."""
     test, wanted = _KINDS[kind.lower()], kind.islower()
     return "".join(_ranges(c for c in range(0x110000) if test(chr(c)) == wanted))
 
@@ -128,7 +128,7 @@ def _ranges(characters: Iterable[int]) -> Iterable[str]:
 
 @cache
 def _python_regex(pattern: str) -> re.Pattern[str]:
-    """The same regular expression for Python: its kinds of characters as sets, other escapes as literals."""
+    """The same regular expression for Python: character classes as sets, other escapes as literals."""
     translated, at, set_begin = "", 0, -1  # set_begin: where the members of the set begin that we are in
     while at < len(pattern):
         c = pattern[at]

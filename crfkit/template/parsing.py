@@ -1,13 +1,12 @@
-"""Templates: which features a token has, in the language of CRF++ with further macros (docs/templates.md).
+"""Templates, which define the features of a token: CRF++'s language with more macros (docs/templates.md).
 
     U05:%x[-1,0]/%x[0,0]  @minfreq=3
     |                     |_ annotations, of this line alone
     |_ U: with a label, B: with a pair of labels, *: both, T: with three labels, P: with an action of a parser
 
-A line stands for one string a token: its literal text with each macro replaced by what it makes of a cell.
-That string, the whole of it, is the name of the feature. `Template.parse` reads templates; `expand` (see
-template/meaning.py) says what the string is at a token. The compiled index gives the same features without building
-the strings.
+At each token a line expands to one string: its literal text with each macro replaced by its value. The whole string
+is the name of the feature. `Template.parse` parses templates; `expand` (template/meaning.py) computes the string at
+a token. The compiled index yields the same features without building the strings.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _FIELDS = {"r": "row", "c": "column", "R": "row2", "C": "column2", "l": "length"
 
 
 class _Form(NamedTuple):
-    """What a macro's letter stands for, and its arguments: the keys of _FIELDS."""
+    """The meaning of a macro's letter, and its arguments: the keys of _FIELDS."""
 
     kind: str
     arguments: str
@@ -110,7 +109,7 @@ class Template:
 
     @classmethod
     def parse(cls, text: str, path: str | None = None, columns: Mapping[str, int] | None = None) -> Template:
-        """Read a template; `columns` maps column names to numbers, where they are known already."""
+        """Parse a template; `columns` maps column names to numbers, if they are known already."""
         if not isinstance(text, str):
             raise TemplateError(f"expected the text of a template, found {shown(text)}", _name(path))
         text = text.removeprefix("\ufeff")
@@ -136,9 +135,9 @@ class Template:
 
     @classmethod
     def of(cls, given: Any) -> Template:
-        """A template as programs give it: a Template, the path of a file, or the text itself.
+        """A template from an argument: a Template, the path of a file, or the text itself.
 
-        A str that is no file is a text if it has a line end, or a macro such as `%x[`.
+        A str that is not the name of a file is a text if it has a line end, or a macro such as `%x[`.
         """
         if isinstance(given, Template):
             return given
@@ -156,7 +155,7 @@ class Template:
         return cls.parse(read_text(name), name)
 
     def resolve(self, columns: Mapping[str, int]) -> Template:
-        """The same template with columns by name replaced by their numbers."""
+        """The same template with column names replaced by their numbers."""
         if not self.column_names:
             return self
         return replace(self, lines=tuple(self._resolve_line(line, columns) for line in self.lines))
@@ -181,7 +180,7 @@ class Template:
 
     def check(self, n_columns: int, names: Sequence[str] | None = None) -> None:
         """Raise TemplateError unless every column is among the `n_columns` feature columns of the data, and has a name
-        if the data have `names`: they are what it is found by when the model is used."""
+        if the data have `names`, since the model then finds columns by name."""
         for line in self.lines:
             for macro in line.macros:
                 for name, column in _columns(macro):
@@ -201,7 +200,7 @@ class Template:
 
     @property
     def columns(self) -> frozenset[int]:
-        """The numbers of all columns in use, without those still unresolved."""
+        """The numbers of all columns in use, except unresolved names."""
         return frozenset(c for m in self.macros for _, c in _columns(m) if c >= 0)
 
     @property
@@ -216,12 +215,12 @@ class Template:
 
     @property
     def parses(self) -> bool:
-        """Whether it is that of a parser: its lines are P lines."""
+        """Whether the template is for a parser: its lines are P lines."""
         return self.lines[0].kinds == "P"
 
     @property
     def history_line(self) -> Line | None:
-        """The first line that sees earlier labels (T, %y), which only the lookahead trainer can use."""
+        """The first line that uses earlier labels (T, %y), which only the lookahead trainer supports."""
         return next((line for line in self.lines if line.reach), None)
 
 
@@ -243,9 +242,9 @@ def _columns(macro: Macro) -> list[tuple[str | None, int]]:
 
 
 class _LineParser:
-    """Reads one line; holds what an error message has to say about where it is.
+    """Parses one line; knows its place for error messages.
 
-    `known` has the macros of the lines before by their text, as templates repeat them.
+    `known` maps the texts of macros in earlier lines to the macros, since templates repeat them.
     """
 
     def __init__(self, line: str, number: int, path: str | None, known: dict[str, Macro]):
@@ -280,7 +279,7 @@ class _LineParser:
         return Line(self.number, self.line, kinds, encoded, tuple(macros), rule, min_freq, reach)
 
     def annotations(self) -> tuple[str, str | None, int | None]:
-        """Split the trailing @words off: the line without them, and what they say."""
+        """Split off the trailing annotations: returns the line without them, and their values."""
         body, rule, min_freq = self.line, None, None
         while "@" in body and (match := re.search(_ANNOTATION, body)):
             word = match[0].strip(" \t")
@@ -299,7 +298,7 @@ class _LineParser:
         return body, rule, min_freq
 
     def macro(self, body: str, start: int) -> tuple[Macro, int]:
-        """The macro whose % stands at `start`, and where the text after it begins."""
+        """Parse the macro whose % is at `start`; returns it and the offset after it."""
         closed_at = body.find("]", start) + 1
         if (found := self.known.get(self.line[0] + body[start:closed_at])) is not None:
             return found, closed_at
@@ -329,7 +328,7 @@ class _LineParser:
         return macro, position
 
     def values(self, form: _Form, text: str, arguments: list[str]) -> dict[str, Any]:
-        """The fields of a Macro that its arguments give."""
+        """The fields of a Macro from its arguments."""
         values: dict[str, Any] = {}
         parses = self.line[0] == "P"
         if parses and form.kind == "y":

@@ -1,4 +1,4 @@
-"""How Wapiti's patterns are written. patterns.pyx applies them.
+"""The syntax of Wapiti's patterns. patterns.pyx applies them.
 
     u:%x[-1,0]          a cell, relative to the token: row, column; capital letters in the place of x, t, m lower the case
     u:%x[@1,0]          of the first token; @-1 is the last one
@@ -61,7 +61,7 @@ def may_say(text: str, said: str) -> bool:
 
 
 def c_integer(digits: str) -> int:
-    """A number as C reads it: octal behind a zero, hexadecimal behind 0x."""
+    """A number as C parses it: octal after a leading 0, hexadecimal after 0x."""
     bare = digits.lstrip("+-").lower()
     if bare.startswith("0x"):
         value = int(bare, 16)
@@ -75,7 +75,7 @@ def c_integer(digits: str) -> int:
 
 
 def check_regex(regex: str, number: int) -> None:
-    """Refuse what Wapiti cannot run, and what would take it for ever."""
+    """Refuse regular expressions that Wapiti cannot run, or that would take too long."""
     at, operators = int(regex.startswith("^")), 0
     while at < len(regex):
         if regex[at] in "*?":

@@ -1,5 +1,5 @@
-"""Wapiti's patterns, as Wapiti applies them: on bytes, with ASCII alone for letters and cases. How they are written is read in
-pattern_syntax.py.
+"""Wapiti's patterns, applied as Wapiti does: on bytes, with ASCII letters and case only. pattern_syntax.py parses
+them.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -20,7 +20,7 @@ cdef const char** BEHIND = ["_x+1", "_x+2", "_x+3", "_x+4", "_x+#"]
 
 
 cdef bint fits(const char* c, const char* s, int64_t n, int64_t at) noexcept nogil:
-    """Whether one character of a regular expression, at c, fits the byte at a place of a cell."""
+    """Whether one character of a regular expression, at c, matches the byte at an offset of a cell."""
     if at >= n:
         return False
     cdef unsigned char x = <unsigned char>s[at]
@@ -50,8 +50,8 @@ cdef bint fits(const char* c, const char* s, int64_t n, int64_t at) noexcept nog
 
 
 cdef bint matches(const char* regex, const char* s, int64_t n, int64_t at, int64_t* length, int64_t* steps) noexcept nogil:
-    """Whether the regular expression fits from a place on. As in Wapiti the length counts characters that were tried
-    behind an x? in vain, too."""
+    """Whether the regular expression matches at an offset. As in Wapiti, the length includes characters that were tried
+    after an x? in vain."""
     cdef const char* behind
     cdef int64_t saved
     while True:
@@ -89,7 +89,7 @@ cdef bint matches(const char* regex, const char* s, int64_t n, int64_t at, int64
 
 
 cdef int64_t search(const char* regex, const char* s, int64_t n, int64_t* length) except -2 nogil:
-    """Where the regular expression fits first, or -1."""
+    """The offset of the first match of the regular expression, or -1."""
     cdef int64_t at, steps = 0
     cdef bint anchored = regex[0] == c"^"
     for at in range(1 if anchored else n + 1):
@@ -134,11 +134,11 @@ cdef class Patterns(Arena):
 
     @property
     def has_plain(self):
-        """Whether a pattern asks for plain pairs of labels."""
+        """Whether a pattern makes plain label pairs."""
         return self.plain >= 0
 
     cdef int64_t expand(self, int32_t pattern, const RowsC* rows, int64_t first, int64_t T, int64_t t, BufferC* line) except -1 nogil:
-        """Write what a pattern says at a token to `line`; return the length."""
+        """Write the expansion of a pattern at a token to `line`; return its length."""
         cdef const ItemC* item
         cdef int32_t k, size
         cdef int64_t p, at, n, length, done = 0

@@ -1,10 +1,10 @@
-"""Regular expressions for %t and %m: Wapiti's, grown up. Linear time, on UTF-8, without the interpreter.
+"""Regular expressions for %t and %m, an extension of Wapiti's. Linear time, on UTF-8, without the interpreter.
 
-template/regex_syntax.py says what they look like and makes programs of them. A program is run by following all its
+template/regex_syntax.py defines the syntax and compiles them into programs. A program is run by following all its
 threads at once, in order of preference (Pike's machine; R. Cox, "Regular Expression Matching: the Virtual
 Machine Approach", 2009): a thread that reaches an instruction where a preferred one has been at the same
-character is dropped, so that a character costs at most one visit of each instruction. Programs have a greatest
-length, and so have the arrays of a search: 36 KB of stack.
+character is dropped, so that a character costs at most one visit of each instruction. The length of
+programs is limited, and thereby the arrays of a search: 36 KB of stack.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t

@@ -1,4 +1,4 @@
-r"""The syntax of regular expressions in templates, and the programs they become.
+r"""The syntax of regular expressions in templates, and their compilation into programs.
 
     pattern --Parser--> tree --Program--> instructions and sets, which template/regex.pyx runs
 
@@ -8,7 +8,7 @@ r"""The syntax of regular expressions in templates, and the programs they become
     [a-z\d] [^...]       one of these characters, none of these
     ^ $                  begin and end of the cell
     \c                   any other character c itself
-    * + ? {m} {m,} {m,n} as often as possible; as seldom as possible with a ? behind
+    * + ? {m} {m,} {m,n} greedy; lazy with a ? after it
     a|b (a) (?:a)        choices and groups (nothing is captured)
 
 A tree is made of tuples: ("character", c), ("any",), ("set", kinds, ranges, negated), ("begin",), ("end",),
@@ -44,7 +44,7 @@ def compile_pattern(pattern: str) -> tuple[list[tuple[str, int, int]], list[tupl
 
 @cache
 def punctuation(complement: bool) -> Ranges:
-    """What is punctuation or a symbol: the superset of C's ispunct. Planes above 1 have none."""
+    """The ranges of punctuation and symbols, a superset of C's ispunct. Planes above 1 have none."""
     ranges = merge([(c, c) for c in range(0x20000) if unicodedata.category(chr(c))[0] in "PS"])
     if complement:
         bounds = [-1, *(bound for pair in ranges for bound in pair), 0x110000]
@@ -125,7 +125,7 @@ class Parser:
         return ("repeat", item, least, most, greedy)
 
     def bounds(self) -> tuple[int, int | None] | None:
-        """Least and most of a repeat if one stands here. A brace that is none stands for itself."""
+        """The bounds of a repeat, if there is one here. A brace that does not form one is literal."""
         for sign, least, most in (("*", 0, None), ("+", 1, None), ("?", 0, 1)):
             if self.accept(sign):
                 return least, most
@@ -175,7 +175,7 @@ class Parser:
         negated = self.accept("^")
         kinds, ranges = "", []
         inside = self.at
-        while self.peek() != "]" or self.at == inside:  # a ] at the beginning stands for itself
+        while self.peek() != "]" or self.at == inside:  # a ] at the beginning is literal
             here = self.at
             kind, low = self.member(begin)
             if self.peek() == "-" and self.pattern[self.at + 1 : self.at + 2] not in ("", "]"):
@@ -199,7 +199,7 @@ class Parser:
         return self.escape(here) if c == "\\" else ("", [(ord(c), ord(c))])
 
     def escape(self, begin: int) -> tuple[str, Ranges]:
-        """What a backslash and the next character stand for: a kind, or ranges."""
+        """The meaning of a backslash and the next character: a kind, or ranges."""
         c = self.peek()
         if not c:
             self.fail("nothing after the backslash", begin)
@@ -228,7 +228,7 @@ class Program:
         return len(self.instructions) - 1
 
     def emit(self, tree: tuple) -> None:
-        """Append the instructions for a tree; behind them a thread goes on with what follows."""
+        """Append the instructions for a tree, after which a thread continues with what follows."""
         kind = tree[0]
         if kind == "sequence":
             for item in tree[1]:

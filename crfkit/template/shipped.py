@@ -11,7 +11,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def shipped() -> dict[str, Path]:
-    """Names -> files."""
+    """The files of all templates by name."""
     for folder in (_PACKAGE / "templates", _PACKAGE.parent / "templates"):
         if folder.is_dir():
             return {path.stem: path for path in sorted(folder.glob("*.txt"), key=lambda path: path.stem)}
@@ -19,7 +19,7 @@ def shipped() -> dict[str, Path]:
 
 
 def purpose(path: Path) -> str:
-    """What a template is for, as its first line says."""
+    """The purpose of a template, from its first line."""
     with path.open(encoding="utf-8") as file:
         return file.readline().strip("# \n")
 

@@ -1,8 +1,8 @@
-"""What the template macros %X %p %s %S %C %N make of a cell, on UTF-8 bytes and without the interpreter.
+"""The transforms of a cell by the template macros %X %p %s %S %C %N, on UTF-8 bytes and without the interpreter.
 
-Characters are classed and lower-cased by the tables of the running Python, one character to one character, so
-that the result does not depend on the locale. Ill-formed UTF-8 gives some result, never a read or a write out
-of bounds: what no table knows is copied as it stands.
+Characters are classified and lower-cased by the tables of the running Python, one character to one character, so
+that the result does not depend on the locale. Ill-formed UTF-8 gives some result, never an access out of bounds:
+bytes that no table has are copied unchanged.
 """
 
 from libc.stdint cimport int64_t, uint32_t
@@ -43,7 +43,7 @@ cdef uint32_t text_char(const char* s, int64_t n, int64_t i, int* size) noexcept
 
 
 cdef inline int put(uint32_t c, char* out) noexcept nogil:
-    """Write one character; the number of bytes it takes."""
+    """Write one character; returns its number of bytes."""
     if c < 0x80:
         out[0] = <char> c
         return 1
@@ -74,7 +74,7 @@ cdef int text_is_padding(const char* s, int64_t n) noexcept nogil:
 
 
 cdef int64_t map_characters(const char* s, int64_t n, uint32_t digit, char* out) noexcept nogil:
-    """Lower-case all letters and, unless `digit` is 0, put it in the place of all digits."""
+    """Lower-case all letters and, unless `digit` is 0, replace all digits by it."""
     cdef int64_t i = 0, o = 0
     cdef int size
     cdef uint32_t c, mapped
