@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def is_container(value: Any) -> bool:
-    """Whether it is a list, set or mapping of attributes. Not in Cython, whose isinstance with several classes hides an exception
+    """Whether it is a list, set or mapping of attributes. Not in Cython, whose isinstance with several classes swallows an exception
     that the object raises."""
     return isinstance(value, (list, tuple, Mapping, Set))
 
 
 class Found(NamedTuple):
-    """Where a parse failed: the byte in the block. `found` and `expected` depend on the kind of fault."""
+    """Where a parse failed, as a byte offset in the block. `found` and `expected` depend on the kind of fault."""
 
     block: Block
     at: int
@@ -31,12 +31,12 @@ class Found(NamedTuple):
 
     @property
     def byte(self) -> int:
-        """Its place in the line, counted from 1."""
+        """The column of the byte in its line, from 1."""
         return self.at - self.block.data.rfind(b"\n", 0, self.at)
 
     @property
     def field(self) -> bytes:
-        """What was found there."""
+        """The field at that byte."""
         return self.block.data[self.at : self.at + self.found]
 
     @property
@@ -100,7 +100,7 @@ def fault_of(kind: str, block: Block, at: int, found: int, expected: int) -> Dat
 
 
 def columns_of(row: Any, sentence: int, token: int) -> tuple[Any, ...]:
-    """The columns of a row from Python. It is read once, and its columns are counted: len() may say anything."""
+    """The columns of a row from Python. It is iterated once, and its columns are counted, as len() cannot be trusted."""
     if type(row) is not list and type(row) is not tuple:
         unordered = isinstance(row, (str, bytes, Mapping, Set))
         if unordered or not hasattr(row, "__iter__") or getattr(row, "ndim", 1) != 1:  # a table is not a row
@@ -109,12 +109,12 @@ def columns_of(row: Any, sentence: int, token: int) -> tuple[Any, ...]:
 
 
 def no_sentence(found: Any, number: int) -> DataError:
-    """The error for an object from Python that is no sentence."""
+    """The error for an object from Python that is not a sentence."""
     return DataError(f"sentence {number}: found {shown(found)}, expected a sentence: a list of rows")
 
 
 def list_of(found: Any, expected: str) -> list[Any]:
-    """An iterable from Python as a list. It is read once: its len() may say anything."""
+    """An iterable from Python as a list. It is iterated once, as its len() cannot be trusted."""
     if not lists(found):
         raise DataError(f"found {shown(found)}, expected {expected}")
     return list(found)
@@ -132,7 +132,7 @@ def misfit_value(sentence: int, token: int, name: bytes, value: float) -> DataEr
 
 
 def ordered(found: Set[Any]) -> list[Any]:
-    """A set in an order that is the same in every run."""
+    """A set as a list, in the same order in every run."""
     try:
         return sorted(found)
     except TypeError:
@@ -140,7 +140,7 @@ def ordered(found: Set[Any]) -> list[Any]:
 
 
 def bytes_behind(text: str, loose: bool, sentence: int, token: int) -> bytes:
-    """The bytes of a str with surrogates: those that Python has escaped, if loose; otherwise an error."""
+    """The bytes of a str with surrogates: if loose, the bytes that Python escaped as such; otherwise an error."""
     if loose:
         with suppress(UnicodeEncodeError):
             return as_bytes(text)
@@ -153,7 +153,7 @@ def plural(n: int, noun: str) -> str:
 
 
 def too_large(number: bytes) -> bool:
-    """Whether it is a number, and larger than a float holds."""
+    """Whether it is a number too large for a float."""
     try:
         return number[-1:].isdigit() and abs(float(number)) > 3e38
     except ValueError:
@@ -161,6 +161,6 @@ def too_large(number: bytes) -> bool:
 
 
 def line_of(data: bytes, number: int) -> bytes:
-    """A line of a block, counted from 0; nothing where there is none."""
+    """A line of a block, counted from 0; empty if there is no such line."""
     lines = data.split(b"\n", number + 1)
     return lines[number] if 0 <= number < len(lines) else b""

@@ -1,6 +1,6 @@
-"""Inputs as users name them, paths, '-', streams and parts of files, as decompressed text.
+"""Inputs given as paths, '-', streams or parts of files, as decompressed text.
 
-From a pipe or a terminal, text is handed on as soon as it arrives.
+Text from a pipe or a terminal is yielded as soon as it arrives.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LONGEST_LINE = 1 << 28  # bytes
 
 
 class Stretch(NamedTuple):
-    """The sentences of a file that begin at byte `start` or later, and before byte `end` (None: the end of the file)."""
+    """The sentences of a file that begin at byte `start` or later, but before byte `end` (None: the end of the file)."""
 
     path: str
     start: int = 0
@@ -35,7 +35,7 @@ class Stretch(NamedTuple):
 
 @contextmanager
 def input_file(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
-    """The file to read and the name it has in messages. Only what is opened here is closed here."""
+    """The file to read, and its name for messages. Files that the caller opened are not closed."""
     if isinstance(entry, Stretch):
         with open_file(entry.path) as file:
             yield _Part(file, entry), entry.path  # type: ignore[misc]
@@ -57,7 +57,7 @@ def input_file(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
 
 
 def contents(entry: Any) -> tuple[bytes, str]:
-    """All bytes of a file as they are, and the name it has in messages."""
+    """All bytes of a file, not decompressed, and its name for messages."""
     with input_file(entry) as (file, path):
         return b"".join(_pieces(file, path, 1 << 20)), path
 
@@ -69,13 +69,13 @@ def beginning(path: str, n: int) -> bytes:
 
 
 def check_readable(path: str) -> None:
-    """FileError if there is no such file. A pipe is not opened: it can be read only once."""
+    """FileError if there is no such file. A pipe is not opened, as it can be read only once."""
     if not (path and os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode)):
         open_file(path).close()
 
 
 class _Part:
-    """A stretch of an open file, to be read."""
+    """A byte range of an open file, for reading."""
 
     def __init__(self, file: BinaryIO, of: Stretch):
         self.file = file
@@ -93,8 +93,8 @@ class _Part:
 
 
 def _sentence_start(file: BinaryIO, path: str, at: int) -> int:
-    """Where the first sentence begins that follows a blank line behind byte `at`; the end of the file if there is none. The line
-    that this byte is in does not count.
+    """The offset of the first sentence that follows a blank line after byte `at`; the end of the file if there is none. The line
+    that contains this byte is ignored.
     """
     file.seek(at)
     waiting, begins, whole = bytearray(), at, False
@@ -116,7 +116,7 @@ def _sentence_start(file: BinaryIO, path: str, at: int) -> int:
 
 
 def too_long() -> str:
-    """What is wrong with a text that has no line end for so long."""
+    """The message for a line that is too long."""
     return f"more than {LONGEST_LINE:,} bytes without a line end: expected one token a line"
 
 
@@ -132,7 +132,7 @@ def open_file(path: str) -> BinaryIO:
         raise FileError(f"{shown(path)}: not a file name") from error
 
 
-# What files of other forms begin with.
+# The first bytes of files in other formats.
 _OTHER_FORMS = {
     rb"BZh[1-9]1AY&SY": "the data are compressed by bzip2",
     rb"\xfd7zXZ\x00": "the data are compressed by xz",
@@ -144,7 +144,7 @@ _OTHER_FORMS = {
 
 
 def texts(file: BinaryIO, path: str, size: int, starts: bool = True) -> Iterator[bytes]:
-    """The text of a file in pieces, decompressed. What does not begin with the file (`starts` is false) is taken for plain text.
+    """The text of a file in pieces, decompressed. If `starts` is false, the beginning of the file is missing, and it is plain text.
     """
     if not starts:
         yield from _pieces(file, path, size)
@@ -184,7 +184,7 @@ def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
 
 @contextmanager
 def _faults_of(path: str) -> Iterator[None]:
-    """FileError for what keeps a file from being read."""
+    """Turn errors from reading a file into FileError."""
     try:
         yield
     except (OSError, EOFError, ValueError, zlib.error) as error:  # ValueError: it is closed
@@ -209,7 +209,7 @@ def _wait_for(file: BinaryIO) -> Callable[[], None] | None:
 
 
 def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The pieces, the first of them long enough to recognise a format; no sentence is shorter."""
+    """The pieces, the first of them long enough to recognise a format; no sentence is shorter than that."""
     head = b""
     for piece in pieces:
         head += piece

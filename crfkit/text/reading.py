@@ -1,8 +1,8 @@
 """Input, block by block: texts to whole sentences with their line numbers.
 
 A block ends after a blank line, so that every block can be parsed, tagged and written by itself. From a pipe
-or a terminal it comes as soon as it holds a whole sentence. What has no end yet is kept until it has: lines and sentences
-that are too long to be any are an error, before they take all memory.
+or a terminal it comes as soon as it holds a whole sentence. Incomplete sentences are kept until they end; lines and sentences
+above a maximum length are an error, before they exhaust memory.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "dep
 
 
 class Layout(NamedTuple):
-    """The columns of an input, and where its first row stands."""
+    """The columns of an input, and the place of its first row."""
 
     n_cols: int = 0
-    """Columns of every row; 0 while no row has been seen."""
+    """The number of columns of every row; 0 before the first row."""
     names: tuple[str, ...] | None = None
-    """Names of the columns, where the input gives them."""
+    """The names of the columns, if the input has them."""
     path: str | None = None
     line: int | None = None
 
@@ -60,40 +60,40 @@ class Marks:
 
     @property
     def unnamed(self) -> str | None:
-        """The warning if no token has attributes, as where columns stand between blanks; an error when learning."""
+        """The warning if no token has attributes, as when blanks separate the columns; an error when learning."""
         return "no line has an attribute: expected a label, a tab, and attributes with tabs between" if self.bare and not self.described else None
 
 
 @dataclass(repr=False)
 class Block:
-    """Whole sentences, and where they come from."""
+    """Whole sentences, and their place in the input."""
 
     data: bytes
     first_line: int = 1
     path: str | None = None
     skip: int = 0
-    """Bytes of the header that names the columns, which stands before the rows of a first block."""
+    """The length in bytes of the header that names the columns, before the rows of a first block."""
     layout: Layout = field(default_factory=Layout)
     comments: bool = False
-    """Whether lines before a sentence that begin with '#' are no tokens."""
+    """Whether lines before a sentence that begin with '#' are comments."""
     loose: bool = False
-    """Whether text need not be UTF-8, and columns are split at tabs and blanks alike."""
+    """Whether any bytes are allowed, not UTF-8 alone, and columns are split at both tabs and blanks."""
     marks: Marks = field(default_factory=Marks)
-    """What was seen in all blocks of a source. Whoever parses this block adds to it."""
+    """What was seen in all blocks of a source; updated by the parser of each block."""
     added: int = 0
-    """Bytes of the line end that was put behind a last line without one."""
+    """The length in bytes of the line end that was appended to a last line without one."""
     mark: bool = False
-    """Whether a byte order mark stood before it, at the start of all inputs."""
+    """Whether a byte order mark preceded it, at the start of all inputs."""
 
 
 class Source:
-    """The blocks of one or several inputs: paths, '-' for standard input, or binary files that are open.
+    """The blocks of one or more inputs: paths, '-' for standard input, or open binary files.
 
     form is "columns", "conllu" or "crfsuite". A Stretch is a part of a file; lines are counted from where it
-    begins, and `layout` is that of the whole. loose: as CRF++, Wapiti and CRFsuite read, text need not be UTF-8,
-    and columns stand between tabs and blanks alike. All inputs must have the same columns; a header of names is
-    kept from the first one alone. delimited: whoever reads the blocks splits and counts the columns. With allow_empty an input may be without tokens; with comments, lines before a
-    sentence that begin with '#' are no rows. Iterating again starts again, which paths allow and streams do not.
+    begins, and `layout` is that of the whole. loose: as in CRF++, Wapiti and CRFsuite, text need not be UTF-8,
+    and both tabs and blanks separate columns. All inputs must have the same columns; a header of names is
+    kept from the first one alone. delimited: the caller splits and counts the columns. With allow_empty an input may have no tokens; with comments, lines before a
+    sentence that begin with '#' are comments. Iterating again reads again, which works for paths, not for streams.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class Source:
             raise DataError("no tokens: expected one token a line and a blank line after each sentence", path)
 
     def _header(self, data: bytes, path: str, layout: Layout) -> tuple[Layout, int]:
-        """The layout with the names that the first line gives, and the length of that line."""
+        """The layout with the column names from the first line, and the length of that line."""
         if self.form == "crfsuite" or not data.startswith(b"#"):
             return layout, 0
         match = re.match(_CONLLU_HEADER if self.form == "conllu" else _HEADER, data)
@@ -180,7 +180,7 @@ class Source:
         return layout, match.end()
 
     def _first_row(self, line: int, n_cols: int, path: str, layout: Layout) -> Layout:
-        """The layout after the first row of a file. That a later file agrees is for the parser to see."""
+        """The layout after the first row of a file. The parser checks that later files agree."""
         if layout.n_cols:
             return layout
         names = layout.names
@@ -190,14 +190,14 @@ class Source:
 
 
 def conllu_names(data: bytes) -> tuple[str, ...]:
-    """The names of the columns of a CoNLL-U file that begins like this."""
+    """The column names of a CoNLL-U file that begins with this text."""
     match = re.match(_CONLLU_HEADER, data)
     return CONLLU if match is None else tuple(match[1].decode(errors="replace").lower().split())
 
 
 def _whole_sentences(pieces: Iterable[bytes], fault: Callable[[str, int], DataError]) -> Iterator[tuple[bytes, int]]:
-    """Texts cut after blank lines. The last one ends where the input does, and gets a line end if that has
-    none: what is written after it needs one, of the kind the other lines have. With each, how many bytes were added.
+    """Texts cut after blank lines. The last one ends where the input does, and gets a line end if it has
+    none, of the same kind as the other lines, since output follows it. With each, how many bytes were added.
     `fault` makes an error of a reason and of how many lines behind the last cut it is."""
     waiting = bytearray()
     last_line = 0  # where it begins; no blank line is before it

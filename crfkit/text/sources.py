@@ -1,4 +1,4 @@
-"""Data as users give them, a path, open files or sentences in lists, as blocks of rows."""
+"""Data given as paths, open files or lists of sentences, as blocks of rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAST = -1  # the column of the labels, where they have no name
 
 
 def listed(data: Any) -> Any:
-    """Data as a path, an open file, or a list of such or of sentences; iterators and arrays become lists."""
+    """Normalise data to a path, an open file, or a list of these or of sentences; iterators and arrays become lists."""
     if isinstance(data, (str, bytes, os.PathLike, list, tuple)) or hasattr(data, "read"):
         return data
     if not lists(data) or isinstance(data, Mapping):
@@ -27,7 +27,7 @@ def listed(data: Any) -> Any:
 
 
 def is_rows(train: Any) -> bool:
-    """Sentences given as lists of rows, rather than files."""
+    """Whether the data are sentences as lists of rows, rather than files."""
     return (
         isinstance(train, (list, tuple))
         and bool(train)
@@ -72,7 +72,7 @@ def parsed_blocks(
 
 
 def label_column(label: str | None, layout: Any, form: str) -> int | None:
-    """Where the label stands: None for the last column."""
+    """The column of the label; None for the last."""
     if label is None:
         if form == "conllu":
             raise OptionError("--format conllu needs --label: the name of the column to predict, such as upos or xpos")
