@@ -1,11 +1,11 @@
-"""Models of other programs: CRFsuite, CRF++, Wapiti. Files are recognised by their first bytes.
+"""Models of other programs: CRFsuite, CRF++ and Wapiti. Files are recognised by their first bytes.
 
-    reader(start).read(data) -> Parts       a file taken apart, checked; a module a format
+    reader(start).read(data) -> Parts       a file, parsed and checked; one module per format
     model_of(parts) -> Model                for crfkit's tagger
     parts_of(model) -> Parts                and back
     writer(name).write(parts) -> bytes
 
-`load` opens any model, `convert` makes one kind of another.
+`load` opens any model, `convert` converts between formats.
 """
 
 from .opening import CRFKIT, FORMATS, check_weights, convert, dump, load, load_any, model_bytes, read

@@ -30,12 +30,12 @@ _START = struct.pack("<I", _VERSION)
 
 
 def recognises(start: bytes) -> bool:
-    """Whether a file that begins like this is one of CRF++'s binary models."""
+    """Whether a file with this beginning is a binary CRF++ model."""
     return start.startswith(_START)
 
 
 def read(data: memoryview) -> Parts:
-    """Take a model apart, in which nothing is trusted."""
+    """Parse a model from an untrusted file."""
     from .darts import read_names
     from .placed import doubles
 
@@ -53,7 +53,7 @@ def read(data: memoryview) -> Parts:
 
 
 def _names(data: memoryview, at: int, what: str) -> tuple[list[bytes], int]:
-    """A list of names, each with a zero byte behind it and zeros at the end, and where it ends."""
+    """A list of names, each followed by a zero byte, with zeros at the end; and its end."""
     if at > len(data) - _LENGTH.size:
         raise ModelFileError(f"damaged: the {what} are missing")
     (size,) = _LENGTH.unpack_from(data, at)

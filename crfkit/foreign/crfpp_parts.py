@@ -1,4 +1,4 @@
-"""What binary and text models of CRF++ have in common: from their contents to Parts, and back."""
+"""What CRF++'s binary and text models share: conversion of their contents to Parts, and back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_WEIGHTS = (1 << 31) - 1  # places in its tables of names have 32 bits, one 
 def assembled(
     labels: list[bytes], lines: list[bytes], xsize: int, features: Places, weights: array.array, options: dict
 ) -> Parts:
-    """The parts of a model of CRF++; `features` are in the order of their places."""
+    """The parts of a CRF++ model; `features` are in the order of their places."""
     names = labels_of(labels)
     try:
         template = dialects.parse("".join(as_text(line) + "\n" for line in lines), dialects.CRFPP)
@@ -54,7 +54,7 @@ def assembled(
 
 
 def _of_kind(names: StringTable, kind: bytes) -> list[int]:
-    """The numbers of the names that begin so."""
+    """The numbers of the names with this prefix."""
     from .placed import initials
 
     flags = bytes(kind[0]) + b"\1" + bytes(255 - kind[0])
@@ -62,7 +62,7 @@ def _of_kind(names: StringTable, kind: bytes) -> list[int]:
 
 
 def plain_line(template: Template) -> tuple[bytes | None, bool]:
-    """The feature of plain label pairs, which the first B line without macros makes; whether another line makes it, too."""
+    """The feature of plain label pairs, from the first B line without macros; and whether another line makes it, too."""
     plain = [line.literals[0] for line in template.lines if "B" in line.kinds and not line.macros]
     return (plain[0], plain[0] in plain[1:]) if plain else (None, False)
 
@@ -71,7 +71,7 @@ Taken = tuple[Parts, list[bytes], list[tuple[bytes, int]], "numpy.ndarray"]
 
 
 def taken_apart(parts: Parts) -> Taken:
-    """What a file of CRF++ holds: the model, lines of the template, (name, place of its first weight), weights."""
+    """The contents of a CRF++ file: the model, lines of the template, (name, place of its first weight), weights."""
     import numpy
 
     if parts.template is None:
@@ -107,7 +107,7 @@ def taken_apart(parts: Parts) -> Taken:
 
 
 def columns_in_use(parts: Parts) -> int:
-    """How many columns data need: CRF++ counts to the last one that the template looks at."""
+    """How many columns data need: CRF++ counts up to the last one that the template uses."""
     columns = () if parts.template is None else parts.template.columns
     return parts.columns - 1 if parts.program == "crf++" or not columns else max(columns) + 1
 

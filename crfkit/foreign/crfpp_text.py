@@ -33,12 +33,12 @@ _WEIGHT = re.compile(rb"[-+]?(?:[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|inf|nan)\r?"
 
 
 def recognises(start: bytes) -> bool:
-    """Whether a file that begins like this is one of CRF++'s text models."""
+    """Whether a file with this beginning is a CRF++ text model."""
     return start.startswith(b"version: 100")
 
 
 def read(data: memoryview) -> Parts:
-    """Take a model apart, in which nothing is trusted."""
+    """Parse a model from an untrusted file."""
     lines = bytes(data).split(b"\n")
     if lines[-1]:
         raise ModelFileError(f"{len(lines)}: damaged: the last line has no end")
@@ -113,7 +113,7 @@ def _weights(lines: list[bytes], first: int) -> array.array:
 
 
 def dump(data: memoryview) -> Iterator[str]:
-    """The model as it stands in the file."""
+    """The model as in its file."""
     read(data)
     yield bytes(data).decode(errors="surrogateescape")
 
@@ -131,5 +131,5 @@ def text_lines(parts: Parts, template: list[bytes], features: list[tuple[bytes, 
     for name, place in features:
         yield f"{place} {as_text(name)}\n"
     yield "\n"
-    for weight in weights.data:  # numbers of Python, which are written sooner
+    for weight in weights.data:  # Python's numbers, which are faster to format
         yield f"{weight:.16f}\n" if weight else "0.0000000000000000\n"

@@ -36,12 +36,12 @@ _OFFSETS = ("off_features", "off_labels", "off_attrs", "off_labelrefs", "off_att
 
 
 def recognises(start: bytes) -> bool:
-    """Whether a file that begins like this is one of CRFsuite's models."""
+    """Whether a file with this beginning is a CRFsuite model."""
     return start.startswith(MAGIC)
 
 
 def read(data: memoryview) -> Parts:
-    """Take a model apart, in which nothing is trusted."""
+    """Parse a model from an untrusted file."""
     from .chunks import read_rows, read_strings
 
     header = _header(data)
@@ -146,8 +146,8 @@ def write(parts: Parts) -> bytes:
 
 
 def _references(magic: bytes, sizes: numpy.ndarray, first: int, empty: int, start: int) -> bytes:
-    """The chunk, at byte `start` of the file, with the lists of features of all labels or attributes: the i-th has sizes[i] features, all
-    numbered on from `first`. So many `empty` lists follow."""
+    """The chunk, at byte `start` of the file, with the lists of features of all labels or attributes: the i-th has sizes[i] features,
+    numbered consecutively from `first`. `empty` lists without features follow."""
     import numpy
 
     begins = numpy.cumsum(sizes) - sizes

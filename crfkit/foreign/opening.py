@@ -1,4 +1,4 @@
-"""Opening models, whichever program wrote them, and making one kind of another."""
+"""Opening models of any of the programs, and converting between their formats."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 
 class Format(Protocol):
-    """What the module of a format offers."""
+    """The interface of a format's module."""
 
     NAME: str
 
     def recognises(self, start: bytes) -> bool:
-        """Whether a file that begins like this is of the format."""
+        """Whether a file with this beginning has the format."""
 
     def read(self, data: memoryview) -> Parts:
-        """A file taken apart; ModelFileError says what is wrong with it."""
+        """Parse a file; ModelFileError says what is wrong with it."""
 
     def write(self, parts: Parts) -> bytes:
-        """The file; UnsupportedError says what the format has no room for."""
+        """The bytes of a file; UnsupportedError says what the format cannot express."""
 
     def dump(self, data: memoryview) -> Iterator[str]:
         """The model as the program prints it."""
@@ -55,7 +55,7 @@ def _format(name: str) -> Format:
 
 
 def recognised(start: bytes) -> Format | None:
-    """The format of a file that begins like this; None for crfkit's own and for what is no model."""
+    """The format of a file with this beginning; None for crfkit's own, and for a file that is not a model."""
     if start.startswith(modelfile.MAGIC):
         return None
     return next((found for found in map(_format, _MODULES) if found.recognises(start)), None)
@@ -69,7 +69,7 @@ class _Foreign(NamedTuple):
     form: Format
 
     def parts(self) -> Parts:
-        """The model, taken apart."""
+        """The parts of the model."""
         with self.named_in_faults():
             return self.form.read(self.data)
 
@@ -86,7 +86,7 @@ class _Foreign(NamedTuple):
 
     @contextmanager
     def named_in_faults(self) -> Iterator[None]:
-        """Errors say which file is at fault."""
+        """Add the name of the file to errors."""
         try:
             yield
         except ModelFileError as error:
@@ -94,8 +94,8 @@ class _Foreign(NamedTuple):
 
 
 def _opened(source: Any) -> tuple[Any, _Foreign | None]:
-    """(source, model of another program). The model is None for crfkit's own and for what is none, which crfkit's reader judges. A
-    pipe can be read only once: its source is its bytes."""
+    """(source, model of another program). The model is None for crfkit's own, and for anything else, which crfkit's reader will
+    refuse. A pipe can be read only once, so its source becomes its bytes."""
     try:
         if isinstance(source, (str, os.PathLike)):
             if os.path.isfile(source):
@@ -113,13 +113,13 @@ def _opened(source: Any) -> tuple[Any, _Foreign | None]:
     except OSError as error:
         if os.path.isfile(source):
             raise FileError(f"{os.fspath(source)}: cannot be read: {error.strerror or error}") from error
-    except (TypeError, ValueError):  # no path and no bytes
+    except (TypeError, ValueError):  # neither a path nor bytes
         pass
     return source, None
 
 
 def read(path_or_bytes: Any) -> Parts:
-    """Any model taken apart; the weights are those of its file, to the last bit."""
+    """The parts of any model, with exactly the weights of its file."""
     return _parts(*_opened(path_or_bytes))
 
 
@@ -132,14 +132,14 @@ def _parts(source: Any, foreign: _Foreign | None) -> Parts:
 
 
 def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, exact: bool = False) -> Model:
-    """Open a model file, or the bytes of one, of crfkit or of another program; `verify` is for crfkit's own, `exact` for
-    models of others: scores are then those of their weights in double precision."""
+    """Open a model of crfkit or of another program, from a file or its bytes. `verify` is for crfkit's own models, `exact` for
+    those of others: scores then use their weights in double precision."""
     source, foreign = _opened(path_or_bytes)
     return model.load(source, verify) if foreign is None else foreign.model(exact)
 
 
 def load_any(path_or_bytes: Any, verify: bool = True) -> Model | ParserModel:
-    """Open any model: what `load` opens, and parsers."""
+    """Open any model, as `load` does, or a parser."""
     source, foreign = _opened(path_or_bytes)
     if foreign is not None:
         return foreign.model()
@@ -158,7 +158,7 @@ def dump(path_or_bytes: Any) -> Iterator[str] | None:
 
 
 def model_bytes(of: Parts, to: str) -> bytes:
-    """A model as a file of the format `to`, one of FORMATS."""
+    """The bytes of a model file in the format `to`, one of FORMATS."""
     from .parts import model_of
 
     if not isinstance(to, str) or to not in FORMATS:
@@ -170,7 +170,7 @@ def model_bytes(of: Parts, to: str) -> bytes:
 
 
 def _check_lines(of: Parts) -> None:
-    """UnsupportedError for attributes that no line of a file makes: their cells came from Python."""
+    """UnsupportedError for attributes that no line of a file can make, as their cells came from Python."""
     for rows in (of.unigrams, of.bigrams):
         for name in rows.names:
             if b"\n" in name or b"\0" in name:
@@ -179,7 +179,7 @@ def _check_lines(of: Parts) -> None:
 
 
 def check_weights(weights: str | None, to: str) -> None:
-    """OptionError for a precision of weights that models of another program cannot have."""
+    """OptionError for a weight precision that models of another program do not have."""
     if weights is not None and to != CRFKIT:
         raise OptionError(f"weights as {weights} are for models of crfkit, not of {to}")
 
@@ -188,10 +188,10 @@ def convert(
     source: str | os.PathLike[str], target: str | os.PathLike[str], to: str = CRFKIT, template: str | os.PathLike[str] | Template | None = None,
     weights: str | None = None,
 ) -> int:
-    """Write the model `source` to `target` in another format; the bytes written.
+    """Write the model `source` to `target` in another format; returns the number of bytes written.
 
-    `template` goes with a model that has none, such as CRFsuite's: attributes are then made of columns. `weights`: how
-    a model of crfkit keeps them, one of crfkit.constants.WEIGHTS; None: as in a `source` that is one.
+    `template` is for a model that has none, such as CRFsuite's: attributes are then made from columns. `weights`: the format
+    of weights in a crfkit model, one of crfkit.constants.WEIGHTS; None: as in `source`, if that is one.
     """
     check_weights(weights, to)
     held, foreign = _opened(source)

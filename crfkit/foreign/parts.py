@@ -1,7 +1,7 @@
-"""What all linear-chain models consist of, whichever program wrote them: labels, attributes, and weights as doubles.
+"""The common form of all linear-chain models: labels, attributes, and weights as doubles.
 
-Readers make `Parts` of files, writers make files of `Parts`; `model_of` and `parts_of` lead to crfkit's own models, whose
-weights are in single precision.
+Readers convert files to `Parts`, writers convert `Parts` to files; `model_of` and `parts_of` convert to and from crfkit's own
+models, whose weights are in single precision.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Rows:
-    """The features of attributes: those of attribute a stand from ptr[a] to ptr[a+1], labels ascending."""
+    """The features of attributes in compressed rows: attribute a has those from ptr[a] to ptr[a+1], labels ascending."""
 
     names: StringTable
     ptr: array.array[int]  # "q"
@@ -64,7 +64,7 @@ class Rows:
 
     @classmethod
     def empty(cls) -> Rows:
-        """No attributes."""
+        """Rows without attributes."""
         from crfkit.features.strings import StringTable
 
         return cls(StringTable(), array.array("q", [0]), array.array("H"), array.array("d"))
@@ -100,7 +100,7 @@ class Places(Mapping[bytes, int]):
 
 
 def labels_of(names: Iterable[bytes]) -> list[str]:
-    """Labels as text; ModelFileError unless they are different names, for which crfkit has room."""
+    """Labels as text; ModelFileError unless they are distinct, and not more than crfkit supports."""
     from crfkit.weights.layout import MAX_LABELS
 
     labels = [as_text(name) for name in names]
@@ -113,17 +113,17 @@ def labels_of(names: Iterable[bytes]) -> list[str]:
 
 @dataclass
 class Parts:
-    """A model taken apart."""
+    """The parts of a model."""
 
     program: str  # crfsuite, crf++ or wapiti; crfkit's trainer where the model is its own
     labels: list[str]
     unigrams: Rows
     bigrams: Rows
     pairs: array.array[float] | None  # "d", L x L: the weight of label i followed by label j at i * L + j
-    template: Template | None = None  # None: data bring their attributes along
+    template: Template | None = None  # None: the data name their attributes
     columns: int = 1  # of the data, the label's included
     options: dict[str, Any] = field(default_factory=dict)  # what else the file says
-    places: Mapping[bytes, int] = field(default_factory=dict)  # of attributes in the file: who writes it again keeps their order
+    places: Mapping[bytes, int] = field(default_factory=dict)  # of attributes in the file, so that writing it again keeps their order
 
     def pair_weights(self) -> Iterator[tuple[int, int, float]]:
         """(label, next label, weight) of the pairs that have a weight."""
@@ -172,12 +172,12 @@ def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
 
 
 def _only_cells(template: Template) -> bool:
-    """Whether the cells that an attribute was made of can be found in its string."""
+    """Whether the cells of an attribute can be recovered from its string."""
     return template.dialect not in (WAPITI, MAXENT) and all(macro.kind == "x" and not macro.lower for macro in template.macros)
 
 
 def parts_of(model: Model) -> Parts:
-    """A crfkit model taken apart; the weights are those of the model, exactly."""
+    """The parts of a crfkit model, with exactly its weights."""
     from crfkit.features.strings import StringTable
     from crfkit.weights.precision import doubles
     from crfkit.weights.pruning import pruned

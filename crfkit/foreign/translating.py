@@ -1,7 +1,7 @@
-"""Templates of crfkit and CRF++ as patterns of Wapiti, and back, as far as both languages go.
+"""Translation of templates of crfkit and CRF++ to Wapiti's patterns, and back, as far as both languages allow.
 
 That is lines of literal text and %x. The names of their features change, too: the first letter, and the paddings, _B-1 or _x-1. A cell
-of the data may read like a padding; such a feature gets both names.
+of the data may look like a padding; such a feature gets both names.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .parts import Parts, Rows
 
 FARTHEST = 4  # tokens away: beyond that Wapiti has one name for all
 
-MOST_FORMS = 1 << 12  # of one name: each cell that reads like a padding may be one, or not
+MOST_FORMS = 1 << 12  # of one name: each cell that looks like a padding may be one, or not
 
 # First letters for single labels, for pairs, for both; the names of cells beyond the sentence.
 _LETTERS = {dialects.WAPITI: (b"u", b"b", b"*"), dialects.CRFPP: (b"U", b"B", None)}
@@ -43,7 +43,7 @@ def translated(parts: Parts, to: str) -> Parts:
 
 
 def written(line: Line) -> bytes:
-    """A line that has %x alone, as CRF++ and Wapiti write it."""
+    """A line with only %x macros, in the syntax of CRF++ and Wapiti."""
     text = line.literals[0]
     for macro, literal in zip(line.macros, line.literals[1:], strict=True):
         text += b"%%x[%d,%d]" % (macro.row, macro.column) + literal
@@ -51,7 +51,7 @@ def written(line: Line) -> bytes:
 
 
 def _check(line: Line, to: str) -> None:
-    """UnsupportedError for a line that the other language cannot say."""
+    """UnsupportedError for a line that the other language cannot express."""
     where, program = f"line {line.number} of the template", {dialects.WAPITI: "Wapiti", dialects.CRFPP: "CRF++"}[to]
     for macro in line.macros:
         if macro.kind != "x" or macro.lower or "@" in macro.text:

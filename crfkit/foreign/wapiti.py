@@ -43,7 +43,7 @@ _WEIGHT = re.compile(rb"([0-9]{1,18})=([-+]?(?:0x[0-9a-f]{1,40}(?:\.[0-9a-f]{0,4
 
 
 def recognises(start: bytes) -> bool:
-    """Whether a file that begins like this is one of Wapiti's models."""
+    """Whether a file with this beginning is a Wapiti model."""
     return start.startswith(b"#mdl#")
 
 
@@ -54,7 +54,7 @@ class _Text:
         self.data, self.at = data, 0
 
     def take(self, form: re.Pattern[bytes], expected: str) -> re.Match[bytes]:
-        """Match this form at the current place, and go on behind it."""
+        """Match a regular expression at the current place, and move past it."""
         found = form.match(self.data, self.at)
         if found is None:
             raise self.damaged(expected)
@@ -95,7 +95,7 @@ class _Text:
 
 
 def read(data: memoryview, lines: bool = False) -> Parts:
-    """Take a model apart, in which nothing is trusted. `lines`: it may be one for sequences of one line (--me)."""
+    """Parse a model from an untrusted file. `lines`: it may be one for sequences of one line (--me)."""
     text = _Text(bytes(data))
     kind, n_weights = text.take(_MODEL, "#mdl#, the kind of model and the number of weights").groups()
     kind = CRF if kind is None else int(kind)
@@ -172,7 +172,7 @@ def _plain(patterns: list[bytes]) -> bytes | None:
 def _share_out(
     parts: Parts, names: StringTable, numbers: array.array[int], weights: array.array[float], plain: bytes | None, crf: bool
 ) -> None:
-    """Give the observations their weights; weights of label pairs are ignored unless the model is a CRF."""
+    """Assign weights to the observations; weights of label pairs are ignored unless the model is a CRF."""
     from .placed import initials
 
     n, kinds = len(parts.labels), initials(names)
@@ -233,7 +233,7 @@ def observations(parts: Parts) -> Iterator[tuple[bytes, bool, Features]]:
 
 
 def dump(data: memoryview, precision: int = 5, every: bool = False) -> Iterator[str]:
-    """The model as `wapiti dump` prints it: a blank line behind each observation that has a weight. `every`: zeros too."""
+    """The model as `wapiti dump` prints it: a blank line after each observation that has a weight. `every`: zeros, too."""
     parts = read(data, lines=True)
     n = len(parts.labels)
     for name, same in groupby(observations(parts), key=itemgetter(0)):
