@@ -1,1 +1,1 @@
-"""Which features exist, and where the weight of each stands."""
+"""Which features exist, and where each weight is stored."""

@@ -1,4 +1,4 @@
-"""Where in a layout the weights of an attribute stand: its cells."""
+"""The cells of a layout that hold the weights of an attribute."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -6,13 +6,13 @@ from crfkit.loops.structs cimport LayoutC
 
 
 cdef inline int32_t padded(int32_t labels) noexcept nogil:
-    """Cells of a row of so many labels: whole vectors."""
+    """Cells of a row of this many labels, padded to whole vectors."""
     return (labels + 7) // 8 * 8
 
 
 cdef inline bint is_hot(int64_t n, int32_t P) noexcept nogil:
-    """Whether an attribute with so many features gets a dense row. That pays from about a sixth of the labels on:
-    fewer would be mostly zeros to read.
+    """Whether an attribute with this many features gets a dense row. That pays from about a sixth of the labels on: with
+    fewer, most of the row would be zeros.
     """
     return n >= least_hot(P)
 
@@ -22,15 +22,15 @@ cdef inline int64_t least_hot(int32_t P) noexcept nogil:
 
 
 cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) noexcept nogil:
-    """Where the weight of feature f, one of attribute a, stands."""
+    """The cell of feature f, one of attribute a."""
     if a < layout.H:
         return <int64_t>a * layout.P + layout.u_label[f]
     return layout.cold0 + f - layout.u_ptr[layout.H]
 
 
 cdef inline int64_t layout_row(const LayoutC* layout, int64_t r, int64_t* first) noexcept nogil:
-    """Where the weights of a row begin, and how many there are. Rows are those of unigram attributes, then of rich bigram
-    attributes, then all plain label pairs together.
+    """The first cell of a row, and how many it has. Rows are unigram attributes, then rich bigram attributes, then all
+    plain label pairs together.
     """
     cdef int64_t b = r - layout.A
     if r < layout.H:
@@ -47,12 +47,12 @@ cdef inline int64_t layout_row(const LayoutC* layout, int64_t r, int64_t* first)
 
 
 cdef inline bint dense_cell_exists(const LayoutC* layout, int64_t cell) noexcept nogil:
-    """Whether a cell of a dense row is that of a feature."""
+    """Whether a cell of a dense row belongs to a feature."""
     return layout.u_exists[cell >> 3] >> (cell & 7) & 1
 
 
 cdef inline int64_t layout_cell(const LayoutC* layout, int32_t a, int32_t label) noexcept nogil:
-    """Where the weight of attribute a with this label stands, or -1 when there is no such feature."""
+    """The cell of attribute a with this label, or -1 if there is no such feature."""
     cdef int64_t low, high, middle
     if a < layout.H and layout.u_exists != NULL:
         low = <int64_t>a * layout.P + label

@@ -1,15 +1,14 @@
-"""Features that appear while a stream is read: which there are, their weights, and the rates of their attributes.
+"""Features that appear while a stream is read, with their weights and the rates of their attributes.
 
 An attribute has a list of features; one is appended when the attribute is first seen with a label, or with a pair of
 labels. There are three families of attributes: unigram attributes, whose features are keyed by the label; rich bigram
 attributes, keyed by previous * 65536 + label; and the plain label pairs, which are the features of a single attribute.
 
-For each window of the stream, `borrow` makes a layout of the attributes that occur in it, with all the features they
-have by then, and `give_back` takes the weights and rates that a trainer (trainers/online/adf.pyx) made of them.
-The others are updated lazily, when they are borrowed again: in each window of n sequences, with
-`seen` sequences read up to its end, the penalty multiplies weights by (1 - rate l2 / seen)^n, and then alpha the
-rate. So the cost of a window does not depend on the size of the model, except for looking through a list of all
-attributes' numbers.
+For each window of the stream, `borrow` makes a layout of the attributes that occur in it, with all their features so
+far, and `give_back` stores the weights and rates that a trainer (trainers/online/adf.pyx) has learned.
+All others are updated lazily, when they are borrowed again: a window of n sequences multiplies their weights by
+(1 - rate l2 / seen)^n, with `seen` sequences read up to its end, and then their rates by alpha. So the cost of a window
+does not depend on the size of the model, except for scanning a list of all attributes' numbers.
 """
 
 import array
@@ -35,8 +34,8 @@ cdef struct AttributeC:
     double rate
     int32_t first           # feature, or -1
     int32_t n               # how many there are
-    int32_t window          # rate and weights are those after this one
-    int32_t place           # in the layout that was borrowed, or -1
+    int32_t window          # rate and weights are up to date as of this window
+    int32_t place           # in the borrowed layout, or -1
 
 cdef enum Kind:
     UNIGRAM
@@ -68,7 +67,7 @@ cdef class Family(Arena):
         self.kind = kind
 
     cdef int extend(self, int64_t n, double rate, int32_t window) except -1 nogil:
-        """Attributes that are new, up to number n."""
+        """Add the attributes that are new, up to number n."""
         arena_reserve(self, &self.attribute_buffer, n, sizeof(AttributeC))
         self.attribute = <AttributeC*>self.attribute_buffer.data
         while self.n < n:
@@ -118,7 +117,7 @@ cdef class Family(Arena):
             f = self.feature[f].next
 
     cdef int64_t cell(self, const LayoutC* c, int64_t k, uint32_t key, const int32_t* rank) noexcept nogil:
-        """Where a weight of the k-th attribute borrowed stands in the layout of these."""
+        """The cell of a weight of the k-th borrowed attribute in the borrowed layout."""
         if self.kind == UNIGRAM:
             return layout_cell(c, <int32_t>k, rank[key])
         if self.kind == RICH:
@@ -126,7 +125,7 @@ cdef class Family(Arena):
         return c.tau0 + <int64_t>rank[key >> 16] * c.P + rank[key & 0xFFFF]
 
     cdef void exchange(self, const LayoutC* c, float* w, const int32_t* rank, bint out) noexcept nogil:
-        """Copy weights of what is borrowed: out into the cells of its layout, or back."""
+        """Copy the borrowed weights into the cells of their layout, or back."""
         cdef FeatureC* feature
         cdef int64_t k
         cdef int32_t f
@@ -141,8 +140,8 @@ cdef class Family(Arena):
                 f = feature.next
 
     cdef tuple lists(self, const int32_t[::1] rank):
-        """Features of the attributes borrowed, in their order, with labels renumbered: where those of each begin,
-        and the keys in ascending order."""
+        """The features of the borrowed attributes, in order, with labels renumbered: where each attribute's begin, and the keys in
+        ascending order."""
         cdef:
             int64_t k, n = 0
             int32_t f
@@ -172,11 +171,11 @@ cdef class Growing(Arena):
     """All features of a stream so far. `options` are those of adf: l2, rate, alpha."""
 
     cdef Family u, b, tau
-    cdef tuple families             # these, in the order of the rows of a layout
+    cdef tuple families             # in the order of the rows of a layout
     cdef BufferC window_buffer
     cdef double l2, alpha
-    cdef public double rate     # of attributes that are met for the first time
-    cdef int32_t window             # windows that are over
+    cdef public double rate     # of attributes that occur for the first time
+    cdef int32_t window             # finished windows
     cdef readonly int64_t sequences
     cdef bint has_tau
     cdef int64_t size               # sequences of the window that was borrowed for
@@ -188,7 +187,7 @@ cdef class Growing(Arena):
         self.tau.extend(1, self.rate, 0)
 
     def borrow(self, Dataset data not None):
-        """The layout of a window, whose data are renumbered for it, with weights and rates of all its rows."""
+        """The layout of a window, whose data are renumbered for it, and the weights and rates of all its rows."""
         cdef:
             const DatasetC* c = &data.c
             int64_t labels = len(data.labels), k
@@ -206,7 +205,7 @@ cdef class Growing(Arena):
         return layout, weights, rates
 
     cdef int observe(self, const DatasetC* c) except -1 nogil:
-        """Note what occurs in a window."""
+        """Record what occurs in a window."""
         cdef int64_t s, t, u
         cdef uint32_t pair = 0
         self.tau.meet(0)
@@ -227,7 +226,7 @@ cdef class Growing(Arena):
         return 0
 
     cdef int bring_up_to_date(self) except -1:
-        """Apply the windows before to what is borrowed."""
+        """Apply earlier windows to what is borrowed."""
         cdef:
             const WindowC* windows = <const WindowC*>self.window_buffer.data
             Family family
@@ -238,7 +237,7 @@ cdef class Growing(Arena):
         return 0
 
     cdef int32_t dense_first(self, int32_t P) except -1:
-        """Put the attributes first that shall have dense rows; how many they are."""
+        """Move the attributes with dense rows to the front; how many they are."""
         cdef int64_t k, at = 0, n
         cdef int32_t hot = 0
         cdef bint dense
@@ -281,7 +280,7 @@ cdef class Growing(Arena):
         return layout, weights
 
     def give_back(self, Layout layout not None, float[::1] weights, const double[::1] rates not None):
-        """The window is over. `rates` are those of all rows after it."""
+        """End the window. `rates` are all rows' rates after it."""
         cdef:
             const int32_t[::1] rank = array.array("i", range(layout.c.L))
             AttributeC* own
@@ -303,8 +302,8 @@ cdef class Growing(Arena):
             family.n_borrowed = 0
 
     def finish(self, labels, order):
-        """Layout and weights of all features, with `labels` as they came in the order wanted. Attributes keep the
-        numbers in whose order they came."""
+        """Layout and weights of all features; `labels` has the labels' first numbers in the wanted order. Attributes keep the
+        order of their first occurrence."""
         cdef Family family
         cdef int32_t a
         if self.u is None:
@@ -319,7 +318,7 @@ cdef class Growing(Arena):
 
 
 cdef halves(const uint32_t[::1] keys, int shift):
-    """Sixteen bits of each."""
+    """The lower sixteen bits of each."""
     cdef int64_t k
     found = array.array("H", bytes(2 * keys.shape[0]))
     cdef uint16_t[::1] half = found if keys.shape[0] else None

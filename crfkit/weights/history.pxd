@@ -1,10 +1,10 @@
-"""Features that look at labels before their own, and the numbers that stand for what they look at.
+"""Features that depend on labels before their own, and keys for these features.
 
-A bigram attribute has features (before, previous, label): `previous` is the label of the token before, `before` that
-of the one before it; either may be ANY. What lies before the sentence has labels of its own, L for _B-1 and L+1 for
-_B-2. The reach of an attribute says which it looks at (features/reach.pxd).
+A bigram attribute has features (before, previous, label): `previous` is the label of the previous token, `before` of
+the token before it; either may be ANY. Positions before the sentence have the labels L (_B-1) and L+1 (_B-2). The reach
+of an attribute determines which of them it depends on (features/reach.pxd).
 
-Features stand in the rows of LayoutC's b_ptr in the order of their keys; without b_prev2 every `before` is ANY.
+Features are stored in the rows of LayoutC's b_ptr in the order of their keys; without b_prev2 every `before` is ANY.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -23,12 +23,12 @@ cdef inline int64_t key_of(int64_t before, int64_t previous, int64_t label) noex
 
 
 cdef inline int64_t history_key(const LayoutC* layout, int64_t f) noexcept nogil:
-    """What feature f of the rich rows looks at, as a number that orders a row."""
+    """The key of feature f of the rich rows; a row is sorted by keys."""
     return key_of(ANY if layout.b_prev2 == NULL else layout.b_prev2[f], layout.b_prev[f], layout.b_label[f])
 
 
 cdef inline bint history_exists(const LayoutC* layout, int64_t f) noexcept nogil:
-    """Whether feature f looks at labels that there are."""
+    """Whether the labels of feature f exist."""
     if layout.b_prev2 == NULL:
         return layout.b_prev[f] < layout.L and layout.b_label[f] < layout.L
     return ((layout.b_prev2[f] < layout.L + 2 or layout.b_prev2[f] == ANY)
@@ -36,7 +36,7 @@ cdef inline bint history_exists(const LayoutC* layout, int64_t f) noexcept nogil
 
 
 cdef inline int64_t history_begin(const LayoutC* layout, int32_t b, int64_t key) noexcept nogil:
-    """The first feature of attribute b whose key is not smaller."""
+    """The first feature of attribute b with this key or a greater one."""
     cdef int64_t low = layout.b_ptr[b], high = layout.b_ptr[b + 1], middle
     while low < high:
         middle = (low + high) >> 1
@@ -49,13 +49,13 @@ cdef inline int64_t history_begin(const LayoutC* layout, int32_t b, int64_t key)
 
 cdef inline int64_t layout_history_cell(const LayoutC* layout, int32_t b, int32_t before, int32_t previous,
                                         int32_t label) noexcept nogil:
-    """Where the weight of a feature of attribute b stands, or -1 when there is no such feature."""
+    """The cell of a feature of attribute b, or -1 if there is no such feature."""
     cdef int64_t key = key_of(before, previous, label), f = history_begin(layout, b, key)
     return layout.rich0 + f if f < layout.b_ptr[b + 1] and history_key(layout, f) == key else -1
 
 
 cdef inline int64_t n_all_history(int64_t L, int reach) noexcept nogil:
-    """How many features an attribute has that goes with everything."""
+    """How many features an attribute has with the rule `all`."""
     if reach == REACH_NONE:
         return L
     if reach == REACH_EDGE:

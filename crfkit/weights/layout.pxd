@@ -1,4 +1,4 @@
-"""Which features exist, and where their weights stand."""
+"""Which features exist, and where their weights are stored."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

@@ -1,9 +1,9 @@
-"""Which features exist, and where their weights stand (the picture is in loops/simd/crf.h).
+"""Which features exist, and where their weights are stored (there is a picture in loops/simd/crf.h).
 
-A layout is made of arrays, wherever they come from: those of a model file, checked, or those that `build` makes of
-a data set, in which every attribute gets the labels it was seen with, or all of them, or none. Then attributes are
-renumbered: those with many labels first, in dense rows; within both kinds the frequent ones first, so that the rows
-in constant use share the cache.
+A layout consists of arrays: either checked ones of a model file, or those that `build` makes from a data set, in which
+every attribute gets the labels it was seen with, or all of them, or none. `build` renumbers attributes: those with
+many labels first, in dense rows; within both kinds the frequent ones first, so that the rows in constant use
+share the cache.
 """
 
 from libc.stdint cimport uint16_t
@@ -21,8 +21,8 @@ MAX_LABELS = 65535
 
 
 cdef void layout_clear_absent(const LayoutC* layout, double* cells, int64_t first, int64_t last) noexcept nogil:
-    """Zeros in those of the cells first .. last - 1 that lie in dense rows or in the label-pair matrix and stand
-    for no feature.
+    """Clear those of the cells first .. last - 1 that are in dense rows or in the label-pair matrix and belong to no
+    feature.
     """
     cdef:
         int64_t k, end_of_lists = layout.cold0 + layout.u_ptr[layout.A] - layout.u_ptr[layout.H]
@@ -35,7 +35,7 @@ cdef void layout_clear_absent(const LayoutC* layout, double* cells, int64_t firs
 
 
 cdef bint row_fits(const LayoutC* layout, int32_t a) noexcept nogil:
-    """Row a of a mapped layout lies in its table and has ascending labels below L."""
+    """Whether row a of a mapped layout lies in its table and has ascending labels below L."""
     cdef int64_t f, first = layout.u_ptr[a], last = layout.u_ptr[a + 1]
     cdef int32_t label, before = -1
     if first < 0 or last < first or last > layout.u_ptr[layout.A]:
@@ -95,10 +95,10 @@ def pairs_in(Dataset data not None, int32_t labels) -> list[tuple[int, int]]:
 
 
 cdef class Layout:
-    """Where the weights of features stand: labels of each unigram attribute, pairs of labels, or with the ones
-    before them, of each rich bigram attribute, all ascending. `has_tau`: plain label pairs are features, too;
-    `hot`: so many unigram attributes have dense rows. The arrays stay where they are; `b_prev2` only where there
-    are features with history. Without `verify` what depends on the size of the arrays is left to layout_fits,
+    """The cells of all features: the labels of each unigram attribute, and the label pairs (with history: label triples)
+    of each rich bigram attribute, all ascending. `has_tau`: plain label pairs are features, too;
+    `hot`: how many unigram attributes have dense rows. The arrays are not copied; `b_prev2` is given only if there
+    are features with history. Without `verify`, checks that depend on the size of the arrays are left to layout_fits,
     sentence by sentence.
     """
 
@@ -134,7 +134,7 @@ cdef class Layout:
         if not 0 <= c.u_ptr[c.H] <= u_label.shape[0]:
             raise ModelFileError("layout: the dense rows do not end within the features")
         c.cold0 = <int64_t>c.H * c.P
-        # dense parts start on the boundary of a vector
+        # dense parts start on a vector boundary
         c.tau0 = (c.cold0 + c.u_ptr[c.A] - c.u_ptr[c.H] + 15) // 16 * 16
         c.rich0 = c.tau0 + (<int64_t>c.L * c.P if c.has_tau else 0)
         c.n_cells = c.rich0 + c.b_ptr[c.B]
@@ -147,10 +147,10 @@ cdef class Layout:
     def build(Dataset data not None, int32_t labels, int plain, u_rules, b_rules, b_reach=None, *, int64_t at_once=TOKENS_AT_ONCE):
         """The layout to train with on a data set, and the new ids of its attributes: (layout, unigram ids, bigram ids).
 
-        The rules say of each unigram attribute, of each rich bigram attribute, and `plain` of plain label pairs,
-        what they go with: 0 nothing, 1 what they were seen with, 2 everything. `b_reach[b]` says which labels
-        before its own a bigram attribute looks at (features/reach.pxd); None: all at the last one. `at_once`: so
-        many tokens are sorted at a time.
+        The rules of unigram attributes, of rich bigram attributes and, in `plain`, of plain label pairs define their
+        features: 0 none, 1 the labels they were seen with, 2 all labels. `b_reach[b]` tells which labels before its own a
+        bigram attribute looks at (features/reach.pxd); None: all look at the last one. `at_once`: how many tokens are
+        sorted at a time.
         """
         cdef int64_t t
         check_labels(labels, b_reach)
@@ -163,7 +163,7 @@ cdef class Layout:
 
     @staticmethod
     def of_evidence(Evidence u not None, Evidence b not None, pairs, int32_t labels, int plain, u_rules, b_rules, b_reach=None):
-        """The same for data in several parts: what was seen in all of them (`pairs`: of plain label pairs)."""
+        """The same for data in several parts, from what was observed in all of them (`pairs`: plain label pairs)."""
         check_labels(labels, b_reach)
         return Layout.of_observed(
             labels, plain, Observed(None, labels, False, u_rules, evidence=u), Observed(None, labels, True, b_rules, b_reach, evidence=b),
@@ -171,8 +171,7 @@ cdef class Layout:
 
     @staticmethod
     def of_observed(int32_t labels, int plain, Observed u not None, Observed b not None, pairs):
-        """The layout of what attributes have; `pairs`: the plain label pairs that were seen, where these are
-        features.
+        """The layout of these features; `pairs`: the plain label pairs that were seen, if these are features.
         """
         cdef Layout self
         cdef int32_t P = padded(labels), i, j
@@ -194,8 +193,8 @@ cdef class Layout:
         return self, u_new, b_new
 
     cpdef int tell_absent(self, pairs) except -1:
-        """Note for training which cells of dense rows, and which of the matrix of label pairs (`pairs`, L rows of P
-        bytes), are those of features. A layout of a model file does without: all others have no weight.
+        """Record for training which cells of dense rows, and which of the matrix of label pairs (`pairs`, L rows of P
+        bytes), belong to features. A layout of a model file needs no such record: all other cells are zero.
         """
         cdef:
             LayoutC* c = &self.c
@@ -223,7 +222,7 @@ cdef class Layout:
 
     @property
     def plain_pairs(self):
-        """Which cells of the matrix of label pairs are those of features, as `tell_absent` was told; bytes."""
+        """Which cells of the matrix of label pairs belong to features, as given to `tell_absent`; bytes."""
         return bytes(self.pairs)
 
     @property
@@ -232,12 +231,12 @@ cdef class Layout:
 
     @property
     def n_attributes(self) -> tuple[int, int]:
-        """Unigram attributes, rich bigram attributes."""
+        """How many unigram attributes and rich bigram attributes there are."""
         return self.c.A, self.c.B
 
     @property
     def hot(self) -> int:
-        """Attributes with dense rows."""
+        """How many attributes have dense rows."""
         return self.c.H
 
     @property
@@ -245,7 +244,7 @@ cdef class Layout:
         return self.c.has_tau != 0
 
     cdef int verify(self) except -1:
-        """Every row within its table, every label below L, labels ascending within a row."""
+        """Check that every row lies within its table, and that its labels are ascending and below L."""
         cdef:
             const LayoutC* c = &self.c
             bint good = True
@@ -263,29 +262,29 @@ cdef class Layout:
         return 0
 
     def arrays(self) -> dict:
-        """The arrays that it is made of, by their names; nothing is copied."""
+        """The arrays by name, not copied."""
         return {name: memoryview(section.base).toreadonly() for name, section in self.sections.items()}
 
     def cell(self, int32_t attribute, int32_t label) -> int:
-        """Where the weight of a unigram feature stands, or -1."""
+        """The cell of a unigram feature, or -1."""
         self.verify()
         return layout_cell(&self.c, attribute, label) if 0 <= attribute < self.c.A and 0 <= label < self.c.L else -1
 
     def rich_cell(self, int32_t attribute, int32_t previous, int32_t label) -> int:
-        """Where the weight of a rich bigram feature stands, or -1."""
+        """The cell of a rich bigram feature, or -1."""
         self.verify()
         return layout_history_cell(&self.c, attribute, ANY, previous, label) if 0 <= attribute < self.c.B else -1
 
     def history_cell(self, int32_t attribute, int32_t before, int32_t previous, int32_t label) -> int:
-        """The same of a feature that looks at the label `previous` and at the one `before` it: numbers of labels, L
-        and L+1 for what lies before the sentence, -1 for any."""
+        """The same for a feature that looks at the label `previous` and at the one `before` it: numbers of labels, L
+        and L+1 for positions before the sentence, -1 for any."""
         self.verify()
         if not 0 <= attribute < self.c.B:
             return -1
         return layout_history_cell(&self.c, attribute, before if before >= 0 else ANY, previous if previous >= 0 else ANY, label)
 
     def pair_cell(self, int32_t previous, int32_t label) -> int:
-        """Where the weight of a plain pair of labels stands, or -1."""
+        """The cell of a plain pair of labels, or -1."""
         cdef int64_t k = <int64_t>previous * self.c.P + label
         if not self.c.has_tau or not 0 <= previous < self.c.L or not 0 <= label < self.c.L:
             return -1

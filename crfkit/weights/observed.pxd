@@ -9,9 +9,9 @@ cdef enum:
     TOKENS_AT_ONCE = 1 << 18
 
 cdef struct SeenC:      # of an attribute
-    int64_t last        # the key of its feature met last
-    int32_t n           # its features; -1: those observed are not asked for
-    int32_t count       # how often it occurs; beyond MOST_COUNT that does not matter
+    int64_t last        # the key of its last feature met
+    int32_t n           # its features; -1: observed ones are not needed
+    int32_t count       # how often it occurs; exact only up to MOST_COUNT
 
 cdef packed struct FoundC:      # a feature, in the order in which they are met
     int64_t key

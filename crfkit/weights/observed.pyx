@@ -1,8 +1,8 @@
-"""Which features the attributes of a data set have: the labels each was seen with, or those and the labels before.
+"""Which features the attributes of a data set have: the labels each was seen with, with or without previous labels.
 
-Tokens are sorted by the labels that a feature looks at there, TOKENS_AT_ONCE at a time. In this
-order the features of each attribute come in ascending order, so comparing with the last one tells whether one is
-new. Sorted lists of features are merged in the same way.
+Tokens are sorted by the labels that a feature looks at, TOKENS_AT_ONCE at a time. In this order the features of each
+attribute are ascending, so comparing with the last one tells whether a feature is new. Sorted lists of features are
+merged in the same way.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
@@ -17,15 +17,15 @@ import array
 
 cdef enum:
     DIGITS = 1 << 16        # values of sixteen bits: tokens are sorted by these
-    FEW = 64                # tokens that are sorted sooner one by one
-    MOST_COUNT = 65535      # attributes that are more frequent keep their order
-    BEGIN = ANY - 2         # in evidence, what stands before a sentence, and before that
+    FEW = 64                # up to this many tokens insertion sort is faster
+    MOST_COUNT = 65535      # more frequent attributes keep their order
+    BEGIN = ANY - 2         # in evidence, the position before a sentence; the next number is the one before that
 
 
 cdef class Observed(Arena):
-    """Of the unigram attributes, or of the bigram ones, with what `rules` say of each (features/reach.pxd). `reaches`
-    says which labels before its own a bigram attribute looks at; None: B lines. `evidence` stands in place of data
-    that were looked at elsewhere."""
+    """The observed features of the unigram attributes, or of the bigram ones, with a rule for each (features/reach.pxd). `reaches`
+    tells which labels before its own a bigram attribute looks at; None: B lines. `evidence` replaces data that were scanned
+    elsewhere."""
 
     def __cinit__(self, Dataset data, int64_t labels, bint bigram, rules, reaches=None, int64_t at_once=TOKENS_AT_ONCE,
                   Evidence evidence=None):
@@ -70,7 +70,7 @@ cdef class Observed(Arena):
         return REACH_EDGE if self.bigram else REACH_NONE
 
     cdef int list_tokens(self, int reach, int64_t first, int64_t last) except -1 nogil:
-        """List the tokens of some sequences in the order of what features of this reach look at there."""
+        """List the tokens of some sequences in the order of the keys of features with this reach."""
         cdef:
             const int64_t* sequence = self.data.c.seq_ptr
             int64_t n = sequence[last] - sequence[first], s, t, k = 0
@@ -125,7 +125,7 @@ cdef class Observed(Arena):
         return 0
 
     cdef int collect(self, int reach) except -1 nogil:
-        """Count the attributes with this reach, and list the features observed of those that have such."""
+        """Count the attributes with this reach, and list their observed features where these are needed."""
         cdef const int64_t* sequence = self.data.c.seq_ptr
         cdef int64_t base = self.n_found, middle, first = 0, last = 0, k
         if self.data.c.n_tok == 0 or (self.data.c.b_ptr if self.bigram else self.data.c.u_ptr) == NULL:
@@ -176,7 +176,7 @@ cdef class Observed(Arena):
         return 0
 
     cdef int merge(self, int64_t first, int64_t middle) except -1 nogil:
-        """Make one list of those from `first` and of those from `middle` on, each of them in ascending order."""
+        """Merge the sorted lists that begin at `first` and at `middle`."""
         cdef:
             FoundC* found = <FoundC*>self.found.data
             const FoundC* taken
@@ -203,7 +203,7 @@ cdef class Observed(Arena):
         return 0
 
     cdef int collect_evidence(self, Evidence evidence) except -1 nogil:
-        """Count and list the features from evidence, which has each at least once."""
+        """Count and list the features of the evidence, which contains each at least once."""
         cdef:
             int64_t a, k, n = evidence.size
             TokenC* token
@@ -228,8 +228,8 @@ cdef class Observed(Arena):
         return 0
 
     cdef tuple number(self, int64_t dense):
-        """New ids of the attributes: those with at least `dense` features first, then by falling count; -1 for
-        those without any. With it how many have one, and how many come first.
+        """New ids of the attributes: those with at least `dense` features first, then by falling count; -1 for attributes
+        without features. Also how many have an id, and how many come first.
         """
         cdef:
             int64_t* begin
@@ -261,8 +261,8 @@ cdef class Observed(Arena):
         return ids, at, first
 
     cdef tuple features(self, new_ids, int64_t kept):
-        """The features under the new ids: where those of each attribute begin, and of each the label before the
-        last one, the last one and its own. None where no feature of this kind looks.
+        """The features by new ids: where each attribute's begin, and for each the last label but one, the last one and its own.
+        None where no feature of this kind looks at them.
         """
         cdef:
             const int32_t[::1] new = new_ids
@@ -281,7 +281,7 @@ cdef class Observed(Arena):
         labels = array.array("H", [0]) * ptr[kept]
         befores, previouses = labels[:] if self.reaches is not None else None, labels[:] if self.bigram else None
         label, previous, before = start_of(labels), start_of(previouses), start_of(befores)
-        # from here on `last` is where the next feature goes
+        # from here on `last` is the place of the next feature
         for a in range(self.n):
             if new[a] >= 0:
                 self.seen[a].last = ptr[new[a]]
@@ -294,8 +294,8 @@ cdef class Observed(Arena):
 
 
 cdef class Evidence(Arena):
-    """How often attributes occur and which features they have, of data in several parts, as `seen_in` finds it in
-    each. Labels may have other numbers there, and attributes too.
+    """How often attributes occur and which features they have in data of several parts, from what `seen_in` finds in each.
+    Parts may number labels and attributes differently.
     """
 
     def __init__(self, bint bigram):
@@ -304,7 +304,7 @@ cdef class Evidence(Arena):
     def add(self, const int32_t[::1] attributes not None, const int32_t[::1] labels not None, const int64_t[::1] counts not None,
             const int64_t[::1] starts not None, const uint16_t[::1] befores, const uint16_t[::1] previouses,
             const uint16_t[::1] own not None):
-        """One part: the numbers here of its attributes and of its labels, and what `seen_in` gave."""
+        """Add one part: its attributes' and labels' numbers here, and what `seen_in` returned."""
         cdef:
             int64_t a, f, before, previous, most = -1, here, n = counts.shape[0], size = own.shape[0], L = labels.shape[0]
         if (attributes.shape[0] != n or starts.shape[0] != n + 1 or starts[0] != 0 or starts[n] != size
@@ -338,7 +338,7 @@ cdef class Evidence(Arena):
                 self.size += 1
 
     def settle(self, const int32_t[::1] rank not None):
-        """All parts are there: labels get their final numbers."""
+        """After all parts: give labels their final numbers."""
         cdef int64_t k, key
         if rank.shape[0] <= self.most:
             raise ValueError("fewer labels than there are")
@@ -354,8 +354,7 @@ cdef class Evidence(Arena):
 
 
 cdef inline int64_t renamed(int64_t label, const int32_t[::1] labels, int64_t L) noexcept:
-    """A label before, by its number here; what lies before the sentence is BEGIN and the next one. -1: there is no
-    such label.
+    """A previous label's number here; positions before the sentence are BEGIN and BEGIN + 1. -1: there is no such label.
     """
     if label == ANY:
         return ANY
@@ -367,8 +366,8 @@ cdef inline int64_t final(int64_t label, const int32_t[::1] rank) noexcept:
 
 
 def seen_in(Dataset data not None, int64_t labels, bint bigram, reaches=None):
-    """Of the unigram attributes of some data, or of the bigram ones: how often each occurs, and its features, as
-    `Observed.features` gives them."""
+    """How often each unigram attribute of some data, or each bigram one, occurs, and its features as given by
+    `Observed.features`."""
     cdef int64_t n = data.n_b if bigram else data.n_u
     cdef Observed seen = Observed(data, labels, bigram, bytearray([RULE_OBSERVED]) * n, reaches)
     counts = data.counts(bigram)
@@ -376,7 +375,7 @@ def seen_in(Dataset data not None, int64_t labels, bint bigram, reaches=None):
 
 
 cdef inline void put(int64_t at, int64_t key, uint16_t* before, uint16_t* previous, uint16_t* label) noexcept nogil:
-    """Write what a feature looks at to its place."""
+    """Write the labels of a feature to their places."""
     label[at] = <uint16_t>(key & 0xFFFF)
     if previous != NULL:
         previous[at] = <uint16_t>(key >> 16 & 0xFFFF)
@@ -385,7 +384,7 @@ cdef inline void put(int64_t at, int64_t key, uint16_t* before, uint16_t* previo
 
 
 cdef uint16_t* start_of(values) except? NULL:
-    """Where an array stands, which is not to grow; NULL for None."""
+    """The address of an array, which must not grow; NULL for None."""
     if values is None:
         return NULL
     cdef uint16_t[::1] items = values

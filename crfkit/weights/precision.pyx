@@ -1,7 +1,7 @@
 """Weights in other precisions: as the doubles of other programs, as half-precision numbers, or as whole numbers from -127 to 127
 times the scale of their block.
 
-    float16     the nearest one, ties to even; what is beyond the largest one, 65504, becomes that
+    float16     the nearest one, ties to even; larger numbers become 65504, the largest one
     int8        blocks of BLOCK cells; scale = largest absolute value of the block / 127; the nearest multiple, ties to even
 """
 
@@ -21,13 +21,13 @@ cdef enum:
     MOST = 127
     AT_ONCE = 4096          # weights packed together
 
-cdef float LEAST = 1e-45      # the least number above zero
+cdef float LEAST = 1e-45      # the smallest float above zero
 cdef double LARGEST_HALF = 65504
-cdef double LARGEST_SCALE = 2.6792775e36    # times 127 it is still below the largest float
+cdef double LARGEST_SCALE = 2.6792775e36    # times 127, still below the largest float
 
 
 cdef inline float single(double weight, bint rest) noexcept:
-    """A weight in single precision, or the rest of it."""
+    """A weight in single precision, or its remainder."""
     cdef float most = <float>weight, least
     if not rest or most == 0:
         return most
@@ -37,7 +37,7 @@ cdef inline float single(double weight, bint rest) noexcept:
 
 def cells(const double[::1] u_weight not None, const double[::1] pairs, int64_t labels, const double[::1] b_weight not None, bint rest=False):
     """The cells of a layout without dense rows: unigram features, label pairs (None: there are none), bigram features.
-    `rest`: what single precision leaves over of the weights, never zero where they are not."""
+    `rest`: the weights minus their values in single precision, never zero where the weights are not."""
     cdef:
         int64_t i, j, padded = (labels + 7) // 8 * 8
         int64_t tau0 = (u_weight.shape[0] + 15) // 16 * 16
@@ -58,7 +58,7 @@ def cells(const double[::1] u_weight not None, const double[::1] pairs, int64_t 
 
 
 def doubles(Layout layout not None, const float[::1] cell not None):
-    """What `cells` was given: unigram features, label pairs (None: there are none), bigram features."""
+    """The inverse of `cells`: unigram features, label pairs (None: there are none), bigram features."""
     cdef:
         const LayoutC* c = &layout.c
         int64_t f
@@ -83,7 +83,7 @@ def doubles(Layout layout not None, const float[::1] cell not None):
 
 
 cdef float of_half(uint16_t bits) noexcept:
-    """What it stands for; infinities and what is no number stay that."""
+    """The number with these bits; infinities and NaN included."""
     cdef uint32_t mantissa = bits & 0x3FF, exponent = bits >> 10 & 31, wide
     cdef uint32_t sign = <uint32_t>(bits & 0x8000) << 16
     cdef float found
@@ -106,7 +106,7 @@ def halves(const float[::1] weights) -> array.array:
 
 
 def from_halves(const uint16_t[::1] bits) -> array.array:
-    """The numbers that they stand for."""
+    """The numbers with these bits."""
     found = array.array("f", [0]) * bits.shape[0]
     cdef float[::1] out = found
     cdef int64_t k
@@ -121,7 +121,7 @@ def n_scales(int64_t n) -> int:
 
 
 def scaled(const float[::1] weights) -> tuple[array.array, array.array]:
-    """Whole numbers, and the scales of their blocks."""
+    """Quantise: whole numbers, and the scales of their blocks."""
     cdef int64_t n = weights.shape[0], b, k
     numbers, scales = array.array("b", [0]) * n, array.array("f", [0]) * n_scales(n)
     cdef int8_t[::1] out = numbers
@@ -139,7 +139,7 @@ def scaled(const float[::1] weights) -> tuple[array.array, array.array]:
 
 
 def from_scaled(const int8_t[::1] numbers, const float[::1] scales) -> array.array:
-    """The numbers that they stand for. There is a scale for each block."""
+    """The inverse: numbers times the scale of their block."""
     cdef int64_t k
     if scales.shape[0] != n_scales(numbers.shape[0]):
         raise ValueError(f"{scales.shape[0]} scales for {numbers.shape[0]} numbers")

@@ -1,4 +1,4 @@
-"""Layouts without the features of weight zero, or without those that are too rare."""
+"""Layouts without features of weight zero, or without rare ones."""
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
@@ -11,7 +11,7 @@ import array as arrays
 
 
 cdef zeros(str form, int64_t n):
-    """An array of so many zeros."""
+    """An array of n zeros."""
     return arrays.array(form, [0]) * n
 
 
@@ -74,7 +74,7 @@ def pruned(Layout layout not None, const float[::1] w):
             ptr[n_b] = k
     for f in range(<int64_t>old.L * old.P if old.has_tau else 0):
         n_pairs += w[old.tau0 + f] != 0
-    # a model whose label pairs all weigh nothing can do without their matrix
+    # if all label pairs have the weight zero, the model needs no matrix of them
     new = Layout(old.L, n_pairs > 0, hot, cut(u_ptr, n_u + 1), cut(u_label, u_ptr[n_u]), cut(b_ptr, n_b + 1), cut(b_prev, k), cut(b_label, k),
                  None if b_prev2 is None else cut(b_prev2, k), verify=False)
     new.unverified = False      # it was just made
@@ -101,9 +101,9 @@ def pruned(Layout layout not None, const float[::1] w):
 
 
 def frequent(Layout layout not None, Dataset data not None, double least):
-    """A layout that `Layout.build` made of these data, without the features whose count is less: (layout, new ids
-    of the unigram attributes, of the bigram ones). None where nothing is to be left out. Features of bigram
-    attributes stay. Counts are CRFsuite's: each time by the value that the attribute has there, pairs of labels by one.
+    """The layout that `Layout.build` made of these data, without features whose count is less than `least`: (layout, new ids
+    of the unigram attributes, of the bigram ones). None if there are no such features. Features of bigram
+    attributes stay. Counts are CRFsuite's: each occurrence counts its value, a label pair counts one.
     """
     cdef:
         int64_t s, t, u, k, cell, pairs, n_pairs = <int64_t>layout.c.L * layout.c.P
