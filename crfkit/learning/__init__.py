@@ -1,1 +1,1 @@
-"""A training run, from files to a model; `training.py` is the page to read first."""
+"""A training run, from files to a model; read `training.py` first."""

@@ -1,11 +1,11 @@
-"""Checkpoints: where a training run stands, in a file from which it goes on to the very same model.
+"""Checkpoints: the state of a training run in a file, from which it continues to exactly the same model.
 
-The container is that of models: whole or not at all, and verified when it is read. Its header holds
+The container is the same as for models: written atomically, and verified when it is read. Its header holds
 
     identity    of data and options, see below        trainer     the state of the trainer: numbers and texts
     standing    passes, seconds, best score ...       finished    whether training was over
 
-and its sections the vectors of the trainer ("trainer.NAME") and the best weights so far ("best"). To go on with other
+and its sections the vectors of the trainer ("trainer.NAME") and the best weights so far ("best"). Continuing with other
 data or options would give a model that no single run gives, so that is refused; only limits may be raised.
 """
 
@@ -25,7 +25,7 @@ from crfkit.replacing import check_writable
 from crfkit.values import flag, interval
 from crfkit.version import __version__
 
-# Limits only say when to stop; all passes before are the same.
+# Limits only decide when to stop; all passes before are the same.
 LIMITS = frozenset({"passes", "max_iter"})
 
 
@@ -46,13 +46,13 @@ class Standing:
     least_loss: float | None = None
 
     def note_loss(self, record: dict[str, Any]) -> None:
-        """Take note of what a pass lost."""
+        """Record the loss of a pass."""
         if "loss" in record:
             self.last_loss = record["loss"]
             self.least_loss = min(record["loss"], record["loss"] if self.least_loss is None else self.least_loss)
 
     def offer(self, score: float, weights: array.array, l1: float | None) -> None:
-        """Take note of the score of a pass."""
+        """Record the score of a pass."""
         if self.best_score is None or score > self.best_score:
             self.best_score, self.best, self.best_l1, self.best_pass, self.waited = score, weights, l1, self.passes, 0
         else:
@@ -70,11 +70,11 @@ def _standing(saved: dict[str, Any]) -> Standing:
 
 
 class Checkpoint:
-    """The checkpoint of one run: read if the run is to be resumed, and written as it goes on."""
+    """The checkpoint of one run: read when the run is resumed, and written during it."""
 
     def __init__(self, path: str, run: Run, algorithm: str, chosen: Any, source: str | None = None):
-        """FileError, ModelFileError or OptionError if it cannot be used: before any data are read. `source`: the file to
-        resume from, where it is another one."""
+        """FileError, ModelFileError or OptionError if it cannot be used, before any data are read. `source`: the file to
+        resume from, if it is a different one."""
         from crfkit.trainers import trainer_class
 
         self.path, self.source = path, source or path
@@ -129,7 +129,7 @@ class Checkpoint:
             raise OptionError(f"{self.source}: was written with {name} {saved}, not {wanted}; resume with what it was written with")
 
     def identify(self, digest: str, initial: array.array | None, dev: Iterable[bytes] | None) -> None:
-        """Take note of the data of this run, `digest` being that of data and features; OptionError if the file is from a run with others."""
+        """Record the data of this run; `digest` is of data and features. OptionError if the file is from a run with other data."""
         from xxhash import xxh3_128
 
         parts: dict[str, Iterable[Any] | None] = {"--init model": None if initial is None else [initial], "--dev data": dev}
@@ -146,7 +146,7 @@ class Checkpoint:
                 raise OptionError(f"{self.source}: was written by a run with another {name}; resume with what it was written with")
 
     def resume(self, trainer: Any) -> Standing:
-        """Bring a new trainer to where the run was; the start if there is nothing to resume."""
+        """Restore a new trainer to the state of the run; without a file to resume, the start of a run."""
         if self.file is None:
             return Standing()
         header, file = self.file.header, self.file
@@ -160,7 +160,7 @@ class Checkpoint:
             if getattr(trainer, "passes", standing.passes) != standing.passes:
                 raise ValueError("passes: others than those of the trainer")
             if standing.best_score is not None:
-                # A parser's weights are those of the features that there were then.
+                # A parser's weights are for the features that existed then.
                 shape = (trainer.layout.n_cells if hasattr(trainer, "layout") else None,)
                 standing.best = array.array("f", file.section("best", "float32", shape))
         except (KeyError, OverflowError, TypeError, ValueError) as error:
@@ -175,7 +175,7 @@ class Checkpoint:
         return time.monotonic() - self.written >= self.every_seconds
 
     def write(self, trainer: Any, standing: Standing, finished: bool) -> None:
-        """Replace the checkpoint. FileError if that fails; the one before is then still there."""
+        """Replace the checkpoint. FileError if that fails; the previous one is then kept."""
         state = trainer.state()
         plain = {name: value for name, value in state.items() if not isinstance(value, (array.array, memoryview))}
         sections = {f"trainer.{name}": value for name, value in state.items() if name not in plain}

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class Corpus:
-    """Training data as numbers, with all that is needed to make a model of their weights."""
+    """Training data as numbers, with everything needed to make a model from weights."""
 
     dataset: Any
     builder: Any
     layout: Any
     header: dict[str, Any]
-    """What a model says of the data."""
+    """The header fields of a model that describe the data."""
     summary: dict[str, Any]
     backward: bool = False
-    """Sequences stand in reverse order."""
+    """Sequences are stored in reverse order."""
 
     @classmethod
     def of(cls, reader: Reader, dataset: Any, layout: Any, sequences: int, seconds: float = 0.0) -> Corpus:
@@ -47,7 +47,7 @@ class Corpus:
         return cls(dataset, reader.builder, layout, header, summary, reader.backward)
 
     def digest(self) -> str:
-        """Tells the data, and the features that exist, from others."""
+        """Identifies the data and the features."""
         from xxhash import xxh3_128
 
         layout = self.layout
@@ -88,7 +88,7 @@ class Corpus:
 
 
 class Known(NamedTuple):
-    """What an older model has."""
+    """Labels and attributes of an older model."""
 
     labels: list[str]
     attributes: Container[bytes]
@@ -108,15 +108,15 @@ def _keep(builder: Any, rules: tuple[bytearray, bytearray], known: Known, path: 
 
 
 def no_feature(run: Run, path: str | None) -> DataError:
-    """What to raise where no feature is left to train."""
+    """The error to raise if no feature is left to train."""
     how = "lower --min-freq" if run.min_freq > 1 else "the lines of the template find nothing in these data, or too rarely (@minfreq)"
     return DataError(f"no feature is left: {how}", path)
 
 
 def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = None) -> Corpus:
-    """Read all training data, decide which features exist, and number their attributes as the weights lie. `pairs` says
-    which plain label pairs are features, where it is not --features. `known`: there are no other labels and
-    attributes than these."""
+    """Read all training data, decide which features exist, and number their attributes in the order of the weights. `pairs`
+    tells which plain label pairs are features, if not --features. `known`: allow no other labels and attributes
+    than these."""
     from crfkit.features.indexing import RULES
     from crfkit.weights.layout import Layout
 

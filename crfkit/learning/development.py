@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _InMemory(io.BytesIO):
-    """A file in memory: what happens to it while training goes on changes nothing."""
+    """A file in memory, so that it may change during training."""
 
     def __init__(self, entry: Any):
         data, self.name = contents(entry)
@@ -50,7 +50,7 @@ class DevSet:
         self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
 
     def check(self) -> None:
-        """An error now, and not after the first pass, if these are no such data: they are labelled once, with weights of zero."""
+        """Raise an error for unsuitable data before the first pass: they are labelled once, with weights of zero."""
         self.scores(array.array("f", [0.0]) * self.corpus.layout.n_cells)
 
     def contents(self) -> Iterator[bytes]:
@@ -62,7 +62,7 @@ class DevSet:
                 yield repr((entry.sentences(), entry.attributes() if self.header["format"] == "crfsuite" else None)).encode()
 
     def size(self) -> int:
-        """How many sequences these are."""
+        """How many sequences there are."""
         self._rewind()
         return sum(
             len(rows)
@@ -77,15 +77,14 @@ class DevSet:
                 entry.seek(0)
 
     def scores(self, weights: array.array) -> dict[str, float]:
-        """Scores of the weights, and under "score" the one to go by: the F-measure where labels form chunks, the
-        accuracy where they do not.
+        """Scores of the weights, and under "score" the one to compare: the F-measure if labels form chunks, else the accuracy.
         """
         from crfkit.tagging import Tagger
 
         return self.scores_of(Tagger.of_parts(self.header, self.corpus.builder, self.corpus.layout, weights))
 
     def scores_of(self, tagger: Tagger) -> dict[str, float]:
-        """Those of a tagger."""
+        """The scores of a tagger."""
         from crfkit.evaluation.evaluate import evaluate
 
         self._rewind()

@@ -1,4 +1,4 @@
-"""Noticing divergence: weights or losses that are not finite, or that grow out of all proportion."""
+"""Detecting divergence: weights or losses that are not finite, or that grow out of all proportion."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LARGEST_FOR_RATES = 100.0  # beyond which trainers with one rate for all attribu
 
 
 class Divergence:
-    """Looks at each pass of a run over so many tokens, sequences counted as often as their weights say, each of which may have so
-    many labels. Only trainers with a rate can have a wrong one.
+    """Checks each pass of a run. `tokens` counts each sequence by its weight; `labels`: how many a token may have. Only trainers with a
+    rate can have a wrong one.
     """
 
     def __init__(self, options: Any, tokens: float, labels: int):

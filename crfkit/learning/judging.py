@@ -1,4 +1,4 @@
-"""Whether options go together: all that a run was given, judged before anything is read."""
+"""Validation of a run's options and of their combinations, before anything is read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from crfkit.errors import OptionError
 from crfkit.options import RUN_FIELDS, Run, declared, make, named, taken
 from crfkit.values import flag
 
-# Trainers that can work on data which several workers hold.
+# Trainers that can work on data held by several workers.
 DISTRIBUTED = ("lbfgs", "owlqn", "sgd", "adf", "sapo", "perceptron", "mira", "lookahead")
 
 
 def judge(algorithm: Any, given: Mapping[str, Any]) -> tuple[str, Any, Run]:
-    """The trainer's name, its options, and those of the run. OptionError for what is unknown, out of range, of no
-    use to the trainer, or makes no sense together. None stands for a default.
+    """The trainer's name, its options, and the run's. OptionError for options that are unknown, out of range, not used by the
+    trainer, or contradict each other. None means the default.
     """
     algorithm = named(algorithm)
     given = {name: value for name, value in given.items() if value is not None or name not in declared()}
@@ -58,7 +58,7 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
 
 
 def _check_distributed(algorithm: str, options: Any, run: Run) -> None:
-    """OptionError for what workers cannot do."""
+    """OptionError for options that workers do not support."""
     if not run.distributed:
         if run.shards is not None:
             raise OptionError("--shards needs --workers or --cluster: on one machine data are not cut")
@@ -84,7 +84,7 @@ def _check_distributed(algorithm: str, options: Any, run: Run) -> None:
 
 
 def not_default(options: Any, *names: str) -> Iterator[str]:
-    """Those of some options that are not what they are by default, as they are written on the command line."""
+    """Which of some options differ from their defaults, written as on the command line."""
     for name in names:
         value, default = getattr(options, name), getattr(type(options), name)
         if value is not None if default is None else value != default:
@@ -92,7 +92,7 @@ def not_default(options: Any, *names: str) -> Iterator[str]:
 
 
 def check_stream(options: Any, run: Run, template: Any) -> None:
-    """OptionError for what needs all data at once, where they are trained on as they come."""
+    """OptionError for options that need all data at once, if training is on a stream."""
     held = "a stream that is read once (adf, --passes 1) is not held in memory: give a file instead of it, or leave out"
     used = ["--threads"] if run.threads > 1 else []
     used += not_default(run, "min_freq", "select", "features", "dev", "init", "checkpoint", "max_memory", "data_dir", "workers", "cluster")

@@ -12,7 +12,7 @@ from crfkit.replacing import write_all
 
 
 class PassLog:
-    """A log that is written, anew or after the first `keep` bytes of what is there; or to an open file, which stays
+    """A log, written to a new file, or after the first `keep` bytes of an existing one; or to an open file, which stays
     open.
     """
 
@@ -43,12 +43,12 @@ class PassLog:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        with suppress(OSError):  # what could not be written was told then
+        with suppress(OSError):  # write errors have been reported already
             if self.given is None:
                 self.file.close()
 
     def write(self, record: dict[str, Any]) -> None:
-        """One pass. FileError if it cannot be written."""
+        """Write the record of one pass. FileError if it cannot be written."""
         line = json.dumps(record) + "\n"
         try:
             if hasattr(self.file, "encoding"):

@@ -1,4 +1,4 @@
-"""Memory: what a training run will take, and limits on it."""
+"""Memory: estimates for a training run, and limits on it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 DOUBLE = 8
 TOKENS, SEQUENCES = 2048, 16  # a thread takes so many tokens (batch trainers) or sequences (others) at once: small data need fewer threads
-INDEX = 32  # bytes for each attribute when the model is made, about: its tables and its string
+INDEX = 32  # about this many bytes for each attribute when the model is made: its tables and its string
 
 
 def in_use() -> tuple[int, int]:
-    """Bytes that this process has in memory now, and had at its peak; zeros where the system does not tell."""
+    """Bytes of memory in use by this process now, and at its peak; zeros if the system does not tell."""
     now, peak = _status("VmRSS"), _status("VmHWM")
     if now and peak:
         return now, peak
@@ -61,16 +61,16 @@ def check_data_dir(path: str | None) -> None:
 
 
 def lattice_bytes(corpus: Corpus) -> int:
-    """The scratch of one thread for the longest sequence: six numbers a label and token, matrices, and two more of
-    these a token where rich features make edges differ."""
+    """The scratch of one thread for the longest sequence: six numbers a label and token, the shared matrices, and two matrices a
+    token where rich features make edges differ."""
     width, longest = (len(corpus.dataset.labels) + 7) // 8 * 8, corpus.dataset.longest
     matrices = 5 + 2 * min(longest, corpus.dataset.n_incidences[1])
     return DOUBLE * width * (6 * longest + matrices * width)
 
 
 def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, taggers: int = 0) -> int:
-    """Bytes at the peak of training with so many threads, and of so many that tag development data: what is in use
-    now, and what the trainer keeps for each cell of the layout. 0 where the system does not tell what is in use."""
+    """Estimated peak memory of training with this many threads, and with these for tagging development data: the memory in use
+    now, plus what the trainer keeps for each cell of the layout. 0 if the system does not tell what is in use."""
     from crfkit.data.ordered import WINDOW_BYTES
 
     in_files = corpus.dataset.folder is not None
@@ -87,7 +87,7 @@ def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, 
 
 
 def check_memory(expected: int, options: Any, run: Run) -> None:
-    """TrainingError if training would take more than the limit; it says what would take less."""
+    """TrainingError if training would take more than the limit; its message suggests what would take less."""
     limit = size(run.max_memory)
     if limit is None or expected <= limit:
         return

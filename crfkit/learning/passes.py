@@ -1,4 +1,4 @@
-"""The passes of a run: made one by one until there is a reason to end."""
+"""The passes of a run, until there is a reason to stop."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class Passes:
         self.log: PassLog | None = None
         self.last: dict[str, Any] = {}  # the record of the last pass
         self.chosen = dict(chosen or {})  # and, once it is prepared, what the trainer has found
-        self.whole = True  # nothing was cut short so far: a resumed run would do the same
+        self.whole = True  # no pass was interrupted, so a resumed run would do the same
         self.started = time.perf_counter() - self.standing.seconds
 
     def all(self, path: Sequence[float] | None) -> Iterator[tuple[float | None, array.array]]:
         """The weights to keep: the last ones for each value of l1 on the path, or the best on the development data.
 
-        The trainer is gone before the last of them: its memory is wanted for building a model.
+        The trainer is freed before the last of them, since building a model needs its memory.
         """
         values = path or (None,)
         done = self.standing.passes
@@ -107,7 +107,7 @@ class Passes:
         before = 0 if l1 is None else standing.passes
         self.progress.start(self.limit, standing.passes - before)
         reason = self._reason_to_end()
-        # If the start is the optimum already, one pass is made all the same, for the log and the development data.
+        # If the start is the optimum already, one pass is made anyway, for the log and the development data.
         while standing.passes - before < self.limit and (reason is None or standing.passes == before):
             self._one(l1)
             reason = self._reason_to_end()
@@ -117,7 +117,7 @@ class Passes:
         self.progress.end(reason, self.stop.requested(), self.last)
 
     def _reason_to_end(self) -> str | None:
-        """Why no further pass is to be made, if the trainer or the development data say so."""
+        """The reason to stop, if the trainer or the development data give one."""
         if self.trainer.converged is None and self.run.patience is not None and self.standing.waited >= self.run.patience:
             return "stopped by --patience"
         return self.trainer.converged
@@ -145,7 +145,7 @@ class Passes:
         if self.log is not None:
             try:
                 self.log.write(record)
-            except FileError as error:  # no reason to lose a model
+            except FileError as error:  # no reason to lose the model
                 self.progress.warn(f"{error}; training goes on without it")
                 self.log = None
         self.progress.report(record)

@@ -1,16 +1,16 @@
 """One pass over a stream that is never held in memory: `crfkit learn -a adf --passes 1 TEMPLATE - MODEL`.
 
-The stream is cut into windows of --window sequences, the last one being what is left. For each window
+The stream is cut into windows of --window sequences; the last one may be shorter. For each window
 
-    the features observed in it are added to those there are, with a weight of zero;
-    ADF makes an update from each of its sequences, in their order;
-    rates fall: rate *= alpha - u (alpha - beta), u the part of the window's sequences in which an attribute occurred;
-    and the window is forgotten.
+    new features are added, with a weight of zero;
+    ADF makes an update from each sequence, in order;
+    rates fall: rate *= alpha - u (alpha - beta), with u the fraction of the window's sequences in which an attribute occurred;
+    and the window is dropped.
 
-So the features are those that training on the whole would have observed, but an attribute has no weight for a label
-before the window in which it is first seen with it. A rate starts at --rate when its attribute first appears. The number of sequences
-is not known in advance, so for the penalty l2 / |S| of an update, |S| is the number up to the end of its window. Memory grows with distinct features and with
-the strings that identify them, not with tokens.
+So the features are the same as after training on all data, but an attribute has no weight for a label before the window
+in which it is first seen with it. A rate starts at --rate when its attribute first appears. The number of sequences is not
+known in advance, so in the penalty l2 / |S| of an update, |S| is the number up to the end of its window. Memory grows with
+distinct features and the strings that identify them, not with tokens.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ def _read_once(entry: Any) -> bool:
 
 
 def is_wanted(train: Any, algorithm: str, options: Any) -> bool:
-    """Whether the data are to be trained on as they come."""
+    """Whether to train on the data as they arrive."""
     return algorithm == "adf" and options.passes == 1 and is_stream(train)
 
 
 class Stream:
-    """The state of training between two windows."""
+    """The state of training between windows."""
 
     def __init__(self, options: Any, reader: Reader):
-        l2 = USUAL if options.l2 is None else options.l2  # the counts that it would be fitted to are not known yet
+        l2 = USUAL if options.l2 is None else options.l2  # the counts needed to choose it are not known yet
         self.options, self.reader = replace(options, window=options.window or WINDOW, l2=l2), reader
         self.found, self.shares = options.rate is None, True  # shares: whether large values have lower rates
         self.growing: Any = None
@@ -69,8 +69,7 @@ class Stream:
         self.tokens, self.weight, self.loss, self.largest_value = 0, 0.0, 0.0, 1.0
 
     def windows(self, stop: StopRequest) -> Iterator[Any]:
-        """The data of one window after the other. A signal ends the wait for more, and the sequences that are there are the last
-        window.
+        """Yields the data of one window after the other. After a signal, the sequences read so far are the last window.
         """
         size, held = self.options.window, 0
         try:
@@ -94,7 +93,7 @@ class Stream:
             yield self.reader.builder.drain()
 
     def learn(self, data: Any) -> None:
-        """From one window."""
+        """Learn from one window."""
         from crfkit.trainers.online.adf import Adf
         from crfkit.weights.growing import Growing
 
@@ -123,7 +122,7 @@ class Stream:
 
 
 def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpus, Any, dict[str, Any]]:
-    """One pass; the corpus without its data, the weights, and the options that were found for these data."""
+    """One pass. Returns the corpus without its data, the weights, and the options chosen for these data."""
     from crfkit.trainers.base import summarise
 
     run, progress = reader.run, reader.progress
@@ -143,7 +142,7 @@ def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpu
         try:
             with PassLog(run.log) as log:
                 log.write(record)
-        except FileError as error:  # no reason to lose a model
+        except FileError as error:  # no reason to lose the model
             progress.warn(str(error))
     progress.chosen(chosen)
     progress.report(record)

@@ -1,4 +1,4 @@
-"""One training run, from files to a model: the page to read first.
+"""One training run, from files to a model: read this module first.
 
     template ─┐
     train ────┴─ read ──> data set ──> layout ──> trainer ── passes ──> model
@@ -47,7 +47,7 @@ _IN_HEADER = ("features", "min_freq", "prune", "seed", "select")
 
 
 class Training:
-    """One run. What can be judged without reading the data is judged when it is made."""
+    """One run. Creating it checks all that can be checked without reading the data."""
 
     def __init__(self, train: Any, template: Any, algorithm: str, options: Any, run: Run, progress: Progress, stop: StopRequest):
         self.train, self.algorithm, self.options, self.progress, self.stop = listed(train), algorithm, options, progress, stop
@@ -86,7 +86,7 @@ class Training:
             yield from self._trained(place, reader)
 
     def _place(self) -> Any:
-        """Where the data are and work on them is done."""
+        """Where the data are held and processed."""
         if not self.run.distributed:
             return nullcontext(Local(self.algorithm, self.run))
         from .shards.place import Distributed
@@ -129,7 +129,7 @@ class Training:
         return model if self.run.weights == "float32" else self._quantised(model, dev)
 
     def _quantised(self, model: Model, dev: DevSet | None) -> Model:
-        """The model in fewer bytes, and a word on what that costs."""
+        """The model with quantised weights, and a report of the loss of accuracy."""
         smaller = model.quantised(self.run.weights)
         if dev is not None:
             before, after = (dev.scores_of(found.tagger())["score"] for found in (model, smaller))
@@ -140,7 +140,7 @@ class Training:
         return smaller
 
     def _header(self, corpus: Corpus, l1: float | None) -> dict[str, Any]:
-        """What the model file says of itself. Nothing that differs between runs with the same result."""
+        """The header of the model, without anything that differs between runs with the same result."""
         options = self.options if l1 is None else replace(self.options, l1=l1)
         return {
             **corpus.header,
@@ -150,8 +150,8 @@ class Training:
 
 
 def _slow_warning(algorithm: str, corpus: Corpus, run: Run) -> str | None:
-    """Where another trainer has the same optimum much sooner (docs/trainers.md, "When sbcd pays"). Small data take
-    no time anyway.
+    """A warning if another trainer reaches the same optimum much sooner (docs/trainers.md, "When sbcd pays"), unless the data are
+    small.
     """
     if algorithm != "sbcd":
         return None
@@ -166,7 +166,7 @@ def _slow_warning(algorithm: str, corpus: Corpus, run: Run) -> str | None:
 
 
 def _few_steps_warning(algorithm: str, sequences: int, tokens: int) -> str | None:
-    """Where trainers that make a step for each sequence hardly make any."""
+    """A warning if a trainer that makes a step for each sequence hardly makes any."""
     if sequences >= 10 or tokens < 1000 * sequences or algorithm == "lookahead" or not hasattr(TRAINERS[algorithm], "passes"):
         return None
     return (
@@ -193,7 +193,7 @@ def _template(template: Any, form: str) -> Template | None:
 
 
 def _taken_over(model: Model, corpus: Corpus, progress: Progress) -> array.array:
-    """The weights to start from, and a word on how many these are."""
+    """The weights to start from; reports how many there are."""
     from crfkit.trainers.base import summarise
 
     weights = corpus.weights_of(model)
@@ -205,7 +205,7 @@ def _taken_over(model: Model, corpus: Corpus, progress: Progress) -> array.array
 
 
 class Local:
-    """This process reads the data and learns from them."""
+    """This process reads the data and trains on them."""
 
     def __init__(self, algorithm: str, run: Run):
         self.algorithm, self.run = algorithm, run
@@ -215,7 +215,7 @@ class Local:
         return read_corpus(reader)
 
     def expected_memory(self, corpus: Corpus, options: Any) -> int:
-        """What training will take; 0 if that is not known."""
+        """Estimated peak memory of training; 0 if it is not known."""
         taggers = 0 if self.run.dev is None else threads_of(self.run.threads)
         return expected_memory(corpus, self.algorithm, options, at_work(self.algorithm, self.run), taggers)
 
@@ -225,8 +225,8 @@ class Local:
 
 
 def at_work(algorithm: str, run: Run) -> int:
-    """How many threads a trainer may use. Lock-free trainers give other weights with more of them, so they
-    get one unless more are asked for.
+    """How many threads a trainer may use. Lock-free trainers give different weights with more than one, so they
+    get one unless more are requested.
     """
     from crfkit.trainers import trainer_class
 

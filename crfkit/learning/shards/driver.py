@@ -1,9 +1,9 @@
-"""A training run whose data workers hold: what differs from a run on one machine.
+"""A training run whose data are held by workers: what differs from a run on one machine.
 
     look ──> cut ──> count ──> shards ──> read, one by one ──> tables added in their order ──> layout ──> numbers
     for each shard
 
-Then every shard knows its attributes by the numbers of one machine. This process holds the tables, the layout and
+Then every shard has the same attribute numbers as on one machine. This process holds the tables, the layout and
 the weights.
 """
 
@@ -36,7 +36,7 @@ CHUNK = 2048  # tokens, as in trainers/batch/objective.pyx
 
 
 class DistributedData:
-    """What is known here of data that lie elsewhere; the same names as in Dataset."""
+    """What the driver knows of the workers' data; the names are the same as in Dataset."""
 
     def __init__(self) -> None:
         self.empty = Dataset()
@@ -54,7 +54,7 @@ class DistributedData:
         """Checksums of the shards before their attributes got their final numbers."""
 
     def note(self, found: dict[str, Any]) -> None:
-        """Take note of a shard."""
+        """Record a shard."""
         self.sequences.append(int(found["sequences"]))
         self.n_sequences += self.sequences[-1]
         self.tokens.append(int(found["tokens"]))
@@ -71,7 +71,7 @@ class DistributedData:
 
 
 class DistributedCorpus:
-    """Reads the data by means of a crew, and knows how to bring any worker to where it should be."""
+    """Reads the data with a crew, and knows the steps that bring any worker up to date."""
 
     def __init__(self, crew: Crew, reader: Reader, shards: int | None):
         self.crew, self.reader, self.wanted = crew, reader, shards
@@ -80,7 +80,7 @@ class DistributedCorpus:
         self.counted = 0  # tokens, when shards were cut
         self.numbers: list[dict[str, Any]] = []
         self.common: list[tuple[str, dict[str, Any]]] = []
-        """What all workers are told, in this order."""
+        """The steps for all workers, in order."""
 
     # ------------------------------------------------------------------------------------------ what workers are to do
 
@@ -100,7 +100,7 @@ class DistributedCorpus:
         return steps
 
     def ask(self, jobs: int, verb: str, arguments: Callable[[int], dict[str, Any]], accept: Callable[[int, Any], Any]) -> None:
-        """Have a step done for each of so many jobs, by any worker."""
+        """Have a step done for each of these jobs, by any worker."""
         self.crew.run(
             range(jobs),
             lambda memory, own: [*self.catching_up(memory), [verb, arguments(own[0])]],
@@ -111,7 +111,7 @@ class DistributedCorpus:
     # ------------------------------------------------------------------------------------------ reading
 
     def read(self, train: list[str]) -> Corpus:
-        """Everything that is to be known of the data."""
+        """Read the data, and find out everything the driver has to know."""
         started, reader = time.perf_counter(), self.reader
         run = reader.run
         found: dict[str, Any] = {}

@@ -1,9 +1,9 @@
 """Training data as files that workers open, and how they are cut into shards.
 
-Files are cut into stretches at the blank line behind every so many bytes; compressed ones are not cut. A shard is a
-run of whole chunks of the objective (trainers/batch/objective.pyx): it leaves out the sequences at the start of its
-first stretch that belong to a chunk which begins before, and has those at the start of the next stretch which
-belong to its own last chunk. So the chunks are those of one machine, wherever the cuts are.
+Files are cut into stretches of about equal size at blank lines; compressed ones are not cut. A shard is a
+run of whole chunks of the objective (trainers/batch/objective.pyx): it omits the sequences at the start of its
+first stretch that belong to a chunk of the previous one, and includes those at the start of the next stretch that
+belong to its own last chunk. So the chunks are the same as on one machine, wherever the cuts are.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ USUAL = 4 << 20  # bytes of a shard
 
 
 class Piece(NamedTuple):
-    """What is to be known of a stretch to cut shards."""
+    """What is needed of a stretch to cut shards."""
 
     stretch: Stretch
     tokens: int
     sequences: int
     heads: Sequence[int]
-    """Tokens of its first sequences, as far as a chunk may reach that begins before."""
+    """Tokens of its first sequences, as far as a chunk of the previous stretch may reach."""
     last: int
     """Tokens of its last sequence."""
 
@@ -42,7 +42,7 @@ class Shard:
     """A part of the data: of each stretch, how many sequences to leave out and how many to take (-1: the rest)."""
 
     before: int
-    """Tokens that stand before it."""
+    """How many tokens precede it."""
     parts: list[tuple[Stretch, int, int]]
 
     def plain(self) -> list[list[Any]]:
@@ -51,12 +51,12 @@ class Shard:
 
 
 def matching(name: str) -> list[str]:
-    """The files that a name or a pattern stands for."""
+    """The files that match a name or a pattern."""
     return sorted(glob.glob(name)) if glob.has_magic(name) and not os.path.exists(name) else [name]
 
 
 def look(train: Iterable[str], form: str, comments: bool) -> dict[str, Any]:
-    """The files that names and patterns stand for, with sizes, those that cannot be cut, and the layout of their
+    """The files that match names and patterns, with their sizes, which of them cannot be cut, and the layout of their
     columns.
     """
     names: list[str] = []
@@ -128,7 +128,7 @@ def count(stretch: Stretch, form: str, label: str | None, comments: bool, layout
 
 @contextmanager
 def lines_counted(stretch: Stretch) -> Iterator[None]:
-    """Errors inside speak of lines of the file, not of the stretch."""
+    """Make errors inside refer to lines of the file, not of the stretch."""
     try:
         yield
     except DataError as error:
@@ -139,8 +139,7 @@ def lines_counted(stretch: Stretch) -> Iterator[None]:
 
 
 def shards_of(pieces: Sequence[Piece], chunk: int) -> list[Shard]:
-    """The shards of all data. A chunk begins with the first sequence that begins in other `chunk` tokens than the
-    one before.
+    """The shards of all data. A chunk begins with the first sequence that begins in a new range of `chunk` tokens.
     """
     shards: list[Shard] = []
     before, last = 0, -1  # tokens so far, and where the last sequence of these begins

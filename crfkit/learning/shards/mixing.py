@@ -1,13 +1,12 @@
 """Online trainers over shards: iterative parameter mixing (McDonald, Hall & Mann, 2010).
 
-In each pass every shard is learned from by itself, starting from the same weights, in an order that depends on
-seed, shard and pass alone. The weights of the next pass are the mean of what comes out. What a pass over a shard
-depends on, this process knows: weights, rates and the number of the pass. So it can be made again by any worker,
-and comes out the same.
+In each pass every shard is trained on separately, starting from the same weights, in an order that depends on
+seed, shard and pass alone. The weights of the next pass are the mean of the results. This process knows all that a pass
+over a shard depends on: weights, rates and the number of the pass. So any worker can repeat it, with the same result.
 
-Penalties: a step over a shard has the same share of it as a step over all data. Averages are the mean over passes
-of the mean over shards of those within a pass. Rates fall from pass to pass as on one machine; those of adf, one
-for each attribute, are mixed as weights are. With l1, sgd counts what a weight has received anew in each pass.
+Penalties: a step on a shard has the same share of them as a step on all data. Averages are the mean over passes
+of the mean over shards of the averages within a pass. Rates fall from pass to pass as on one machine; adf's, one
+for each attribute, are mixed like weights. With l1, sgd counts what a weight has received anew in each pass.
 """
 
 from __future__ import annotations
@@ -58,14 +57,14 @@ class Mixing:
 
     @property
     def n_features(self) -> int:
-        """Weights that may differ from zero."""
+        """How many weights may differ from zero."""
         return self.layout.n_features
 
     def finish(self) -> None:
-        """No further pass will be asked for."""
+        """There will be no further pass."""
 
     def measures(self) -> dict[str, Any]:
-        """What else is known of the weights: nothing."""
+        """No more fields for the log."""
         return {}
 
     def _seed(self, shard: int) -> int:
@@ -83,7 +82,7 @@ class Mixing:
         return changed
 
     def _find_rate(self) -> None:
-        """As a trial on the largest shard says."""
+        """Choose the first rate by trials on the largest shard."""
         shard = max(range(self.n), key=lambda shard: (self.corpus.data.sequences[shard], -shard))
         request = {"shard": shard, "weights": self.current, "seed": self._seed(shard), "changed": self._changed(shard)}
 
@@ -96,14 +95,14 @@ class Mixing:
         self.corpus.crew.run([shard], lambda memory, own: [*self.corpus.catching_up(memory, own), ["find_rate", request]], accept)
 
     def _step(self) -> float:
-        """About what one step may add to a weight. It is one where steps are measured; others add values as they are,
-        once for each token of a sequence that has them. Not so much that small weights would be rounded away."""
+        """Roughly the most that one step may add to a weight: 1 if steps are measured; other trainers add values unscaled, once for
+        each token of a sequence that has them. It is limited, so that small weights are not rounded away."""
         if self.kind.measured_steps:
             return 1.0
         return min(self.corpus.data.largest_value * max(1.0, self.corpus.data.longest / USUAL_LENGTH), 1024.0)
 
     def run_pass(self, should_stop: Any = None) -> dict[str, Any]:
-        """One pass over all shards. It is not interrupted: its weights would be those of some shards."""
+        """One pass over all shards. It cannot be interrupted, since its weights would be from some shards only."""
         limit = limit_of(self.current, self._step())
         limits = [limit, quantum_of(limit, self.n)]
         most_rate = 2 * (self.rate or 1.0)
@@ -165,7 +164,7 @@ class Mixing:
         return self.current[:]
 
     def state(self) -> dict[str, Any]:
-        """All that the next pass depends on."""
+        """Everything that the next pass depends on."""
         state = {"weights": self.current, "passes": self.passes, "rate": self.rate, "shares": self.shares, "converged": None}
         if self.average is not None:
             state["average"] = self.average
@@ -174,7 +173,7 @@ class Mixing:
         return state
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on where another one was when it gave this state."""
+        """Continue from the state of another one."""
         self.passes, rate = int(state["passes"]), state["rate"]
         self.rate, self.shares = None if rate is None else float(rate), bool(state["shares"])
         self.current = _numbers("f", state["weights"], self.layout.n_cells)

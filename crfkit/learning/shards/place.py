@@ -26,7 +26,7 @@ SERVICE = "crfkit.learning.shards.service:Service"
 
 
 class Distributed:
-    """As training.Local, where workers hold the data. They end with the `with` block."""
+    """As training.Local, with the data held by workers, which end with the `with` block."""
 
     def __init__(self, train: Any, algorithm: str, run: Run, progress: Progress):
         self.train = _names(train)
@@ -69,7 +69,7 @@ class Distributed:
 
 
 def _names(train: Any) -> list[str]:
-    """The names of files; OptionError for data that workers cannot open."""
+    """The names of the files; OptionError for data that workers cannot open."""
     names: Sequence[Any] = train if isinstance(train, (list, tuple)) else [train]
     if not names or not all(isinstance(name, (str, bytes, os.PathLike)) for name in names) or "-" in names:
         raise OptionError("--workers and --cluster need TRAIN as files that workers can open: write the data to a file first")

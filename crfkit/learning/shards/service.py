@@ -1,4 +1,4 @@
-"""What a worker can be asked for while models are trained. It holds shards as data sets, and what all of them share."""
+"""The requests a worker answers during training. It holds shards as data sets, and what all of them share."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ from .sums import add_rounded, picked
 
 
 class Service:
-    """One worker. Steps that are given data say what they do with them; steps that need what is not there raise
-    Forgotten.
+    """One worker. Its public methods are the steps of requests; a step whose data are missing raises Forgotten.
     """
 
     def __init__(self) -> None:
@@ -59,7 +58,7 @@ class Service:
     look = staticmethod(files.look)
 
     def begin(self, template: list[Any] | None, run: dict[str, Any], direction: str | None, columns: list[Any]) -> None:
-        """What all reading needs; all data held before are forgotten."""
+        """Set what all reading needs; drops all data held before."""
         self.data, self.chunks, self.groups = {}, {}, []
         if template is not None:
             text, path, dialect = template
@@ -74,9 +73,9 @@ class Service:
         return files.count(Stretch(*stretch), self.run.format, self.run.label, self.run.comments, self.columns, most)
 
     def read(self, shard: int, parts: list[list[Any]], before: int, checksum: str | None) -> Any:
-        """Read a shard, and give its tables and what its attributes were seen with. Its attributes have the numbers of
-        these tables until `number`. `before`: tokens that stand before it. `checksum`: of who read it first. Then nothing
-        is wanted but the same data.
+        """Read a shard; returns its tables and the observed features of its attributes. Attributes have the numbers of
+        these tables until `number`. `before`: how many tokens precede it. `checksum`: from the worker that read it first;
+        then the data must be the same, and nothing is returned.
         """
         reader = Reader(None, self.template, self.run, None, self.direction)
         reader.columns = self.columns
@@ -125,7 +124,7 @@ class Service:
     def share_layout(
         self, labels: list[str], has_tau: bool, hot: int, arrays: dict[str, Any], pairs: Any, nesting: Any, values: bool
     ) -> None:
-        """Which features exist, and where their weights stand. `values`: some attributes have values, somewhere."""
+        """Set which features exist, and the cells of their weights. `values`: whether some attributes have values in any shard."""
         self.layout = Layout(len(labels), has_tau, hot, **arrays)
         self.layout.tell_absent(bytearray(pairs))
         self.labels, self.nesting, self.values = labels, None if nesting is None else (nesting[0], list(nesting[1])), values
@@ -152,7 +151,7 @@ class Service:
     # ------------------------------------------------------------------------------------------ the objective
 
     def group(self, shards: list[int]) -> None:
-        """From now on these shards are one group, whose data are one."""
+        """Make these shards one group, with one data set."""
         first = self._held(shards[0])
         for shard in shards[1:]:
             first.extend(self._held(shard))
@@ -161,8 +160,8 @@ class Service:
         self.groups.append(shards)
 
     def look_around(self, shards: list[int], survey: bool, sums: bool) -> Any:
-        """What a group shows of all data: what attributes bring along, and the sums of terms, or the largest terms
-        where these are to be known first.
+        """A group's contribution to what is known of all data: which attributes imply others, and the sums of terms, or the
+        largest terms if these are needed first.
         """
         data = self._group(shards)
         own = list(Survey(self.layout, self.nesting).of(data)) if survey else None
@@ -173,7 +172,7 @@ class Service:
         return sums_of_terms(self._group(shards), largest)
 
     def share_whole(self, survey: Any, sums: Any, threads: int, counts: bool) -> None:
-        """What is to be known of all data to evaluate the objective."""
+        """Set what has to be known of all data to evaluate the objective."""
         if survey is not None:
             self.survey = Survey(self.layout, self.nesting)
             self.survey.add(*survey)
@@ -181,8 +180,8 @@ class Service:
         self.evaluated: list[list[int]] = []
 
     def evaluate(self, shards: list[int], weights: Any, bound: float | None, sparse: bool) -> Any:
-        """The objective of these shards, whole groups, at these weights. Sparse: weights and gradient are those of
-        the cells that the shards touch; which these are, the answer says where it is not.
+        """The objective of these shards, whole groups, at these weights. Sparse: weights and gradient are of the cells that
+        the shards touch only; the answer tells which cells, if the driver does not know.
         """
         if self.share is None:
             raise Forgotten("nothing is known of the whole")
@@ -216,7 +215,7 @@ class Service:
     # ------------------------------------------------------------------------------------------ online trainers
 
     def share_trainer(self, algorithm: str, options: dict[str, Any], shared: list[int]) -> None:
-        """How shards are learned from."""
+        """Set how shards are trained on."""
         self.algorithm, self.options, self.shared = algorithm, OPTIONS[algorithm](**options), shared
 
     def _trainer(self, shard: int, weights: Any, rates: Any, seed: int, changed: dict[str, Any], shares: bool) -> Any:
@@ -229,7 +228,7 @@ class Service:
         )
 
     def find_rate(self, shard: int, weights: Any, seed: int, changed: dict[str, Any]) -> list[Any]:
-        """The first rate for all shards, by trials on this one, and whether large values have lower rates."""
+        """Find the first rate for all shards by trials on this one, and whether large values get lower rates."""
         trainer = self._trainer(shard, weights, None, seed, changed, shares=True)
         return [float(trainer.state()["rate0"]), trainer.has_shares]
 
@@ -245,7 +244,7 @@ class Service:
         limits: list[float],
         rate_limits: list[float],
     ) -> Any:
-        """One pass over each of some shards, all from these weights, after so many passes: sums of what comes out, and a record of
+        """One pass over each of some shards, all from these weights, after `passes` passes: the sums of the results, and a record of
         each."""
         sums = {"last": array.array("d", [0.0]) * len(weights)}
         if getattr(self.options, "average", False):

@@ -1,7 +1,7 @@
 """Sums of weights over shards of the data, the same to the bit in any order.
 
-Each number is rounded to a multiple of a quantum, small beside what single precision resolves, and large enough that double
-precision adds as many such numbers as there are shards exactly. So the mean of all shards does not depend on who adds what.
+Each number is rounded to a multiple of a quantum, which is below the precision of floats, and large enough that sums of as many
+numbers as there are shards are exact in double precision. So the mean over shards does not depend on the order of summation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from crfkit.errors import TrainingError
 
-_AT_ONCE = 1 << 18  # numbers, that little memory is needed beside them
+_AT_ONCE = 1 << 18  # numbers, to keep temporary arrays small
 _GROWTH = 1 << 16  # the largest weight, or what one step adds, may grow by this factor in a pass
 
 
@@ -25,7 +25,7 @@ def limit_of(weights: Any, step: float = 1.0) -> float:
 
 
 def quantum_of(limit: float, shards: int) -> float:
-    """What numbers up to the limit are rounded to when so many of them are added."""
+    """The quantum for numbers up to the limit, when this many of them are added."""
     return limit * 2.0 ** (math.ceil(math.log2(shards)) - 51)
 
 
@@ -34,7 +34,7 @@ def add_rounded(total: Any, more: Any, limit: float, quantum: float) -> None:
     if len(more) != len(total):
         raise ValueError("numbers of another layout")
     sums, numbers = np.asarray(total), np.asarray(more)
-    if not max(numbers.max(initial=0), -numbers.min(initial=0)) < limit:  # nor is what is no number
+    if not max(numbers.max(initial=0), -numbers.min(initial=0)) < limit:  # refuses NaN, too
         raise TrainingError(
             f"training diverged: a weight grew beyond {limit:g} within a pass over a shard; scale down the values of the features"
         )
@@ -62,7 +62,7 @@ def merge(whole: Any, part: Any, largest: bool = False) -> None:
 
 
 def picked(values: Any, cells: Any) -> Any:
-    """The values of some cells, which ascend."""
+    """The values of some cells, which are ascending."""
     numbers, places = np.asarray(values), np.asarray(cells)
     for first in range(0, len(places), _AT_ONCE):
         piece = places[first : first + _AT_ONCE + 1]
@@ -72,5 +72,5 @@ def picked(values: Any, cells: Any) -> Any:
 
 
 def mean(total: Any, shards: int) -> array.array:
-    """The mean of what so many shards have added, as weights."""
+    """The mean over shards of the sums, as weights."""
     return array.array("f", (np.asarray(total) / shards).astype(np.float32).tobytes())
