@@ -1,7 +1,7 @@
-"""Jobs for workers: who does which, and who takes over from one that died.
+"""Scheduling jobs on workers, and reassigning the jobs of a worker that died.
 
-A job is a number. The worker that has done it once is asked for it again, as long as it lives: it holds the data of the job.
-Each job's answer is accepted once, whoever gave it: so results do not depend on who died when.
+A job is a number. It stays with the worker that did it first, which holds its data, as long as that worker lives.
+Each job's answer is accepted once, whichever worker gave it, so results do not depend on which worker died when.
 """
 
 from __future__ import annotations
@@ -16,44 +16,44 @@ from crfkit.errors import CrfkitError, TrainingError
 from .messages import MessageError
 from .serving import Forgotten, value_of
 
-PATIENCE = 5  # workers in a row that may die at a job
-WAIT = 1.0  # seconds between two looks at who is there
+PATIENCE = 5  # workers in a row that may die while doing one job
+WAIT = 1.0  # seconds between two checks for live workers
 
 
 class Transport(Protocol):
-    """How workers are reached."""
+    """The connection to the workers."""
 
     def workers(self) -> Sequence[str]:
-        """Those that are there now."""
+        """The workers that are available now."""
 
     def send(self, worker: str, request: Any) -> None:
-        """Ask a worker for something; it has answered before it is asked again."""
+        """Send a request to a worker, which has answered the previous one."""
 
     def wait(self, seconds: float) -> tuple[str, Any] | None:
-        """The next answer, with None in its place if the worker died; None if there is none within so many seconds."""
+        """The next worker and its answer, None as the answer if the worker died; None after a timeout of so many seconds."""
 
     def drop(self, worker: str) -> None:
         """End a worker, or ignore it from now on."""
 
     def replace(self) -> bool:
-        """Start a worker in the place of one that died; False: that is left to the cluster."""
+        """Start a worker to replace one that died; False if that is up to the cluster."""
 
     def close(self) -> None:
-        """The work is done."""
+        """Disconnect from the workers, or end them."""
 
 
 class Crew:
-    """Workers and their jobs. `limit`: seconds after which a worker that does not answer is given up. `note` is
-    told who died.
+    """Workers and their jobs. A worker that does not answer within `limit` seconds is given up. `note` reports workers
+    that died.
     """
 
     def __init__(self, transport: Transport, limit: float, note: Callable[[str], Any]):
         self.transport, self.limit, self.note = transport, limit, note
         self.owner: dict[int, str] = {}
         self.memory: dict[str, set[Any]] = {}
-        """Of each worker, what it holds, as noted by `steps` of `run`."""
+        """What each worker holds, as recorded by the argument `steps` of `run`."""
         self.deaths: Counter[int] = Counter()
-        self.seen = time.monotonic()  # when there was a worker
+        self.seen = time.monotonic()  # when a worker was last available
 
     def run(
         self,
@@ -63,10 +63,10 @@ class Crew:
         grouped: bool = False,
         bound: bool = True,
     ) -> None:
-        """Have all jobs done, one at a time or (grouped) all of a worker's together. steps(memory, jobs): what a
-        worker is asked to do, and `memory` to note in; accept(jobs, answer): takes what came, or raises KeyError,
-        TypeError or ValueError if that is nonsense. Not `bound`: any worker may do any job. Raises the error of the
-        first job that has one.
+        """Run all jobs, one at a time or (grouped) all jobs of a worker in one request. steps(memory, jobs) gives the steps
+        to request, and records in `memory` what the worker then holds; accept(jobs, answer) takes an answer, or raises
+        KeyError, TypeError or ValueError if it is malformed. Unless `bound`, any worker may do any job. Raises the
+        error of the first job that failed.
         """
         waiting, errors = list(jobs), {}
         busy: dict[str, tuple[list[int], float]] = {}
@@ -79,7 +79,7 @@ class Crew:
             for worker, (_, asked) in list(busy.items()):
                 if worker not in self.memory:
                     self._give_up(worker, waiting, busy, "died")
-                elif found is None and now - asked > self.limit:  # else its answer may be waiting while those of others are taken
+                elif found is None and now - asked > self.limit:  # else its answer may still be in the queue
                     self._give_up(worker, waiting, busy, "stalls")
             if found is None or (found[0] not in busy and found[1] is not None):
                 continue
@@ -111,7 +111,7 @@ class Crew:
             raise errors[min(errors)]
 
     def _hand_out(self, waiting: list[int], busy: dict[str, Any], steps: Callable[..., Any], grouped: bool) -> None:
-        """Give every idle worker something to do, if there is something."""
+        """Send waiting jobs to idle workers."""
         here = self.transport.workers()
         for worker in list(self.memory):
             if worker not in here:
@@ -139,7 +139,7 @@ class Crew:
             self.transport.send(worker, {"steps": steps(self.memory[worker], mine)})
 
     def _give_up(self, worker: str, waiting: list[int], busy: dict[str, Any], why: str, gone: bool = True) -> None:
-        """A worker is lost, or has lost its data: others take its jobs."""
+        """Put the jobs of a worker that is lost, or has lost its data, back into the queue."""
         own = busy.pop(worker, ([],))[0]
         self.memory.pop(worker, None)
         if gone:
@@ -154,5 +154,5 @@ class Crew:
             self.transport.replace()
 
     def close(self) -> None:
-        """The work is done."""
+        """End the work of all workers."""
         self.transport.close()

@@ -1,8 +1,8 @@
 """Messages between processes: plain values and arrays of numbers, without pickle, so that no message can run code.
 
     magic, length of the text, length of the arrays, checksum of both      32 bytes
-    JSON: the values; in the place of an array {"@": [form, where it begins, bytes]}
-    the arrays, each on a boundary of 16 bytes
+    JSON: the values; an array is replaced by {"@": [type code, offset, bytes]}
+    the arrays, each aligned to 16 bytes
 """
 
 from __future__ import annotations
@@ -25,13 +25,11 @@ FORMS = {form: array.array(form).itemsize for form in "BHIQbhiqfd"}
 
 
 class MessageError(CrfkitError, ValueError):
-    """What came is no message."""
+    """The received bytes are not a valid message."""
 
 
 def encode(values: Any) -> list[Any]:
-    """A message as pieces that are to be sent one after the other. Arrays are not copied: send them before they
-    change.
-    """
+    """A message as pieces to send one after the other. Arrays are not copied: send them before they change."""
     arrays: list[Any] = []
     size = 0
 
@@ -62,7 +60,7 @@ def encode(values: Any) -> list[Any]:
 
 
 def size_of(head: bytes) -> int:
-    """How many bytes follow the head of a message."""
+    """The number of bytes that follow the header of a message."""
     magic, text, arrays, _ = HEAD.unpack(head)
     if magic != MAGIC or text > MOST or arrays > MOST:
         raise MessageError("what came is no message")
@@ -93,7 +91,7 @@ def decode(head: bytes, body: bytearray | bytes | memoryview) -> Any:
 
 
 def send(write: Callable[[memoryview], int], values: Any) -> None:
-    """Write a message to a stream: all of it, where write(piece) may take a part only and says how much."""
+    """Write a whole message to a stream; write(piece) may write only a part, and returns the number of bytes written."""
     for piece in encode(values):
         rest = memoryview(piece)
         while rest:
@@ -101,8 +99,8 @@ def send(write: Callable[[memoryview], int], values: Any) -> None:
 
 
 def receive(read: Callable[[memoryview], int]) -> Any:
-    """The next message of a stream; None at its end. read(room) fills a part of the room and says how much, 0 at
-    the end.
+    """The next message of a stream, or None at its end. read(buffer) fills a part of the buffer and returns the number
+    of bytes, 0 at the end.
     """
     head = bytearray(HEAD.size)
     if not _fill(read, head):
@@ -116,9 +114,9 @@ def receive(read: Callable[[memoryview], int]) -> Any:
     return decode(bytes(head), body)
 
 
-def _fill(read: Callable[[memoryview], int], room: bytearray) -> bool:
-    at, view = 0, memoryview(room)
-    while at < len(room):
+def _fill(read: Callable[[memoryview], int], buffer: bytearray) -> bool:
+    at, view = 0, memoryview(buffer)
+    while at < len(buffer):
         n = read(view[at:])
         if not n:
             if at:

@@ -1,6 +1,6 @@
-"""A worker process: requests come on standard input, answers go to what was standard output.
+"""A worker process: it reads requests from standard input, and writes answers to the original standard output.
 
-It ends when its input does, whatever it is doing: the driver is gone.
+It exits at the end of its input, whatever it is doing: the driver is gone.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from .serving import answer, service
 
 
 def main(name: str) -> None:
-    """Serve until the input ends."""
+    """Serve requests until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides when to stop
     source, target = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what is printed is no answer
+    os.dup2(2, 1)  # prints must not mix with answers
     requests: queue.SimpleQueue = queue.SimpleQueue()
 
     def listen() -> None:
         try:
-            while (request := receive(lambda room: os.readv(source, [room]))) is not None:
+            while (request := receive(lambda buffer: os.readv(source, [buffer]))) is not None:
                 requests.put(request)
         except (MessageError, OSError):
             pass

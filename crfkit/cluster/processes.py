@@ -1,4 +1,4 @@
-"""Workers that are processes on this machine."""
+"""Worker processes on this machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _START = "import sys; sys.path.insert(0, sys.argv[2]); from crfkit.cluster.proce
 
 
 class _Worker:
-    """A process, a thread that writes to it, and one that reads from it: none of them ever waits for another worker."""
+    """A process with a writer and a reader thread, so that no worker ever waits for another one."""
 
     def __init__(self, name: str, service: str, events: queue.SimpleQueue):
         self.name, self.events = name, events
@@ -39,7 +39,7 @@ class _Worker:
 
     def _write(self) -> None:
         assert self.process.stdin is not None
-        with suppress(OSError, ValueError):  # _read notices that it is gone
+        with suppress(OSError, ValueError):  # _read notices that the process is gone
             while (request := self.requests.get()) is not None:
                 send(self.process.stdin.write, request)
 
@@ -52,7 +52,7 @@ class _Worker:
         self.events.put((self.name, None))
 
     def end(self) -> None:
-        """Kill it, and wait until it is gone."""
+        """Kill the process, and wait for it."""
         self.process.kill()
         self.requests.put(None)
         self.process.wait()
@@ -64,7 +64,7 @@ class _Worker:
 
 
 class Processes:
-    """N worker processes. See crew.Transport."""
+    """N worker processes, as a crew.Transport."""
 
     def __init__(self, n: int, service: str):
         self.service = service
@@ -79,22 +79,22 @@ class Processes:
             raise
 
     def workers(self) -> list[str]:
-        """Those that are there."""
+        """The live workers."""
         return list(self.all)
 
     def replace(self) -> bool:
-        """Start one more."""
+        """Start another worker."""
         self.started += 1
         name = f"worker {self.started}"
         self.all[name] = _Worker(name, self.service, self.events)
         return True
 
     def send(self, worker: str, request: Any) -> None:
-        """Ask a worker for something."""
+        """Send a request to a worker."""
         self.all[worker].requests.put(request)
 
     def wait(self, seconds: float) -> tuple[str, Any] | None:
-        """The next answer, None in its place if the worker died; None if there is none within so many seconds."""
+        """The next worker and its answer, None as the answer if the worker died; None after a timeout of so many seconds."""
         try:
             found: tuple[str, Any] = self.events.get(timeout=seconds)
         except queue.Empty:
@@ -102,11 +102,11 @@ class Processes:
         return found if found[0] in self.all else None
 
     def drop(self, worker: str) -> None:
-        """Do without a worker."""
+        """End a worker."""
         if worker in self.all:
             self.all.pop(worker).end()
 
     def close(self) -> None:
-        """End all of them."""
+        """End all workers."""
         for worker in self.workers():
             self.drop(worker)

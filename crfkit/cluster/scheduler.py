@@ -1,7 +1,7 @@
 """Workers of a dask.distributed scheduler.
 
-Messages are those of processes (messages.py), so that crfkit itself unpickles nothing that comes. dask does:
-whoever reaches its scheduler can run any code. It is for trusted networks only.
+Messages have the format of messages.py, so crfkit itself unpickles no input. dask does: anyone who reaches its
+scheduler can run arbitrary code. Use it in trusted networks only.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from crfkit.version import __version__
 from .messages import HEAD, MessageError, decode, encode
 from .serving import answer, service
 
-PATIENCE = 10  # seconds for the scheduler to answer
-LARGE = 1 << 16  # bytes from which messages go to a worker past the scheduler
-IDLE = 3600  # seconds after which a worker forgets a run that has not said that it is over
+PATIENCE = 10  # timeout in seconds for the scheduler
+LARGE = 1 << 16  # larger messages, in bytes, go to a worker directly, not via the scheduler
+IDLE = 3600  # seconds after which a worker forgets a run that did not end properly
 _LOGS = ("asyncio", "distributed", "tornado")
 
 
 class Scheduler:
-    """See crew.Transport."""
+    """The workers of a scheduler, as a crew.Transport."""
 
     def __init__(self, address: str, service: str):
         try:
@@ -38,21 +38,21 @@ class Scheduler:
         logs = [logging.getLogger(name) for name in [*_LOGS, *logging.root.manager.loggerDict] if name.partition(".")[0] in _LOGS]
         self.levels = [(log, log.level) for log in logs]
         for log, _ in self.levels:
-            log.setLevel(logging.CRITICAL)  # what goes wrong is said in one line
+            log.setLevel(logging.CRITICAL)  # errors are reported in one line
         try:
             self.client: Any = distributed.Client(address, timeout=PATIENCE, set_as_default=False, direct_to_workers=True)
         except Exception as error:
-            self._loud_again()
+            self._restore_logs()
             raise FileError(f"{address}: no scheduler answers there ({_line(error)})") from None
         self.events: queue.SimpleQueue = queue.SimpleQueue()
         self.asked: dict[str, Any] = {}
-        """Of each worker, what it is to answer."""
+        """The pending future of each worker."""
         self.without: set[str] = set()
         self.known: list[str] = []
         self.looked = 0.0
 
     def workers(self) -> list[str]:
-        """Those that the scheduler knows; asked for at most once a second."""
+        """The workers known to the scheduler, which is asked at most once per second."""
         if self.client.status != "running":
             raise self._lost()
         if time.monotonic() - self.looked > 1:
@@ -70,12 +70,12 @@ class Scheduler:
         )
 
     def replace(self) -> bool:
-        """The cluster starts workers, or does not."""
+        """False: starting workers is up to the cluster."""
         self.looked = 0.0
         return False
 
     def send(self, worker: str, request: Any) -> None:
-        """Ask a worker for something."""
+        """Send a request to a worker."""
         payload: Any = b"".join(encode(request))
         own = {"workers": [worker], "allow_other_workers": False}
         try:
@@ -83,14 +83,14 @@ class Scheduler:
                 payload = self.client.scatter(payload, workers=[worker], direct=True, hash=False, timeout=PATIENCE)
             future = self.client.submit(serve, self.run, self.service, __version__, payload, pure=False, retries=0, **own)
         except Exception:
-            self.asked[worker] = None  # it is gone, or the scheduler is, which the next look tells
+            self.asked[worker] = None  # the worker is gone, or the scheduler, which the next call of `workers` notices
             self.events.put((worker, None))
             return
         self.asked[worker] = future
         future.add_done_callback(lambda done: self.events.put((worker, done)))
 
     def wait(self, seconds: float) -> tuple[str, Any] | None:
-        """The next answer."""
+        """The next worker and its answer; see crew.Transport."""
         try:
             worker, future = self.events.get(timeout=seconds)
         except queue.Empty:
@@ -109,10 +109,10 @@ class Scheduler:
         try:
             return worker, decode(bytes(body[: HEAD.size]), memoryview(body)[HEAD.size :])
         except (MessageError, TypeError):
-            return worker, {}  # no answer to anything
+            return worker, {}  # not a valid answer
 
     def drop(self, worker: str) -> None:
-        """Do without a worker."""
+        """Ignore a worker from now on."""
         self.without.add(worker)
         future = self.asked.pop(worker, None)
         if future is not None:
@@ -120,7 +120,7 @@ class Scheduler:
                 future.cancel()
 
     def close(self) -> None:
-        """Workers forget the run."""
+        """Have the workers forget the run, and disconnect."""
         try:
             if self.client.status == "running":
                 with suppress(Exception):
@@ -128,9 +128,9 @@ class Scheduler:
             with suppress(Exception):
                 self.client.close(timeout=PATIENCE)
         finally:
-            self._loud_again()
+            self._restore_logs()
 
-    def _loud_again(self) -> None:
+    def _restore_logs(self) -> None:
         for log, level in self.levels:
             log.setLevel(level)
 
@@ -146,7 +146,7 @@ _changes = threading.Lock()
 
 
 def serve(run: str, name: str, version: str, request: bytes) -> bytes:
-    """Answer a request of a run."""
+    """Answer a request of a run; called on a worker."""
     if version != __version__:
         return b"".join(encode({"error": "FileError", "arguments": [f"a worker has crfkit {__version__}, expected {version}"]}))
     with _changes:
@@ -161,6 +161,6 @@ def serve(run: str, name: str, version: str, request: bytes) -> bytes:
 
 
 def forget(run: str) -> None:
-    """A run is over."""
+    """Free what the worker holds for a run that is over."""
     with _changes:
         _services.pop(run, None)

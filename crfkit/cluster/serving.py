@@ -1,7 +1,6 @@
-"""What a worker does with a request: the steps in it, one after the other; the answer is that of the last one, or
-an error.
+"""Serving requests on a worker: a request is a list of steps; the answer is the result of the last one, or an error.
 
-A service is an object whose public methods are the steps: `crfkit.MODULE:CLASS` names its class.
+A service is an object whose public methods are the steps; `crfkit.MODULE:CLASS` names its class.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from .messages import MessageError
 
 
 class Forgotten(CrfkitError, LookupError):
-    """A worker does not hold what it is asked about: it was started anew."""
+    """A worker was restarted, and no longer holds the data it is asked about."""
 
 
 def service(name: str) -> Any:
-    """A new service of this name."""
+    """A new service of the named class."""
     module, cls = name.split(":")
     if not module.startswith("crfkit."):
         raise MessageError(f"{name} is no service")
@@ -47,7 +46,7 @@ def answer(of: Any, request: Any) -> dict[str, Any]:
 
 
 def value_of(found: Any) -> Any:
-    """The value of an answer; raises the error in it. MessageError if it is no answer."""
+    """The value of an answer; raises the error in it, or MessageError if it is malformed."""
     if isinstance(found, dict) and set(found) == {"value"}:
         return found["value"]
     if not isinstance(found, dict) or set(found) != {"error", "arguments"}:
