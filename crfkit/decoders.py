@@ -58,9 +58,9 @@ class Decoders:
         """Whether data are read as by the program that the model comes from: in any encoding, with columns between tabs and blanks alike."""
         return self._header.get("dialect") is not None or self._header["algorithm"] == "crfsuite"
 
-    def new_scratch(self, key: tuple[int, ...] | None = None) -> OneSentence:
-        """For several questions about one sentence. It serves one thread at a time."""
-        return OneSentence(self._of[key], self._header["format"], self.needs.columns, self.needs.refuse, self.loose)
+    def new_scratch(self, key: tuple[int, ...] | None = None, spelled: bool = False) -> OneSentence:
+        """For several questions about one sentence. It serves one thread at a time. spelled: a str is a list of its characters."""
+        return OneSentence(self._of[key], self._header["format"], self.needs.columns, self.needs.refuse, self.loose, spelled)
 
     def borrow(self, key: tuple[int, ...] | None = None) -> OneSentence:
         """A scratch that no other thread uses until it is given back."""

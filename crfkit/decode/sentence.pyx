@@ -40,14 +40,15 @@ cdef class OneSentence(Scratch):
     runs once.
 
     `form`: the format of the model's data. `columns`: how many a row needs at least; `refuse` is called with their number if there are
-    too few. `loose`: text need not be UTF-8. Threads that share an object hold it (`with`), like an RLock, for as long as they need
-    its sentence.
+    too few. `loose`: text need not be UTF-8. `spelled`: as in Rows. Threads that share an object hold it (`with`), like an RLock, for
+    as long as they need its sentence.
     """
 
     cdef str form                       # of sentences from Python
     cdef int32_t columns                # that their rows have at least, and
     cdef object refuse                  # raises the error if they have fewer
     cdef bint loose                     # text may be any bytes
+    cdef bint spelled                   # a str is a list of its characters
     cdef Rows own                       # the rows of the sentence that was read, or None
     cdef Rows source                    # the rows that the sentence is from, and
     cdef int64_t taken                  # its number among them
@@ -56,9 +57,9 @@ cdef class OneSentence(Scratch):
     cdef int64_t holds                  # how often
     cdef int64_t forks                  # the value of `forks` when it was taken
 
-    def __init__(self, Decoder decoder not None, str form="columns", int32_t columns=0, refuse=None, bint loose=False):
+    def __init__(self, Decoder decoder not None, str form="columns", int32_t columns=0, refuse=None, bint loose=False, bint spelled=False):
         Scratch.__init__(self, decoder)
-        self.form, self.columns, self.refuse, self.loose, self.own = form, columns, refuse, loose, None
+        self.form, self.columns, self.refuse, self.loose, self.spelled, self.own = form, columns, refuse, loose, spelled, None
 
     def __enter__(self):
         cdef int64_t me = <int64_t>PyThread_get_thread_ident()
@@ -106,7 +107,7 @@ cdef class OneSentence(Scratch):
         self.own = None  # a generator may ask for another sentence meanwhile
         if rows is None:
             rows = Rows(self.form)
-            rows.loose = self.loose
+            rows.loose, rows.spelled = self.loose, self.spelled
         self.source, self.lattice.c.T = None, 0
         if rows.c.form == FORM_CRFSUITE:
             fill_sentence(rows, sentence)

@@ -35,7 +35,7 @@ cdef class Groups:
         self.spare = None               # a generator may add another sequence meanwhile
         if rows is None:
             rows = Rows("crfsuite")
-            rows.loose = True
+            rows.loose = rows.spelled = True
         fill_sentence(rows, sentence)
         self.take(rows, 0, labels, group)
         self.spare = rows

@@ -9,6 +9,7 @@ An item says what a token has:
     {"next": {"w": "cat", "len": 3}}          a mapping in a mapping: "next:w:cat", and "next:len" with the value 3
 
 Names are str or bytes, and may hold anything; they are UTF-8 unless rows are loose, as for models of the other programs. Where labels are wanted, an item stands in a pair: (item, label).
+Where rows are `spelled`, a str may be a sentence or an item: the list of its characters.
 """
 
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
@@ -76,7 +77,7 @@ cdef int fill_sentence(Rows rows, sentence) except -1:
 def read_sentence(sentence):
     """Rows of one sentence, whose names may be any bytes, and the values of all its attributes in double precision."""
     cdef Rows rows = Rows("crfsuite")
-    rows.exact, rows.loose = [], True
+    rows.exact, rows.loose, rows.spelled = [], True, True
     fill_sentence(rows, sentence)
     values, rows.exact = rows.exact, None
     return rows, values
@@ -98,7 +99,7 @@ cdef void finish(Rows rows) noexcept:
 cdef int add_sentence(Rows rows, sentence, bint labelled, PlaceC* place) except -1:
     cdef bint is_list = PyList_CheckExact(sentence)
     place.token = 0
-    if not is_list and not lists(sentence):
+    if not is_list and not lists(sentence) and not (rows.spelled and isinstance(sentence, str)):
         raise no_sentence(sentence, place.sentence)
     rows.lead = rows.n_arena
     for item in sentence:
@@ -194,8 +195,9 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
     elif isinstance(item, Mapping):
         for name, value in item.items():
             add_named(rows, None, name, value, place, 0)
-    elif isinstance(item, str) and len(item) == 1:      # sentences of characters
-        add_name(rows, item, place)
+    elif isinstance(item, str) and (rows.spelled or len(item) == 1):    # sentences of characters
+        for name in item:
+            add_name(rows, name, place)
     elif isinstance(item, (str, bytes)) or not hasattr(item, "__iter__") or not lists(item):
         raise fault(place, shown(item), "a list of attributes, or a mapping from names to values")
     else:

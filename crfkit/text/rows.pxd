@@ -15,6 +15,7 @@ cdef class Rows(Table):
     cdef FaultC fault
     cdef object block                   # keeps the text alive
     cdef public bint loose              # text need not be UTF-8, and columns are split at tabs and blanks alike
+    cdef public bint spelled            # in the place of a list, a str from Python is the list of its characters, as in python-crfsuite
     cdef bint[2] marked                 # whether tokens began with '#': at the start of sentences, and inside
 
     cdef int parse_text(self, const char* text, int64_t n, int64_t skip, int32_t n_cols) except -1 nogil

@@ -280,6 +280,24 @@ def test_layouts_and_files():
     assert run(crf_test, "-v9", "-m", "own", "test").stdout == run(crf_test, "-v2", "-m", "own", "test").stdout
 
 
+def test_byte_order_marks_are_left_out():
+    learn("template", "train", "model")
+    expected = run(crf_test, "-m", "model", "test").stdout
+    for name in ("template", "train", "test"):
+        Path(name).write_bytes(b"\xef\xbb\xbf" + Path(name).read_bytes())
+    learn("template", "train", "marked")
+    assert run(crf_test, "-m", "marked", "test").stdout == run(crf_test, "-m", "model", "test").stdout == expected
+
+
+@pytest.mark.parametrize("content", ["", "\n\n"])
+def test_training_data_without_tokens(content):
+    Path("none").write_text(content)
+    assert "none: no tokens: expected" in run(crf_learn, "template", "none", "model", code=1).stderr
+    assert not Path("model").exists()
+    learn("template", "train", "model")
+    assert run(crf_test, "-m", "model", "none").stdout == ""
+
+
 def test_the_cost_factor_multiplies_scores():
     learn("template", "train", "model")
     tagger, rows = crfkit.load("model"), [["the", "X"], ["dog", "Y"]]

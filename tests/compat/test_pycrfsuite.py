@@ -28,7 +28,7 @@ leaves = st.one_of(st.booleans(), st.integers(-9, 9), st.floats(-9, 9), names, s
 mappings = st.dictionaries(names, st.recursive(leaves, lambda inner: st.dictionaries(names, inner, max_size=2), max_leaves=4), max_size=4)
 
 
-@given(st.lists(st.one_of(mappings, st.lists(names, max_size=4), st.sets(names, max_size=4)), max_size=4))
+@given(st.one_of(names, st.lists(st.one_of(mappings, names, st.lists(names, max_size=4), st.sets(names, max_size=4)), max_size=4)))
 def test_items(sequence):
     ours, theirs = compat.ItemSequence(sequence), pycrfsuite.ItemSequence(sequence)
     assert ours.items() == theirs.items()
@@ -42,7 +42,21 @@ def test_bytes_and_whatever_is_iterable():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("bad", [5, None, [5], [None], [[5]], [{"a": None}], [{"a": {1, 2}}], [{1: 2}], [{"a": object()}]])
+@pytest.mark.parametrize("sequence", ["ab", "", ["ab", ["c"], "é中"], [""]])
+def test_a_str_is_its_characters(sequence, tmp_path):
+    found = []
+    for module in (compat, pycrfsuite):
+        trainer = module.Trainer(verbose=False)
+        for items, labels in (("ab", "XY"), (["ac", "b"], "YX"), ("é", "X")):
+            trainer.append(items, labels)
+        trainer.train(str(tmp_path / "model"))
+        tagger = module.Tagger()
+        tagger.open(str(tmp_path / "model"))
+        found.append((sorted(tagger.info().state_features), tagger.tag(sequence)))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("bad", [5, None, b"ab", [b"ab"], [5], [None], [[5]], [{"a": None}], [{"a": {1, 2}}], [{1: 2}], [{"a": object()}]])
 def test_what_is_no_item(bad):
     with pytest.raises(ValueError, match=r"expected|not iterable"):
         compat.ItemSequence(bad)
@@ -121,6 +135,18 @@ def test_dump_and_info_are_those_of_the_peer(model, tmp_path, capsys, monkeypatc
     ours.dump()
     assert unbuffered.held == (tmp_path / "ours").read_bytes()
     assert vars(ours.info()) == vars(theirs.info())
+
+
+def test_dump_replaces_a_longer_file(model, tmp_path):
+    """Python-crfsuite writes over the beginning of the file, and leaves its end."""
+    ours, theirs = compat.Tagger(), pycrfsuite.Tagger()
+    ours.open(model)
+    theirs.open(model)
+    theirs.dump(str(tmp_path / "alone"))
+    text = (tmp_path / "alone").read_bytes()
+    (tmp_path / "longer").write_bytes(b"x" * (len(text) + 9))
+    ours.dump(tmp_path / "longer")
+    assert (tmp_path / "longer").read_bytes() == text
 
 
 def test_nobody_appends_while_features_are_made(tmp_path, monkeypatch):

@@ -317,3 +317,17 @@ except MemoryError:
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert found.strip() == "[0, 0] [2, 1] [[[b'A'], [b'B']], [[b'C']]] [[[(b'a', 1.0)], [(b'b', 1.0)]], [[(b'c', 1.0)]]]"
+
+
+@pytest.mark.parametrize("value, found", [(8e-46, "A"), (6e-46, "B")])
+def test_values_are_in_single_precision(value, found, tmp_path):
+    """The page names the value from which on one counts as 0; then the first of all labels is as good as any."""
+    trainer = pycrfsuite.Trainer(verbose=False)
+    trainer.append([["x"]], ["B"])
+    for _ in range(5):
+        trainer.append([["y"]], ["A"])
+    trainer.train(str(tmp_path / "m"))
+    with pycrfsuite.Tagger().open(str(tmp_path / "m")) as theirs, compat.Tagger().open(str(tmp_path / "m")) as ours:
+        assert theirs.labels() == ours.labels() == ["B", "A"]
+        assert theirs.tag([{"y": value}]) == ["A"]
+        assert ours.tag([{"y": value}]) == [found]

@@ -167,7 +167,7 @@ def test_programs_may_import_it_under_the_old_names():
         sys.modules.update(before)
 
 
-@pytest.mark.parametrize(("items", "labels"), [([["a"], [5]], ["A", "B"]), ([["a"]], ["A\0B"]), ([["a"]], ["\ud800"]), ([["\ud800"]], ["A"])])
+@pytest.mark.parametrize(("items", "labels"), [([["a"], [5]], ["A", "B"]), ([["a"]], ["A\0B"]), ([["a"]], ["\ud800"]), ([["\ud800"]], ["A"]), ([["a"]], None)])
 def test_what_cannot_be_appended_leaves_nothing_behind(items, labels):
     trainer = compat.Trainer(verbose=False)
     trainer.append([["x"]], ["X"])

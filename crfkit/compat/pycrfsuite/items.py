@@ -13,7 +13,8 @@ from crfkit.values import as_text
 class ItemSequence:
     """A sequence of items, converted once and used as often as needed.
 
-    An item is a list, or anything else to iterate over, of names; or a mapping from names to values:
+    An item is a list, or anything else to iterate over, of names; or a mapping from names to values.
+    In the place of either list, a str is the list of its characters. Values may be:
 
         number, bool      name: value
         text              "name:text", with the value 1

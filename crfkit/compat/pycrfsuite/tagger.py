@@ -80,7 +80,7 @@ class Tagger:
         except CrfkitError as error:
             raise ValueError(f"{fault}: {error}") from error
         self._numbers = {name: number for number, label in enumerate(tagger.labels) for name in (label, as_bytes(label))}
-        self._tagger, self._scratch = tagger, tagger.decoders.new_scratch()
+        self._tagger, self._scratch = tagger, tagger.decoders.new_scratch(spelled=True)
         return contextlib.closing(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -102,7 +102,7 @@ class Tagger:
         if tagger is None or scratch is None:
             raise ValueError("The tagger is not opened")
         if scratch.deserted:
-            self._scratch = scratch = tagger.decoders.new_scratch()
+            self._scratch = scratch = tagger.decoders.new_scratch(spelled=True)
         return tagger, scratch
 
     def labels(self) -> list[str]:

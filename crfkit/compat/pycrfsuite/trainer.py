@@ -40,6 +40,8 @@ class BaseTrainer:
 
     def append(self, xseq: Iterable[Any] | ItemSequence, yseq: Iterable[str], group: int = 0) -> None:
         """Add a sequence and its labels. One group may be held out when training."""
+        if yseq is None:  # which asks Groups for the labels in the rows
+            raise NoSequence("expected labels, found None")
         try:  # few calls from here on: each takes as long as several attributes
             if isinstance(xseq, ItemSequence):
                 self.sequences.append(xseq.rows, 0, yseq, group)
