@@ -6,7 +6,7 @@ import click
 
 from .common import HELP_FLAGS, debug_option, write_output
 
-DOORS = {"crf_learn": "crfkit-crf-learn", "crf_test": "crfkit-crf-test", "crfsuite": "crfkit-crfsuite", "wapiti": "crfkit-wapiti"}
+REPLACEMENTS = {"crf_learn": "crfkit-crf-learn", "crf_test": "crfkit-crf-test", "crfsuite": "crfkit-crfsuite", "wapiti": "crfkit-wapiti"}
 """Programs, and what has their options, their output and their files here."""
 
 
@@ -21,4 +21,4 @@ def compat_command() -> None:
 
     Scripts and Makefiles do not see aliases: use the names on the right of these lines there.
     """
-    write_output("".join(f"alias {program}={door}\n" for program, door in DOORS.items()))
+    write_output("".join(f"alias {program}={replacement}\n" for program, replacement in REPLACEMENTS.items()))

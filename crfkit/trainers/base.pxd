@@ -9,7 +9,7 @@ from crfkit.weights.layout cimport Layout
 
 
 cdef inline int64_t differing(const uint16_t* labels, const SentenceC* sent) noexcept nogil:
-    """In how many places labels differ from those of a sequence."""
+    """The number of positions where labels differ from those of a sequence."""
     cdef int64_t t, n = 0
     for t in range(sent.T):
         n += labels[t] != sent.label[t]
@@ -30,7 +30,7 @@ cdef class Trainer(Arena):
     cdef readonly object options
     cdef public object converged
     cdef readonly bint interrupted
-    cdef Trainer leader             # trainer whose weights these are, or None
+    cdef Trainer leader             # the trainer that owns these weights, or None
     cdef weight_t* w
 
     cdef int set_weights(self, object given) except -1

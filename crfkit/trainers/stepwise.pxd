@@ -19,13 +19,13 @@ cdef class OnlineTrainer(Trainer):
     cdef public int64_t steps       # updates made so far
     cdef readonly int threads
     cdef int64_t batch              # sequences an update is made from
-    cdef weight_t* out              # where changes go: w, or what is carried over to w at the end of a batch
-    cdef bint pairs_known           # the lattice holds the weights of label pairs as they are in w
+    cdef weight_t* out              # where changes go: w, or a buffer that is added to w at the end of a batch
+    cdef bint pairs_known           # the lattice holds the current weights of label pairs
     cdef list workers
     cdef Threads pool               # for them, once they are wanted
     cdef double loss                # of a worker
-    cdef int64_t claimed, piece     # what workers have begun, and shall do, of the pass
-    cdef int64_t sequence           # the one that a step is about
+    cdef int64_t claimed, piece     # sequences of the pass: those that workers have claimed, and the end of this piece
+    cdef int64_t sequence           # the one that the current step is about
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil
     cdef int begin_pass(self) except -1

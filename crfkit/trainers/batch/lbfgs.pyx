@@ -1,10 +1,10 @@
 """L-BFGS: the limited-memory quasi-Newton method on the L2-penalised likelihood (the iteration is in quasinewton.pyx).
 
-The line search asks for the strong Wolfe conditions (Nocedal & Wright, algorithms 3.5 and 3.6); nearly always the
-first trial, the full step, satisfies them.
+The line search enforces the strong Wolfe conditions (Nocedal & Wright, algorithms 3.5 and 3.6); the
+first trial, the full step, nearly always satisfies them.
 
-Most iterations are spent far from the optimum. Dual coordinate ascent comes near it in fewer
-passes, but has no stopping criterion; so it makes the start (`prepare`), and L-BFGS goes on from there.
+Most iterations are spent far from the optimum. Dual coordinate ascent gets close to it in fewer
+passes, but has no stopping criterion; so it serves as a warm-up (`prepare`), and L-BFGS continues from there.
 """
 
 from crfkit.memory cimport memcpy
@@ -23,15 +23,15 @@ from .visits import bytes_of_visits
 cdef enum:
     MAX_TRIALS = 60
     SOON = 4                    # iterations to look back on after a warm-up
-    PATIENCE = 32               # passes of the warm-up within which the remaining ways must be halved
+    PATIENCE = 32               # passes of the warm-up within which the residuals must be halved
 
-cdef double LEAST_STEP = 1e-9   # part of the size of the point: points are in single precision
-cdef double WARM = 3e-5         # part of the objective below which the remaining ways (dual.pyx) are short enough
+cdef double LEAST_STEP = 1e-9   # relative to the norm of the point, which is in single precision
+cdef double WARM = 3e-5         # relative to the objective: residuals (dual.pyx) below this end the warm-up
 
 
 def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int:
-    """Memory for the warm-up; 0 where there is none: because it is not wanted, because there is no penalty and so no
-    dual, or because it would need several times the memory of L-BFGS itself (many labels, rich edges)."""
+    """Memory for the warm-up; 0 if there is none: it is not wanted, there is no penalty and so no
+    dual, or it would need several times the memory of L-BFGS itself (many labels, rich edges)."""
     if not options.warm_up or not options.l2:
         return 0
     needed = dual_bytes(data, layout)
@@ -48,7 +48,7 @@ cdef class Lbfgs(QuasiNewton):
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
-        # The warm-up has weights of its own; no other vector is in use before it is over.
+        # The warm-up has its own weights; no other vector is in use before it ends.
         warm = layout.c.n_cells * 2 * 4 + (0 if data.folder is not None else warm_up_bytes(data, layout, options))
         return max(warm, layout.c.n_cells * cls.bytes_per_cell(options, threads)) + bytes_of_visits(data, layout, threads)
 
@@ -57,8 +57,8 @@ cdef class Lbfgs(QuasiNewton):
         self.seed, self.cold, self.near = seed, initial is None, False
 
     def prepare(self, should_stop=None):
-        """The warm-up: yields a record for each of its passes. Then the weights are those it came to, if they are any
-        better than none."""
+        """The warm-up: yields a record for each of its passes. Afterwards the weights are those it found, if they are
+        better than zero weights."""
         cdef:
             DualAscent ascent
             double objective, nothing, left, goal = INFINITY
@@ -68,14 +68,14 @@ cdef class Lbfgs(QuasiNewton):
             return
         self.recent.clear()
         self.started = False
-        nothing = self.data.weight * log(<double>self.layout.c.L)       # of weights of zero
+        nothing = self.data.weight * log(<double>self.layout.c.L)       # the objective at zero weights
         ascent = DualAscent(self.data, self.layout, self.options, seed=self.seed)
         for _ in range(self.options.warm_up):
             memcpy(self.w_old, ascent.w, self.n * sizeof(weight_t))
             try:
                 objective = ascent.run_pass(should_stop)["loss"] + ascent.penalty()
             except TrainingError:
-                return          # weights without bounds
+                return          # the weights diverge
             yield {"loss": objective, **ascent.measures()}
             left, since = ascent.remaining(), since + 1
             if left < 0.5 * goal:
@@ -90,12 +90,12 @@ cdef class Lbfgs(QuasiNewton):
             self.set_weights(None)
 
     cdef int period(self) noexcept:
-        """After a warm-up that came near the optimum it is soon clear that the objective hardly falls any more."""
+        """Few iterations after a warm-up that came near the optimum: it soon shows that the objective hardly falls any more."""
         return min(SOON, self.options.period) if self.near else self.options.period
 
     cdef int take_over(self, DualAscent ascent) except -1:
-        """Move to the weights of the ascent. What its last pass did, from w_old, is the first step of the history: it tells
-        how long the next one may be."""
+        """Move to the weights of the ascent. The step of its last pass, from w_old, is the first pair of the history, which
+        sets the scale of the next step."""
         self.exchange()
         self.evaluate()
         self.history.direction(self.g, self.g)
@@ -107,7 +107,7 @@ cdef class Lbfgs(QuasiNewton):
         return 0
 
     cdef double trial(self, double step) except? -1:
-        """Moves to w_old + step d; the slope along d there."""
+        """Move to w_old + step d; returns the slope along d there."""
         self.trials += 1
         self.walk(step)
         self.evaluate()
@@ -144,13 +144,13 @@ cdef class Lbfgs(QuasiNewton):
             if fabs(high - low) * size <= least:
                 break
         if low > 0:
-            # Armijo's condition holds there, only the curvature is missing: progress all the same.
+            # Armijo's condition holds there, only the curvature condition fails: accept it.
             self.trial(low)
             return True
         return False
 
     cdef double between(self, double low, double f_low, double slope_low, double high, double f_high) noexcept nogil:
-        """The minimum of the parabola through low and high, kept away from both ends."""
+        """The minimum of the parabola through low and high, kept away from both ends of the interval."""
         cdef double width = high - low, step
         if not isfinite(f_high):
             return low + 0.1 * width

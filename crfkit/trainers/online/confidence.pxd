@@ -1,4 +1,4 @@
-"""Trainers with a variance for each weight."""
+"""Trainers that keep a variance for each weight."""
 
 from libc.stdint cimport int32_t, int64_t
 
