@@ -93,14 +93,14 @@ TEN = {"batch_size": 10}
 IN_TENS = (Row("sgd, batches of 10", "sgd", TEN, like="sgd"), Row("adf, batches of 10", "adf", TEN, like="adf"))
 BATCH_CLAIM = steadier(("adf", "adf, batches of 10"), ("sgd", "sgd, batches of 10"), "adf is less sensitive than sgd to batches of 10")
 NOTE = """\
-The paper compares with CW and AROW in figures only, and there without rich edges; here they have the features of the table. Its figure 3 has `adf` without rich edges, too, on three
-tasks. Here that is the next table, for noun phrases alone. The paper's t-tests find `adf` not significantly better than `lbfgs` and `sgd` on this task: a tie agrees with that.
-Table 5 of the paper quotes systems of others. There is nothing to repeat in it.
+The paper compares with CW and AROW in figures only, and without rich edges. Here they use the features of the table. Figure 3 of the paper also shows `adf` without rich edges, on three
+tasks. Here the next table does so, for noun phrases alone. The paper's t-tests find that `adf` is not significantly better than `lbfgs` and `sgd` on this task. A tie agrees with that.
+Table 5 of the paper quotes other systems, so there is nothing to repeat.
 
-Memory: the paper says that `lbfgs` takes roughly m times as much as `adf`, where m (6 or 10) gradients are remembered. crfkit counts 14 bytes a weight and 32 an attribute for `adf`,
-16 + 8 m a weight for `lbfgs`: with m = 6 that is at most 4.6 times as much, with m = 10 at most 6.9 times.
+Memory: the paper says that `lbfgs` needs about m times as much as `adf`, where m is the number of stored gradients (6 or 10). In crfkit `adf` needs 14 bytes per weight and 32 per attribute.
+`lbfgs` needs 16 + 8 m bytes per weight. That is at most 4.6 times as much for m = 6, and at most 6.9 times for m = 10.
 """
-WITHOUT_WARM_UP = "In its trials `lbfgs` had a warm-up. On all training data it had none, and ended at its limit of 1,000 passes."
+WITHOUT_WARM_UP = "In the trials `lbfgs` started with a warm-up. On all training data it had none, and it stopped at its limit of 1,000 passes."
 FIGURE_3, FIGURE_5 = "figure 3, without rich edges", "figure 5"
 CHUNK_CLAIMS = claims(CHUNK, FIGURE_5, FIGURE_3, by_chance=("lbfgs", "sgd"))
 
@@ -109,9 +109,9 @@ PAPER = Paper(
     "Feature-frequency-adaptive on-line training",
     """\
 X. Sun, W. Li, H. Wang, Q. Lu: Feature-Frequency-Adaptive On-line Training for Fast and Accurate Natural Language
-Processing. Computational Linguistics 40(3), 2014. The paper gives each feature a learning rate of its own, which falls
-faster the more often the feature occurs, and finds the result more accurate than L-BFGS, SGD and perceptrons after
-fewer passes, on chunking, biomedical names, word segmentation and sentiment.
+Processing. Computational Linguistics 40(3), 2014. In ADF each feature has its own learning rate, which falls
+faster the more often the feature occurs. Is it more accurate than L-BFGS, SGD and perceptrons, after fewer passes? The paper says
+so for chunking, biomedical names, word segmentation and sentiment.
 """,
     [
         table(tasks.NP_PAPER, CHUNK, (*CHUNK_CLAIMS, BATCH_CLAIM), IN_TENS, NOTE),

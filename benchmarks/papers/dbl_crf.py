@@ -19,8 +19,8 @@ VARIANTS = [
     Row("sapo, ten best", "sapo", {"nbest": 10}, like="sapo"),
 ]
 NOTE = """\
-The paper gives its numbers in figures only. By default `sapo` leaves out candidates that are less than 0.05 times as probable as the best one (`--ratio`), as the authors'
-program does: often fewer than five. *Exactly five* has all five, as the paper says; beam search is the paper's approximate one.
+The paper gives its numbers in figures only. By default `sapo` drops candidates that are less than 0.05 times as probable as the best one (`--ratio`), as the authors'
+program does. So it often keeps fewer than five. *Exactly five* keeps all five, as the paper describes. *Beam of 50* is the paper's approximate search.
 """
 CLAIMS = (
     better("sapo, options of sgd", "sgd", "dbl-crf is better than sgd, both with the options of sgd, the papers' protocol", "figure 1"),
@@ -42,10 +42,10 @@ PAPER = Paper(
     "dbl-crf",
     "Decode-based learning of CRFs",
     """\
-X. Sun, S. Ma: Conditional Random Fields with Decode-based Learning: Simpler and Faster. The algorithm is that of SAPO
-(`dbl-crf` is an alias of `sapo`). The paper compares it with SGD on the full likelihood of a CRF: more accurate,
-as convergent, with weights as small, and cheaper a pass. The losses drawn below are each trainer's own:
-over all paths for SGD, over the candidates for SAPO.
+X. Sun, S. Ma: Conditional Random Fields with Decode-based Learning: Simpler and Faster. The algorithm is SAPO:
+`dbl-crf` is an alias of `sapo`. Is it better than SGD on the full likelihood of a CRF? The paper finds it more accurate and cheaper
+per pass. Its weights stay as small, and it converges as well. The pictures of losses show each trainer's own loss:
+SGD sums over all label sequences, SAPO over the candidates only.
 """,
     [table(task) for task in (tasks.NP_PLAIN, tasks.WSJ, tasks.NP_RICH, tasks.JNLPBA)],
 )

@@ -81,10 +81,10 @@ PAPER = Paper(
     "Learning with lookahead",
     """\
 Y. Tsuruoka, Y. Miyao, J. Kazama: Learning with Lookahead: Can History-Based Models Rival Globally Optimized Models?
-CoNLL 2011. A tagger decides label by label and may look at all its earlier decisions; before each it searches some steps
-ahead. The paper finds depth 1 clearly better than none, and as good as CRFs. Its search is naive; the one here is exact by
-dynamic programming, so that its cost does not explode with the depth. The paper's tables have seconds of tagging, too (parts of speech, depths 0 to 2:
-5, 9 and 173; chunks 1, 1 and 9; names, to depth 3, 4, 4, 7 and 33); they are not measured here.
+CoNLL 2011. The tagger chooses one label at a time, with all earlier labels as features. Before each choice it searches some steps
+ahead. Does the search help? The paper finds depth 1 clearly better than depth 0, and as good as CRFs. The paper's search is naive. The search here
+is exact by dynamic programming, so its cost does not explode with the depth. The paper also gives seconds of tagging, which are not measured here:
+5, 9 and 173 for parts of speech (depths 0 to 2); 1, 1 and 9 for chunks (depths 0 to 2); 4, 4, 7 and 33 for names (depths 0 to 3).
 """,
     [
         Table(tasks.CHUNKS_PLAIN, rows(CHUNK), claims=claims(CHUNK), plots=("score", "seconds")),

@@ -255,23 +255,23 @@ def index_rows(folder: Path) -> list[list[str]]:
 
 ABOUT = """\
 `benchmarks/papers/neural.py` wrote this page (extra `neural`: jax on the CPU). The numbers behind it are in
-[neural.jsonl](neural.jsonl), a line for each run. The papers on [SAPO](sapo.md) and [decode-based learning](dbl-crf.md) compare with a Bi-LSTM and a Bi-LSTM-CRF trained with Adam, and say that
-SAPO is better than both on all three tasks, and several times faster. They also say that SAPO can be combined with a Bi-LSTM; they do not try it. Here it is tried: the
-network's outputs are the potentials, and the update at the top is SAPO's, over the five best label sequences.
+[neural.jsonl](neural.jsonl), a line for each run. The papers on [SAPO](sapo.md) and [decode-based learning](dbl-crf.md) compare with a Bi-LSTM and a Bi-LSTM-CRF trained with Adam. They say that
+SAPO is better than both on all three tasks, and several times faster. They also say that SAPO can be combined with a Bi-LSTM, but do not try it. This page tries it: the
+network's outputs are the potentials, and the top layer is updated as in SAPO, over the five best label sequences.
 
-* **The same data for all**: every model learns from nine tenths of the training part and stops by the last tenth: three passes without a
-  better score, 30 passes at most. So scores are a little below those of the pages that train on everything. The best pass tags the test part once.
+* **The same data for all**: every model trains on nine tenths of the training part. The last tenth decides when it stops: after three passes without a
+  better score, or after 30 passes. So scores are a little below the other pages, which train on everything. The model of the best pass tags the test part once.
   This rule can end a run while the learning rate is still high: on parts of speech the five runs of SAPO made 5 to 27 passes and have 90.60 to 96.31 (the two longest 96.20 and 96.31). There the verdicts are of
   this rule as much as of the method.
 * **Linear models**: features and L2 penalties of the paper, which chose lambda by the CRF alone, and took the same for SAPO: 1 for chunks, 5 for biomedical names, 2 for tags. It does not say
   whether the penalty is lambda |w|^2 or half of that. The [protocol](protocol.md) reads the first, so `--l2` is 2, 10 and 4, and verdicts are on that. This page had the second until its test scores
   were known: those runs are the rows with half the penalty. With penalties chosen on development data, [SAPO's page](sapo.md) has other scores and verdicts, of models that learn from all of the training part.
-* **Networks**: word vectors of 50 numbers, as in the papers, trained here from random ones: Senna's vectors, which the papers begin with, could not be had.
-  The paper does not give the other sizes: 100 units a direction, 20 numbers for the word's ending, its shape, and its part of speech; dropout 0.5; Adam at 0.001.
+* **Networks**: word vectors of 50 numbers, as in the papers, but initialised at random here: Senna's vectors, with which the papers start, were not available.
+  The paper does not give the other sizes: 100 units per direction, 20 numbers for the word's ending, its shape, and its part of speech; dropout 0.5; Adam at 0.001.
   Batches of {batch} sentences, where the papers have 1: on one processor, batches of one take several times as long.
-* **Verdicts**: approximate randomisation over the sentences of the test part, seed against seed; p is the median. *Reproduced* and *contradicted* need p < 0.05; else it is a *tie*. "Several times faster" is
+* **Verdicts**: significance is tested by approximate randomisation over the test sentences. Runs are paired by seed, and p is the median. *Reproduced* and *contradicted* need p < 0.05. Anything else is a *tie*. "Several times faster" is
   twice at least.
-* Times are processor seconds on a shared machine, with compilation, scoring and tagging. Of the networks, a pass is much of a wait for small products; a graphics card would do it sooner.
+* Times are processor seconds on a shared machine, with compilation, scoring and tagging. A pass of a network mostly waits for small matrix products. A graphics card would be faster.
 """
 
 

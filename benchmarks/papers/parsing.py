@@ -35,21 +35,21 @@ PAPER = {0: (89.73, 1937, 4), 1: (91.00, 4907, 13), 2: (91.10, 12800, 31), 3: (9
 """Unlabelled score without punctuation, seconds of training and of parsing the test part."""
 ABOUT = """\
 Y. Tsuruoka, Y. Miyao, J. Kazama: Learning with Lookahead: Can History-Based Models Rival Globally Optimized Models?
-CoNLL 2011, section 4.2. A shift-reduce parser decides action by action; before each it looks some actions ahead. The numbers behind this page
-are in [parsing.jsonl](parsing.jsonl), a line for each run.
+CoNLL 2011, section 4.2. A shift-reduce parser chooses one action at a time and searches some actions ahead before each. Does the search make it more accurate? Every comparison
+is a tie here. The raw numbers are in [parsing.jsonl](parsing.jsonl), a line for each run.
 
-* **Trees**: the paper's are those of the Penn Treebank, which is not public. Here they are those of UD English-EWT, as it comes: 12,544 sentences to train
-  on, of which 288 have crossing arcs and are left out; 2,001 and 2,077 to choose options on and to test. Parts of speech are gold (XPOS), where
-  the paper has them from a tagger. So the scores do not compare with the paper's; the differences between depths do.
-* **Features**: `templates/parsing.txt`, words and parts of speech of the same places as in the paper, and distances.
+* **Trees**: the paper uses the Penn Treebank, which is not public. Here it is UD English-EWT with its standard split: 12,544 training sentences,
+  of which 288 have crossing arcs and are left out, 2,001 development and 2,077 test sentences. Parts of speech are gold (XPOS);
+  in the paper a tagger predicts them. So compare the differences between depths with the paper, not the scores.
+* **Features**: `templates/parsing.txt` has words and parts of speech of the same positions as in the paper, and distances.
 """
 METHOD = """\
-* **Choices**: the margin (30 or 100) and the number of passes (at most 12), for each depth, by the unlabelled score with punctuation of the development
-  part, seed 0. Five parsers of these, seeds 1 to 5, parse the test part once each.
-* **Verdicts**: approximate randomisation over the sentences of the test part, without punctuation as in the paper, seed against seed; p is the
-  median. *Reproduced* and *contradicted* need p < 0.05; else it is a *tie*.
-* **Seconds** are processor seconds of one core on a shared machine: not exact. *A pass* is learning alone. *Tokens/s* is `crfkit tag --threads 1` on
-  the training part, start included, by the clock, divided by its words; the median of the five. The clock of a shared machine is far from exact: the file has
+* **Choices**: each depth chose its margin (30 or 100) and its number of passes (at most 12) by the unlabelled score with punctuation on the development
+  part, with seed 0. Five parsers with these options, seeds 1 to 5, parsed the test part once each.
+* **Verdicts**: significance is tested by approximate randomisation over the test sentences, without punctuation as in the paper. Runs are paired by seed, and p is the
+  median. *Reproduced* and *contradicted* need p < 0.05. Anything else is a *tie*.
+* **Seconds** are processor seconds of one core on a shared machine, so they are not exact. *A pass* is training alone. *Tokens/s* is the number of words in
+  the training part, divided by the wall-clock time of `crfkit tag --threads 1`, with its start: the median of five runs. Wall-clock time on a shared machine is far from exact. The file has
   all five.
 """
 

@@ -1,73 +1,73 @@
 """How the results of the papers are measured
 
-This protocol was written down, and committed, before any test score of it was computed. Rules that were changed or added later
-say so. It is the same for all tables of the pages on `adf`, `sapo`, `dbl-crf` and `lookahead`.
+This protocol was written down, and committed, before any test score of it was computed. A rule that was changed or added later
+says so. The protocol is the same for all tables of the pages on `adf`, `sapo`, `dbl-crf` and `lookahead`.
 
-**Features.** Within a table all trainers have the same features, except rows that say otherwise.
+**Features.** Within a table all trainers have the same features, unless a row says otherwise.
 
 **Choosing options.** On development data only, never on a test part:
 
-* Base noun phrases and reviews: 4-fold cross-validation, as in the papers, in blocks of neighbours. Base noun phrases: on the first
+* Base noun phrases and reviews: 4-fold cross-validation, as in the papers. Each fold is a block of consecutive sequences. Base noun phrases use the first
   3,000 training sentences.
 * CoNLL-2003: the official development part. Training on the first 5,000 sentences.
-* Elsewhere: the last tenth of the training data is held out, all of it. Training on the first 4,000 sentences of the rest for all chunks,
-  5,000 for biomedical names and the Web Treebank, 3,000 for segmentation, on all of them for the WSJ sample.
+* Elsewhere: the whole last tenth of the training data is held out. Trials train on the first sentences of the rest: 4,000 for all chunks,
+  5,000 for biomedical names and the Web Treebank, 3,000 for segmentation, and all of them for the WSJ sample.
 
-**Trials.** Each trainer of a table has ten trials; a trial is one set of options, trained with seed 0 on all folds.
+**Trials.** Each trainer of a table gets ten trials. A trial is one set of options, trained with seed 0 on all folds.
 
 * `sgd`, `sapo`, `adf`: `--l2` and `--rate`. `sgd` with L1: `--l1` and `--rate`. `lbfgs`: `--l2`. `mira`: `--aggressiveness`. `arow`: `--regularization`.
-  `cw`: `--confidence`. `lookahead`: `--margin`, each depth its own. Perceptrons have only `--batch-size` to choose.
-* Values stand on fixed ladders that contain those of the papers: sigma 1, 2, 5 (l2 1, 0.25, 0.04) and lambda 0.1 to 5 (l2 0.2 to 10: lambda is l2 / 2),
+  `cw`: `--confidence`. `lookahead`: `--margin`, each depth its own. Perceptrons choose `--batch-size` only.
+* Values come from fixed ladders, which contain the papers' values: sigma 1, 2, 5 (l2 1, 0.25, 0.04) and lambda 0.1 to 5 (l2 0.2 to 10: lambda is l2 / 2),
   c 0.005 to 0.1. The first trials are 3 values of one option: l2 0.04, 0.25, 1 with the rate 0.05;
   l1 0.1, 0.3, 1; aggressiveness 0.01, 0.1, 1; regularization 1, 10, 100; confidence 0.51, 0.55, 0.7; margin 5, 30, 100; batch size 1, 2, 4.
-* Then the search widens by itself. While the best trial has no trial beyond it on one side of one option, two rungs further is tried. When it is
-  enclosed on all sides, its neighbours are tried. It ends after ten trials. A choice that is not enclosed then is marked *edge*.
-* What is measured in a trial: F1 of chunks, or accuracy of tokens where the table has accuracy or F1 of words. The mean over the folds.
-* Passes: at most 100. A fold ends after five passes without a better score. Each fold has its best pass, whose score counts; the final model
-  is trained for the median of these numbers. Batch trainers (`lbfgs`) end by themselves: their last score counts.
-* `--passes 1` has its own choice among the same trials: by the score after the first pass.
+* Then the search widens. As long as the best trial has no other trial beyond it in one direction of an option, the value two rungs further is tried. Once it is
+  enclosed on all sides, its neighbours are tried. The search ends after ten trials. If the best trial is still not enclosed, it is marked *edge*.
+* A trial is scored by F1 of chunks, or by token accuracy where the table has accuracy or F1 of words. Its score is the mean over the folds.
+* Passes: at most 100. A fold ends after five passes without a better score. The score of the best pass counts. The final model
+  is trained for the median of the folds' best passes. Batch trainers (`lbfgs`) stop by their own criterion, and their last score counts.
+* Models of one pass (`--passes 1`) choose among the same trials by the score after the first pass.
 
-**Final models.** Trained on all training data with the chosen options and passes, one thread. Stochastic trainers five times, with seeds 1 to 5; the table has mean
-and standard deviation. `lbfgs` does not depend on a seed and is trained once.
+**Final models.** Trained on all training data with the chosen options and passes, one thread. Stochastic trainers are trained five times, with seeds 1 to 5. The table gives the mean
+and the standard deviation. `lbfgs` does not depend on a seed and is trained once.
 
-**Verdicts on scores.** Approximate randomisation on the outputs for the test part, as `crfkit eval --compare` does it (10,000 shuffles, two-sided),
-paired by seed: seed 1 against seed 1 and so on. p is the median of the five. *Reproduced*: p < 0.05, and the mean is higher as the paper claims. *Contradicted*: p < 0.05, and the
-mean is lower. *Tie*: anything else. Of a claim that two things are the same, *reproduced*: the means differ by at most 0.1 points, and p >= 0.05; *contradicted*: p < 0.05, and they differ
-by more; *tie*: anything else. In a claim that something is better, a pair of seeds whose difference has another sign than that of the means counts
-as p = 1. (This was added after one verdict, "seeds disagree", had been seen to rest on pairs of both signs.) Many claims are tested: of twenty ties, one is expected to look like something else. No correction is made for that.
+**Verdicts on scores.** Significance is tested by approximate randomisation on the outputs for the test part, as in `crfkit eval --compare` (10,000 shuffles, two-sided).
+Runs are paired by seed. p is the median of the five pairs. *Reproduced*: p < 0.05, and the mean is higher as the paper claims. *Contradicted*: p < 0.05, and the
+mean is lower. *Tie*: anything else. For a claim that two things are the same, *reproduced*: the means differ by at most 0.1 points, and p >= 0.05; *contradicted*: p < 0.05, and they differ
+by more; *tie*: anything else. For a claim that something is better, a pair of seeds counts as p = 1 if its difference has the opposite sign of the difference of the means.
+(This was added after one verdict, "seeds disagree", was seen to rest on pairs of both signs.) Many claims are tested, without a correction for multiple tests: of twenty true ties, one is expected to look significant.
 
-**Verdicts on costs.** Processor seconds of a pass: the fastest of nine, the two trainers in turns, three passes each time. (At first it was the median over all passes of the final models, as in the column of the tables. That
-was replaced after four such ratios had been seen: the models had been trained at different times, under different loads. The limits below are as they were.) Seconds in all: processor seconds of the training, with reading and
-warm-up, the median over seeds. Of a ratio, *reproduced*: at most the first number in the claim; *contradicted*: at least the second; *tie*: between them.
+**Verdicts on costs.** Processor seconds of a pass are the fastest of nine. The two trainers take turns, three passes each time. (At first the median over all passes of the final models counted, as in the column of the tables. This
+was replaced after four such ratios had been seen, because the models had been trained at different times, under different loads. The limits below did not change.) Seconds in all are processor seconds of training, with reading and
+warm-up: the median over seeds. For a ratio, *reproduced*: at most the first number in the claim; *contradicted*: at least the second; *tie*: between them.
 
 * "costs less": 0.9 and 1.1. "the same speed a pass": 1.25 and 1.5. "an order of magnitude faster": 0.2 and 1.
 * "fewer passes": 0.9 and 1.1, of the passes of the final models, those of a warm-up too. "Several times faster": 0.5 and 1. "Smaller weights": 0.5 and 1, of the mean
   absolute weight of the final models. (The claims of this line were added after the numbers had been seen; the pages had left them out.)
 
-**Growth of weights.** Trained for 50 passes with the chosen options, seed 1. A line is fitted to the mean absolute weight after passes 10 to 50. Growth is by how much
-the line rises, as a part of its value at pass 10. *Reproduced*: the trainer that the paper says grows rises by more than 10 %, and the steady one by less than half of that. *Contradicted*: the steady one rises as
-much or more. *Tie*: anything else. A rate that falls to nothing makes any trainer steady, so `sapo` at a constant rate (`--decay 1`) is the control, and judged as well.
+**Growth of weights.** Trained for 50 passes with the chosen options, seed 1. A line is fitted to the mean absolute weight after passes 10 to 50. Growth is the rise of
+the line, relative to its value at pass 10. *Reproduced*: the trainer that the paper says grows rises by more than 10 %, and the steady one by less than half of that. *Contradicted*: the steady one rises as
+much or more. *Tie*: anything else. A learning rate that falls to zero makes any trainer steady. So `sapo` at a constant rate (`--decay 1`) is the control, and is judged too.
 
-**Growth in line with passes.** (Added after these curves had been seen.) The paper calls the growth of perceptrons and MIRA linear, or more. A weight that grows in line with passes from
-the start rises by 400 % from pass 10 to pass 50. *Reproduced*: at least 200 %. *Contradicted*: at most 100 %. *Tie*: between them.
+**Growth in line with passes.** (Added after these curves had been seen.) The paper calls the growth of perceptrons and MIRA linear, or more. A weight that is proportional to the number of passes
+rises by 400 % from pass 10 to pass 50. *Reproduced*: at least 200 %. *Contradicted*: at most 100 %. *Tie*: between them.
 
-**Convergence of weights and losses.** (Added after these curves had been seen.) The same 50 passes. Weights settle if the line rises by at most 10 %. A loss settles if it falls by
+**Convergence of weights and losses.** (Added after these curves had been seen.) These are the same 50 passes. Weights settle if the line rises by at most 10 %. A loss settles if it falls by
 at most 1 % from pass 40 to pass 50. *Reproduced*: that of `sapo` settles. *Contradicted*: it does not, and that of `sgd` does. *Tie*: neither does.
 
 **Scores that get worse with more passes.** (Added later, before any of these runs.) Trained on the first fold for 50 passes with the chosen options, seeds 1 to 5. The fall is the mean
-development score of passes 6 to 10 less that of passes 46 to 50. A trainer gets worse if its mean fall is above 0.1 points and above two standard errors over seeds. *Reproduced*: the trainer that
+development score of passes 6 to 10 minus the mean of passes 46 to 50. A trainer gets worse if its mean fall is above 0.1 points and above two standard errors over seeds. *Reproduced*: the trainer that
 the paper says diverges gets worse, and the steady one does not. *Contradicted*: its mean fall is not above zero, or not above that of the steady one. *Tie*: anything else.
 
 **Perceptrons in claims on costs and growth** have batches of one, as in the papers, whatever size was chosen for accuracy. (This was added after two such verdicts on each of two tasks had been seen with the chosen sizes, 3, 6 and
-32: larger batches make their passes dearer.)
+32. Larger batches make a pass more expensive.)
 
-**Sensitivity to batches.** What ten sequences in an update cost, with the options chosen for one: the mean score with 1 less that with 10. *Reproduced*: `sgd` loses more than `adf`,
+**Sensitivity to batches.** How much accuracy do updates of ten sequences cost, with the options chosen for updates of one? The loss is the mean score with 1 minus the mean score with 10. *Reproduced*: `sgd` loses more than `adf`,
 by more than two standard errors over seeds; *contradicted*: the other way round; *tie*: anything else.
 
-**One commit.** All runs of a page are of one commit of the package. Every number comes from a line of `docs/results/raw/TASK.jsonl`.
+**One commit.** All runs of a page use one commit of the package. Every number comes from a line of `docs/results/raw/TASK.jsonl`.
 
-**What had been seen before.** The test parts of all corpora here, except CoNLL-2003 as F1, had been scored in earlier rounds of this project, with other options, grids and rates, and
-the defaults and shipped templates were made in that time. Where a choice of features or rule was made after a test score was known, the page says so, and has both.
+**What had been seen before.** The test parts of all corpora here, except CoNLL-2003 as F1, had been scored in earlier rounds of this project, with other options, grids and rates.
+The defaults and the shipped templates date from that time. Where features or a rule were chosen after a test score was known, the page says so and reports both.
 """
 
 from __future__ import annotations

@@ -24,15 +24,15 @@ _DIGITS = {"cpu": 1, "cpu_a_pass": 3, "paper_seconds": 0}
 METHOD = """\
 ## How these numbers were made
 
-[The protocol](protocol.md) says how options are chosen, what is measured, and what a verdict means. `benchmarks/papers/{script}.py` wrote this page from
+[The protocol](protocol.md) defines how options are chosen, what is measured, and what a verdict means. `benchmarks/papers/{script}.py` wrote this page from
 `docs/results/raw/`, a file of JSON lines for each task; `make results` runs what is missing there, and `make results ONLY=pages` writes the pages again.
 
-* *dev.* is the score by which options were chosen. *dev., defaults* is that of the trainer's defaults, measured in the same way.
-* Test scores are means over five seeds, with the standard deviation; `lbfgs` has no seed. *paper* has the paper's own numbers, on its data and machine.
-* Times are processor seconds on a shared machine: not exact. *In all* includes reading the data and the warm-up of `lbfgs`, whose passes stand before the +. `lbfgs` needs more
-  iterations the smaller `--l2` is: its seconds depend on the chosen penalty as much as on the method. Where it has 1000 passes it ended at that limit, and the objective might have
+* *dev.* is the development score by which options were chosen. *dev., defaults* is the score of the trainer's defaults, measured in the same way.
+* Test scores are means over five seeds, with the standard deviation. `lbfgs` is deterministic. *paper* gives the paper's own numbers, on its data and machine.
+* Times are processor seconds on a shared machine, so they are not exact. *In all* includes reading the data and the warm-up of `lbfgs`. The passes of the warm-up are the number before the +. The smaller `--l2` is, the more
+  iterations `lbfgs` needs, so its seconds depend on the chosen penalty as much as on the method. Where it has 1000 passes it stopped at that limit, and the objective might have
   fallen further.
-* In pictures over passes the curve of `lbfgs` begins after its warm-up; those over seconds include it. Their curves are those of the chosen trial, on development data, averaged over folds.
+* The pictures of scores show the chosen trial on development data, averaged over folds. In pictures over passes the curve of `lbfgs` begins after its warm-up. Pictures over seconds include the warm-up.
 * *edge*: the search ended before the best trial was enclosed by others.
 
 Commit of the package: {commits}. Kind of machine: {machines}.
@@ -110,15 +110,15 @@ def index(sections: list[tuple[str, str, list[list[str]]]], beside: list[str], f
 INDEX = """\
 Each claim of the papers has one verdict on each task:
 
-* *Reproduced*: the difference is as the paper says, and p < 0.05.
-* *Contradicted*: the difference is the other way round, and p < 0.05.
-* *Tie*: anything else. If there is a difference, it is too small for the test part.
+* *Reproduced*: the difference has the sign that the paper reports, and p < 0.05.
+* *Contradicted*: the difference has the opposite sign, and p < 0.05.
+* *Tie*: anything else. If there is a difference, the test part is too small to show it.
 
-The rules, those for costs and weights too, stand in [a protocol](protocol.md), which was fixed before the test scores were computed. Some rules on costs, weights and convergence were changed
-or added later. The protocol says which. The pages on sparse CRFs, parsing and networks have their own rules, and state them.
+[A protocol](protocol.md) defines these rules, and the rules for costs and weights. It was fixed before the test scores were computed. Some rules on costs, weights and convergence were changed
+or added later, and the protocol marks them. The pages on sparse CRFs, parsing and networks state their own rules.
 
-"Here" has means over five seeds, with standard deviations. Exceptions: trainers without chance and sparse CRFs have one run, networks have the seeds that the verdict names.
-Where "paper" is empty, the paper has no number, or does not have the task. On simulated data the study counts, not [its controls](simulated.md) with more data, which contradict one claim.
+The column "here" gives the mean over five seeds and its standard deviation. Deterministic trainers and sparse CRFs have one run. Networks have as many seeds as the verdict says.
+The column "paper" is empty if the paper has no number or does not have the task. On simulated data the study itself is counted. [Its controls](simulated.md), which use more data, contradict one claim and are not counted.
 """
 
 
@@ -135,7 +135,7 @@ def side_by_side(outcomes: list[dict[str, Any]]) -> list[str]:
     return ["## All trainers, side by side", "", SIDE, "", *markdown(["", *shared], rows)]
 
 
-SIDE = "F1, of words for segmentation; accuracy for parts of speech and reviews. Biomedical names: `lookahead` tags backward."
+SIDE = "Test scores: F1 (of words for segmentation), or accuracy for parts of speech and reviews. On biomedical names `lookahead` tags backward. An empty cell was not run."
 TRAINERS = {
     "lbfgs": "`lbfgs`", "sgd": "`sgd`", "sgd, L1": "`sgd --l1`", "adf": "`adf`", "sapo": "`sapo`", "depth 1": "`lookahead`", "depth 0": "`lookahead --depth 0`",
     "averaged 5-best mira": "`mira -n 5`", "averaged mira": "`mira`", "averaged perceptron": "`perceptron`", "naive perceptron": "`perceptron --no-average`",
@@ -156,14 +156,14 @@ def defaults(outcomes: list[dict[str, Any]]) -> list[str]:
     for name, gaps in behind.items():
         worst = max(gaps, key=gaps.__getitem__)
         rows.append([TRAINERS[name], str(len(gaps)), f"{fmean(gaps.values()):.2f}", f"{gaps[worst]:.2f}", worst])
-    return ["## Defaults", "", DEFAULTS, "", *markdown(["", "tasks", "mean", "most", "where"], rows)]
+    return ["## Defaults", "", DEFAULTS, "", *markdown(["trainer", "tasks", "mean gap", "largest gap", "task of the largest gap"], rows)]
 
 
 DEFAULTS = """\
-How many points the defaults of a trainer are behind the best of its ten trials, on development data. The best of ten is a little lucky; below zero the defaults are better than all ten.
-The defaults of `arow` and `cw` were r = 30 and a confidence of 0.55 at the commit of these runs. Today r is tried on a sample and the confidence is 0.52: within a point of the best on
+How far are the defaults behind the best of a trainer's ten trials? The table gives points on development data. The best of ten is chosen on the same data, so it is a little lucky. A negative number means that the defaults beat all ten.
+At the commit of these runs the defaults of `arow` and `cw` were r = 30 and a confidence of 0.55. Today `arow` tries r on a sample, and the confidence of `cw` is 0.52. Both are within a point of the best on
 [22 sets of development data](../defaults.md#arow-cw).
-The penalty of `lbfgs`, `sgd`, `adf` and `sapo` was `--l2 1` at the commit of these runs. Today it is [chosen for the data](../defaults.md#the-l2-penalty)."""
+At the commit of these runs the penalty of `lbfgs`, `sgd`, `adf` and `sapo` was `--l2 1`. Today it is [chosen for the data](../defaults.md#the-l2-penalty)."""
 
 
 def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str], runs: Any, folder: Path) -> list[str]:

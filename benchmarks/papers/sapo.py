@@ -51,9 +51,9 @@ CLAIMS: tuple[Claim, ...] = (
     *(worsens(growing, "sapo") for growing in NAIVE_ONES),
 )
 NOTE = """\
-The paper gives its numbers in figures only. In the papers `sapo` has the options that were chosen for `sgd`. A perceptron finds the same labels when all its weights are multiplied, so their
-size alone says little. They stop growing where nothing is left to learn: after 50 passes the naive perceptron has 71 to 104 wrong labels left in the training data of noun phrases,
-chunks and parts of speech, and 8,738 in that of biomedical names.
+The paper gives its numbers in figures only. In the papers `sapo` uses the options that were chosen for `sgd`. A perceptron predicts the same labels when all its weights are multiplied by one number, so the
+size of its weights alone says little. Its weights stop growing when nothing is left to learn. After 50 passes the naive perceptron still makes 71 to 104 errors on the training data of noun phrases,
+chunks and parts of speech, and 8,738 on the training data of biomedical names.
 """
 
 
@@ -66,9 +66,9 @@ PAPER = Paper(
     "Search-based probabilistic online learning",
     """\
 X. Sun, S. Ma, Y. Zhang, X. Ren: Towards Easier and Faster Sequence Labeling for Natural Language Processing: A
-Search-based Probabilistic Online Learning Framework (SAPO). Information Sciences. The paper replaces the sum over all
-label sequences in a CRF's gradient by one over the n best, and finds the result more accurate than CRFs, almost as fast to
-train as perceptrons, and convergent where the weights of perceptrons and MIRA go on growing.
+Search-based Probabilistic Online Learning Framework (SAPO). Information Sciences. The gradient of a CRF sums over all
+label sequences. SAPO sums over the n best only. Is that enough? The paper finds SAPO more accurate than CRFs and almost as fast to
+train as perceptrons. It also finds that SAPO converges, while the weights of perceptrons and MIRA go on growing.
 """,
     [table(task) for task in (tasks.NP_PLAIN, tasks.WSJ, tasks.NP_RICH, tasks.JNLPBA, tasks.CHUNKS)],
 )

@@ -319,11 +319,11 @@ ABOUT = """\
 N. Sokolovska, T. Lavergne, O. Cappé, F. Yvon: Efficient Learning of Sparse Conditional Random Fields for Supervised
 Sequence Labelling. IEEE Journal of Selected Topics in Signal Processing 4(6), 2010. The paper minimises the likelihood
 with L1 and L2 penalties block by block (all weights of one observation at a time), with recursions that skip pairs of
-labels whose weight is zero, and finds models with a few per cent of the weights as good as dense ones.
+labels whose weight is zero. Are its sparse models as good as dense ones? The paper says that a few per cent of the weights are enough.
 
-This page has its real data. [Simulated data](simulated.md) have a page of their own: figures 2 and 3 and table 1. Figures 1 and 4 are pictures of single weights, and not drawn here.
-A verdict is *reproduced*, *tie* or *contradicted*. Where two errors are compared, p is that of approximate randomisation over test sentences, and
-*tie* is p of 0.05 or more. "As accurate" was fixed beforehand as an error at most 0.3 points higher, the paper's own measure of no difference.
+This page repeats the paper's experiments on real data. Another page has the [simulated data](simulated.md): figures 2 and 3 and table 1. Figures 1 and 4 show single weights and are not repeated.
+A verdict is *reproduced*, *tie* or *contradicted*. Where two errors are compared, p comes from approximate randomisation over test sentences, and
+p of 0.05 or more is a *tie*. "As accurate" was fixed beforehand as an error at most 0.3 points higher, the paper's own measure of no difference.
 """
 METHOD = """\
 ## How these numbers were made

@@ -311,18 +311,18 @@ ABOUT = """\
 `benchmarks/papers/simulated.py` wrote this page. It repeats section 6.1 of the [paper](sbcd.md): models M1 to M8 on {draws}
 draws from a hidden Markov model. The numbers behind it are in [simulated.jsonl](simulated.jsonl), a line for each draw.
 
-The paper describes its model, and its numbers are not legible in our copy. Ours has what is described: six labels, five
+The paper describes its model, but its numbers are not legible in our copy. Our model follows the description: six labels, five
 symbols, sequences of five, transitions uniform except for two pairs of labels (probability 0.9), one dominant symbol for
-each label (0.98), and two labels that share theirs. The least possible error is {bayes:.2f} %, computed exactly; it
+each label (0.98), and two labels that share their dominant symbol. The least possible error is {bayes:.2f} %, computed exactly; it
 had to lie below 17.9 %, the paper's best test error. The number of training sequences is not legible either: the text asks for about as many tokens as weights,
-30 to 210. So 10 sequences, 50 tokens, are the study; the other sizes are a control. All this was fixed before any model
-was trained. (The corpus `hmm-sim`, on which an earlier page rested, is the sample that Wapiti ships: its labels
+30 to 210. So the study has 10 sequences (50 tokens). The other sizes are a control. All this was fixed before any model
+was trained. (The corpus `hmm-sim`, which an earlier version of this page used, is the sample that Wapiti ships. Its labels
 follow their neighbours in a band, so it is not the paper's model.)
 
-Test errors are exact: each of the 3,125 possible inputs counts with its probability. Active weights are those that
-are not zero; weights of pairs with the start of the sequence count as pairs. L2 penalties of M1 to M3 are chosen by
-5-fold cross-validation on the draw, from 0.003 to 30. p is that of an approximate randomisation test over draws. Verdicts:
-*reproduced* and *contradicted* need p < 0.05, everything else is a *tie*. "As well" is at most 0.3 points worse.
+Test errors are exact: each of the 3,125 possible inputs is weighted by its probability. Active weights are the
+non-zero ones. Weights of pairs with the start of the sequence count as pairs. L2 penalties of M1 to M3 are chosen by
+5-fold cross-validation on the draw, from 0.003 to 30. p comes from an approximate randomisation test over draws. Verdicts:
+*reproduced* and *contradicted* need p < 0.05, everything else is a *tie*. "As well" means at most 0.3 points worse.
 """
 UPDATES = """\
 ## One weight at a time, or a block
