@@ -91,16 +91,13 @@ static void run_paths(LatticeC *lat)
     double tops[128];
     for (int32_t i = 0; i < lat->P; i++)
         tops[i] = i < lat->L ? crfkit_row_top(&lat->shared, i) : -__builtin_inf();
-    lat->shared.row_top = tops;
-    add_double(K->viterbi(lat, path));
-    ADD(path, lat->T);
-    add_rows(lat, lat->alpha);
-    say("viterbi(row_top)");
-    lat->shared.row_top = NULL;
-    add_double(K->viterbi(lat, path));
-    ADD(path, lat->T);
-    add_rows(lat, lat->alpha);
-    say("viterbi");
+    for (int known = 1; known >= 0; known--) {
+        lat->shared.row_top = known ? tops : NULL;
+        add_double(K->viterbi(lat, path));
+        ADD(path, lat->T);
+        add_rows(lat, lat->alpha);
+        say(known ? "viterbi(row_top)" : "viterbi");
+    }
     for (int32_t t = 1; t < lat->T; t++)
         for (int32_t j = 0; j < lat->L; j++)
             ADD_ONE((int32_t){K->came_from(lat, t, j)});
