@@ -269,6 +269,16 @@ cdef class Dataset:
             count[id[u]] += 1
         return counts
 
+    def ambiguity(self):
+        """How many unigram attributes occur, and how many with more than one label."""
+        cdef int64_t t, u
+        cdef int64_t[3] n = [0, 0, 0]
+        cdef int32_t[::1] seen = array.array("i", [NO_LABEL]) * self.n_u
+        for t in range(self.c.n_tok if self.c.u_ptr != NULL else 0):
+            for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1]):
+                n[labels_seen(&seen[self.c.u_id[u]], self.c.label[t])] += 1
+        return n[1], n[2]
+
     @property
     def n_sequences(self):
         """Sequences in the corpus."""

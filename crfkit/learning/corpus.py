@@ -31,9 +31,13 @@ class Corpus:
     summary: dict[str, Any]
     backward: bool = False
     """Sequences are stored in reverse order."""
+    ambiguity: tuple[int, int] = (0, 0)
+    """How many unigram attributes occur in the data, rare ones included, and how many with more than one label."""
 
     @classmethod
-    def of(cls, reader: Reader, dataset: Any, layout: Any, sequences: int, seconds: float = 0.0) -> Corpus:
+    def of(
+        cls, reader: Reader, dataset: Any, layout: Any, sequences: int, seconds: float = 0.0, ambiguity: tuple[int, int] = (0, 0)
+    ) -> Corpus:
         """What was read, once its layout is made."""
         header = {**reader.header(), "labels": dataset.labels, "sequences": sequences}
         summary = {
@@ -44,7 +48,7 @@ class Corpus:
             "weights": layout.n_features,
             "seconds": seconds,
         }
-        return cls(dataset, reader.builder, layout, header, summary, reader.backward)
+        return cls(dataset, reader.builder, layout, header, summary, reader.backward, ambiguity)
 
     def digest(self) -> str:
         """Identifies the data and the features."""
@@ -127,6 +131,7 @@ def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = 
                 reader.builder.label_table.intern_bytes(as_bytes(label))
         reader.builder.add(rows)
     builder, dataset, usual = reader.builder, reader.finish(), RULES[run.features]
+    ambiguity = dataset.ambiguity()
     rules = builder.rules(False, usual, run.min_freq), builder.rules(True, usual, run.min_freq)
     if known is not None:
         _keep(builder, rules, known, reader.columns.path)
@@ -139,7 +144,7 @@ def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = 
         raise no_feature(run, reader.columns.path)
     builder.renumber(*new)
     dataset.nesting = builder.nesting()
-    return Corpus.of(reader, dataset, layout, dataset.n_sequences, time.perf_counter() - started)
+    return Corpus.of(reader, dataset, layout, dataset.n_sequences, time.perf_counter() - started, ambiguity)
 
 
 def _select(dataset: Any, rules: tuple[bytearray, bytearray], n: int) -> None:

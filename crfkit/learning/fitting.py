@@ -1,9 +1,10 @@
-"""The L2 penalty, and the passes of `cw`, where none are given: from how often attributes occur. docs/defaults.md has the trials.
+"""The L2 penalty, and the passes of `cw`, where none are given: from the labels of attributes, and from how often these occur. docs/defaults.md
+has the trials.
 
-An attribute that occurs once cannot have a weight beyond 1 / l2: the gradient of its one sequence is at most 1. Where most
-attributes are rare, an --l2 of 1 suppresses nearly all they tell. Where they are frequent, as letters are, it prevents
-overfitting. So the penalty rises with the frequency of attributes. Where a token has many attributes, as a
-document has words, small weights are enough, and the penalty is higher.
+An attribute that was always seen with the same label tells much, and needs a large weight to tell it; the gradient of one that occurs
+once is at most 1, so its weight cannot exceed 1 / l2. Attributes with several labels, as letters have, let large weights follow noise. So the
+penalty rises with the share of attributes that have more than one label. Where a token has many attributes, small weights are
+enough: then the penalty is higher if attributes are frequent, and if they are as many as the words of a document.
 
 SAPO stops learning from a sequence once the true path is 1 / ratio times as likely as all other candidates. With few attributes a
 token that takes large weights; with many, small ones, and a small penalty would let it stop early. So fewer attributes count as many.
@@ -15,6 +16,7 @@ attributes get few steps in a pass, so they need more passes.
 from __future__ import annotations
 
 from dataclasses import replace
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from crfkit.options.trainers import Cw, Sapo
@@ -23,20 +25,30 @@ if TYPE_CHECKING:
     from .corpus import Corpus
 
 USUAL = 1.0
-LEAST = 0.1
-OFTEN = 10.0  # mean occurrences of an attribute from which on the penalty is the usual one
+LEAST = 0.03
+AMBIGUOUS = 0.5  # share of attributes with more than one label from which on the penalty is the usual one
 MANY = 250.0  # mean attributes of a token from which on it is
 MANY_OF_PATHS = 25.0  # the same for SAPO
+SOME, OFTEN = 20.0, 12.0  # mean attributes of a token, and mean occurrences of an attribute, which together make it the usual one
 RARE = 4.0  # mean occurrences of an attribute below which CW makes more passes
 PASSES, PASSES_OF_RARE = 10, 20
+REASONS = {"l2": "by how many attributes have more than one label", "passes": "by how often attributes occur"}
 
 
-def fitting_l2(tokens: int, attributes: int, occurrences: int, many: float = MANY) -> float:
-    """The penalty for data with these counts; `occurrences` are of all attributes together. It has two digits, so that the printed value
-    is exact."""
-    of_each, of_a_token = occurrences / max(attributes, 1), occurrences / max(tokens, 1)
-    found = max(LEAST, of_a_token / many, (of_each / OFTEN) ** 3)
+def fitting_l2(ambiguous: float, of_a_token: float, often: float, many: float = MANY) -> float:
+    """The penalty for data with this share of attributes that have more than one label, so many attributes of a token, and so many occurrences of an
+    attribute, both in the mean. It has two digits, so that the printed value is exact."""
+    frequent = min(1, of_a_token / SOME) ** 2 * min(1, often / OFTEN) ** 4
+    found = max(LEAST, (ambiguous / AMBIGUOUS) ** 2, of_a_token / many, frequent)
     return float(f"{min(USUAL, found):.2g}")
+
+
+def share_of_ambiguous(corpus: Corpus) -> float:
+    """The share of unigram attributes with more than one label; 1 if there are none. Where rare ones are dropped, nearly all that have one label
+    are gone: the best penalty is between those for the shares with and without them, so this is their geometric mean."""
+    different, ambiguous = corpus.ambiguity
+    kept = corpus.layout.n_attributes[0]
+    return ambiguous / sqrt(different * kept) if kept else 1.0
 
 
 def fitting_passes(attributes: int, occurrences: int) -> int:
@@ -47,10 +59,12 @@ def fitting_passes(attributes: int, occurrences: int) -> int:
 def fitted(options: Any, corpus: Corpus) -> tuple[Any, dict[str, Any]]:
     """A trainer's options, where those not given are chosen for these data; and the chosen ones alone."""
     data, attributes = corpus.dataset, sum(corpus.layout.n_attributes)
+    occurrences = sum(data.n_incidences)
     chosen: dict[str, Any] = {}
     if getattr(options, "l2", USUAL) is None:
         many = MANY_OF_PATHS if isinstance(options, Sapo) else MANY
-        chosen["l2"] = fitting_l2(data.n_tokens, attributes, sum(data.n_incidences), many)
+        of_a_token, often = occurrences / max(data.n_tokens, 1), occurrences / max(attributes, 1)
+        chosen["l2"] = fitting_l2(share_of_ambiguous(corpus), of_a_token, often, many)
     if isinstance(options, Cw) and options.passes is None:
-        chosen["passes"] = fitting_passes(attributes, sum(data.n_incidences))
+        chosen["passes"] = fitting_passes(attributes, occurrences)
     return replace(options, **chosen), chosen

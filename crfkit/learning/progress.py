@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Any, TextIO
 
@@ -131,10 +131,10 @@ class Progress:
         if counts["memory"]:
             self.note(f"training will take about {counts['memory'] / 2**20:,.0f} MB of memory")
 
-    def chosen(self, options: dict[str, Any], why: str = "the best one on a sample") -> None:
-        """What was found for these data where nothing was given, and how."""
+    def chosen(self, options: dict[str, Any], reasons: Mapping[str, str] | None = None) -> None:
+        """What was found for these data where nothing was given, and how: on a sample, if there is no other reason."""
         for name, value in options.items():
-            self.note(f"--{name} {value:g}, {why}")
+            self.note(f"--{name} {value:g}, {(reasons or {}).get(name, 'the best one on a sample')}")
 
     def taken_over(self, n: int, model: Any) -> None:
         """Training starts from so many weights of a model."""

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from crfkit.data.dataset cimport Dataset
+from crfkit.data.dataset cimport NO_LABEL, Dataset, labels_seen
 from crfkit.memory cimport Arena, BufferC
 
 cdef enum:

@@ -352,6 +352,15 @@ cdef class Evidence(Arena):
         counts.frombytes((<const char*>self.count)[: self.n * sizeof(int64_t)])
         return counts
 
+    def ambiguity(self):
+        """How many attributes occur, and how many with more than one label."""
+        cdef int64_t k
+        cdef int64_t[3] n = [0, 0, 0]
+        cdef int32_t[::1] seen = array.array("i", [NO_LABEL]) * self.n
+        for k in range(self.size):
+            n[labels_seen(&seen[self.found[k].a], self.found[k].key & 0xFFFF)] += 1
+        return n[1], n[2]
+
 
 cdef inline int64_t renamed(int64_t label, const int32_t[::1] labels, int64_t L) noexcept:
     """A previous label's number here; positions before the sentence are BEGIN and BEGIN + 1. -1: there is no such label.

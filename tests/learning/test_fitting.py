@@ -1,7 +1,7 @@
 """The L2 penalty, and the passes of `cw`, where none are given."""
 
-from collections import Counter
-from itertools import pairwise
+from collections import Counter, defaultdict
+from math import sqrt
 
 import pytest
 from trainers.samples import sentences, template
@@ -14,15 +14,19 @@ from crfkit.template.parsing import Template
 FITTED = ["lbfgs", "sgd", "adf", "sapo"]
 
 
-def test_rare_attributes_have_a_small_one_and_frequent_ones_the_usual():
-    found = [fitting_l2(1000, 7000 // often, 7000) for often in (1, 4, 5, 6, 8, 10, 100)]
-    assert found[:2] == [0.1, 0.1] and found[-2:] == [1, 1]
-    assert all(less < more for less, more in pairwise(found[1:-1]))
+def test_it_rises_with_the_share_of_attributes_that_have_several_labels():
+    found = [fitting_l2(share, 7, 1) for share in (0, 0.05, 0.087, 0.1, 0.2, 0.4, 0.5, 1)]
+    assert found == [0.03, 0.03, 0.03, 0.04, 0.16, 0.64, 1, 1]
 
 
 def test_many_attributes_of_a_token_raise_it():
-    found = [fitting_l2(100, 100 * of_a_token, 100 * of_a_token) for of_a_token in (1, 25, 50, 100, 250, 1000)]
-    assert found == [0.1, 0.1, 0.2, 0.4, 1, 1]
+    found = [fitting_l2(0, of_a_token, 1) for of_a_token in (1, 25, 50, 100, 250, 1000)]
+    assert found == [0.03, 0.1, 0.2, 0.4, 1, 1]
+
+
+def test_frequent_attributes_raise_it_where_a_token_has_some():
+    assert [fitting_l2(0, 20, often) for often in (1, 6, 9, 12, 1000)] == [0.08, 0.08, 0.32, 1, 1]
+    assert [fitting_l2(0, of_a_token, 12) for of_a_token in (1, 5, 10, 20, 40)] == [0.03, 0.062, 0.25, 1, 1]
 
 
 def test_sapo_has_the_usual_one_from_fewer_attributes_on():
@@ -31,12 +35,13 @@ def test_sapo_has_the_usual_one_from_fewer_attributes_on():
         rows = [[*(f"{k}-{t}" for k in range(of_a_token)), "xy"[t % 2]] for t in range(2)]
         rules = "".join(f"U{k:03}:%x[0,{k}]\n" for k in range(of_a_token))
         found = learn([rows], rules, "sapo", passes=1).header["chosen"]["l2"]
-        assert found == max(0.1, min(of_a_token / 25, 1)) == fitting_l2(2, 20 * of_a_token, 20 * of_a_token)
+        assert found == max(0.03, min(of_a_token / 25, 1)) == fitting_l2(0, 10 * of_a_token, 1)
 
 
-@pytest.mark.parametrize("nothing", [(0, 0, 0), (1, 0, 0), (5, 0, 0)])
-def test_data_without_attributes(nothing):
-    assert fitting_l2(*nothing) == 0.1
+def test_without_unigram_attributes_it_is_the_usual_one():
+    for rules in ("B:%x[0,1]", "B"):
+        model = learn(sentences("chunking", limit=5), Template.parse(rules), max_iter=1, warm_up=0)
+        assert model.header["chosen"]["l2"] == 1
 
 
 @pytest.mark.parametrize("algorithm", FITTED)
@@ -44,11 +49,24 @@ def test_data_without_attributes(nothing):
 def test_it_follows_from_what_the_template_finds(algorithm, name, limit, min_freq):
     """Counted once more, from the strings of attributes."""
     data, rules = sentences(name, limit=limit), Template.of(template({"letters": "letter-to-sound"}.get(name, name)))
+    labels, kept = labels_of_attributes(data, rules, 1), len(labels_of_attributes(data, rules, min_freq))
     counts = occurrences(data, rules, min_freq)
     model = learn(data, rules, algorithm, min_freq=min_freq, **({"max_iter": 1, "warm_up": 0} if algorithm == "lbfgs" else {"passes": 1}))
-    many = 25 if algorithm == "sapo" else 250
-    assert model.header["chosen"]["l2"] == fitting_l2(sum(map(len, data)), len(counts), sum(counts), many)
+    ambiguous = sum(len(found) > 1 for found in labels)
+    assert 0 < ambiguous < len(labels)
+    of_a_token, often, many = sum(counts) / sum(map(len, data)), sum(counts) / len(counts), 25 if algorithm == "sapo" else 250
+    assert model.header["chosen"]["l2"] == fitting_l2(ambiguous / sqrt(len(labels) * kept), of_a_token, often, many)
     assert model.header["options"]["l2"] is None
+
+
+def labels_of_attributes(data, rules, min_freq):
+    """How often each unigram attribute has each of its labels."""
+    found = defaultdict(Counter)
+    for line in rules.lines:
+        for rows in data if "U" in line.kinds and line.macros else ():
+            for t, row in enumerate(rows):
+                found[expand(line, rows, t)][row[-1]] += 1
+    return [labels for string, labels in found.items() if string is not None and labels.total() >= min_freq]
 
 
 def occurrences(data, rules, min_freq=1):

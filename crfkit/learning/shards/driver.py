@@ -132,7 +132,8 @@ class DistributedCorpus:
         evidence = self._tables()
         self._number(evidence)
         reader.tokens = self.data.n_tokens
-        return Corpus.of(reader, self.data, self.layout, self.data.n_sequences, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        return Corpus.of(reader, self.data, self.layout, self.data.n_sequences, seconds, evidence[0].ambiguity())
 
     def _cut(self, stretches: list[Stretch]) -> None:
         pieces: dict[int, Piece] = {}
