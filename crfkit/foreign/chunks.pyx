@@ -2,9 +2,9 @@
 
     CQDB    header, 256 references to hash tables, records (id, length, key), hash tables, records by id
     FEAT    features: type, source, target (32 bits each), weight (a double)
-    LFRF    of each label: where the list of its features stands; the lists; AFRF: the same of attributes
+    LFRF    for each label the offset of the list of its features, and these lists; AFRF: the same for attributes
 
-Every number is little-endian and has 32 bits; offsets inside a table of strings count from its beginning.
+All numbers are little-endian and have 32 bits. Offsets inside a table of strings count from its start.
 """
 
 import array
@@ -23,7 +23,7 @@ from crfkit.errors import ModelFileError
 cdef enum:
     TABLES = 256
     CQDB_HEADER = 24
-    RECORDS = 24 + 8 * 256      # where the first record of a table of strings stands
+    RECORDS = 24 + 8 * 256      # offset of the first record in a table of strings
     BYTE_ORDER = 0x62445371
     FEATURE = 20
     AHEAD = 16                  # names ahead of the current one that are prefetched
@@ -46,7 +46,7 @@ cdef inline double weight_at(const uint8_t* at) noexcept nogil:
 
 
 cdef const uint8_t* chunk(const uint8_t[::1] data, int64_t offset, bytes magic, int64_t header, int64_t* size) except NULL:
-    """Where a chunk begins, and its size; ModelFileError unless it has a header and lies within the file."""
+    """The start of a chunk, and its size; ModelFileError unless its header is right and it lies within the file."""
     name = magic.decode()
     if offset < 0 or offset > data.shape[0] - header:
         raise ModelFileError(f"damaged: the chunk {name} should stand at byte {offset}, the file has {data.shape[0]}")
@@ -70,7 +70,7 @@ def read_strings(const uint8_t[::1] data not None, int64_t offset, int64_t n, st
     k, by_id = number(start + 16), number(start + 20)
     if k < n or n > (size - CQDB_HEADER) // 4 or by_id > size - 4 * n:
         raise ModelFileError(f"damaged: a table of {k} strings, there should be {n} {what}s")
-    table.reserve(n, size)  # which is more than their bytes
+    table.reserve(n, size)  # more than enough: the strings are shorter than the table
     with nogil:
         for i in range(n):
             if i + AHEAD < n:
@@ -92,8 +92,8 @@ def read_strings(const uint8_t[::1] data not None, int64_t offset, int64_t n, st
 
 
 def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t references, bytes magic not None, int64_t n, int64_t n_labels):
-    """The features that n labels or attributes refer to: (where each row begins, labels, weights). Labels ascend within a
-    row; weights that one label has twice are added."""
+    """The features of n labels or attributes: (start of each row, labels, weights). Labels ascend within a row. If a row has
+    a label twice, the weights are added."""
     cdef:
         int64_t size, list_size, n_features, i, k, f, at, begin, length, total = 0
         uint32_t label
@@ -117,7 +117,7 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
             raise ModelFileError(f"damaged: list {i} of the chunk {magic.decode()} is longer than the chunk")
         total += length
         start[i + 1] = total
-        if total > list_size // 4:  # lists that share their bytes could fill the memory
+        if total > list_size // 4:  # lists that share bytes could add up to more than the memory
             raise ModelFileError(f"damaged: the lists of the chunk {magic.decode()} overlap")
     labels, weights = clone(LABELS, total, zero=False), clone(WEIGHTS, total, zero=False)
     cdef uint16_t[::1] label_view = labels if total else None
@@ -144,7 +144,8 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
 
 
 cdef inline int64_t insert(uint16_t* labels, double* weights, int64_t first, int64_t end, uint16_t label, double weight) noexcept:
-    """Insert a feature into the sorted row from first to end, or add its weight to that of the same label; how much longer the row is."""
+    """Insert a feature into the sorted row from `first` to `end`, or add its weight to that of the same label. Returns by how
+    much the row has grown: 1 or 0."""
     cdef int64_t at = end
     while at > first and labels[at - 1] > label:
         at -= 1
@@ -204,7 +205,7 @@ cdef uint32_t string_hash(const uint8_t* key, int64_t n) noexcept nogil:
 
 
 def write_strings(StringTable strings not None):
-    """A CQDB table of strings. None of them may contain a zero byte: it is where they end."""
+    """A CQDB table of strings. They end with a zero byte, so none may contain one."""
     cdef:
         int64_t i, k, n = strings.c.n, length, at = RECORDS
         uint32_t h

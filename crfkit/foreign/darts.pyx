@@ -1,7 +1,7 @@
-"""The double array in which CRF++ keeps the names of features: reading all of them, and making one.
+"""CRF++'s double array, a trie of the names of features: reading all names, and building one.
 
-A unit is (base, check), 32 bits each. From a node whose base is b, the byte c leads to unit b + c + 1 if that one's check
-is b; if unit b's own check is b, a name ends here, and its base is -1 - value.
+A unit is (base, check), 32 bits each. From a node with base b, the byte c leads to unit b + c + 1 if the check of that unit
+is b. If the check of unit b itself is b, a name ends at the node, and the base of unit b is -1 - value.
 """
 
 import array
@@ -15,11 +15,12 @@ from crfkit.errors import ModelFileError
 
 cdef enum:
     UNIT = 8
-    LONGEST = 1 << 20       # bytes of a name; more is a circle
+    LONGEST = 1 << 20       # bytes of a name; a longer one is a cycle
 
 
-cdef struct EndC:           # where a name ends
-    int64_t value, unit, begin, length      # its bytes
+cdef struct EndC:           # the end of a name
+    int64_t value, unit
+    int64_t begin, length   # of its bytes
 
 
 cdef inline uint32_t number(const uint8_t* at) noexcept nogil:
@@ -37,7 +38,7 @@ def read_names(const uint8_t[::1] data not None):
     if data.shape[0] % UNIT or n < 1 or n > 0x7FFFFFFF:
         raise ModelFileError(f"damaged: a table of names of {data.shape[0]} bytes")
     owners = array.array("i", bytes(4 * n))
-    cdef int32_t[::1] owner = owners  # of each base: the unit that has it
+    cdef int32_t[::1] owner = owners  # for each base the unit that has it
     root = <int32_t>number(unit)
     for q in range(1, n):
         b = <int32_t>number(unit + q * UNIT)
@@ -57,7 +58,7 @@ def read_names(const uint8_t[::1] data not None):
             ends += 1
     cdef uint8_t[::1] buffer = bytearray(4096)
     s = &buffer[0]
-    for i in range(ends):  # in the order of units, where one name is near the next
+    for i in range(ends):  # in the order of units: similar names are close together
         begin, length, b = room, 0, end[i].unit
         while b != root:
             q = owner[b]
@@ -94,7 +95,7 @@ cdef inline bint is_end(const uint8_t* unit, int64_t p) noexcept nogil:
 
 
 cdef int by_value(const void* a, const void* b) noexcept nogil:
-    """The order of two ends of names."""
+    """Compare two ends of names, for qsort."""
     cdef const EndC* x = <const EndC*>a
     cdef const EndC* y = <const EndC*>b
     if x.value != y.value:
@@ -110,24 +111,24 @@ cdef void reverse(uint8_t* s, int64_t n) noexcept nogil:
 
 
 def write_names(features not None):
-    """The double array of pairs (name, value), whose names are different, ascending and free of zero bytes.
+    """The double array of pairs (name, value). The names are distinct, in ascending order and without zero bytes.
 
-    A node's children go to the first place where there is room for all of them, as Darts puts them, which CRF++ uses: so the
-    tables are those of CRF++ to the byte. `dense` is where the search begins: nearly everything before it is full.
+    The children of a node go to the first place with room for all of them. Darts, the library that CRF++ uses, does the same,
+    so the tables are byte for byte those of CRF++. The search starts at `dense`: nearly all units before it are in use.
     """
     cdef:
         int64_t depth, first, last, at, begin, k, n_children, place, full, dense = 0, size = 8192, used = 1
         int64_t node
         list names = [name for name, _ in features]
         list values = [value for _, value in features]
-        list todo = [(0, 0, len(names), 0)]     # unit of a node, its names, and how many bytes they share
+        list todo = [(0, 0, len(names), 0)]     # unit of a node, first and last of its names, length of their common prefix
         bytes name
         int32_t c, before
         bint found
-        int32_t[257] byte                       # of each child, 0 for the end of a name, else 1 + the byte
-        int64_t[258] start                      # of its names
+        int32_t[257] byte                       # of each child: 0 for the end of a name, else 1 + the byte
+        int64_t[258] start                      # of each child: its first name
     units = array.array("i", bytes(2 * 4 * size))
-    taken = bytearray(size)                     # of each base: somebody has it
+    taken = bytearray(size)                     # whether a node has this base
     cdef int32_t[::1] unit = units
     cdef uint8_t[::1] taken_at = taken
     while todo:
@@ -183,5 +184,5 @@ def write_names(features not None):
                 unit[2 * at] = -1 - <int32_t>values[start[k]]
             else:
                 todo.append((at, start[k], start[k + 1], depth + 1))
-    # CRF++ looks for every byte behind every base without asking where the table ends.
+    # CRF++ reads a unit for any byte behind any base without checking where the table ends.
     return (units[: 2 * used] + array.array("i", bytes(2 * 4 * 257))).tobytes()

@@ -1,7 +1,7 @@
-"""Models whose weights have numbers, as those of CRF++ and Wapiti: the loops over names and weights.
+"""Loops over names and weights for CRF++ and Wapiti, whose model files number the weights.
 
-A feature of CRF++, or an observation of Wapiti, has a place, the number of its first weight. There is one for each label, or one for
-each pair of labels, in the order of (previous label, label).
+A feature of CRF++, or an observation of Wapiti, has a place: the number of its first weight. It has one weight for each
+label, or one for each pair of labels, ordered by (previous label, label).
 """
 
 import array
@@ -18,16 +18,16 @@ from crfkit.text.scanning cimport is_digit
 from crfkit.errors import ModelFileError
 
 cdef enum:
-    MOST_DIGITS = 14                    # hexadecimal: 53 bits, wherever the point stands
+    MOST_DIGITS = 14                    # hexadecimal digits: 53 bits, wherever the point is
     MOST_POWER = 5                      # digits of an exponent
     MOST_NUMBER = 18                    # digits of a number
 
 cdef array_t NUMBERS = array.array("q"), LABELS = array.array("H"), WEIGHTS = array.array("d")
-cdef int64_t EXACT = 1 << 53            # doubles hold every integer up to here
+cdef int64_t EXACT = 1 << 53            # doubles represent every integer up to here
 
 
 def doubles(const uint8_t[::1] data not None):
-    """Numbers in single precision, as they lie in a file at any byte, as an array of doubles."""
+    """Numbers in single precision, as bytes of a file, not necessarily aligned, as an array of doubles."""
     cdef int64_t k, n = data.shape[0] // <int64_t>sizeof(float)
     cdef array_t found = clone(WEIGHTS, n, zero=False)
     cdef float x
@@ -38,7 +38,7 @@ def doubles(const uint8_t[::1] data not None):
 
 
 def initials(StringTable names not None):
-    """The first byte of each name; of an empty one a zero byte."""
+    """The first byte of each name; a zero byte for an empty one."""
     cdef const char* s
     cdef int64_t i
     found = bytearray(names.c.n)
@@ -51,7 +51,7 @@ def initials(StringTable names not None):
 
 def rows_at(StringTable names not None, const int64_t[::1] places not None, const int32_t[::1] chosen not None, const int64_t[::1] numbers,
             const double[::1] weights not None, int64_t labels, bint bigram):
-    """Rows of the chosen names, in order: (names, where each row begins, labels, weights, previous labels). See Rows.placed."""
+    """The rows of the chosen names, in this order: (names, start of each row, labels, weights, previous labels). See Rows.placed."""
     cdef:
         int64_t size = labels * labels if bigram else labels, n = chosen.shape[0], i, k, total = 0, place
         array_t ptr = clone(NUMBERS, n + 1, zero=False)
@@ -92,7 +92,8 @@ def rows_at(StringTable names not None, const int64_t[::1] places not None, cons
 
 cdef void fill_row(const double* weights, const int64_t* numbers, int64_t place, int64_t labels, int64_t begin, int64_t end, uint16_t* label, double* weight,
                    uint16_t* previous) noexcept nogil:
-    """Fill in the features from begin to end, whose weights are consecutive, and their numbers, too, unless NULL."""
+    """Fill in the features from `begin` to `end`. Their weights are consecutive, and so are their numbers; without numbers
+    (NULL) there is a weight for every label, or pair of labels."""
     cdef int64_t k, at, before = 0, now = -1
     for k in range(end - begin):
         weight[begin + k] = weights[k]
@@ -121,8 +122,8 @@ cdef int64_t first_from(const int64_t[::1] numbers, int64_t least) noexcept nogi
 
 
 def read_strings(const uint8_t[::1] text not None, int64_t at, int64_t n, StringTable names not None):
-    """Read up to n strings of Wapiti's, `3:abc,` and a line end, from byte `at` on, until one is malformed, repeated, or has a line end
-    inside. Returns the byte behind the last good one."""
+    """Read up to n of Wapiti's strings, `3:abc,` and a line end, from byte `at` on. Stops at one that is malformed, repeated, or
+    contains a line end. Returns the byte behind the last good one."""
     cdef int64_t i, k, length, size = text.shape[0], known
     cdef const char* name
     if not 0 <= at <= size:
@@ -142,8 +143,9 @@ def read_strings(const uint8_t[::1] text not None, int64_t at, int64_t n, String
 
 
 def read_weights(const uint8_t[::1] text not None, int64_t at, array_t numbers not None, array_t weights not None, int64_t begin):
-    """Read weights of Wapiti's, `12=-0x1.8p-3` and a line end, from byte `at` on, into the arrays from `begin` on. Returns the byte where
-    they end, and the next place in the arrays. A line of another form, or with more digits than a double has, is left to the caller.
+    """Read Wapiti's weights, `12=-0x1.8p-3` and a line end, from byte `at` on, into the arrays from index `begin` on. Returns the
+    byte where they end, and the next index. Stops at a line of another form, or with more digits than a double has, which the
+    caller must read.
     """
     cdef:
         int64_t size = text.shape[0], room = min(len(numbers), len(weights)), used

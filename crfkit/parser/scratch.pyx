@@ -1,4 +1,4 @@
-"""Parsing with a model, in one thread: rows in, heads out, or the text with its heads filled in."""
+"""Parsing with a model in one thread: from rows to heads, or to the text with its heads filled in."""
 
 import array
 
@@ -16,8 +16,8 @@ from .trees cimport Columns, Compared, check_ids, copy_values, number_in
 
 
 cdef class Scratch(Arena):
-    """What one thread needs to parse. `columns` says where the columns of the index stand in the rows, `compared`
-    those that are compared. `relations` has the names of relations, none where the parser gives none.
+    """The memory of one parsing thread. `columns` are the columns of the rows that the index uses, `compared` those that are
+    compared. `relations` are the names of the relations, empty if the parser predicts none.
     """
 
     cdef Extractor extractor
@@ -40,7 +40,7 @@ cdef class Scratch(Arena):
         self.out, self.gold = Output(), Output()
 
     cdef int parse(self, Rows rows, int64_t s) except -1 nogil:
-        """Parse one sentence: the search then has its heads."""
+        """Parse one sentence; afterwards `search.state` has its heads."""
         cdef int64_t first = rows.c.seq_ptr[s], last = rows.c.seq_ptr[s + 1]
         cdef int32_t* values
         if last - first > 0x3FFFFFFF:
@@ -55,7 +55,7 @@ cdef class Scratch(Arena):
         return 0
 
     def heads(self, Rows rows not None, int64_t s):
-        """The heads of a sentence, numbers of words from 1, 0 for the root; with relations, pairs (head, relation)."""
+        """The heads of a sentence: numbers of words from 1, 0 for the root; with relations, pairs (head, relation)."""
         cdef int64_t t
         self.parse(rows, s)
         heads = [self.search.state.head[t] + 1 for t in range(self.search.state.T)]
@@ -67,7 +67,7 @@ cdef class Scratch(Arena):
         return self.relations[self.root_relation if self.search.state.head[t] < 0 else self.search.state.relation[t]]
 
     def text(self, Rows rows not None, Columns columns not None):
-        """(the text of the rows with heads, and with relations if there are any; its gold trees, a line a sentence)."""
+        """(the text of the rows with predicted heads, and relations if there are any; the trees that it had, one per line)."""
         cdef:
             int64_t s, t, at = 0, n = len(self.relations)
             int32_t k, size
@@ -100,8 +100,8 @@ cdef class Scratch(Arena):
         return self.out.getvalue(), self.gold.getvalue()
 
     cdef int note_gold(self, Rows rows, int64_t s, Columns columns, bint relations) except -1:
-        """Write down the tree that the text has, an empty line if it has none: head, and after a colon the
-        relation, of each word.
+        """Write the gold tree of a sentence: the head of each word, and its relation after a colon. An empty line if the text has
+        no heads.
         """
         cdef int64_t first = rows.c.seq_ptr[s], last = rows.c.seq_ptr[s + 1], t, found, before = self.gold.c.n
         cdef int32_t n
@@ -123,7 +123,7 @@ cdef class Scratch(Arena):
 
 
 def packed_values(Features index not None, marks):
-    """(attributes, values): new numbers for the marked values of each view, and for the attributes that stand for them; -1 for all
+    """(attributes, values): new numbers for the marked values of each view, and for the attributes of these values; -1 for all
     others."""
     cdef int64_t g, n
     cdef int32_t v, attribute

@@ -1,4 +1,4 @@
-"""Looking some actions ahead; see search.pyx."""
+"""The search that looks some actions ahead; see search.pyx."""
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
@@ -8,33 +8,33 @@ from .statetables cimport StateTables
 
 
 cdef struct NodeC:
-    bint known              # what follows is
-    int32_t choice          # kind of the best next action, NOBODY where none is left
-    int32_t[3] best         # of each kind the action of the highest score
-    float[3] top            # and that score
-    int32_t[3] child        # node after each kind, or NOBODY
+    bint known              # whether the scores have been computed
+    int32_t choice          # kind of the best next action, NOBODY if there is none
+    int32_t[3] best         # of each kind, the action with the highest score
+    float[3] top            # the score of each of these
+    int32_t[3] child        # node after an action of each kind, or NOBODY
 
 
 cdef struct ChoiceC:
     int32_t action
-    double value            # the best score of an action and those looked ahead at
-    double correct          # that of the correct action
+    double value            # sum of its score and those of the best actions after it
+    double correct          # the same of the correct action
 
 
 cdef class Search(Arena):
     cdef StateTables tables
     cdef const float* w
     cdef StateC state
-    cdef const int32_t* values      # of the sentence, [T][width]
+    cdef const int32_t* values      # [T][width] values of the sentence
     cdef int32_t depth, root
     cdef NodeC* node
     cdef float* scores              # [nodes][actions]
-    cdef int32_t* free              # stack of nodes
+    cdef int32_t* free              # stack of free nodes
     cdef int32_t n_free, capacity
     cdef uint32_t* key
-    cdef int64_t* home              # [lines] in their tables
-    cdef int32_t* row               # [lines]
-    cdef BufferC tokens             # of the state
+    cdef int64_t* home              # [lines] where the search in each table begins
+    cdef int32_t* row               # [lines] row of each, or NO_ROW
+    cdef BufferC tokens             # the arrays of the state
 
     cdef int start(self, int32_t T, const int32_t* values) except -1 nogil
     cdef int32_t kind_of(self, int32_t action) noexcept nogil
@@ -42,9 +42,9 @@ cdef class Search(Arena):
     cdef int32_t new_node(self) noexcept nogil
     cdef void release(self, int32_t number) noexcept nogil
     cdef void forget(self) noexcept nogil
-    cdef void look(self, int32_t number) noexcept nogil
+    cdef void score_actions(self, int32_t number) noexcept nogil
     cdef double explore(self, int32_t number, int32_t depth) noexcept nogil
     cdef void choose(self, int32_t correct, double margin, ChoiceC* choice) noexcept nogil
-    cdef int32_t way(self, int32_t action, int32_t* actions) noexcept nogil
+    cdef int32_t best_actions(self, int32_t action, int32_t* actions) noexcept nogil
     cdef void take(self, int32_t action) noexcept nogil
     cdef void run(self) noexcept nogil

@@ -1,10 +1,10 @@
-"""Lookahead: the value of an action is the best sum of scores of itself and the next D actions (Tsuruoka, Miyao and
+"""Lookahead: the value of an action is the best sum of its score and those of the next D actions (Tsuruoka, Miyao and
 Kazama, 2011, figure 2).
 
-The search goes through the tree of actions depth first, on one state with undoing. Its nodes stay: after an action
-the subtree of that action is the new tree, and only its deepest level is new, 3^D states in place of 3^D + ... + 3
-+ 1. Features do not see relations, so that of all left arcs and of all right arcs only the relation of the highest
-score needs to be followed.
+The search goes depth first through the tree of actions, on one state whose actions it undoes. It keeps the nodes: after
+an action, the subtree of that action is the new tree. Only its deepest level has to be scored, 3^D states instead of
+3^D + ... + 3 + 1. Features do not see relations. So of all left arcs, and of all right arcs, only the one with the best
+relation is followed.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
@@ -17,7 +17,7 @@ from .statetables cimport NO_ROW, LineC, StateTables, has_feature, key_home, lin
 
 
 cdef class Search(Arena):
-    """The search of one thread. Its owner sets `w`, the weights as the `action`s of the tables stand."""
+    """The search of one thread. Its owner sets `w`, the weights in the order of the tables' `action`."""
 
     def __cinit__(self, StateTables tables not None, int32_t depth):
         cdef int32_t i
@@ -36,7 +36,7 @@ cdef class Search(Arena):
         self.root = NOBODY
 
     cdef int start(self, int32_t T, const int32_t* values) except -1 nogil:
-        """The first state of a sentence."""
+        """Begin a sentence, with its values."""
         arena_reserve(self, &self.tokens, 5 * <int64_t>T, sizeof(int32_t))
         state_start(&self.state, T, <int32_t*>self.tokens.data)
         self.values = values
@@ -72,8 +72,8 @@ cdef class Search(Arena):
         self.release(self.root)
         self.root = self.new_node()
 
-    cdef void look(self, int32_t number) noexcept nogil:
-        """The scores of the actions of the state as it stands. What is found is bounded whatever the tables hold."""
+    cdef void score_actions(self, int32_t number) noexcept nogil:
+        """Score all actions in the current state. No access is out of bounds, whatever the tables contain."""
         cdef:
             NodeC* node = &self.node[number]
             float* score = self.scores + <int64_t>number * self.tables.n_actions
@@ -126,7 +126,7 @@ cdef class Search(Arena):
         node.known = True
 
     cdef double explore(self, int32_t number, int32_t depth) noexcept nogil:
-        """The best sum of scores of the next depth + 1 actions, 0 where there are none; notes the choice."""
+        """The best sum of scores of the next depth + 1 actions, 0 if there are none. Records the choice in the node."""
         cdef:
             NodeC* node = &self.node[number]
             int32_t kind
@@ -136,7 +136,7 @@ cdef class Search(Arena):
         if state_ended(&self.state):
             return 0
         if not node.known:
-            self.look(number)
+            self.score_actions(number)
         for kind in range(KINDS):
             if not state_allows(&self.state, kind):
                 continue
@@ -155,8 +155,8 @@ cdef class Search(Arena):
     # ------------------------------------------------------------------------------------------ decisions
 
     cdef void choose(self, int32_t correct, double margin, ChoiceC* choice) noexcept nogil:
-        """The action of the highest value, after `margin` is taken from that of the correct one (NOBODY: there is
-        none). Of equal values the first counts.
+        """Choose the action with the highest value, the first of equal ones. `margin` is subtracted from the value of the correct
+        action (NOBODY: not known).
         """
         cdef:
             NodeC* node = &self.node[self.root]
@@ -166,7 +166,7 @@ cdef class Search(Arena):
             StepC step
         choice.action, choice.value, choice.correct = NOBODY, -INFINITY, -INFINITY
         if not node.known:
-            self.look(self.root)
+            self.score_actions(self.root)
         for kind in range(KINDS):
             if not state_allows(&self.state, kind):
                 continue
@@ -189,11 +189,11 @@ cdef class Search(Arena):
                     choice.action, choice.value = a, value
             if choice.correct == -INFINITY and correct >= 0 and self.kind_of(correct) == kind:
                 choice.correct = score[correct] + ahead - margin
-        if choice.action == NOBODY:  # damaged weights that are not numbers
+        if choice.action == NOBODY:  # weights of a damaged model may be NaN
             choice.action = 0 if state_allows(&self.state, SHIFT) else 1
 
-    cdef int32_t way(self, int32_t action, int32_t* actions) noexcept nogil:
-        """The best actions that begin with this one, as the search found them; their number."""
+    cdef int32_t best_actions(self, int32_t action, int32_t* actions) noexcept nogil:
+        """List this action and the best ones after it, as found by the search; returns their number."""
         cdef int32_t n = 1, number = self.node[self.root].child[self.kind_of(action)]
         actions[0] = action
         while n <= self.depth and number >= 0 and self.node[number].choice >= 0:
@@ -203,7 +203,7 @@ cdef class Search(Arena):
         return n
 
     cdef void take(self, int32_t action) noexcept nogil:
-        """Go on to the state after an action."""
+        """Execute an action."""
         cdef int32_t kind = self.kind_of(action), next_root = self.node[self.root].child[kind]
         state_do(&self.state, kind, self.relation_of(action))
         self.node[self.root].child[kind] = NOBODY
@@ -211,7 +211,7 @@ cdef class Search(Arena):
         self.root = next_root if next_root >= 0 else self.new_node()
 
     cdef void run(self) noexcept nogil:
-        """Parse: afterwards the state has the heads."""
+        """Parse the sentence; afterwards `state` has its heads."""
         cdef ChoiceC choice
         while not state_ended(&self.state):
             self.choose(NOBODY, 0, &choice)

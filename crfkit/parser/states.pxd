@@ -1,11 +1,11 @@
-"""A state of the parser: stack, queue, and the arcs so far; actions and their undoing.
+"""A state of the parser: stack, queue and arcs; how actions are executed and undone.
 
     stack  s2 s1 s0 | q0 q1 q2  queue        shift   q0 goes onto the stack
                                              left    s1 becomes a child of s0, and leaves the stack
                                              right   s0 becomes a child of s1, and leaves the stack
 
-With R relations the actions are: 0 shift; 1 .. R left; R+1 .. 2R right. A sentence of T tokens takes 2T - 1 of
-them; what is then on the stack is its root.
+With R relations the actions are: 0 shift; 1 .. R left; R+1 .. 2R right. A sentence of T tokens takes 2T - 1 actions; the
+token that is then on the stack is the root.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -20,16 +20,16 @@ cdef enum:
 cdef struct StateC:
     int32_t T
     int32_t depth           # of the stack
-    int32_t next            # first of the queue
+    int32_t next            # first token of the queue
     int32_t* stack          # [T]
     int32_t* head           # [T] of tokens that have left the stack
     int32_t* relation       # [T]
-    int32_t* first_child    # [T] outermost children, or NOBODY
-    int32_t* last_child
+    int32_t* first_child    # [T] leftmost child, or NOBODY
+    int32_t* last_child     # [T] rightmost child, or NOBODY
 
 
 cdef inline void state_start(StateC* s, int32_t T, int32_t* room) noexcept nogil:
-    """The first state of T tokens; `room` is for 5 T numbers."""
+    """The initial state for T tokens. `room` has space for 5 T numbers."""
     cdef int64_t n = T, t
     s.T, s.depth, s.next = T, 0, 0
     s.stack, s.head, s.relation, s.first_child, s.last_child = room, room + n, room + 2 * n, room + 3 * n, room + 4 * n
@@ -46,9 +46,10 @@ cdef inline bint state_ended(const StateC* s) noexcept nogil:
     return s.next == s.T and s.depth <= 1
 
 
-# What an action replaced, for its undoing: a child before, or who left the stack.
+# What is needed to undo an action.
 cdef struct StepC:
-    int32_t gone, before
+    int32_t gone        # the token that left the stack
+    int32_t before      # the outermost child that it replaced
 
 
 cdef inline StepC state_do(StateC* s, int kind, int32_t relation) noexcept nogil:
@@ -97,7 +98,7 @@ cdef inline void state_undo(StateC* s, int kind, StepC step) noexcept nogil:
 
 
 cdef inline void state_places(const StateC* s, int32_t* place) noexcept nogil:
-    """The tokens at the places of a template (crfkit.template.macros.PLACES), or NOBODY."""
+    """The tokens at the places that templates can name (crfkit.template.macros.PLACES), or NOBODY."""
     cdef int32_t k
     for k in range(3):
         place[k] = s.stack[s.depth - 1 - k] if k < s.depth else NOBODY

@@ -14,26 +14,26 @@ cdef struct CellC:
     int32_t kind, view, place, view2, place2
 
 
-cdef struct LineC:              # of a template
+cdef struct LineC:              # a line of the template, and its table
     int32_t arity
     const CellC* cell           # [arity]
-    int64_t n                   # entries in use, while it grows
+    int64_t n                   # entries in use, while the table grows
     int64_t n_slots
-    int32_t* slot               # [n_slots][1 + arity]: row or NO_ROW, key
+    int32_t* slot               # [n_slots][1 + arity]: row or NO_ROW, then the key
     BufferC slots
 
 
 cdef struct RowC:               # the weights of one attribute
-    int32_t first, n            # in `action` and in the weights
+    int32_t first, n            # their range in `action` and in the weights
 
 
 cdef inline bint has_feature(const LineC* line, const uint32_t* key) noexcept nogil:
-    """Whether there is a key: no value of a line is unknown, or does not exist."""
+    """Whether a key is valid: all values of its line are known."""
     return line.arity == 0 or key[0] != <uint32_t>0xFFFFFFFF
 
 
 cdef inline int64_t key_home(const uint32_t* key, int32_t n, int64_t n_slots) noexcept nogil:
-    """Where the search for a key begins."""
+    """The slot at which the search for a key begins."""
     cdef uint64_t h = 0
     cdef int32_t i
     for i in range(n):
@@ -43,7 +43,7 @@ cdef inline int64_t key_home(const uint32_t* key, int32_t n, int64_t n_slots) no
 
 
 cdef inline int32_t line_find(const LineC* line, const uint32_t* key, int64_t at) noexcept nogil:
-    """The row of a key, searched from its home, or NO_ROW. Never more probes than slots: a file is not trusted."""
+    """The row of a key, or NO_ROW. `at` is its home. There are at most as many probes as slots, as a file may be damaged."""
     cdef int64_t probes
     cdef int32_t i, width = 1 + line.arity
     cdef const int32_t* slot
@@ -64,11 +64,11 @@ cdef inline int32_t line_find(const LineC* line, const uint32_t* key, int64_t at
 
 cdef class StateTables(Arena):
     cdef readonly int32_t n_views, n_relations, n_actions
-    cdef int32_t width          # values of a token: of views, and of columns that are compared
+    cdef int32_t width          # number of values of a token: of views, and of columns that are compared
     cdef readonly int32_t n_lines, most_cells
     cdef LineC* line
     cdef readonly int64_t n_rows
-    cdef int64_t n_cells        # places in `action`, those between rows included
+    cdef int64_t n_cells        # length of `action`, gaps between rows included
     cdef RowC* row
     cdef uint16_t* action
     cdef BufferC row_buf, action_buf

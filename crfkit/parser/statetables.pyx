@@ -1,13 +1,13 @@
-"""The features of states: for each P line an exact table of what its cells were, and the weights of each with actions.
+"""The features of states. Each P line has an exact table of the attributes that it made; an attribute has a row of weights.
 
-    slot     of a line: [row, key of its first cell, of its second ...], found by hash, linear probing
-    row      of an attribute: (first, n), its weights
-    action   [cells] which action each weight is for; a weight that is not there is zero
+    slot     of a line: [row, key of its first cell, of its second ...], a hash table with linear probing
+    row      of an attribute: (first, n), the range of its weights
+    action   [cells] the action of each weight; weights that are not stored are zero
 
-The key of a cell is 0 where its place is empty, otherwise 1 + the number of the value, or the distance, or 1 and 2
-for cells that differ and are equal.
+The key of a cell is 0 if its place is empty. Otherwise it is 1 + the number of the value, or 1 + the distance, or, for
+cells that are compared, 1 if they differ and 2 if they are equal.
 
-While a parser is trained, tables grow (trainer.pyx); in a model they lie in its file as they are, and are read only.
+Tables grow while a parser is trained (trainer.pyx). Those of a model are mapped from its file and read-only.
 """
 
 import array
@@ -28,12 +28,12 @@ cdef int32_t EQUAL = _EQUAL
 
 
 cdef inline bint is_value(const CellC* cell) noexcept nogil:
-    """Whether a cell has a value of a view."""
+    """Whether a cell has the value of a view, not a distance or a comparison."""
     return cell.kind != DISTANCE and cell.kind != EQUAL
 
 
 cdef inline int32_t* free_slot(int32_t* slot, const int32_t* key, int32_t arity, int64_t n_slots) noexcept nogil:
-    """Where an entry with this key is to stand: the first free slot from its home."""
+    """The slot for a new entry with this key: the first free one from its home."""
     cdef int64_t at = key_home(<const uint32_t*>key, arity, n_slots)
     while slot[at * (1 + arity)] >= 0:
         at = at + 1 if at + 1 < n_slots else 0
@@ -41,7 +41,7 @@ cdef inline int32_t* free_slot(int32_t* slot, const int32_t* key, int32_t arity,
 
 
 cdef class StateTables(Arena):
-    """Tables of these lines (crfkit.parser.places.Features). `sections`, of a model file, hold them packed."""
+    """The tables of these lines (crfkit.parser.places.Features): empty, or those in the `sections` of a model file."""
 
     def __cinit__(self, features, int32_t n_relations, sections=None, bint verify=True, sizes=None):
         cdef int32_t i, n = 0
@@ -66,7 +66,7 @@ cdef class StateTables(Arena):
             self.map(sections, verify, sizes)
 
     cdef int keys(self, const StateC* state, const int32_t* values, uint32_t* key) noexcept nogil:
-        """The keys of all lines, [lines][most_cells]; see has_feature. Values are those of the sentence, [T][width]."""
+        """Compute the keys of all lines, [lines][most_cells], in a state; see has_feature. `values`: of the sentence, [T][width]."""
         cdef int32_t place[N_PLACES]
         cdef const int32_t* at[N_PLACES]
         cdef int32_t i, k, value
@@ -96,7 +96,7 @@ cdef class StateTables(Arena):
     # ------------------------------------------------------------------------------------------ growing
 
     cdef int grow_line(self, LineC* line, int64_t n) except -1 nogil:
-        """Room for n entries in all."""
+        """Make room for n entries in all."""
         cdef BufferC before = empty_buffer()
         cdef const int32_t* entry = line.slot
         cdef int64_t i, n_before = line.n_slots, size = max(n + n // 2 + 1, <int64_t>16)
@@ -115,7 +115,7 @@ cdef class StateTables(Arena):
         return 0
 
     cdef int32_t add(self, int32_t number, const uint32_t* key) except -1 nogil:
-        """The row of a key of this line; a new one, without weights, if it was never seen."""
+        """The row of a key of this line; a new key gets a new row, without weights."""
         cdef LineC* line = &self.line[number]
         cdef int32_t* slot
         cdef int32_t found
@@ -123,7 +123,7 @@ cdef class StateTables(Arena):
             found = line_find(line, key, key_home(key, line.arity, line.n_slots))
             if found >= 0:
                 return found
-        # Only what is new makes it grow: so a resumed run, which adds the same rows, has the same table.
+        # The table grows only for a new key. So a resumed run, which adds the same keys, has the same table.
         if (line.n + 1) * 3 > line.n_slots * 2:
             self.grow_line(line, 2 * (line.n + 1))
         if self.n_rows >= 0x7FFFFFF0:
@@ -141,9 +141,9 @@ cdef class StateTables(Arena):
     # ------------------------------------------------------------------------------------------ packed
 
     def pack(self, const float[::1] weights not None, sizes, renumber):
-        """(attributes, sections): rows without a weight other than zero are left out. `weights` stand as `action` does; `sizes`: how
-        many values each view has. `renumber` is given flags of the values that are used, for each view, and returns the attributes that
-        stand for them, and their new numbers.
+        """(attributes, sections), without the rows whose weights are all zero. `weights` are in the order of `action`; `sizes`: the
+        number of values of each view. `renumber` gets, for each view, flags of the values in use. It returns the attributes
+        of these values, and their new numbers.
         """
         cdef int32_t i, k, r
         cdef int64_t j, n = 0, n_slots
@@ -157,9 +157,9 @@ cdef class StateTables(Arena):
             raise ValueError(f"{weights.shape[0]} weights for {self.n_cells} cells")
         rows, actions, kept = array.array("i"), array.array("H"), array.array("f")
         marks = [array.array("i", [0]) * size for size in sizes]
-        ends = [0]                      # how many rows there are after each line
+        ends = [0]                      # number of rows up to the end of each line
         for i in range(self.n_lines):
-            # In the order of the slots: those of a line lie together.
+            # In the order of the slots, so that the rows of a line are consecutive.
             line = &self.line[i]
             for j in range(line.n_slots):
                 slot = line.slot + j * (1 + line.arity)
@@ -203,9 +203,7 @@ cdef class StateTables(Arena):
         return attributes, sections
 
     cdef int map(self, sections, bint verify, sizes) except -1:
-        """Take over the tables of a model; `sizes`: how many values each view has. ModelFileError if they cannot be
-        used.
-        """
+        """Use the tables of a model; `sizes`: the number of values of each view. ModelFileError if they are not usable."""
         cdef int32_t i
         cdef LineC* line
         cdef const int32_t[::1] rows, table
@@ -233,7 +231,7 @@ cdef class StateTables(Arena):
         return 0
 
     def verify(self, sizes):
-        """ModelFileError unless every number of mapped tables is in range, and every key is found from its home."""
+        """ModelFileError unless all numbers in mapped tables are in range, and each key is found where a search looks for it."""
         cdef int64_t j, n = 0
         cdef int32_t i, r
         cdef const LineC* line
@@ -262,7 +260,7 @@ cdef class StateTables(Arena):
                     raise ModelFileError(f"section 'line.{i}' has an entry that is not found where its hash says")
 
     cdef bint exists(self, int32_t number, const int32_t* key, sizes) except -1:
-        """Whether every value in a key of this line can be; `sizes`: how many values each view has."""
+        """Whether all values in a key of this line exist; `sizes`: the number of values of each view."""
         cdef const CellC* cell
         cdef int64_t limit
         cdef int32_t k
@@ -274,11 +272,11 @@ cdef class StateTables(Arena):
         return True
 
     def entries(self, int32_t number):
-        """(row, key) of each entry of a line, in the order of the table; an iterator."""
+        """An iterator over (row, key) of each entry of a line, in the order of the table."""
         return filter(None, map(partial(self.entry, number), range(self.line[number].n_slots)))
 
     def entry(self, int32_t number, int64_t j):
-        """(row, key) of one entry of a line's table; None where it is empty."""
+        """(row, key) of slot j of a line; None if it is free."""
         cdef const LineC* line = &self.line[number]
         cdef const int32_t* slot
         cdef int32_t k
@@ -288,7 +286,7 @@ cdef class StateTables(Arena):
         return (slot[0], [slot[1 + k] for k in range(line.arity)]) if 0 <= slot[0] < self.n_rows else None
 
     def cells(self, int64_t row):
-        """(place among the weights, action) of each weight of a row."""
+        """(index among the weights, action) of each weight of a row."""
         cdef int64_t k
         cdef RowC found = self.row[row]
         return [(k, self.action[k]) for k in range(max(found.first, 0), min(found.first + <int64_t>found.n, self.n_cells))]

@@ -1,15 +1,15 @@
 """Learning to parse with lookahead (Tsuruoka, Miyao and Kazama, 2011, figure 3): a margin perceptron.
 
-Every state on the way to a sentence's tree is a decision. The value of an action is the best sum of scores that
-begins with it and looks `depth` actions ahead (search.pyx). The correct action has to be better than all others by
-`margin`. Where it is not, all features on its best way ahead gain 1, and those on the best way of the other action
-lose 1; what both have cancels.
+Each state on the way to the tree of a sentence is a decision. The value of an action is the best sum of scores that
+begins with it and looks `depth` actions ahead (search.pyx). The value of the correct action must exceed all others by
+`margin`. If it does not, the features on the best path from the correct action gain 1, and those on the best path from
+the other action lose 1. Features on both paths do not change.
 
-Features come into being with their first change: what never changed weighs nothing. So any state that the search
-meets may have features, and memory is taken by those alone that were learned from. A row gets twice the room where
-it is full, and moves; each weight keeps the number it got when it came, and `weights` are in that order.
+A feature is created when its weight changes for the first time, because until then the weight is zero. So the search
+may meet any state, and only features that were updated take memory. A full row is copied to a place twice as large.
+Each weight keeps the number that it got when it was created; `weights` are in the order of these numbers.
 
-The average is that of the weights after each decision, as in trainers/online/paths.pyx: late += decision * change.
+The average is over the weights after each decision, as in trainers/online/paths.pyx: late += decision * change.
 """
 
 import array
@@ -28,13 +28,13 @@ from crfkit.errors import TrainingError
 
 cdef enum:
     SENTENCES_BETWEEN_SIGNALS = 64
-    SIZES = 20                  # of rows: 2, 4, 8 ... weights
+    SIZES = 20                  # sizes of rows: 2, 4, 8 ... weights
 
 cdef double USUAL_MARGIN = 100
 
 
 cdef class MarginPerceptron(Arena):
-    """The weights and the passes of ParserTrainer (training.py), which says what the arguments are."""
+    """The weights and passes of ParserTrainer (training.py), which describes the arguments."""
 
     cdef readonly Treebank data
     cdef readonly StateTables tables
@@ -45,10 +45,10 @@ cdef class MarginPerceptron(Arena):
     cdef Search search
     cdef RngC rng
     cdef double margin
-    cdef int32_t root_relation          # that every root of a parse has
-    cdef float* w                       # as the actions of the tables stand
+    cdef int32_t root_relation          # relation of the root in every parse
+    cdef float* w                       # in the order of the tables' `action`
     cdef double* late
-    cdef int32_t* number                # of each weight; in a row that is free, the next such row
+    cdef int32_t* number                # of each weight; the first of a free row has the next free row of that size
     cdef int32_t[SIZES] free_rows
     cdef int32_t* order
     cdef int32_t* waiting
@@ -77,8 +77,8 @@ cdef class MarginPerceptron(Arena):
             self.change(self.row_of(line, key), action, weight)
 
     def row_of(self, int32_t line, key, sizes=None) -> int:
-        """The row of a key of this line; a new one, without weights, if it was never seen. With `sizes`, how many values there
-        are at each place of a token, ValueError if one of the key does not exist.
+        """The row of a key of this line; a new key gets a new row, without weights. `sizes`: the number of values of each view;
+        with it, ValueError if the key has a value that does not exist.
         """
         cdef uint32_t[MOST_CELLS] cells
         if not 0 <= line < self.tables.n_lines or len(key) > MOST_CELLS:
@@ -90,14 +90,14 @@ cdef class MarginPerceptron(Arena):
         return self.tables.add(line, cells)
 
     def sentence_order(self) -> list[int]:
-        """The order in which the last pass took the sentences."""
+        """The order of the sentences in the last pass."""
         cdef int64_t k
         return [self.order[k] for k in range(self.data.n_sequences)]
 
     # ------------------------------------------------------------------------------------------ weights
 
     cdef int change(self, int32_t r, int32_t action, double by) except -1 nogil:
-        """Add to the weight of a row for an action."""
+        """Add `by` to the weight of an action in a row; the weight is created if it is new."""
         cdef RowC* row = &self.tables.row[r]
         cdef int64_t k, last = row.first + <int64_t>row.n
         for k in range(row.first, last):
@@ -106,7 +106,7 @@ cdef class MarginPerceptron(Arena):
                 self.late[k] += by * self.decisions
                 return 0
         if row.n == 0 or (row.n > 1 and row.n & (row.n - 1) == 0):
-            self.move(row)
+            self.grow_row(row)
         k = row.first + row.n
         row.n += 1
         self.tables.action[k] = <uint16_t>action
@@ -115,8 +115,8 @@ cdef class MarginPerceptron(Arena):
         self.n_features += 1
         return 0
 
-    cdef int move(self, RowC* row) except -1 nogil:
-        """Room for twice as many weights."""
+    cdef int grow_row(self, RowC* row) except -1 nogil:
+        """Move a full row to a place for twice as many weights."""
         cdef int32_t size = 0, n = row.n, first, k
         while (2 << size) < max(2 * n, 2):
             size += 1
@@ -150,7 +150,7 @@ cdef class MarginPerceptron(Arena):
         return 0
 
     def weights(self) -> array.array:
-        """A copy of the weights as they would be stored: the average, or the last ones."""
+        """A copy of the weights for a model: the average, or the last ones."""
         found = array.array("f", [0.0]) * self.n_features
         cdef float[::1] view = found if len(found) else None
         cdef int64_t r, k, n = self.decisions if self.options.average else 0
@@ -162,7 +162,7 @@ cdef class MarginPerceptron(Arena):
         return found
 
     def placed(self, const float[::1] weights) -> array.array:
-        """Weights in the order of `weights`, maybe of an earlier pass, as the actions of the tables stand."""
+        """Weights in the order of `weights`, maybe of an earlier pass, rearranged in the order of the tables' `action`."""
         found = array.array("f", [0.0]) * max(self.tables.n_cells, 1)
         cdef float[::1] view = found
         cdef int64_t r, k
@@ -177,7 +177,7 @@ cdef class MarginPerceptron(Arena):
     # ------------------------------------------------------------------------------------------ passes
 
     def run_pass(self, should_stop=None) -> dict:
-        """Every sentence once, in a new random order; `should_stop()` is asked now and then, to end it early."""
+        """Learn from every sentence once, in a new random order. The pass ends early if `should_stop()`, called now and then, is true."""
         cdef int64_t k = 0, n = self.data.n_sequences, last
         cdef double loss = 0
         rng_shuffle(&self.rng, self.order, n)
@@ -211,10 +211,10 @@ cdef class MarginPerceptron(Arena):
             correct = self.correct_action(kind, relation)
             self.search.choose(correct, self.margin, &choice)
             if choice.action != correct:
-                n = self.search.way(correct, self.right)
-                self.follow(self.right, n, 1)
-                n = self.search.way(choice.action, self.wrong)
-                self.follow(self.wrong, n, -1)
+                n = self.search.best_actions(correct, self.right)
+                self.update(self.right, n, 1)
+                n = self.search.best_actions(choice.action, self.wrong)
+                self.update(self.wrong, n, -1)
                 loss[0] += choice.value - choice.correct
                 self.search.forget()
             self.decisions += 1
@@ -222,7 +222,7 @@ cdef class MarginPerceptron(Arena):
         return 0
 
     cdef int32_t correct_action(self, int kind, const int32_t* relation) noexcept nogil:
-        """The action of this kind that the tree wants; its child gets one head."""
+        """The correct action, given its kind. Its head then lacks one child fewer."""
         cdef int32_t depth = self.search.state.depth
         cdef const int32_t* stack = self.search.state.stack
         if kind == SHIFT:
@@ -232,8 +232,8 @@ cdef class MarginPerceptron(Arena):
             return 1 + relation[stack[depth - 2]]
         return 1 + self.tables.n_relations + relation[stack[depth - 1]]
 
-    cdef int follow(self, const int32_t* actions, int32_t n, double gain) except -1 nogil:
-        """Add to the weights of all features on the way of these actions."""
+    cdef int update(self, const int32_t* actions, int32_t n, double gain) except -1 nogil:
+        """Add `gain` to the weights of all features of the states in which these actions are taken, one after another."""
         cdef:
             StepC[16] steps
             const uint32_t* key
@@ -250,10 +250,10 @@ cdef class MarginPerceptron(Arena):
             state_undo(&self.search.state, self.search.kind_of(actions[k]), steps[k])
         return 0
 
-    # ------------------------------------------------------------------------------------------ going on later
+    # ------------------------------------------------------------------------------------------ resuming
 
     def learned(self) -> dict:
-        """For each weight, in the order in which they came: its row, its action, its value, and its part of the average."""
+        """For each weight, in order of creation: its row, its action, its value, and its sum for the average."""
         rows, actions = array.array("i", [0]) * self.n_features, array.array("i", [0]) * self.n_features
         weights, late = array.array("f", [0.0]) * self.n_features, array.array("d", [0.0]) * self.n_features
         cdef int64_t r, k
@@ -264,7 +264,7 @@ cdef class MarginPerceptron(Arena):
         return {"rows": rows, "actions": actions, "weights": weights, "late": late}
 
     def relearn(self, int64_t row, int64_t action, float weight, double late) -> None:
-        """Take over a weight with its row and action from another trainer. ValueError if it is there already, or cannot be."""
+        """Create a weight of another trainer, given its row and action. ValueError if it exists already, or is not possible."""
         cdef int64_t k, n = self.n_features
         if not 0 <= row < self.tables.n_rows or not 0 <= action < self.tables.n_actions:
             raise ValueError("actions: that do not exist")
@@ -275,12 +275,13 @@ cdef class MarginPerceptron(Arena):
         self.w[k], self.late[k] = weight, late
 
     def course(self) -> dict:
-        """The number of passes and decisions, the random state, and the order of the sentences; buffers of the trainer itself."""
+        """The number of passes and decisions, the random state, and the order of the sentences. The arrays are views of the
+        trainer's own."""
         return {"rng": vector(self, "Q", &self.rng, 4), "order": vector(self, "i", self.order, self.data.n_sequences),
                 "passes": self.passes, "decisions": self.decisions}
 
     def resume(self, dict state) -> None:
-        """Take over what `course` said."""
+        """Continue with what `course` returned."""
         take(state, "rng", "Q", &self.rng, 4)
         take(state, "order", "i", self.order, self.data.n_sequences)
         if sorted(self.sentence_order()) != list(range(self.data.n_sequences)):
@@ -292,8 +293,8 @@ cdef class MarginPerceptron(Arena):
     # ------------------------------------------------------------------------------------------ development data
 
     def parsed(self, Treebank data not None, const float[::1] weights not None):
-        """Parse sentences with weights in the order of `weights`: (words with the right head, with the right
-        relation too, sentences without a mistake).
+        """Parse sentences with weights in the order of `weights`. Returns the number of words with the right head, of words with the
+        right head and relation, and of sentences without an error.
         """
         cdef Search search = Search(self.tables, self.options.depth)
         placed = self.placed(weights)

@@ -1,4 +1,4 @@
-"""Sentences as values of cells, with their trees; see trees.pyx."""
+"""Sentences as values of cells, and their trees; see trees.pyx."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -11,7 +11,7 @@ from .states cimport StateC
 
 
 cdef class Compared(Arena):
-    """Numbers of cells that are compared as they are: equal within a sentence where cells are."""
+    """Numbers for cells that are compared without a transform. Within a sentence, equal cells have equal numbers."""
     cdef StringTable texts
     cdef int32_t* columns
     cdef int32_t n
@@ -19,15 +19,15 @@ cdef class Compared(Arena):
     cdef int fill(self, const RowsC* rows, int64_t first, int64_t last, int32_t* values, int32_t width) except -1 nogil
 
 
-# Note the values of the views of a sentence, [T][width].
+# Copy the values of the views of a sentence to `values`, [T][width].
 cdef int copy_values(Workspace workspace, int32_t n_views, int32_t* values, int32_t width) noexcept nogil
 
-# The next action that leads to a tree, as a kind; `waiting`: how many children each token still lacks. NOBODY if
-# none does.
+# The kind of the next action on the way to a tree, NOBODY if there is none. `waiting`: how many children each token still
+# lacks.
 cdef int correct_kind(const StateC* state, const int32_t* head, const int32_t* waiting) noexcept nogil
 
 
-# How many children each token has.
+# Count the children of each token.
 cdef void count_children(const int32_t* head, int32_t T, int32_t* waiting) noexcept nogil
 
 
@@ -37,17 +37,17 @@ cdef class Columns:
 
 cpdef check_ids(Rows rows, int32_t column)
 
-# A number in digits alone; -1 for anything else, and for what no token can have.
+# The value of a number written in digits; -1 for anything else, and for numbers too large for a token.
 cdef int64_t number_in(const char* s, int64_t n) noexcept nogil
 
 
 cdef class Treebank(Arena):
     cdef readonly int64_t n_tokens, n_sequences
-    cdef readonly int64_t n_crossing        # sentences left out: arcs cross
+    cdef readonly int64_t n_crossing        # sentences left out because arcs cross
     cdef readonly int64_t longest
     cdef int32_t width
-    cdef Dataset attributes                 # of one sentence: they come with the values, and are of no use here
-    cdef int64_t* start                     # [sequences + 1]
+    cdef Dataset attributes                 # of one sentence; a by-product of the values that is not used
+    cdef int64_t* start                     # [sequences + 1] first token of each
     cdef int32_t* values                    # [tokens][width]
     cdef int32_t* head                      # [tokens] within the sentence, NOBODY for the root
     cdef int32_t* relation                  # [tokens]

@@ -1,6 +1,7 @@
-"""Trees in CoNLL-U, read and checked, and sentences as the values of their cells.
+"""Trees in CoNLL-U, read and checked, and the values of the cells of their sentences.
 
-A sentence is a tree if one token has the head 0 and all others lead there. It is projective if the parser can build it.
+Heads are a tree if one token has the head 0, and the heads of all others lead to that token. A tree is projective if the
+parser can build it.
 """
 
 import array
@@ -20,7 +21,7 @@ from .states cimport LEFT, NOBODY, RIGHT, SHIFT, StateC, state_allows, state_do,
 from crfkit.errors import DataError
 
 cdef enum:
-    MOST_TEXTS = 1 << 16        # then a table of them begins anew
+    MOST_TEXTS = 1 << 16        # a table with more is replaced by a new one
 
 
 cdef class Compared(Arena):
@@ -67,7 +68,7 @@ cdef int correct_kind(const StateC* s, const int32_t* head, const int32_t* waiti
 
 
 cdef int64_t number_in(const char* s, int64_t n) noexcept nogil:
-    """A number in digits alone; -1 for anything else, and for what no token can have."""
+    """The value of a number written in digits; -1 for anything else, and for numbers too large for a token."""
     cdef int64_t i, found = 0
     if n < 1 or n > 10:
         return -1
@@ -79,7 +80,7 @@ cdef int64_t number_in(const char* s, int64_t n) noexcept nogil:
 
 
 cdef class Columns:
-    """Where ID, HEAD and DEPREL stand."""
+    """The indices of the columns ID, HEAD and DEPREL."""
 
     def __init__(self, names, path=None):
         for name in ("id", "head", "deprel"):
@@ -89,7 +90,7 @@ cdef class Columns:
 
 
 cpdef check_ids(Rows rows, int32_t column):
-    """DataError unless the words of each sentence are numbered 1, 2, 3 ...: heads are such numbers."""
+    """DataError unless the words of each sentence are numbered 1, 2, 3 ..., as heads refer to these numbers."""
     cdef int64_t s, t
     cdef int32_t n
     cdef const char* text
@@ -114,7 +115,7 @@ cdef str shown(Rows rows, int64_t t, int32_t column):
 
 
 cdef int read_heads(Rows rows, Columns columns, int64_t s, int32_t* head) except -1:
-    """The heads of a sentence as places, NOBODY for the root. DataError if it is no tree."""
+    """Read the heads of a sentence as indices of tokens, NOBODY for the root. DataError if they are not a tree."""
     cdef int64_t first = rows.c.seq_ptr[s], T = rows.c.seq_ptr[s + 1] - first, t, found, root = -1
     cdef int32_t n, at
     cdef const char* text
@@ -130,7 +131,7 @@ cdef int read_heads(Rows rows, Columns columns, int64_t s, int32_t* head) except
                 raise fault(rows, s, first + t, f"a second root: HEAD of word {root + 1} is 0 already; expected one root a sentence")
             root = t
         head[t] = <int32_t>found - 1
-    # From each word upwards, to the root or to where an earlier walk has been. A walk that meets itself goes round.
+    # Walk upwards from each word, to the root or to a word of an earlier walk. A walk that meets itself is a cycle.
     cdef BufferC marks = empty_buffer()
     cdef int32_t* seen
     try:
@@ -151,7 +152,7 @@ cdef int read_heads(Rows rows, Columns columns, int64_t s, int32_t* head) except
 
 
 cdef class Treebank(Arena):
-    """Sentences one after the other; `width`: values of a token."""
+    """Sentences one after another. `width`: the number of values of a token."""
 
     def __cinit__(self, int32_t width):
         self.width = width
@@ -161,7 +162,7 @@ cdef class Treebank(Arena):
         self.start[0] = 0
 
     def sizes(self) -> list[int]:
-        """How many values there may be at each place of a token: one more than the largest."""
+        """For each of the `width` values of a token, one more than the largest in the data."""
         found = array.array("q", [0]) * self.width
         cdef int64_t[::1] size = found
         cdef int64_t k
@@ -171,8 +172,8 @@ cdef class Treebank(Arena):
 
     def add(self, Rows rows not None, Columns columns not None, TableBuilder builder not None, Compared compared not None,
             StringTable relations=None, bint learn=True, bint skip=True):
-        """Take in a parsed block. With `learn`, values that are new get numbers. With `skip`, trees with crossing
-        arcs are counted and left out. `relations` numbers relations; without it they are all one.
+        """Add the sentences of a parsed block. With `learn`, new values and relations get numbers. With `skip`, trees with crossing
+        arcs are counted and left out. `relations` numbers the relations; without it all have the number 0.
         """
         cdef int64_t s, t, T, n
         cdef int32_t size
@@ -215,14 +216,14 @@ cdef class Treebank(Arena):
             self.longest = max(self.longest, T)
 
     def heads(self, int64_t s):
-        """Heads and relations of a sentence: numbers of words, 0 for the root."""
+        """(heads, relations) of a sentence. Heads are numbers of words from 1, 0 for the root; relations are numbers."""
         if not 0 <= s < self.n_sequences:
             raise IndexError(f"sentence {s} of {self.n_sequences}")
         places = range(self.start[s], self.start[s + 1])
         return [self.head[t] + 1 for t in places], [self.relation[t] for t in places]
 
     def root_relation(self):
-        """The relation that most roots have; 0 where there are none."""
+        """The most frequent relation of roots; 0 if there are no sentences."""
         cdef int64_t t
         counts = {}
         for t in range(self.n_tokens):
@@ -231,7 +232,7 @@ cdef class Treebank(Arena):
         return max(counts, key=counts.get, default=0)
 
     def checksum(self):
-        """32 hexadecimal digits that two treebanks have in common if training cannot tell them apart."""
+        """A hash as 32 hexadecimal digits: equal for treebanks from which training learns the same."""
         from xxhash import xxh3_128
 
         digest = xxh3_128()
@@ -243,7 +244,7 @@ cdef class Treebank(Arena):
 
 
 cdef int projective(const int32_t* head, int32_t T) except -1:
-    """Whether shift, left and right build the tree."""
+    """Whether the actions shift, left and right can build the tree."""
     cdef BufferC room = empty_buffer()
     cdef StateC s
     cdef int32_t* waiting

@@ -1,7 +1,7 @@
-"""Sequences of attributes in groups, appended one by one.
+"""Sequences of attributes with their groups, appended one by one.
 
-All Python code that an append may run, of items, labels and the group, runs before anything is changed, and all memory is there
-before anything is copied. So neither an error nor Ctrl-C leaves half a sequence, or one without its group.
+Items, labels and group may run Python code. All of it runs before anything is changed, and all memory is allocated before
+anything is copied. So neither an error nor Ctrl-C leaves half a sequence, or a sequence without its group.
 """
 
 from cpython cimport array
@@ -19,12 +19,12 @@ from crfkit.errors import DataError
 
 
 cdef class Groups:
-    """Sequences in the order in which they came, and the group of each."""
+    """Sequences in the order of their arrival, and the group of each."""
 
     cdef readonly Rows rows
-    cdef readonly object lock           # sequences and groups grow together, and not while they are read
+    cdef readonly object lock           # held while both grow, and while they are read
     cdef public array.array groups
-    cdef Rows spare                     # where a sequence is read into
+    cdef Rows spare                     # rows into which a sequence is read, reused
 
     def __cinit__(self):
         self.rows, self.groups, self.lock = Rows("crfsuite"), array.array("i"), threading.Lock()
@@ -32,7 +32,7 @@ cdef class Groups:
     def add(self, sentence, labels, int group):
         """Append a list of items and their labels."""
         cdef Rows rows = self.spare
-        self.spare = None               # a generator may add another sequence meanwhile
+        self.spare = None               # the sentence may be a generator that adds another sequence
         if rows is None:
             rows = Rows("crfsuite")
             rows.loose = rows.spelled = True
@@ -41,7 +41,7 @@ cdef class Groups:
         self.spare = rows
 
     def append(self, Rows source not None, int64_t s, labels, int group):
-        """Append a copy of a sequence of other rows, unless it is empty, with its own labels or with these."""
+        """Append a copy of a sequence of other rows, unless it is empty, with these labels; None: with its own."""
         self.take(source, s, labels, group)
 
     cdef int take(self, Rows source, int64_t s, labels, int group) except -1:
@@ -62,12 +62,12 @@ cdef class Groups:
 
 
 def append_sequence(Rows rows not None, Rows source not None, int64_t s, labels=None):
-    """Append a copy of sequence s of other rows, with its own labels or with these, a str or bytes for each token."""
+    """Append a copy of sequence s of other rows, with these labels, a str or bytes for each token; None: with its own."""
     copy_sequence(rows, source, s, checked(rows, source, s, labels))
 
 
 cdef list checked(Rows rows, Rows source, int64_t s, labels):
-    """The labels, each of which is a str in ASCII or bytes, or None; an error where the sequence cannot be appended with them."""
+    """The labels as ASCII str or bytes, or None if none are given; raises an error if the sequence cannot be appended with them."""
     cdef const RowsC* c = &source.c
     cdef int64_t first, last
     cdef PlaceC place
@@ -92,7 +92,7 @@ cdef list checked(Rows rows, Rows source, int64_t s, labels):
 
 
 cdef int copy_sequence(Rows rows, Rows source, int64_t s, list labels) except -1:
-    """What fails for want of memory fails before anything is there."""
+    """Append the sequence. All memory is allocated first: MemoryError leaves the rows as they were."""
     cdef const RowsC* c = &source.c
     cdef int64_t first = c.seq_ptr[s], last = c.seq_ptr[s + 1], t, a, b = rows.c.n_attr, end = rows.n_arena, extra = 0
     cdef int32_t n
@@ -134,7 +134,7 @@ cdef int copy_sequence(Rows rows, Rows source, int64_t s, list labels) except -1
 
 
 cdef inline TextC label_at(const RowsC* c, int64_t t, list labels, Py_ssize_t k) noexcept:
-    """The label of token t, or the k-th of these, a str in ASCII or bytes."""
+    """The k-th of the given labels, an ASCII str or bytes; without labels that of token t."""
     cdef TextC text
     cdef int32_t n
     if labels is None:

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from .rows cimport Rows
 
 
-cdef struct PlaceC:                     # for messages, counted from 1
+cdef struct PlaceC:                     # where messages say the fault is, counted from 1
     int64_t sentence, token
 
 
@@ -14,18 +14,18 @@ cdef struct TextC:
     int64_t n
 
 
-# Take one sentence in the place of what the rows had.
+# Replace the rows by one sentence.
 cdef int fill_sentence(Rows rows, sentence) except -1
 
-# Append a str that is not plain ASCII, or bytes. Declared here so that the compiler does not inline it into the loop that
-# seldom needs it.
+# Append bytes, or a str that is not plain ASCII. Declared here so that the compiler does not inline it into the loop, which
+# rarely needs it.
 cdef int copy_characters(Rows rows, text, const PlaceC* place) except -1
 
-# The characters of a str that is plain ASCII, as nearly all are; False if it is anything else.
+# Find the characters of a str in plain ASCII, as nearly all are; False for anything else.
 cdef bint plain_text(text, TextC* found) noexcept
 
-# A label as bytes. Unless it is free to be anything, it can stand in a column.
+# A label as bytes. It must fit into a column, unless it is `free`: then only zero bytes are refused.
 cdef bytes label_of(label, const PlaceC* place, bint free)
 
-# Rows whose arena has grown are ready to be read.
+# Make rows readable after their arena has grown.
 cdef void finish(Rows rows) noexcept

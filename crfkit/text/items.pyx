@@ -1,15 +1,15 @@
-"""Attributes from Python, as rows: what each token of a sentence has, copied from Python's strings and numbers as
-it is.
+"""Attributes from Python as rows: Python's strings and numbers are copied, unchanged, to the arena.
 
-An item says what a token has:
+An item lists the attributes of a token:
 
-    ["w=the", "cap", ("len", 3)]              names, which have the value 1, and pairs of a name and a number
-    {"w": "the", "cap": True, "len": 3}       a mapping: a text becomes "w:the" with the value 1
-    {"near": ["the", "cat"]}                  a list or a set of texts: "near:the" and "near:cat"
-    {"next": {"w": "cat", "len": 3}}          a mapping in a mapping: "next:w:cat", and "next:len" with the value 3
+    ["w=the", "cap", ("len", 3)]              names with the value 1, and pairs of a name and a number
+    {"w": "the", "cap": True, "len": 3}       a mapping: a str becomes "w:the" with the value 1
+    {"near": ["the", "cat"]}                  a list or a set of str: "near:the" and "near:cat"
+    {"next": {"w": "cat", "len": 3}}          a nested mapping: "next:w:cat", and "next:len" with the value 3
 
-Names are str or bytes, and may hold anything; they are UTF-8 unless rows are loose, as for models of the other programs. Where labels are wanted, an item stands in a pair: (item, label).
-Where rows are `spelled`, a str may be a sentence or an item: the list of its characters.
+Names are str or bytes and may contain any character. Bytes must be UTF-8, unless rows are `loose`, as for models of other
+programs. With labels, each item is in a pair (item, label). If rows are `spelled`, a str may be a sentence or an item:
+the list of its characters.
 """
 
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
@@ -41,14 +41,14 @@ cdef extern from "Python.h":
     Py_ssize_t length_of "PyUnicode_GET_LENGTH"(PyObject*) noexcept
 
 cdef enum:
-    DEEPEST = 50                        # mappings in mappings
-    AHEAD = 6                           # names between one asked for and the one at work: they lie anywhere in memory
+    DEEPEST = 50                        # levels of nested mappings
+    AHEAD = 6                           # names ahead of the current one that are prefetched: they lie anywhere in memory
 
-cdef double LARGEST = 3.4028234663852886e38     # that single precision has
+cdef double LARGEST = 3.4028234663852886e38     # the largest number in single precision
 
 
 def fill_items(Rows rows not None, sentences, bint labelled=False, int64_t before=0):
-    """Take sentences that are lists of items. Messages count them from the one after the first `before`."""
+    """Replace the rows by these sentences, lists of items. Messages number them from `before` + 1."""
     cdef PlaceC place
     place.sentence = before
     start(rows)
@@ -105,15 +105,15 @@ cdef int add_sentence(Rows rows, sentence, bint labelled, PlaceC* place) except 
     for item in sentence:
         place.token += 1
         if is_list:
-            ask_for_items(sentence, place.token)
+            prefetch_items(sentence, place.token)
         add_token(rows, item, labelled, place)
     rows.last_end = rows.n_arena
     rows.end_sequence()
     return 0
 
 
-cdef inline void ask_for_items(sentence, Py_ssize_t k) noexcept:
-    """Prefetch item k of a list, the list in it, and the item behind it."""
+cdef inline void prefetch_items(sentence, Py_ssize_t k) noexcept:
+    """Prefetch item k of a list, the contents of item k if that is a list, and item k + 1."""
     cdef PyObject* item
     if k + 1 < PyList_GET_SIZE(sentence):
         crfkit_prefetch(PyList_GET_ITEM(sentence, k + 1))
@@ -124,14 +124,14 @@ cdef inline void ask_for_items(sentence, Py_ssize_t k) noexcept:
             crfkit_prefetch((<PyListObject*>item).ob_item + 8)
 
 
-cdef inline void ask_for_text(const PyObject* text) noexcept:
-    """Prefetch a str: its header, and its characters, mostly in the next cache line."""
+cdef inline void prefetch_text(const PyObject* text) noexcept:
+    """Prefetch a str: its header, and its characters, which are mostly in the next cache line."""
     crfkit_prefetch(text)
     crfkit_prefetch(<const char*>text + 56)
 
 
 cdef int add_token(Rows rows, item, bint labelled, const PlaceC* place) except -1:
-    cdef bytes label = b"?"             # for items without labels
+    cdef bytes label = b"?"             # if there are no labels
     if labelled:
         if not isinstance(item, (list, tuple)) or len(item) != 2:
             raise fault(place, shown(item), "a pair (attributes, label)")
@@ -159,7 +159,7 @@ cdef inline void end_token(Rows rows) noexcept:
 
 
 cdef bytes label_of(label, const PlaceC* place, bint free):
-    """A label as bytes. Unless it is free to be anything, it can stand in a column."""
+    """A label as bytes. It must fit into a column, unless it is `free`: then only zero bytes are refused."""
     cdef bytes text
     cdef char c
     if not isinstance(label, (str, bytes)):
@@ -186,9 +186,9 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
             add_named(rows, None, name, value, place, 0)
     elif PyList_CheckExact(item):
         for k in range(min(AHEAD, PyList_GET_SIZE(item))):
-            ask_for_text(PyList_GET_ITEM(item, k))
+            prefetch_text(PyList_GET_ITEM(item, k))
         k = add_plain_names(rows, item, 0)
-        while k < PyList_GET_SIZE(item):        # which a number's __float__ may change
+        while k < PyList_GET_SIZE(item):        # the size may change: a number's __float__ can run any code
             name = <object>PyList_GET_ITEM(item, k)
             add_name(rows, name, place)
             k = add_plain_names(rows, item, k + 1)
@@ -201,14 +201,14 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
     elif isinstance(item, (str, bytes)) or not hasattr(item, "__iter__") or not lists(item):
         raise fault(place, shown(item), "a list of attributes, or a mapping from names to values")
     else:
-        for name in steady(item):
+        for name in in_order(item):
             add_name(rows, name, place)
     return 0
 
 
 cdef Py_ssize_t add_plain_names(Rows rows, item, Py_ssize_t k) except -1:
-    """Take the items of a list from place k on while they are names in ASCII, as nearly all are, without the interpreter; the place
-    of the first other one."""
+    """Add the names in a list from index k on, as long as they are ASCII strings, as nearly all are, without calls to the
+    interpreter. Returns the index of the first other item."""
     cdef Py_ssize_t size = PyList_GET_SIZE(item)
     cdef PyObject** name = (<PyListObject*>item).ob_item
     cdef int64_t a = rows.c.n_attr, end = rows.n_arena, room, n
@@ -223,7 +223,7 @@ cdef Py_ssize_t add_plain_names(Rows rows, item, Py_ssize_t k) except -1:
     start, length, value, room = rows.c.attr_start, rows.c.attr_len, rows.c.attr_value, rows.cap_arena
     while k < size and is_text(name[k]) and is_ascii(name[k]):
         if k + AHEAD < size:
-            ask_for_text(name[k + AHEAD])
+            prefetch_text(name[k + AHEAD])
         n = length_of(name[k])
         if n > INT32_MAX:
             break
@@ -241,7 +241,7 @@ cdef Py_ssize_t add_plain_names(Rows rows, item, Py_ssize_t k) except -1:
 
 
 cdef inline int add_name(Rows rows, name, const PlaceC* place) except -1:
-    """An entry of a list: a name, or a pair (name, value)."""
+    """Add an entry of a list: a name, or a pair (name, value)."""
     cdef int64_t begin = rows.n_arena
     if isinstance(name, (str, bytes)):
         copy_text(rows, name, place)
@@ -253,7 +253,7 @@ cdef inline int add_name(Rows rows, name, const PlaceC* place) except -1:
 
 
 cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, int depth) except -1:
-    """An entry of a mapping, whose name follows a prefix."""
+    """Add an entry of a mapping. `prefix` is the name of the mapping around it, with a colon; None for the outermost."""
     cdef int64_t begin = rows.n_arena
     if not isinstance(name, (str, bytes)):
         raise fault(place, shown(name), "the name of an attribute: a str")
@@ -278,7 +278,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
         for inner, its_value in value.items():
             add_named(rows, prefix, inner, its_value, place, depth + 1)
         return 0
-    for inner in steady(value):
+    for inner in in_order(value):
         begin = rows.n_arena
         if isinstance(inner, (str, bytes)):
             copy_text(rows, prefix, place)
@@ -291,8 +291,8 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
     return 0
 
 
-cdef inline steady(values):
-    """The values, those of a set in order."""
+cdef inline in_order(values):
+    """The values; those of a set in an order that is the same in every run."""
     return ordered(values) if type(values) is not list and type(values) is not tuple and isinstance(values, Set) else values
 
 
@@ -308,7 +308,7 @@ cdef double number_of(value, found, expected, const PlaceC* place) except? -1:
 
 
 cdef inline int add_attribute(Rows rows, int64_t begin, double value, const PlaceC* place) except -1:
-    """The attribute whose name has been copied to the arena, from `begin` on."""
+    """Add the attribute whose name has been copied to the arena, from `begin` on."""
     cdef int64_t a = rows.c.n_attr, n = rows.n_arena - begin
     if n > INT32_MAX:
         raise fault(place, f"a name of {n} bytes", "at most 2,147,483,647")

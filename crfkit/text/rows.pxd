@@ -6,17 +6,17 @@ from .table cimport FORM_COLUMNS, FORM_CONLLU, FORM_CRFSUITE, RowsC, Table, rows
 
 
 cdef struct FaultC:
-    const char* kind        # its name in faults.py
-    int64_t offset          # where in the text
+    const char* kind        # name in faults.py
+    int64_t offset          # in the text
     int64_t found, expected
 
 
 cdef class Rows(Table):
     cdef FaultC fault
     cdef object block                   # keeps the text alive
-    cdef public bint loose              # text need not be UTF-8, and columns are split at tabs and blanks alike
-    cdef public bint spelled            # in the place of a list, a str from Python is the list of its characters, as in python-crfsuite
-    cdef bint[2] marked                 # whether tokens began with '#': at the start of sentences, and inside
+    cdef public bint loose              # text need not be UTF-8, and columns are split at both tabs and blanks
+    cdef public bint spelled            # a str from Python may stand for the list of its characters, as in python-crfsuite
+    cdef bint[2] marked                 # whether a token began with '#': the first of a sentence, a later one
 
     cdef int parse_text(self, const char* text, int64_t n, int64_t skip, int32_t n_cols) except -1 nogil
     cdef int add_line(self, int64_t start, int64_t stop) except -1 nogil

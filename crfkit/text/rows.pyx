@@ -1,16 +1,15 @@
-"""Blocks of input parsed into tokens, cells and sequences.
+"""Blocks of input, parsed into tokens, cells and sequences.
 
-A parse copies nothing: it notes where the lines, cells and attributes of a block stand. A paragraph is what
-lies between blank lines; its tokens are one sequence, and its other lines (comments, the header that names
-the columns) are kept in their place, so that the input can be written back byte for byte:
+Parsing copies nothing: it records the offsets of lines, cells and attributes in the block. The tokens between two blank
+lines are one sequence. Other lines (comments, the header that names the columns) are kept, so that the input can be
+written back byte for byte:
 
     # columns = word pos    <- seq_start
     The DT                  <- line_start .. line_end of token seq_ptr[s]
     cat NN
-                            <- seq_end; blank lines between sequences are not kept, there is always one
+                            <- seq_end; of blank lines between sequences only one is kept
 
-What is wrong with a line is noted where it is found, and becomes an exception with path and line number
-only where a Python caller waits for it.
+The loops run without the interpreter, so they only record a fault; `parse` makes it an exception with path and line.
 """
 
 from cpython.list cimport PyList_CheckExact
@@ -32,7 +31,7 @@ from .faults import bytes_behind, columns_of, fault_of, misfit, no_sentence, plu
 
 cdef inline int64_t split(const char* text, int64_t start, int64_t stop, int64_t room,
                           int64_t* cell_start, int32_t* cell_len, bint loose) noexcept nogil:
-    """Cut a line into cells, of which the first few are noted; the number of cells. loose: at tabs and blanks alike."""
+    """Split a line into cells and return their number; the first `room` of them are recorded. loose: at both tabs and blanks."""
     cdef int64_t n = 0, i = start, begin
     cdef bint tabs = find(text, b"\t", start, stop) < stop, both = tabs and loose
     tabs = tabs and not loose
@@ -60,7 +59,8 @@ cdef inline int64_t split(const char* text, int64_t start, int64_t stop, int64_t
 
 
 def first_row(bytes data not None, form, int64_t skip, bint comments=False, bint loose=False):
-    """(lines before it, number of columns, whether a carriage return is inside) of the first row after skip bytes of header, or None."""
+    """About the first row after a header of `skip` bytes: (lines before it, number of columns, whether it contains a carriage
+    return). None if there is no row."""
     cdef const char* text = data
     cdef int64_t pos = skip, n = len(data), stop, next_line
     aside = {"columns": b"", "conllu": b"#", "crfsuite": b"@"}[form] + b"#" * comments
@@ -75,17 +75,17 @@ def first_row(bytes data not None, form, int64_t skip, bint comments=False, bint
 # ---------------------------------------------------------------------------------------------- parse
 
 cdef class Rows(Table):
-    """The parsed form of one block after another."""
+    """A parsed block. The next block replaces it and reuses the memory."""
 
     cdef int fail(self, const char* kind, int64_t offset, int64_t found=0, int64_t expected=0) noexcept nogil:
-        """Note a fault, by its name in faults.py; 1, for the caller to return."""
+        """Record a fault by its name in faults.py; returns 1, for the caller to return."""
         self.fault.kind, self.fault.offset = kind, offset
         self.fault.found, self.fault.expected = found, expected
         return 1
 
     cdef int parse_text(self, const char* text, int64_t n, int64_t skip, int32_t n_cols) except -1 nogil:
-        """Parse a block whose rows have n_cols cells (0: as many as the first row); its first skip bytes are
-        a header. 0, or 1 if there is a fault, which fault_of makes an exception."""
+        """Parse a block whose rows have n_cols cells (0: as many as the first row), after a header of `skip` bytes. Returns 1 if
+        there is a fault, which fault_of makes an exception, else 0."""
         cdef int64_t pos, next_line, stop
         self.reset()
         self.marked[0] = self.marked[1] = False
@@ -120,7 +120,7 @@ cdef class Rows(Table):
         return 0
 
     cdef int end_paragraph(self) except -1 nogil:
-        """A blank line, or the end: a sequence if there were tokens; 1 if there is a fault."""
+        """End a sequence, if there are tokens, at a blank line or at the end of the block; 1 if there is a fault."""
         if self.c.n_tok > self.c.seq_ptr[self.c.n_seq]:
             self.end_sequence()
         elif self.weighted:
@@ -128,7 +128,7 @@ cdef class Rows(Table):
         return 0
 
     cdef int add_line(self, int64_t start, int64_t stop) except -1 nogil:
-        """A line that is not blank; 1 if there is a fault."""
+        """Parse a line that is not blank; 1 if there is a fault."""
         cdef int64_t t = self.c.n_tok, whole = start
         cdef int kind = 1
         cdef bint inside = t > self.c.seq_ptr[self.c.n_seq]
@@ -175,8 +175,8 @@ cdef class Rows(Table):
     # ------------------------------------------------------------------------- the form of CRFsuite
 
     cdef int add_attributes(self, int64_t start, int64_t stop) except -1 nogil:
-        """label TAB name[:value] TAB name[:value] ... The label's colons are its own; a name's and a
-        backslash are escaped with a backslash. Fields without a character are passed over."""
+        """Parse label TAB name[:value] TAB name[:value] ... In names a backslash escapes colons and backslashes; the label may
+        contain plain colons. Empty fields are ignored."""
         cdef const char* text = self.c.text
         cdef int64_t t = self.c.n_tok, a = self.c.n_attr, i, end = find(text, b"\t", start, stop), colon
         cdef bint escaped = find(text, b"\\", start, end) < end
@@ -212,7 +212,7 @@ cdef class Rows(Table):
         return 0
 
     cdef int add_name(self, int64_t start, int64_t stop, bint escaped, int64_t* at, int32_t* n) except -1 nogil:
-        """Note where a label or a name stands: in the text, or in the arena, without its escapes."""
+        """Record where a label or a name is: in the text, or, if it has escapes, in the arena without them."""
         cdef int64_t i = start
         at[0] = start
         n[0] = <int32_t> (stop - start)
@@ -231,7 +231,7 @@ cdef class Rows(Table):
         return 0
 
     cdef int add_weight(self, int64_t start, int64_t stop) except -1 nogil:
-        """@weight:2, the weight of the sequence it stands in."""
+        """Parse @weight:2, the weight of the sequence that contains the line."""
         cdef int64_t n = stop - start
         if n < 8 or memcmp(self.c.text + start, b"@weight:", 8) != 0:
             return self.fail(b"reserved", start)
@@ -245,7 +245,7 @@ cdef class Rows(Table):
     # ------------------------------------------------------------------------- for Python
 
     def parse(self, block not None):
-        """Parse a reading.Block; DataError names the line that is wrong. The lock is released meanwhile."""
+        """Parse a reading.Block; DataError names the faulty line. The GIL is released meanwhile."""
         cdef bytes data = block.data
         cdef const char* text = data
         cdef int64_t n = len(data), skip = block.skip
@@ -260,8 +260,8 @@ cdef class Rows(Table):
         block.marks.add(self.marked[0], self.marked[1], named and self.c.n_attr == 0, named and self.c.n_attr > 0)
 
     def fill(self, sentences, int32_t n_cols=0):
-        """Take sentences that are cut into tokens, and these into cells (str), as if they had been read from
-        a file with tabs between the cells. A cell may hold anything, and a sentence may be empty."""
+        """Replace the rows by sentences from Python, lists of rows of cells (str), as if read from a file with tabs between the
+        cells. Unlike in a file, a cell may contain any character, and a sentence may be empty."""
         cdef int64_t t
         if self.c.form == FORM_CRFSUITE:
             raise ValueError("the form of CRFsuite has no cells")
@@ -326,7 +326,7 @@ cdef class Rows(Table):
         return 0
 
     def line_of(self, int64_t token):
-        """Line of a token in its file, from 1."""
+        """The number of a token's line in its file, from 1."""
         if not 0 <= token < self.c.n_tok:
             raise IndexError(f"token {token} of {self.c.n_tok}")
         if self.block is None:
@@ -334,5 +334,5 @@ cdef class Rows(Table):
         return self.block.first_line + self.block.data.count(b"\n", 0, self.c.line_start[token])
 
     def where(self, int64_t token):
-        """Path and line of a token; None for what does not come from a file."""
+        """The path and line of a token; (None, None) if it does not come from a file."""
         return (None, None) if self.block is None else (self.block.path, self.line_of(token))

@@ -1,4 +1,4 @@
-"""Looking for lines, characters and numbers in bytes."""
+"""Search for lines, characters and numbers in bytes."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -6,7 +6,7 @@ from crfkit.memory cimport memchr, memcpy
 
 
 cdef inline int64_t find(const char* text, char c, int64_t start, int64_t stop) noexcept nogil:
-    """Offset of the first c, or stop."""
+    """The offset of the first c, or `stop`."""
     cdef const char* at = <const char*> memchr(text + start, c, <size_t> (stop - start))
     return at - text if at != NULL else stop
 
@@ -20,8 +20,8 @@ cdef inline bint is_digit(char c) noexcept nogil:
 
 
 cdef inline bint blank_line(const char* text, int64_t start, int64_t n, int64_t* stop, int64_t* after) noexcept nogil:
-    """Whether the line at start holds nothing but blanks, tabs and returns; its end, with the line end left
-    out, and the start of the next."""
+    """Whether the line at `start` has only blanks, tabs and carriage returns. Also sets its end, without the line end, and the
+    start of the next line."""
     cdef int64_t end = find(text, b"\n", start, n)
     after[0] = end + 1 if end < n else n
     while end > start and text[end - 1] == b"\r":
@@ -33,14 +33,15 @@ cdef inline bint blank_line(const char* text, int64_t start, int64_t n, int64_t*
 
 
 cdef inline int64_t mark_at(const char* text, int64_t start, int64_t stop) noexcept nogil:
-    """Bytes of the byte order mark that a line begins with, as where files were joined; 0 if it is all of the first cell."""
+    """The length of the byte order mark at the start of a line, where files were joined: 3, or 0 if there is none, or if it is
+    the whole first cell."""
     if stop - start <= 3 or text[start] != <char> 0xEF or text[start + 1] != <char> 0xBB or text[start + 2] != <char> 0xBF:
         return 0
     return 0 if is_blank(text[start + 3]) else 3
 
 
 cdef inline void copy_bytes(char* to, const char* s, int64_t n) noexcept nogil:
-    """Copy n bytes, of a short text without a call: two words, or pairs of words, which may overlap, hold all of it."""
+    """Copy n bytes. A short text takes no call of a function: two words, or pairs of words, that may overlap cover it."""
     cdef uint64_t first, last
     cdef uint64_t[2] front, back
     cdef uint32_t head, tail

@@ -1,4 +1,4 @@
-"""Looking for lines, characters and numbers in bytes."""
+"""Search for lines, characters and numbers in bytes."""
 
 from libc.stdint cimport INT64_MAX, uint64_t
 
@@ -7,7 +7,7 @@ from crfkit.memory cimport memcpy
 
 
 cdef int64_t utf8_fault(const unsigned char* s, int64_t n) noexcept nogil:
-    """Offset of the first byte that begins no UTF-8 character, or -1. Eight ASCII bytes at a time."""
+    """The offset of the first byte that does not begin a UTF-8 character, or -1. ASCII is skipped eight bytes at a time."""
     cdef int64_t i = 0
     cdef int k, more
     cdef unsigned char c, low, high
@@ -27,7 +27,7 @@ cdef int64_t utf8_fault(const unsigned char* s, int64_t n) noexcept nogil:
             more = 1
         elif 0xE0 <= c <= 0xEF:
             more = 2
-            if c == 0xE0:           # shorter forms exist
+            if c == 0xE0:           # overlong forms
                 low = 0xA0
             elif c == 0xED:         # surrogates
                 high = 0x9F
@@ -49,7 +49,7 @@ cdef int64_t utf8_fault(const unsigned char* s, int64_t n) noexcept nogil:
 
 
 cdef int64_t last_blank_line(const char* text, int64_t start, int64_t n) noexcept nogil:
-    """Offset after the last complete blank line, or 0. A line begins at start; it is sought backwards."""
+    """The offset behind the last complete blank line, or 0. The search goes backwards, to `start`, where a line begins."""
     cdef int64_t end = n, i
     while True:
         while end > start and text[end - 1] != b"\n":
@@ -65,14 +65,14 @@ cdef int64_t last_blank_line(const char* text, int64_t start, int64_t n) noexcep
 
 
 def last_cut(const unsigned char[::1] text, int64_t start):
-    """Offset after the last blank line of a text, or 0. Only lines from the one at start on are looked at."""
+    """The offset behind the last blank line at or after `start`, where a line begins; 0 if there is none."""
     if not 0 <= start < text.shape[0]:
         return 0
     return last_blank_line(<const char*> &text[0], start, text.shape[0])
 
 
 def first_cut(const unsigned char[::1] text, int64_t start):
-    """Offset after the first whole blank line from the line at start on, or 0."""
+    """The offset behind the first complete blank line at or after `start`, where a line begins; 0 if there is none."""
     cdef int64_t n = text.shape[0], pos = start, stop, next_line
     while 0 <= pos < n:
         if blank_line(<const char*> &text[0], pos, n, &stop, &next_line) and text[next_line - 1] == c"\n":
@@ -85,14 +85,14 @@ cdef double[23] POWERS = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10
                           1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22]
 
 
-cdef int64_t EXACT = 1 << 53    # doubles hold every integer up to here
+cdef int64_t EXACT = 1 << 53    # doubles represent every integer up to here
 
 
 cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
-    """1 and the value if the bytes are a decimal number that a float holds, else 0.
+    """Return 1 and set the value if the bytes are a decimal number in the range of a float, else 0.
 
-    A product or quotient of two doubles that are exact is rounded once, hence correctly; the other numbers,
-    with very many digits, are left to the interpreter. strtod would depend on the locale."""
+    A product or quotient of two exact doubles is rounded only once, so it is correctly rounded. Numbers with more digits are
+    left to the interpreter. strtod would depend on the locale."""
     cdef int64_t i = 0, mantissa = 0, exponent = 0, power = 0
     cdef int digits = 0
     cdef bint negative = False, negative_power = False, point = False
@@ -107,7 +107,7 @@ cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
             if mantissa < EXACT:
                 mantissa = 10 * mantissa + (s[i] - <char> b"0")
             else:
-                mantissa = INT64_MAX    # too long for the quick way
+                mantissa = INT64_MAX    # too many digits for exact arithmetic
             digits += 1
             exponent -= point
         i += 1
@@ -139,7 +139,7 @@ cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
 
 
 cdef int conllu_id(const char* s, int64_t n) noexcept nogil:
-    """1 for the number of a word, 2 for a range or an empty node, 0 for anything else."""
+    """What an ID is: 1 the number of a word, 2 a range or an empty node, 0 neither."""
     cdef int64_t i = 0, begin
     cdef int parts = 0
     while True:
@@ -157,7 +157,7 @@ cdef int conllu_id(const char* s, int64_t n) noexcept nogil:
 
 
 cdef bint is_decimal(const char* s, const char* stop) noexcept nogil:
-    """Is this a number with a decimal point, perhaps with an exponent?"""
+    """Whether this is a number with a decimal point, and maybe an exponent."""
     cdef bint point = False
     if s >= stop or not is_digit(s[0]):
         return False
@@ -172,7 +172,7 @@ cdef bint is_decimal(const char* s, const char* stop) noexcept nogil:
 
 
 cdef const char* without_probability(const char* s, const char* stop) noexcept nogil:
-    """The end of the label in LABEL/0.97, or stop."""
+    """Where the label in LABEL/0.97 ends; `stop` if there is no probability."""
     cdef const char* slash = stop - 1
     while slash > s and slash[0] != b"/":
         slash -= 1
@@ -180,11 +180,11 @@ cdef const char* without_probability(const char* s, const char* stop) noexcept n
 
 
 cdef bint is_probability(const char* s, const char* stop) noexcept nogil:
-    """Is this one as `crfkit tag` writes it, with six decimals?"""
+    """Whether this is a probability as `crfkit tag` writes it, with six decimals."""
     return stop - s == 8 and s[1] == b"." and is_decimal(s, stop)
 
 
 cdef bint has_probability(const char* s, const char* stop, bint six) noexcept nogil:
-    """Does a label end with its probability? Attributes may look like that: there it has to have six decimals."""
+    """Whether a label ends with a probability. With `six` it must have six decimals: attributes may look like shorter ones."""
     cdef const char* end = without_probability(s, stop)
     return end != stop and (not six or is_probability(end + 1, stop))

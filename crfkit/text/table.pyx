@@ -1,4 +1,4 @@
-"""The arrays in which rows stand: tokens, cells, sequences and attributes, as offsets into a text."""
+"""The arrays behind rows: tokens, cells, sequences and attributes, as offsets into a text."""
 
 from crfkit.memory cimport arena_reserve
 
@@ -6,10 +6,10 @@ FORMS = {"columns": FORM_COLUMNS, "conllu": FORM_CONLLU, "crfsuite": FORM_CRFSUI
 
 
 cdef class Table:
-    """Rows of one text after another; the room is used again.
+    """The rows of one text; the next text replaces them and reuses the memory.
 
-    form: "columns", "conllu" or "crfsuite". label: the column whose cells must not be empty, -1 for the
-    last one, or None where the input need not have labels.
+    form: "columns", "conllu" or "crfsuite". label: the column of the labels, whose cells must not be empty, -1 for the
+    last one; None if the input need not have labels.
     """
 
     def __cinit__(self, form="columns", label=None):
@@ -20,7 +20,7 @@ cdef class Table:
         self.reset()
 
     cdef int reset(self) except -1 nogil:
-        """Forget the block before."""
+        """Discard the previous block."""
         if self.cap_tok == 0:
             self.grow_tokens()
         if self.cap_seq == 0:
@@ -36,13 +36,13 @@ cdef class Table:
         return 0
 
     cdef int room(self, int place, void** array, int64_t n, int64_t size) except -1 nogil:
-        """Room for n items of an array, whose memory is the buffer in this place."""
+        """Make room for n items of an array, whose memory is buffer number `place`."""
         arena_reserve(self, &self.owned[place], n, size)
         array[0] = self.owned[place].data
         return 0
 
     cdef int grow_tokens(self, int64_t more=1) except -1 nogil:
-        """Room for more tokens, each of n_cols cells."""
+        """Make room for more tokens, each of n_cols cells."""
         cdef int64_t n = max(self.cap_tok, <int64_t> 16)
         if self.c.n_tok + more > self.cap_tok:
             n = max(2 * n, self.c.n_tok + more)
@@ -103,17 +103,17 @@ cdef class Table:
         return self.c.n_tok
 
     def lengths(self):
-        """Tokens of each sequence."""
+        """The number of tokens of each sequence."""
         return [self.c.seq_ptr[s + 1] - self.c.seq_ptr[s] for s in range(self.c.n_seq)]
 
     @property
     def n_attributes(self):
-        """Attributes of all tokens, in the form of CRFsuite."""
+        """The number of attributes of all tokens, in the form of CRFsuite."""
         return self.c.attr_ptr[self.c.n_tok] if self.c.form == FORM_CRFSUITE else 0
 
     @property
     def n_columns(self):
-        """Cells of every token; 1, the label, in the form of CRFsuite."""
+        """The number of cells of a token; in the form of CRFsuite 1, the label."""
         return self.c.n_cols
 
     def sentences(self):

@@ -16,7 +16,7 @@ cdef int out_decimal(OutC* out, double x) except -1 nogil
 
 
 cdef inline int out_reserve(OutC* out, int64_t extra) except -1 nogil:
-    """Room for that many more bytes at out.data + out.n."""
+    """Make room for `extra` more bytes at out.data + out.n."""
     if out.capacity - out.n < extra:
         out_grow(out, extra)
     return 0

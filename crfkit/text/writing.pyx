@@ -1,6 +1,6 @@
-"""Output, put together without the interpreter: a buffer of bytes that grows, and rows with their labels.
+"""Output without the interpreter: a buffer of bytes that grows, and rows with their labels.
 
-Every line is written back byte for byte, tokens or not, and one empty line after each sequence. Line ends stay as they came.
+Every line of the input is written back byte for byte, with its own line end, and one empty line after each sequence.
 """
 
 from libc.stdint cimport INT64_MAX, int64_t
@@ -26,7 +26,7 @@ cdef int out_grow(OutC* out, int64_t extra) except -1 nogil:
 
 
 cdef int out_decimal(OutC* out, double x) except -1 nogil:
-    """With six decimals behind a point, whatever mark the locale of the program has for it."""
+    """Write a number with six decimals and a decimal point, whatever the locale."""
     cdef int64_t start = out.n, mark, end
     out_reserve(out, 400)
     out.n += snprintf(out.data + start, 400, b"%f", x)
@@ -41,7 +41,7 @@ cdef int out_decimal(OutC* out, double x) except -1 nogil:
 
 
 cdef class Output:
-    """Owner of the buffer. Its room is kept when it is emptied."""
+    """Owner of the buffer, which keeps its memory when it is reset."""
 
     def __dealloc__(self):
         free(self.c.data)
@@ -59,17 +59,17 @@ cdef class Output:
             out_bytes(&self.c, <const char*> &data[0], data.shape[0])
 
     def reset(self):
-        """Forget the bytes written so far."""
+        """Discard the bytes written so far."""
         self.c.n = 0
 
 
 cdef int out_token_line(const RowsC* rows, int64_t token, OutC* out) except -1 nogil:
-    """The token's line as it came, without the line end."""
+    """Write the line of a token as in the input, without its line end."""
     return out_bytes(out, rows.text + rows.line_start[token], rows.line_end[token] - rows.line_start[token])
 
 
 cdef int out_token_cells(const RowsC* rows, int64_t token, OutC* out) except -1 nogil:
-    """The token's cells with tabs between them, as CRF++ writes them; the line itself in the form of CRFsuite."""
+    """Write the cells of a token with tabs between them, as CRF++ does; in the form of CRFsuite the line as it is."""
     cdef int32_t column, n
     cdef const char* cell
     if rows.form == FORM_CRFSUITE:
@@ -83,7 +83,7 @@ cdef int out_token_cells(const RowsC* rows, int64_t token, OutC* out) except -1 
 
 
 cdef int out_lines(const RowsC* rows, int64_t start, int64_t stop, bint close, OutC* out) except -1 nogil:
-    """Lines that are not tokens, with one empty line for each run of blank ones; one at the end if asked."""
+    """Write lines that are not tokens. A run of blank lines becomes one empty line; with `close` one follows at the end."""
     cdef const char* text = rows.text
     cdef int64_t line_end, next_line
     cdef bint blank, after_blank = True
@@ -101,7 +101,7 @@ cdef int out_lines(const RowsC* rows, int64_t start, int64_t stop, bint close, O
 
 
 cdef int out_empty_line(const RowsC* rows, int64_t end, OutC* out) except -1 nogil:
-    """An empty line after the line that ends at an offset, with the same line end."""
+    """Write an empty line after the line that ends at `end`, with the same line end."""
     cdef const char* text = rows.text
     if text[end - 1] != b"\n":
         out_char(out, b"\n")
@@ -113,11 +113,11 @@ cdef int out_empty_line(const RowsC* rows, int64_t end, OutC* out) except -1 nog
 cdef int write_tagged(const RowsC* rows, int64_t first_seq, int64_t last_seq, const uint16_t* labels,
                       const char** names, const int32_t* name_len, const char* separator,
                       int32_t separator_len, OutC* out) except -1 nogil:
-    """Sequences first_seq .. last_seq (exclusive) as they came, each token's line with the separator and the
-    name of its label at the end, and an empty line after each sequence.
+    """Write sequences first_seq .. last_seq (exclusive) as in the input, with the separator and the name of the label at the
+    end of each token's line, and an empty line after each sequence.
 
-    labels[0] is the label of the first token of first_seq. separator NULL: the line's own, a tab or a blank.
-    With the last sequence go the lines after it, so that a block without sequences is written too."""
+    labels[0] is the label of the first token of first_seq. separator NULL: that of the line, a tab or a blank.
+    The lines behind the last sequence are written with it, so a block without sequences is written, too."""
     cdef int64_t s, t, pos, k = 0
     cdef const char* text = rows.text
     for s in range(first_seq, last_seq):
@@ -140,9 +140,7 @@ cdef int write_tagged(const RowsC* rows, int64_t first_seq, int64_t last_seq, co
 
 
 cdef int write_cells(const RowsC* rows, const uint16_t* labels, const char** names, const int32_t* name_len, OutC* out) except -1 nogil:
-    """All sequences in CRF++'s layout: cells and the label with tabs between them, and an empty line after each
-    sequence.
-    """
+    """Write all sequences in CRF++'s layout: cells and label with tabs between them, and an empty line after each sequence."""
     cdef int64_t s, t
     for s in range(rows.n_seq):
         for t in range(rows.seq_ptr[s], rows.seq_ptr[s + 1]):

@@ -1,5 +1,4 @@
-"""Labelled sentences as `wapiti label` prints them: each line with a tab and its label behind it, a blank line
-after each sentence.
+"""Labelled sentences as `wapiti label` prints them: each line, a tab and its label; a blank line after each sentence.
 
     # 0 243.502096                              --score, --nbest: rank and score of the labels
     Rockwell NNP	B-NP	B-NP/5.051908      --score: of this label; with --post probabilities
@@ -21,9 +20,7 @@ from crfkit.text.rows cimport Rows, rows_label
 
 
 cdef class Layout:
-    """Prints blocks: see `text`. The options are those of `wapiti label`; labels of the input stand in its last
-    column.
-    """
+    """Prints blocks with the options of `wapiti label`. Labels of the input, if needed, are in its last column."""
 
     cdef bint only, check, scores, posterior, force
     cdef int nbest
@@ -33,7 +30,7 @@ cdef class Layout:
         self.nbest = nbest
 
     def text(self, Scratch x not None, Rows rows not None):
-        """The block labelled, how many sequences it has, and with `check` what Count found; else None."""
+        """(the labelled block, its number of sequences, what Count found). Without `check` the last is None."""
         cdef Output out = Output()
         cdef Count count = Count(len(x.decoder.labels)) if self.check else None
         cdef Lattice votes = without_steps(x.lattice.c.L) if self.posterior else None
@@ -51,10 +48,10 @@ cdef class Layout:
         x.score(rows, s)
         if self.posterior:
             x.expect(rows, s)
-            vote(lat, votes)
+            use_marginals(lat, votes)
             lat = &votes.c
         if self.force:
-            keep(x, rows, s, lat)
+            force_labels(x, rows, s, lat)
         if self.nbest == 1:
             score = K.viterbi(lat, labels)
             if score == -INFINITY:
@@ -72,7 +69,7 @@ cdef class Layout:
 
     cdef int path(self, Scratch x, Rows rows, int64_t s, int64_t rank, double score, const LatticeC* lat, const uint16_t* labels,
                   OutC* out) except -1 nogil:
-        """One labelling of a sentence."""
+        """Write one labelling of a sentence."""
         cdef int64_t t, token, first = rows.c.seq_ptr[s], end = 0
         cdef double own
         cdef bint carriage = False
@@ -102,8 +99,8 @@ cdef class Layout:
         return out_bytes(out, b"\r\n" if carriage else b"\n", 1 + carriage)
 
 
-cdef int vote(const LatticeC* lat, Lattice votes) except -1 nogil:
-    """Marginal probabilities as scores, so that the best labels are those of the greatest product of them."""
+cdef int use_marginals(const LatticeC* lat, Lattice votes) except -1 nogil:
+    """Write logarithms of the marginals as scores, without pairs: the best path has the greatest product of marginals."""
     cdef LatticeC* to = &votes.c
     cdef int64_t t, j
     votes.reserve_rows(lat.T)
@@ -115,8 +112,8 @@ cdef int vote(const LatticeC* lat, Lattice votes) except -1 nogil:
     return 0
 
 
-cdef int keep(Scratch x, Rows rows, int64_t s, LatticeC* lat) except -1 nogil:
-    """Only the label that stands in a row stays possible there, if the model has it."""
+cdef int force_labels(Scratch x, Rows rows, int64_t s, LatticeC* lat) except -1 nogil:
+    """Forbid all labels but the one in the row, if the model has that label."""
     cdef int64_t t, j
     cdef int32_t n, label
     cdef const char* cell
@@ -131,10 +128,10 @@ cdef int keep(Scratch x, Rows rows, int64_t s, LatticeC* lat) except -1 nogil:
 
 
 cdef class Count(Arena):
-    """Counts of gold and predicted labels in one block."""
+    """Counts gold and predicted labels in one block."""
 
     cdef int64_t L, wrong, sequences_wrong
-    cdef int64_t* counts                # [L][3]: wanted, found, both
+    cdef int64_t* counts                # [L][3]: in the data, predicted, both
 
     def __init__(self, int64_t L):
         self.L, self.counts = L, <int64_t*>arena_zeros(self, 3 * L, sizeof(int64_t))
@@ -147,7 +144,7 @@ cdef class Count(Arena):
         for token in range(first, rows.c.seq_ptr[s + 1]):
             cell = rows_label(&rows.c, token, &n)
             wanted = strings_find(&x.decoder.label_table.c, cell, n, string_hash(cell, n))
-            if wanted < 0:          # a label that the model does not have is passed over, as there
+            if wanted < 0:          # Wapiti, too, does not count labels that the model lacks
                 continue
             counts[3 * labels[token - first] + 1] += 1
             counts[3 * wanted] += 1
@@ -160,6 +157,6 @@ cdef class Count(Arena):
         return 0
 
     def found(self, int64_t tokens):
-        """(tokens, wrong ones, sequences with a wrong one, counts of each label: wanted, found, both)."""
+        """(tokens, wrong tokens, wrong sequences, for each label its counts: in the data, predicted, both)."""
         cdef const int64_t* counts = self.counts
         return tokens, self.wrong, self.sequences_wrong, [(counts[3 * j], counts[3 * j + 1], counts[3 * j + 2]) for j in range(self.L)]
