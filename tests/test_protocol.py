@@ -88,7 +88,7 @@ def test_verdicts_on_costs_and_growth():
 
 def test_verdicts_on_growth_in_line_and_on_settling():
     line = [float(k) for k in range(1, 51)]
-    assert protocol.growth(line) == pytest.approx(4.0)      # in line with passes from the start: the page says so
+    assert protocol.growth(line) == pytest.approx(4.0)      # in proportion to passes from the start: the page says so
     assert [protocol.on_line(rise) for rise in (4.0, 2.0, 1.5, 1.0, 0.1)] == [REPRODUCED, REPRODUCED, TIE, CONTRADICTED, CONTRADICTED]
     assert [protocol.on_settling(*moved, 0.1) for moved in ((0.1, 0.9), (-0.2, 0.0), (0.2, 0.1), (0.2, 0.2))] == [REPRODUCED, REPRODUCED, CONTRADICTED, TIE]
     assert protocol.late_fall([9.0] * 39 + [8.0] + [7.0] * 9 + [6.0]) == pytest.approx(0.25)

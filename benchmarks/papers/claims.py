@@ -1,4 +1,4 @@
-"""What papers say of the rows of a table, and how it is judged: by the rules of protocol.py."""
+"""The papers' claims about the rows of a table, and how they are judged, by the rules of protocol.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from runs import Incomplete, Runs
 
 @dataclass(frozen=True)
 class Claim:
-    """Something the paper says, and how it is judged: `judge` gives a verdict, and with which numbers."""
+    """A claim of a paper. `judge` returns a verdict and the numbers behind it."""
 
     text: str
     needs: tuple[str, ...]
@@ -23,9 +23,9 @@ class Claim:
     paper: str = ""
     """The paper's numbers."""
     one_pass: bool = False
-    """About models after one pass."""
+    """Whether it is about models after one pass."""
     own: bool = False
-    """Nothing that the paper says: it stands on the page, but not among the paper's claims."""
+    """Not a claim of the paper: it is on the page, but not among the paper's claims."""
 
     def verdict(self, found: Outcomes, runs: Runs) -> tuple[str, str]:
         if not all(name in found for name in self.needs):
@@ -59,7 +59,7 @@ def same(one: str, other: str, text: str, paper: str = "no difference") -> Claim
 
 
 def _compared(one: Outcome, other: Outcome, runs: Runs, one_pass: bool = False) -> tuple[list[list[float]], list[float]]:
-    """The scores of two rows, and p of each pair of seeds."""
+    """The scores of two rows, and the p-value of each pair of seeds."""
     first, second = ((row.first if one_pass else row.tests) for row in (one, other))
     pairs = [(first[k % len(first)], second[k % len(second)]) for k in range(max(len(first), len(second)))]
     name = "accuracy" if one.task.metric == "accuracy" else "f1"
@@ -71,7 +71,7 @@ def _numbers(scores: list[list[float]], p: list[float]) -> str:
 
 
 def costs(one: str, other: str, low: float, high: float, text: str, paper: str = "", in_all: bool = False, own: bool = False) -> Claim:
-    """A claim about the processor seconds of a pass, or in all, of one row as a part of another's."""
+    """The claim that one row takes fewer processor seconds than another, per pass or in total."""
 
     def judge(found: Outcomes, runs: Runs) -> tuple[str, str]:
         a, b = [found[name].cpu for name in (one, other)]
@@ -108,23 +108,23 @@ def _ratio(a: float, b: float, low: float, high: float, numbers: str) -> tuple[s
 
 
 def levels_off(steady: str, growing: str) -> Claim:
-    """The claim that the weights of one row go on growing where those of another do not."""
+    """The claim that the weights of one row keep growing and those of another do not."""
 
     def judge(found: Outcomes, _: Runs) -> tuple[str, str]:
         rises = [protocol.growth(found[name].curve["weights"]) for name in (growing, steady)]
         return protocol.on_growth(*rises), f"from pass 10 to 50 the line rises by {rises[0]:.1%} and {rises[1]:.1%}"
 
-    return Claim(f"the weights of {growing} go on growing, those of {steady} do not", (growing, steady), judge)
+    return Claim(f"the weights of {growing} keep growing, those of {steady} do not", (growing, steady), judge)
 
 
 def grows_in_line(growing: str) -> Claim:
-    """The claim that weights grow in line with passes, or faster."""
+    """The claim that weights grow in proportion to passes, or faster."""
 
     def judge(found: Outcomes, _: Runs) -> tuple[str, str]:
         rise = protocol.growth(found[growing].curve["weights"])
-        return protocol.on_line(rise), f"from pass 10 to 50 the line rises by {rise:.1%}; in line with passes it would be 400%"
+        return protocol.on_line(rise), f"from pass 10 to 50 the line rises by {rise:.1%}; in proportion to passes it would be 400%"
 
-    return Claim(f"the weights of {growing} grow in line with passes, or faster", (growing,), judge, "figure 3")
+    return Claim(f"the weights of {growing} grow in proportion to passes, or faster", (growing,), judge, "figure 3")
 
 
 def settles(what: str, one: str, other: str, paper: str) -> Claim:
@@ -157,7 +157,7 @@ def worsens(growing: str, steady: str) -> Claim:
 
 
 def steadier(steady: tuple[str, str], other: tuple[str, str], text: str) -> Claim:
-    """The claim that one trainer loses less than another, each by a change of its own: rows before and after."""
+    """The claim that a change costs one trainer less than another; a pair has the rows before and after the change."""
 
     def judge(found: Outcomes, _: Runs) -> tuple[str, str]:
         (a, b), (c, d) = ([found[name].scores for name in pair] for pair in (steady, other))
@@ -167,5 +167,5 @@ def steadier(steady: tuple[str, str], other: tuple[str, str], text: str) -> Clai
 
 
 def _plain(points: float) -> str:
-    """Without the sign of a zero."""
+    """The number without the sign of a negative zero."""
     return f"{round(points, 2) + 0.0:.2f}"

@@ -48,7 +48,7 @@ warm-up: the median over seeds. For a ratio, *reproduced*: at most the first num
 the line, relative to its value at pass 10. *Reproduced*: the trainer that the paper says grows rises by more than 10 %, and the steady one by less than half of that. *Contradicted*: the steady one rises as
 much or more. *Tie*: anything else. A learning rate that falls to zero makes any trainer steady. So `sapo` at a constant rate (`--decay 1`) is the control, and is judged too.
 
-**Growth in line with passes.** (Added after these curves had been seen.) The paper calls the growth of perceptrons and MIRA linear, or more. A weight that is proportional to the number of passes
+**Growth in proportion to passes.** (Added after these curves had been seen.) The paper calls the growth of perceptrons and MIRA linear, or more. A weight that is proportional to the number of passes
 rises by 400 % from pass 10 to pass 50. *Reproduced*: at least 200 %. *Contradicted*: at most 100 %. *Tie*: between them.
 
 **Convergence of weights and losses.** (Added after these curves had been seen.) These are the same 50 passes. Weights settle if the line rises by at most 10 %. A loss settles if it falls by
@@ -188,14 +188,14 @@ def growth(weights: Sequence[float]) -> float:
 
 
 def on_growth(growing: float, steady: float) -> str:
-    """The verdict on a claim that the weights of one trainer go on growing, and those of another do not."""
+    """The verdict on a claim that the weights of one trainer keep growing, and those of another do not."""
     if steady >= growing:
         return CONTRADICTED
     return REPRODUCED if growing > 0.1 and steady < growing / 2 else TIE
 
 
 def on_line(rise: float) -> str:
-    """The verdict on a claim that weights grow in line with passes, or faster."""
+    """The verdict on a claim that weights grow in proportion to passes, or faster."""
     return REPRODUCED if rise >= 2 else CONTRADICTED if rise <= 1 else TIE
 
 

@@ -68,7 +68,7 @@ PAPER = Paper(
 X. Sun, S. Ma, Y. Zhang, X. Ren: Towards Easier and Faster Sequence Labeling for Natural Language Processing: A
 Search-based Probabilistic Online Learning Framework (SAPO). Information Sciences. The gradient of a CRF sums over all
 label sequences. SAPO sums over the n best only. Is that enough? The paper finds SAPO more accurate than CRFs and almost as fast to
-train as perceptrons. It also finds that SAPO converges, while the weights of perceptrons and MIRA go on growing.
+train as perceptrons. It also finds that SAPO converges, while the weights of perceptrons and MIRA keep growing.
 """,
     [table(task) for task in (tasks.NP_PLAIN, tasks.WSJ, tasks.NP_RICH, tasks.JNLPBA, tasks.CHUNKS)],
 )

@@ -82,7 +82,7 @@ def cross_validated(draw: Draw, template: str) -> float:
 
 
 def studied(hmm: HMM, draw: Draw) -> dict[str, dict[str, float]]:
-    """All models of one draw: errors, active weights, seconds."""
+    """Train all models on one draw: errors, active weights, seconds."""
     found = {}
     for name, (template, l1) in MODELS.items():
         began = time.process_time()
@@ -107,8 +107,8 @@ def measured(hmm: HMM, draw: Draw, template: str, options: dict[str, Any], began
 
 @dataclass
 class Descent:
-    """Algorithms 1 and 2 of the paper to the letter, for M7: [symbol, label before, label] with a row 0 for weights of one label
-    and a row 1 for the label that every sequence begins with."""
+    """Algorithms 1 and 2 of the paper implemented literally, for M7. Weights are [symbol, label before, label], with a row 0 for weights of one label
+    and a row 1 for the start of the sequence."""
 
     draw: Draw
     l1: float = 1.0
@@ -160,7 +160,7 @@ class Descent:
         self.weights[symbol][at] = new[at]
 
     def iterate(self, blockwise: bool, number: int) -> None:
-        """All weights once. Factors of the second derivatives as in the paper: 1; for blocks 50 in the first steps, then 4."""
+        """Update all weights once. Factors of the second derivatives as in the paper: 1; for blocks 50 in the first steps, then 4."""
         for symbol in range(SYMBOLS):
             if blockwise:
                 self.block(symbol, 50.0 if number < 2 else 4.0)
@@ -206,14 +206,14 @@ def descended(hmm: HMM, draw: Draw, passes: int) -> dict[str, Any]:
 
 
 def chance(differences: list[float], rounds: int = 10_000) -> float:
-    """Approximate randomisation over draws: how often a mean this far from zero comes up when signs are thrown."""
+    """Approximate randomisation over draws: how often a mean at least this far from zero occurs with random signs."""
     values = np.array(differences)
     signs = np.random.default_rng(0).choice((-1.0, 1.0), (rounds, len(values)))
     return float((1 + (np.abs(signs @ values) >= abs(values.sum()) - 1e-9).sum()) / (rounds + 1))
 
 
 def lower(claim: str, low: list[float], high: list[float], paper: str = "") -> Verdict:
-    """Whether the first is lower than the second over draws."""
+    """The verdict on the claim that the first is lower than the second, over draws."""
     p = chance([a - b for a, b in zip(low, high, strict=True)])
     word = TIE if p >= SIGNIFICANT else REPRODUCED if fmean(low) < fmean(high) else CONTRADICTED
     return Verdict(claim, f"{fmean(low):.2f} and {fmean(high):.2f}, p = {p:.4f}", word, paper)
@@ -278,7 +278,7 @@ def _verdicts(draws: list[dict[str, Any]]) -> list[Verdict]:
 
 
 def _updates(descents: list[dict[str, Any]]) -> tuple[list[str], list[Verdict]]:
-    """Figure 3."""
+    """The table and the verdicts on figure 3."""
     shown = [k for k in (1, 2, 3, 5, 10, 20, 30) if k <= len(descents[0]["block"]["objectives"])]
     lines = [*UPDATES.format(draws=len(descents)).strip().splitlines(), ""]
     ends = [min(one["owlqn"]["objectives"][-1], one["sbcd"]["objectives"][-1]) for one in descents]
@@ -314,7 +314,7 @@ draws from a hidden Markov model. The numbers behind it are in [simulated.jsonl]
 The paper describes its model, but its numbers are not legible in our copy. Our model follows the description: six labels, five
 symbols, sequences of five, transitions uniform except for two pairs of labels (probability 0.9), one dominant symbol for
 each label (0.98), and two labels that share their dominant symbol. The least possible error is {bayes:.2f} %, computed exactly; it
-had to lie below 17.9 %, the paper's best test error. The number of training sequences is not legible either: the text asks for about as many tokens as weights,
+had to be below 17.9 %, the paper's best test error. The number of training sequences is not legible either. The text asks for about as many tokens as weights,
 30 to 210. So the study has 10 sequences (50 tokens). The other sizes are a control. All this was fixed before any model
 was trained. (The corpus `hmm-sim`, which an earlier version of this page used, is the sample that Wapiti ships. Its labels
 follow their neighbours in a band, so it is not the paper's model.)
@@ -327,9 +327,9 @@ non-zero ones. Weights of pairs with the start of the sequence count as pairs. L
 UPDATES = """\
 ## One weight at a time, or a block
 
-Figure 3. Both algorithms of the paper, in Python, to the letter: algorithm 1 updates one weight at a time, algorithm 2 all weights of
-a symbol at once. Penalties of M7, {draws} draws of 10 sequences. Cells say how far the objective is above the optimum; the optimum
-is where `owlqn` and `sbcd` of crfkit end. crfkit's `sbcd` updates blocks, each with a stability factor that adapts.
+Figure 3. Both algorithms of the paper, implemented literally in Python: algorithm 1 updates one weight at a time, algorithm 2 all weights of
+a symbol at once. Penalties of M7, {draws} draws of 10 sequences. Cells say how far the objective is above the optimum, the lower one of
+the final objectives of crfkit's `owlqn` and `sbcd`. crfkit's `sbcd` updates blocks, each with a stability factor that adapts.
 """
 
 

@@ -1,7 +1,7 @@
-"""The tasks of the papers: where their data lie, how columns are made from them, which template, which score.
+"""The tasks of the papers: their data, columns, templates and scores.
 
-Corpora are found in the folder that CRFKIT_CORPORA names, one folder each. Nothing of them is kept in this project:
-the files that trainings read are written to the work folder.
+CRFKIT_CORPORA names a folder with one folder per corpus. The project contains no part of them: the files for training are
+written to the work folder.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ class Task:
     """F1 of chunks, F1 of words (BMES labels), or accuracy."""
     features: str = "observed"
     parts: tuple[str, ...] = ("",)
-    """Data sets that are trained on one by one and scored together: prefixes of file names."""
+    """Data sets that are trained separately and scored together: prefixes of file names."""
     columns: Callable[[list[str]], list[str]] = list
     """Cells of the corpus -> feature columns and the label."""
     words: bool = False
-    """Add columns of words known from the training part: see words.py."""
+    """Add columns on words that occur in the training part: see words.py."""
     tags_of: str | None = None
-    """Add a column of parts of speech as a model trained on this corpus sees them: see tags.py."""
+    """Add a column of parts of speech, predicted by a model trained on this corpus: see tags.py."""
     folds: int = 1
-    """Cross-validation on the training data in so many folds; 1: its last tenth is held out, or `dev` is."""
+    """The number of folds of cross-validation on the training data; 1: its last tenth, or `dev`, is held out."""
     dev: str | None = None
     """The corpus's own development part, a file in its folder."""
     sample: int | None = None
-    """Sentences that options are chosen on, without those held out; None: all."""
+    """How many sentences options are chosen on, held-out ones not counted; None: all."""
     source: str = ""
-    """What a reader should know of the data and the features, and how the paper's differ."""
+    """What a reader should know about the data and features, and how those of the paper differ."""
     seen: str = ""
-    """Scores on the test part that were known before today's protocol, where a choice was made after them."""
+    """Scores on the test part that were known when choices were made, before the present protocol."""
 
     @property
     def short(self) -> str:
@@ -63,7 +63,7 @@ class Task:
         return "" if self.template is None else str(self.template.relative_to(ROOT))
 
     def with_template(self, path: str) -> Task:
-        """The same with other features."""
+        """The same task with other features."""
         return replace(self, template=ROOT / path)
 
     @property
@@ -81,14 +81,14 @@ class Data:
 
 
 def missing(tasks: list[Task]) -> list[str]:
-    """The corpora that cannot be found."""
+    """The corpora that are missing."""
     folder = os.environ.get("CRFKIT_CORPORA")
     wanted = {corpus for task in tasks for corpus in (task.corpus, task.tags_of) if corpus is not None}
     return sorted(corpus for corpus in wanted if folder is None or not (Path(folder) / corpus).is_dir())
 
 
 def prepare(task: Task, work: Path, quick: bool) -> list[Data]:
-    """The files that trainings read, one Data for each part of the task."""
+    """Write the files for training; one Data for each part of the task."""
     return [_prepared(task, part, work / "data" / (task.name + ("-quick" if quick else "")), quick) for part in task.parts]
 
 
@@ -113,7 +113,7 @@ def _prepared(task: Task, part: str, folder: Path, quick: bool) -> Data:
 
 
 def _written(task: Task, stem: Path, *files: tuple[str, list[Sentence]]) -> tuple[Path, Path]:
-    """Two files; what the first one shows of words is all that is known of them in both."""
+    """Write two files. Columns on known words are made from the first one, for both."""
     known = Words(files[0][1]) if task.words else None
     paths = []
     for k, (ending, sentences) in enumerate(files):
@@ -121,13 +121,13 @@ def _written(task: Task, stem: Path, *files: tuple[str, list[Sentence]]) -> tupl
         lines = sentences if known is None else (known.widened(sentence, counted=k == 0) for sentence in sentences)
         beside = path.with_suffix(f".{os.getpid()}")
         beside.write_text("".join("\n".join(sentence) + "\n\n" for sentence in lines), encoding="utf-8")
-        os.replace(beside, path)    # at once: another script may be reading it
+        os.replace(beside, path)    # atomically: another script may be reading the file
         paths.append(path)
     return paths[0], paths[1]
 
 
 def _splits(sentences: list[Sentence], folds: int, sample: int | None, dev: list[Sentence] | None = None) -> Iterator[tuple[list[Sentence], list[Sentence]]]:
-    """Training and development parts. Blocks, not every n-th sentence: neighbours are of one text."""
+    """Training and development parts: blocks, not every n-th sentence, as neighbours come from the same text."""
     if dev is not None:
         yield sentences[:sample], dev
     elif folds == 1:
@@ -150,7 +150,7 @@ def _corpus(task: Task, part: str, half: str) -> Iterator[Sentence]:
 
 
 def _stand_in(task: Task, half: str) -> Iterator[Sentence]:
-    """A synthetic corpus of data/, with its tags repeated where the task has more columns."""
+    """A synthetic corpus of data/; its tags are repeated if the task has more columns."""
     path = ROOT / "data" / f"{task.stand_in}.{half}.txt"
     for sentence in _blocks(path):
         if task.format == "crfsuite":
@@ -175,7 +175,7 @@ def _documents(path: Path) -> Iterator[Sentence]:
 
 
 def _escaped(name: str) -> str:
-    """The name of an attribute as a line of CRFsuite's format has it."""
+    """The name of an attribute, escaped for CRFsuite's format."""
     return name.replace("\\", "\\\\").replace(":", "\\:")
 
 
@@ -183,12 +183,12 @@ def _escaped(name: str) -> str:
 
 
 def base_np(cells: list[str]) -> list[str]:
-    """Noun phrases only: every other chunk is outside."""
+    """Noun phrases only: all other chunks become `O`."""
     return [*cells[:-1], cells[-1] if cells[-1].endswith("-NP") else "O"]
 
 
 def word_and_label(cells: list[str]) -> list[str]:
-    """Without the columns between, which hold gold annotation too."""
+    """Leave out the columns between, which are gold annotation, too."""
     return [cells[0], cells[-1]]
 
 
@@ -201,17 +201,17 @@ _NP = _CONLL2000 + " Chunks other than noun phrases are labelled `O`: the labels
 _JNLPBA = "JNLPBA (BioNLP 2004) shared task, the public original: 18,546 training and 3,856 test sentences. The paper on ADF counts 20,546 and 4,260, those on SAPO and DBL-CRF 17,484 and 3,856."
 
 _TAGS = (
-    " Parts of speech as a crfkit model sees them: `lbfgs` with `templates/pos.txt`, trained on 3,396 sentences of the WSJ. That is newspaper text, so the tags are "
+    " Parts of speech are predicted by a crfkit model: `lbfgs` with `templates/pos.txt`, trained on 3,396 sentences of the WSJ. That is newspaper text, so the tags are "
     "worse than those of the papers."
 )
 
 NP_RICH = Task(
     "conll2000-np-rich", "Base noun phrases, rich edges", "conll2000", SHIPPED / "chunking-best.txt", "chunking", columns=base_np,
     folds=4, sample=3000,
-    source=_NP + " Features: `templates/chunking-best.txt`, found by 4-fold cross-validation of `adf` on the training data, which may favour `adf`; the papers' "
+    source=_NP + " Features: `templates/chunking-best.txt`, chosen by 4-fold cross-validation of `adf` on the training data, which may favour `adf`. Those of the papers "
     "are words, parts of speech and their n-grams.",
-    seen="the test part has been scored in four earlier rounds. In the first, options were chosen on the last tenth of the training data, which was given up "
-    "for the papers' way after the scores were known. In the third, `sapo` had the penalty of `sgd`, as in the papers: 94.30, where `sgd` had 94.39; then each chose its own, and `sapo` had 94.54.",
+    seen="the test part was scored in four earlier rounds. In the first, options were chosen on the last tenth of the training data. After its scores were known, this was replaced "
+    "by cross-validation, as in the papers. In the third, `sapo` had the penalty of `sgd`, as in the papers, and 94.30 (`sgd` 94.39). Then each trainer chose its own, and `sapo` had 94.54.",
 )  # fmt: skip
 NP_PAPER = Task(
     "conll2000-np-paper", "Base noun phrases, the paper's features", "conll2000", OWN / "chunking-sun.txt", "chunking", columns=base_np,
@@ -222,7 +222,7 @@ NP_PAPER = Task(
 NP_PLAIN = Task(
     "conll2000-np-plain", "Base noun phrases, without rich edges", "conll2000", SHIPPED / "chunking.txt", "chunking", columns=base_np,
     folds=4, sample=3000,
-    source=_NP + " Features: `templates/chunking.txt`, that of CRF++'s example: label pairs see nothing but themselves.",
+    source=_NP + " Features: `templates/chunking.txt`, that of CRF++'s example: features of label pairs do not see the words.",
     seen="one earlier round, with other grids.",
 )  # fmt: skip
 CHUNKS = Task(
@@ -237,34 +237,34 @@ CHUNKS_PLAIN = Task(
 )  # fmt: skip
 JNLPBA = Task(
     "jnlpba", "Biomedical names, without parts of speech", "jnlpba", OWN / "bio-names.txt", "ner", columns=word_and_label, sample=5000,
-    source=_JNLPBA + " Features: `benchmarks/papers/templates/bio-names.txt`, those of the papers as far as they are told: words, their starts and ends, "
+    source=_JNLPBA + " Features: `benchmarks/papers/templates/bio-names.txt`, those of the papers as far as they are described: words, prefixes and suffixes, "
     "orthography.",
-    seen="these features were chosen after `templates/ner-words.txt` had been tested, with which looking ahead gained 0.80 points (70.53 and 71.33) on the test part; with these it "
-    "gained 1.36. The table with `ner-words.txt` is the one whose features were fixed beforehand.",
+    seen="these features were chosen after `templates/ner-words.txt` had been tested. On the test part looking ahead gained 0.80 points with that template (70.53 and 71.33), and 1.36 "
+    "with these features. Only the features of the table with `ner-words.txt` were fixed beforehand.",
 )  # fmt: skip
 JNLPBA_WORDS = Task(
     "jnlpba-words", "Biomedical names, `ner-words.txt`", "jnlpba", SHIPPED / "ner-words.txt", "ner", columns=word_and_label, sample=5000,
-    source=_JNLPBA + " Features: `templates/ner-words.txt`, the one that was fixed before any test score was known.",
+    source=_JNLPBA + " Features: `templates/ner-words.txt`, fixed before any test score was known.",
     seen="`lookahead` had 70.53 with depth 0 and 71.33 with depth 1.",
 )  # fmt: skip
 JNLPBA_POS = Task(
     "jnlpba-pos", "Biomedical names, with parts of speech", "jnlpba", OWN / "bio-names-pos.txt", "ner", columns=word_and_label,
     tags_of="wsj-sample-pos", sample=5000,
-    source=_JNLPBA + _TAGS + " Features: `benchmarks/papers/templates/bio-names-pos.txt`, those without, and tags and their pairs.",
+    source=_JNLPBA + _TAGS + " Features: `benchmarks/papers/templates/bio-names-pos.txt`: those of the table without parts of speech, and tags and pairs of tags.",
     seen="one earlier round, with other grids.",
 )  # fmt: skip
 JNLPBA_RICH = Task(
     "jnlpba-rich", "Biomedical names, the paper's rich edges", "jnlpba", OWN / "bio-names-rich.txt", "ner", columns=word_and_label,
     tags_of="wsj-sample-pos", sample=5000,
     source=_JNLPBA + _TAGS + " Features: those of table 2 of the paper on ADF, each with labels and with pairs of labels (`benchmarks/papers/templates/bio-names-rich.txt`), "
-    "observed ones; orthography is the shape of the word with runs collapsed, as the paper does not say what it is.",
+    "observed ones. The paper does not define orthography; here it is the shape of the word with runs collapsed.",
 )  # fmt: skip
 CONLL2003 = Task(
     "conll2003", "Named entities", "conll2003", OWN / "conll2003.txt", "ner", sample=5000, dev="dev",
     source="CoNLL-2003 English: 14,041 training, 3,250 development and 3,453 test sentences, labels in IOB1 as distributed, columns word, part of speech, "
     "chunk. Features as in the paper on sparse CRFs: each of the three with labels and with label pairs "
     "(`benchmarks/papers/templates/conll2003.txt`), observed ones.",
-    seen="an earlier round measured the error of tokens.",
+    seen="one earlier round, which measured the token error.",
 )  # fmt: skip
 WSJ = Task(
     "wsj-sample-pos", "Parts of speech, WSJ sample", "wsj-sample-pos", SHIPPED / "pos.txt", "pos", metric="accuracy",
@@ -282,15 +282,15 @@ EWT = Task(
 CWS = Task(
     "cws-sxu", "Word segmentation", "cws-sxu", OWN / "segmentation-sun.txt", "segmentation", metric="word F1", words=True, sample=3000,
     source="SXU of the SIGHAN bakeoff, 17,115 training and 3,654 test sentences, labels B, M, E, S: it stands in for MSR (the "
-    "paper's), which is public for research, but whose training part could not be had here. Features: those of the paper, with label pairs too "
-    "(`benchmarks/papers/templates/segmentation-sun.txt`); of several known pairs of words that meet in one place only the longest "
-    "counts, where the paper takes all, and only those of other sentences are known in the training part.",
-    seen="two earlier rounds. After the first, in which `adf` by default had been better than what was chosen, grids and passes were enlarged.",
+    "paper's), which is public for research, but whose training part was not available. Features: those of the paper, with label pairs, too "
+    "(`benchmarks/papers/templates/segmentation-sun.txt`). Of several known pairs of words at one place only the longest "
+    "counts; the paper takes all. In the training part only pairs of other sentences count as known.",
+    seen="two earlier rounds. In the first, the defaults of `adf` were better than the options that were chosen, so grids and passes were enlarged.",
 )  # fmt: skip
 SENTIMENT = Task(
     "sentiment", "Sentiment of product reviews", "sentiment", None, "reals", metric="accuracy", features="all",
     parts=("books.", "dvd.", "electronics.", "kitchen."), folds=4,
     source="Amazon reviews of four kinds of products (Blitzer and others, 2007), 1,600 training and 400 test documents each, "
-    "trained one by one and scored together; sequences of one item, counts of words and word pairs as values. The paper's split of the documents is not known.",
+    "trained separately and scored together. A document is a sequence of one item, with counts of words and word pairs as values. The paper's split of the documents is not known.",
     seen="three earlier rounds, with other rules for the first rate and other grids.",
 )  # fmt: skip
