@@ -190,7 +190,7 @@ class CRF(Estimator):
         self._learn(X, y, X_dev, y_dev, init=before)
         lost = [label for label in before.labels if label not in self.model_.labels]
         if lost:
-            warnings.warn(f"the new data lack labels, which are forgotten: {', '.join(lost)}", CrfkitWarning, stacklevel=2)
+            warnings.warn(f"the new data lack labels of the old ones, which the model forgets: {', '.join(lost)}", CrfkitWarning, stacklevel=2)
         return self
 
     def _learn(self, X: Any, y: Any, X_dev: Any, y_dev: Any, **more: Any) -> Self:
@@ -276,7 +276,7 @@ class CRF(Estimator):
         from .model import load
 
         if not isinstance(state, dict) or not isinstance(state.get("model_", b""), bytes):
-            raise ModelFileError("this is no pickle of an estimator")
+            raise ModelFileError("this is not a pickle of an estimator")
         opened = {"model_": load(state["model_"])} if "model_" in state else {}
         self.__dict__.update({**self._defaults(), **state, **opened})
 

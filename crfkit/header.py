@@ -55,9 +55,9 @@ class Described:
 
 
 def checked(header: dict[str, Any]) -> dict[str, Any]:
-    """The header itself; ModelFileError if a field is missing or not what it should be."""
+    """The header itself; ModelFileError if a field is missing or has the wrong type."""
     if header.get("kind") == modelfile.CHECKPOINT:
-        raise ModelFileError("is a checkpoint of a training run, not a model; crfkit learn --resume goes on with it")
+        raise ModelFileError("is a checkpoint of a training run, not a model; crfkit learn --resume continues it")
     if header.get("kind") == modelfile.PARSER:
         raise ModelFileError("is a parser, which has no labels for tokens; crfkit tag and crfkit.load use it")
     check_fields(header, _FIELDS)
@@ -65,7 +65,7 @@ def checked(header: dict[str, Any]) -> dict[str, Any]:
     if not labels or not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
         raise ModelFileError("the header's labels are not different names")
     if header["algorithm"] != "crfsuite" and any(misfits_column(label) for label in labels):  # CRFsuite's may be anything
-        raise ModelFileError("a label of the header is empty, or holds a tab or a line end")
+        raise ModelFileError("a label in the header is empty, or contains a tab or a line end")
     names, label = header["column_names"], header["label_column"]
     if names is not None and not (all(isinstance(name, str) for name in names) and len(set(names)) == len(names)):
         raise ModelFileError("the header's names of columns are not different names")
@@ -80,18 +80,18 @@ def check_fields(header: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
     """ModelFileError unless these fields are there, each of its type."""
     for name, kind in fields.items():
         if name not in header or not isinstance(header[name], kind) or (kind is not bool and isinstance(header[name], bool)):
-            raise ModelFileError(f"the header's field {name!r} is missing or not what it should be")
+            raise ModelFileError(f"the header's field {name!r} is missing or has the wrong type")
 
 
 def misfits_column(label: str) -> bool:
-    """Whether it cannot stand in a column of a file."""
+    """Whether the label does not fit into a column of a file."""
     return not label or not set(label).isdisjoint("\t\r\n\0")
 
 
 def check_columns(labels: Iterable[str]) -> None:
     """UnsupportedError for a label that cannot."""
     for label in filter(misfits_column, labels):
-        raise UnsupportedError(f"the label {label!r} cannot stand in a column of a file; from Python the model can be used")
+        raise UnsupportedError(f"the label {label!r} does not fit into a column of a file; use the model from Python")
 
 
 def template_of(header: Mapping[str, Any]) -> Template | None:

@@ -139,7 +139,7 @@ class Model(Stored):
             self.template = template_of(header)
             self.search = Search.of(header)
             if self.search is None and self.template is not None and self.template.history_line is not None:
-                raise ModelFileError(f"its template sees labels given before, which {header['algorithm']} cannot use")
+                raise ModelFileError(f"its template has features of earlier labels, which {header['algorithm']} cannot use")
             self.index: Index = Index(self.template, sections, verify=verify, backward=self.search is not None and self.search.backward)
             tables: list[Any] = [modelfile.numbers(self.sections, f"layout.{name}", dtype) for name, dtype in LAYOUT_ARRAYS.items()]
             tables.append(self._history())
@@ -154,9 +154,9 @@ class Model(Stored):
             if len(self.weights) != self.layout.n_cells:
                 raise ModelFileError(f"{len(self.weights)} weights, expected {self.layout.n_cells}")
             if self.layout.n_attributes != (header["attributes"], header["bigram_attributes"]):
-                raise ModelFileError("the header counts other attributes than the layout")
+                raise ModelFileError("the header and the layout have different numbers of attributes")
             if self.index.n_attributes != self.layout.n_attributes:
-                raise ModelFileError("the index counts other attributes than the layout")
+                raise ModelFileError("the index and the layout have different numbers of attributes")
             if verify:
                 from crfkit.trainers.base import all_finite
 
@@ -204,7 +204,7 @@ class Model(Stored):
         if name not in self.sections:
             return None
         if self.search is None:
-            raise ModelFileError(f"section {name!r} in a model of {self._header['algorithm']}")
+            raise ModelFileError(f"section {name!r} is not possible in a model of {self._header['algorithm']}")
         return modelfile.numbers(self.sections, name, "uint16")
 
     def tagger(self, constraints: Source | None = None) -> Tagger:

@@ -213,7 +213,7 @@ def _encode(header: dict[str, Any], sections: Mapping[str, Buffer]) -> list[byte
             raise ValueError(f"section {name!r}: its name is not a string of 1 to {MAX_NAME} characters")
         view = memoryview(buffer)
         if _cut_short(view.obj):  # to read on would end the program
-            raise FileError("the file of the model was emptied or cut short while it was in use: save a model under its name, which keeps the old one until then")
+            raise FileError("the file of the model was truncated while it was in use: replace a model with save, which keeps the old file until the new one is complete")
         dtype = _DTYPE_OF.get((view.format, view.itemsize))
         if dtype is None or not view.c_contiguous or not 1 <= view.ndim <= MAX_NDIM:
             raise TypeError(f"section {name!r}: not a contiguous array of one of {', '.join(DTYPES)}")
@@ -285,7 +285,7 @@ def _parse(data: memoryview) -> tuple[int, dict[str, Any], dict[str, Section]]:
     if version < 1:
         raise ModelFileError(f"damaged: there is no format version {version}")
     if length > MAX_HEADER:
-        raise ModelFileError(f"damaged: a header of {length} bytes, more than {MAX_HEADER} are not allowed")
+        raise ModelFileError(f"damaged: a header of {length} bytes, expected at most {MAX_HEADER}")
     end = PREFIX.size + length
     start = end + -end % ALIGNMENT
     if len(data) < start:
@@ -388,5 +388,5 @@ def numbers(sections: Mapping[str, Any], name: str, dtype: str) -> Any:
         raise ModelFileError(f"section {name!r} is missing") from None
     code, size = DTYPES[dtype]
     if section.nbytes % size:
-        raise ModelFileError(f"section {name!r} is not made of {dtype}")
+        raise ModelFileError(f"section {name!r} is not of type {dtype}")
     return section.toreadonly().cast("B").cast(code)

@@ -89,7 +89,7 @@ class Tagger(Described):
     def __init__(self, model: Trained | Tagger, constraints: Source | None = None):
         trained = model.model if isinstance(model, Tagger) else model
         if not isinstance(trained, Trained):
-            raise OptionError(f"model: found {shown(model)}, expected a Model; crfkit.load opens a file and gives a Tagger, of parsers a Parser")
+            raise OptionError(f"model: found {shown(model)}, expected a Model; crfkit.load opens a file and returns a Tagger or a Parser")
         self.model: Any = trained
         rest = getattr(trained, "rest", None)
         self._set_up(trained.header, trained.index, trained.layout, trained.weights, trained.verified, constraints, rest)
@@ -122,7 +122,7 @@ class Tagger(Described):
 
     def __reduce__(self):
         if self.model is None:
-            raise TypeError("a tagger of weights that are being learned cannot be pickled")
+            raise TypeError("a tagger of a model in training cannot be pickled")
         others = {name: value for name, value in vars(self).copy().items() if name not in _OWN}
         return _again, (type(self), self.model, self.constraints), others or None
 

@@ -1,4 +1,4 @@
-"""Running crfkit from tests: inside this process, or as one of its own for signals and limits."""
+"""Runs crfkit from tests: in this process, or in a process of its own, for signals and limits."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ BATCH = {name for name, cls in options.TRAINERS.items() if hasattr(cls, "max_ite
 
 
 def invoked(command: Any, *arguments: Any, code: int = 0, stdin: bytes | str | None = None) -> Result:
-    """The result of a program that must end with this code."""
+    """Run a program that must exit with this code; its result."""
     result = CliRunner().invoke(command, [*map(str, arguments)], input=stdin)
     assert result.exit_code == code, f"{result.exit_code}: {result.output}"
     return result
 
 
 def crfkit(*arguments: Any, code: int = 0, stdin: bytes | str | None = None) -> Result:
-    """The same of a command of crfkit."""
+    """Run a command of crfkit that must exit with this code; its result."""
     return invoked(cli, *arguments, code=code, stdin=stdin)
 
 
 def tag(*arguments: Any, code: int = 0, stdin: bytes | str = b"") -> Any:
-    """What `crfkit tag` prints, as text; its result where it must fail."""
+    """The output of `crfkit tag` as text; its result if it must fail."""
     result = crfkit("tag", *arguments, code=code, stdin=stdin)
     return result if code else result.stdout_bytes.decode()
 
 
 def learn(*arguments: Any, **how: Any) -> Result:
-    """`crfkit learn` on files of the usual names."""
+    """Run `crfkit learn` on files with the usual names."""
     return crfkit("learn", *arguments, "template", "train", "model", **how)
 
 
 def trained(folder: Path, *arguments: Any, files: Sequence[str] = ("train",), target: str = "model", **how: Any) -> bytes:
-    """The bytes of a model, made in this folder."""
+    """Train a model in this folder; its bytes."""
     crfkit("learn", "-q", *arguments, "template", *files, target, **how)
     return (folder / target).read_bytes()
 
 
 def error(*arguments: Any, code: int = 1, stdin: bytes | str | None = None) -> str:
-    """The one line that a command fails with."""
+    """The one-line error with which a command fails."""
     result = crfkit(*arguments, code=code, stdin=stdin)
     assert result.stdout == ""
     lines = [line for line in result.stderr.splitlines() if "rror: " in line]
@@ -66,7 +66,7 @@ def error(*arguments: Any, code: int = 1, stdin: bytes | str | None = None) -> s
 
 
 def start(*arguments: Any, **options: Any) -> subprocess.Popen[str]:
-    """A process of its own, with its streams as pipes of text."""
+    """Start a command as a process with pipes of text."""
     command = [sys.executable, "-m", "crfkit", *map(str, arguments)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, **{"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True, **options})
@@ -78,7 +78,7 @@ def text_of(sentences: Iterable[Iterable[Iterable[str]]], separator: str = " ") 
 
 
 def limit(algorithm: str, n: int) -> dict[str, int]:
-    """So many passes, or iterations."""
+    """The options for so many passes, or iterations."""
     return {"max_iter" if algorithm in BATCH else "passes": n}
 
 

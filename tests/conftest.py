@@ -52,7 +52,7 @@ settings.load_profile("crfkit")
 
 @pytest.fixture
 def tmp_path(tmp_path_factory):
-    """pytest's own looks through the folders of all tests before, for a number that is free."""
+    """pytest's own fixture searches the folders of all earlier tests for a free number, which takes time."""
     return Path(tempfile.mkdtemp(dir=tmp_path_factory.getbasetemp()))
 
 
@@ -63,14 +63,14 @@ def _own_folder(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _own_dice():
-    """CRFsuite's trainers draw by rand() of C, whose state all tests of a process share: which models a test compares would hang on
-    those before it. Some models have labels that are equally probable."""
+    """CRFsuite's trainers draw by C's rand(), whose state all tests of a process share. Without this, the models that a test compares
+    would depend on the tests before it, and some models have labels that are equally probable."""
     ctypes.CDLL(None).srand(1)
 
 
 @pytest.fixture
 def train(tmp_path):
-    """Data to learn from, with a template beside them."""
+    """Training data, with a template beside them."""
     from commands import SMALL, write_part
 
     (tmp_path / "template").write_text(SMALL)
@@ -83,7 +83,7 @@ def pytest_addoption(parser):
 
 @pytest.fixture
 def _run(request):
-    """Which time this is."""
+    """The number of the repetition."""
     return request.param
 
 
@@ -102,7 +102,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """What all tests share stays until the end: looking through it for garbage again and again took a fifth of their time."""
+    """What is imported now stays until the end. Collecting garbage in it again and again took a fifth of the time of all tests."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)

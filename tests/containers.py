@@ -19,7 +19,7 @@ SMALL = modelfile.dumps(HEADER, SECTIONS)
 
 
 def container(document, payload=b"", version=1):
-    """A file made without the writer under test, its header checksum always right."""
+    """A model file made without the writer under test. The checksum of its header is right."""
     text = document
     if not isinstance(document, bytes):
         text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
@@ -28,7 +28,7 @@ def container(document, payload=b"", version=1):
 
 
 def row(name="a", payload=b"abcd", offset=0, **changes):
-    """A row of the section table: bytes at the start of the payload, unless changed."""
+    """A row of the section table, for bytes at the start of the payload; `changes` replaces fields."""
     checksum = xxhash.xxh3_64_hexdigest(payload)
     length = len(payload)
     return {

@@ -64,12 +64,12 @@ def scene(folder: Path, algorithm: str) -> Scene:
 
 
 def leftovers(folder: Path) -> list[Path]:
-    """Temporary files."""
+    """The temporary files in a folder."""
     return list(folder.glob(".crfkit-*"))
 
 
 def wait(chosen: Scene, process: subprocess.Popen[bytes], source: random.Random) -> None:
-    """Until a random moment of the run."""
+    """Wait until a random moment of the run."""
     if source.choice(MOMENTS) == "writing":
         wanted = source.randint(1, 6)
         seen: set[str] = set()

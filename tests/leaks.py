@@ -25,7 +25,7 @@ ALLOWED = 2 << 20  # bytes of growth, whatever the number of cycles
 
 
 def cycle(number: int, folder: str) -> None:
-    """One model's life, and a few errors, which must not hold on to anything either."""
+    """The life of one model, and a few errors, which must not leak either."""
     algorithm = list(options.TRAINERS)[number % len(options.TRAINERS)]
     limit = {"passes": 1} if hasattr(options.TRAINERS[algorithm], "passes") else {"max_iter": 2}
     state = os.path.join(folder, "state") if number % 10 == 0 else None

@@ -1,15 +1,15 @@
-"""Containers and files that are not what they seem."""
+"""Containers and files that misreport what they are."""
 
 import io
 
 
 def liar(told, items):
-    """A list of the items that says it has `told` of them: whoever reserves memory by it is caught."""
+    """A list whose len() is `told`: code that allocates memory by len() is caught."""
     return type("Liar", (list,), {"__len__": lambda self: told})(items)
 
 
 class Frame:
-    """As a data frame of pandas: its rows are not what it iterates over, but the names of its columns."""
+    """Like a data frame of pandas: iterating over it gives the names of its columns, not its rows."""
 
     ndim = 2
 
@@ -20,12 +20,12 @@ class Frame:
         return iter(self.names)
 
     def iterrows(self):
-        """What tells a data frame from all else."""
+        """The method by which a data frame is recognised."""
         return iter(())
 
 
 class Sips(io.RawIOBase):
-    """A file without a buffer that takes so many bytes at once, and none when it is full."""
+    """An unbuffered file that takes at most so many bytes per write, and none when it is full."""
 
     def __init__(self, most, room=None):
         self.most, self.room, self.held = most, room, b""

@@ -16,7 +16,7 @@ TEMPLATES = {"letters": "letter-to-sound"}
 
 @cache
 def model(corpus: str, algorithm: str = "lbfgs", template: str | None = None):
-    """A model after a few passes: good enough to differ from chance, and quick."""
+    """A model after a few passes: better than chance, and trained quickly."""
     passes = {"lbfgs": {"max_iter": 12}, "perceptron": {"passes": 3}, "lookahead": {"passes": 1}}[algorithm]
     if corpus == "reals":
         return crfkit.learn(ROOT / "data/reals.train.txt", format="crfsuite", algorithm=algorithm, **passes)
@@ -54,7 +54,7 @@ def _features(trained):
 
 
 def problem(trained, rows, allowed=None, transitions=None) -> Problem:
-    """The scores of a sentence, by expanding the template and adding weights up."""
+    """The scores of a sentence, computed slowly: expand the template and add up the weights."""
     numbers = {label: number for number, label in enumerate(trained.labels)}
     width = len(numbers)
     features = _features(trained)

@@ -44,7 +44,7 @@ def problems(draw, scores=tuple(SCORES), constraints=True, rich=True, zeros=Fals
 
 
 def loaded(problem: Problem, lattice: OpenLattice | None = None) -> OpenLattice:
-    """A lattice that holds the problem; the one given, so that what it held before is in the way."""
+    """A lattice loaded with the problem. A lattice that is given is reused, so that leftovers of its last problem would show."""
     lattice = lattice or OpenLattice(problem.labels)
     lattice.load(problem.nodes, problem.tau, problem.edges)
     if problem.allowed:

@@ -72,7 +72,7 @@ class Problem:
 
     @property
     def possible(self) -> bool:
-        """Whether there is any path at all."""
+        """Whether any path exists."""
         return bool(self.paths)
 
     def best(self) -> Path:
@@ -95,7 +95,7 @@ class Problem:
         return [(exp(score - self.log_z), labels) for score, labels in self.paths]
 
     def probability(self, labels: Sequence[int]) -> float:
-        """Of one path."""
+        """The probability of one path."""
         return exp(self.score(labels) - self.log_z)
 
     def node_marginals(self) -> list[list[float]]:

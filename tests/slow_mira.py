@@ -1,8 +1,8 @@
-"""MIRA as CRF++ does it: slowly, in plain Python, for words and two more columns."""
+"""A slow twin of CRF++'s MIRA in plain Python, for words and two more columns."""
 
 
 def mira(rows, C, patience, passes):
-    """What each line of the log says, as numbers."""
+    """The numbers in each line of the log."""
     labels = sorted({row[2] for one in rows for row in one})
     weights, added, right, quiet = {}, [0.0] * len(rows), [0] * len(rows), 0
 

@@ -101,7 +101,7 @@ def libraries(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
         return some
 
     def append(some: Any, n: int) -> bytes:
-        """Afterwards there are n sequences, whatever went before."""
+        """Append sequences until there are n, whatever happened before."""
         while len(some.sequences.rows) < n:
             some.append(ITEMS * 9, LABELS * 9)
         some.train(path)
@@ -122,13 +122,13 @@ def libraries(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def asked(ask: Callable[[Any, Any], Any], tagger: Any, short: Any = SENTENCE, long: Any = LONG) -> Callable[[], Any]:
-    """A tagger that has labelled a short sentence is asked about a long one."""
+    """A tagger that has labelled a short sentence labels a long one."""
     ask(tagger, short)
     return lambda: ask(tagger, long)
 
 
 def starve(library: Any, name: str, make: Callable[[], Callable[[], Any]]) -> int:
-    """Let each allocation of a work fail; how many there are."""
+    """Let each allocation of a work fail, one after another; the number of allocations."""
     expected, number, step = make()(), 0, 1
     while True:
         number += step

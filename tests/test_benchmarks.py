@@ -1,4 +1,4 @@
-"""The benchmarks run, on a few sentences, and count what they say; how long things take is not judged here."""
+"""The benchmarks run on a few sentences and print their tables. Times are not judged here."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ def scripts(monkeypatch):
 
 
 def run(*command):
-    """A script with the crfkit that is tested."""
+    """Run a script with the crfkit under test."""
     places = os.pathsep.join([str(TREE), os.environ.get("PYTHONPATH", "")])
     return subprocess.run([sys.executable, *command], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": places})
 
@@ -67,7 +67,7 @@ def test_models_of_crfsuite_are_compared(tmp_path):
 
 @pytest.mark.long
 @plain_build
-def test_targets(tmp_path):
+def test_targets_writes_its_table(tmp_path):
     written = tmp_path / "table.md"
     done = run(BENCHMARKS / "targets.py", *FEW, "--markdown", written)
     assert done.returncode == 0, done.stderr
@@ -171,7 +171,7 @@ def test_made_labels():
     assert len(pairs) == 100 * bench_labels.FOLLOWERS
 
 
-def test_in_turn():
+def test_works_are_measured_in_turn():
     import common
 
     calls = []
@@ -210,7 +210,7 @@ def test_a_command_that_fails():
 
 
 @pytest.mark.long
-def test_compare():
+def test_compare_measures_two_trees():
     done = run(BENCHMARKS / "compare.py", TREE, TREE, *FEW, "--threshold", "1000")
     assert done.returncode == 0, done.stderr
     for what in ("crfkit --version", "learn: reading, writing", "a pass of lookahead", "tag -v 1", "eval", "opening, verified"):

@@ -1,4 +1,4 @@
-"""`crfkit dump`: the model as text, and models that are none."""
+"""`crfkit dump`: a model as text, and errors for files that are not models."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def test_one_attribute(model):
 
 
 def test_from_python(model, tmp_path):
-    """The same lines, returned or written; names are written as the model has them, whatever the locale."""
+    """The lines are the same, returned or written. Names are written with the bytes of the model, in any locale."""
     opened, text = load("model"), crfkit("dump", "model").stdout
     assert opened.dump() == text
     assert opened.dump(top=7) == crfkit("dump", "--top", 7, "model").stdout
@@ -92,7 +92,7 @@ def unescaped(text):
 
 
 def test_lines_stay_lines_and_mean_one_thing():
-    """Attributes and labels that look like what separates or stands for nothing: the text says which is which."""
+    """Attributes and labels that look like separators or placeholders: the text must stay unambiguous."""
     cells = ["#", "*", "\\", "a\tb", "c\nd\r", "\\t", "e f"]
     names = ["#", "*", "\\#", "X"]
     sentences = [[[cell, names[(i + k) % 4]] for k, cell in enumerate(cells)] for i in range(4)]
@@ -128,7 +128,7 @@ def test_previous_labels_of_history():
     assert list(again.features()) == list(trained.features())  # no label is taken for what stands before the sentence
 
 
-def test_parts(model):
+def test_parts_of_a_model_are_shown(model):
     header = json.loads(crfkit("dump", "--header", "model").stdout)
     assert header["algorithm"] == "lbfgs"
     assert crfkit("dump", "--labels", "model").stdout.splitlines() == header["labels"] == sorted(header["labels"])

@@ -136,7 +136,7 @@ def test_iobes_is_counted_with_a_note(run):
     assert (result.stdout.split(";")[0], result.stderr) == ("processed 2 tokens with 1 phrases", "")
 
 
-def test_strict(run):
+def test_strict_refuses_labels_outside_the_scheme(run):
     text = b"a I-A I-A\nb B-A B-A\n"
     assert run("--strict", stdin=text).stdout.startswith("processed 2 tokens with 1 phrases")
     result = run("--strict", "--scheme", "bio", stdin=text + b"\nc O E-A\n", code=1)
@@ -145,7 +145,7 @@ def test_strict(run):
     )
 
 
-def test_tokens(run):
+def test_the_report_on_tokens(run):
     lines = run("--tokens", stdin=EXAMPLE.encode()).stdout.splitlines()
     assert lines[:2] == [
         "processed 10 tokens in 2 sentences; correct: 6 tokens, 0 sentences.",
@@ -166,7 +166,7 @@ def test_many_confusions_are_summed_up(run):
     assert len(json.loads(run("--json", stdin=text).stdout)["confusion"]) == 25
 
 
-def test_segments(run):
+def test_the_report_on_segments(run):
     text = b"a B B\nb E E\nc S B\nd S E\n\na B S\nb E S\n"
     assert run("--segments", "--lexicon", text_file("words", "ab\nx\n"), stdin=text).stdout == (
         "processed 6 tokens with 4 words; found: 4 words; correct: 1.\n"
@@ -186,7 +186,7 @@ def test_segments(run):
     )
 
 
-def test_json(run):
+def test_scores_as_json(run):
     result = json.loads(
         run(
             "--json", "--segments", "--lexicon", text_file("w", ""), stdin=b"\xc3\xa9 B-\xc3\xa9 B-\xc3\xa9\n"
@@ -282,7 +282,7 @@ def test_no_tokens(run, text):
         (["-o", ""], "--outside needs a label"),
         (["-o", "\udcff"], "'--outside': expected UTF-8, found b'\\xff'"),
         (["-d", "\udcff"], "'--delimiter': expected UTF-8, found b'\\xff'"),
-        (["-d", "(a"], "the delimiter '(a' is no regular expression"),
+        (["-d", "(a"], "the delimiter '(a' is not a regular expression"),
     ],
 )
 def test_usage_errors_exit_2(run, args, message):

@@ -36,7 +36,7 @@ def test_the_gold_labels_of_conllu_stand_in_a_column_by_name():
 
 @pytest.mark.parametrize("header", ["# columns = tag word pos\n", "\ufeff# columns=tag word pos\r\n"])
 def test_the_gold_labels_of_named_columns(header):
-    """As if they stood in the last column but one."""
+    """A gold column given by --label counts like the last column but one."""
     rows = [("B-X", "a", "N", "B-X"), ("I-X", "b", "B-X", "O"), (), ("O", "c", "O", "B-Y"), ("#", "=", "#", "#")]
     named = header + "".join(" ".join(row) + "\n" for row in rows)
     moved = "".join(" ".join((*row[1:3], row[0], *row[3:])) + "\n" if row else "\n" for row in rows)
@@ -59,7 +59,7 @@ def test_the_gold_labels_of_attribute_lines_come_first():
 
 @pytest.mark.parametrize("delimiter", ["|", "=", r"\|", " *[|] *", r"\s*[|]\s*|\s"])
 def test_named_columns_between_other_characters(delimiter):
-    """Columns of the first line stand between blanks, whatever stands between those of the others."""
+    """The separator of the first line does not matter for the others."""
     rows = (("a b", "B-X", "B-X"), ("#", "I-X", "O")) if "s" not in delimiter else (("ab", "B-X", "B-X"), ("#", "I-X", "O"))
     text = "# columns = word tag\n" + "".join(("=" if delimiter == "=" else "|").join(row) + "\n" for row in rows)
     for label in ([], ["--label", "tag"]):
@@ -73,7 +73,7 @@ def test_named_columns_between_other_characters(delimiter):
     ("gold", "label"), [("a", "a"), (r"a\:b", "a:b"), (r"a\\:b", r"a\:b"), (r"a\\", "a\\"), (r"a\b", r"a\b"), (r"\\\:", r"\:"), (r"\:", ":")]
 )
 def test_gold_labels_of_attribute_lines_are_escaped_and_predicted_ones_are_not(gold, label):
-    """As `crfkit tag` writes them. Labels that differ only in backslashes are different labels."""
+    """As written by `crfkit tag`. Labels that differ only in backslashes are different."""
     lines = [f"{gold}\tx:0.5", "other\ty"]
     model = learn(io.BytesIO(("\n".join(lines) + "\n\n").encode() * 9), None, format="crfsuite")
     assert set(model.labels) == {label, "other"}

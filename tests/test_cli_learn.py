@@ -37,7 +37,7 @@ def test_what_is_said(train):
 
 
 def test_sbcd_says_where_it_cannot_win(train, monkeypatch):
-    """Two labels: once the data are large enough to care. With many labels and few attributes it is about as fast."""
+    """The note comes for two labels, if the data are large enough to matter. With many labels and few attributes both are about as fast."""
     words = "\n".join(f"w{k % 97} P X{k % 2}" if k % 20 else "" for k in range(1, 2000))
     train.write_text(words)
     for least, told in ((1_000_000, 0), (1000, 1)):
@@ -50,7 +50,7 @@ def test_sbcd_says_where_it_cannot_win(train, monkeypatch):
 
 @pytest.mark.parametrize(("algorithm", "sequences", "told"), [("sgd", 2, 1), ("perceptron", 9, 1), ("arow", 10, 0), ("lbfgs", 2, 0), ("lookahead", 2, 0)])
 def test_a_handful_of_long_sequences(algorithm, sequences, told, tmp_path):
-    """Trainers that make a step for each of them are warned of."""
+    """A few long sequences: trainers that make one step per sequence get a warning."""
     (tmp_path / "template").write_text("U:%x[0,0]\n")
     (tmp_path / "train").write_text("\n".join("a x\nb y\n" * 500 for _ in range(sequences)))
     limit = ("--max-iter", 1) if algorithm == "lbfgs" else ("--passes", 1)
@@ -76,7 +76,7 @@ def test_the_header_says_how_it_was_made(train):
     ("algorithm", "chosen"), [("lbfgs", ["l2"]), ("sgd", ["l2", "rate"]), ("adf", ["l2", "rate"]), ("sapo", ["l2", "rate"]), ("arow", ["regularization"])]
 )
 def test_what_is_chosen_for_the_data_is_told(train, algorithm, chosen):
-    """On standard error, in the log and in the header; and it is what to give for the same model."""
+    """The choice is on standard error, in the log and in the header; giving it as an option makes the same model."""
     limit = "--max-iter" if algorithm in BATCH else "--passes"
 
     def made(*more):
@@ -203,7 +203,7 @@ def test_config_files(train):
         ("select: 5\n", "config:1: select: expected mi:N, to keep the N attributes that tell most of the label, found 5"),
         ("quiet: 'no'\n", "config:1: quiet: expected true or false"),
         ("progress: [auto]\n", "config:1: progress: expected a text"),
-        ("l2: " + "[" * 1000, "config: not options: lists in lists without end"),
+        ("l2: " + "[" * 1000, "config: not options: nested too deeply"),
         ("l2: &a 1\nl1: *a\n", "config:2: *a: expected a value, not the name of another one"),
         ("l2: &a {x: 1}\n" + "".join(f"{k}: &{k} {{<<: [{','.join([f'*{k - 1}' if k else '*a'] * 10)}]}}\n" for k in range(30)), "config:2: *a: expected a value"),
         ("l2: 2001-99-99\n", "config: not YAML: month must be in 1..12"),
@@ -237,7 +237,7 @@ def test_conflicts_name_the_config_file(train, text, options, message):
 
 @pytest.mark.parametrize("number", ["10", '"10"', "010", '"010"', "+10", "1_0"])
 def test_numbers_in_config_files_are_decimal(train, number):
-    """010 is eight for YAML 1.1, ten for YAML 1.2 and for people."""
+    """010 is 8 in YAML 1.1, but 10 in YAML 1.2 and for people."""
     (train.parent / "config").write_text(f"algorithm: sgd\nmin-freq: {number}\npasses: 08\nl2: {number}\n")
     in_force = yaml.safe_load(crfkit("learn", "--config", "config", "--print-config").stdout)
     assert (in_force["min_freq"], in_force["passes"], in_force["l2"]) == (10, 8, 10.0)

@@ -25,7 +25,7 @@ def test_attribute_lines(tmp_path):
     assert names == {"a", "b", "c", "*"}
 
 
-def test_conllu(tmp_path):
+def test_conllu_words_are_learned_from(tmp_path):
     rows = [("1-2", "_", "_"), ("1", "the", "DET"), ("2", "dog", "NOUN"), ("2.1", "x", "X"), ("3", "barks", "VERB")]
     lines = ["# sent_id = 1", *("\t".join([i, form, "_", upos, *["_"] * 6]) for i, form, upos in rows)]
     (tmp_path / "train").write_text("\n".join(lines) + "\n\n")
@@ -50,7 +50,7 @@ def test_a_column_by_name(train):
 
 
 def test_columns_without_a_name_among_those_that_have_one(train):
-    """The label may be one of them, but no feature: it was refused when the model was made, after training."""
+    """A column without a name may be the label, but not a feature. This is an error before training, not after it."""
     train.write_text("# columns = word\n" + train.read_text())
     (train.parent / "template").write_text("U:%x[0,word]\nB\n")
     learn("-q")
@@ -89,7 +89,7 @@ BAD_DATA = [
 
 
 @pytest.mark.parametrize(("data", "message"), BAD_DATA)
-def test_bad_data(tmp_path, data, message):
+def test_bad_data_are_refused_with_file_and_line(tmp_path, data, message):
     (tmp_path / "template").write_text("U:%x[0,0]\n")
     (tmp_path / "train").write_bytes(data)
     assert error("learn", "template", "train", "model").startswith(message)
@@ -199,7 +199,7 @@ def test_how_much_a_warm_start_takes_is_said(train):
 
 
 def test_the_best_weights_are_kept(train):
-    """Scores of the passes go up and down: what is saved is the first of the best, not the last."""
+    """Scores go up and down from pass to pass: the first of the best passes is saved, not the last pass."""
     write_part(train, "chunking", 30)
     write_part(train.parent / "dev", "chunking", 30, part="dev")
     said = learn("-a", "perceptron", "--no-average", "--passes", 12, "--dev", "dev", "--log", "log").stderr
@@ -213,7 +213,7 @@ def test_the_best_weights_are_kept(train):
 
 
 def test_labels_that_mark_no_chunks_are_judged_by_accuracy(train):
-    """conlleval finds no chunk among parts of speech, or that of -LRB-: all passes would be equally bad."""
+    """conlleval finds no chunks in parts of speech, except in -LRB-. By F1 all passes would be equally bad."""
     (train.parent / "template").write_text("U00:%x[0,0]\nU01:%s[0,0,2]\nB\n")
     write_part(train, "pos", 60)
     write_part(train.parent / "dev", "pos", 60, part="dev")
@@ -234,7 +234,7 @@ def test_development_data_are_looked_at_before_training(train):
     assert "warm-up" not in said and "pass" not in said
 
 
-def test_patience(train):
+def test_patience_counts_passes_without_a_better_score(train):
     write_part(train.parent / "dev", "chunking", 30, part="dev")
     said = learn("-a", "perceptron", "--no-average", "--passes", 100, "--dev", "dev", "--patience", 2, "--log", "log").stderr
     assert "done: stopped by --patience" in said

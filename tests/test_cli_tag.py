@@ -28,7 +28,7 @@ def run(tmp_path):
 
 
 def with_labels(text, labels, separator=" "):
-    """The lines that are not empty, with a label at the end of each."""
+    """The lines, with a label at the end of each that is not empty."""
     labels = iter(labels)
     return "".join(line + (separator + next(labels) if line else "") + "\n" for line in text.split("\n")[:-1])
 
@@ -68,7 +68,7 @@ def test_odd_line_ends(run, change, back):
 
 
 def test_faults_that_make_other_taggers_lose_tokens(run):
-    """Long lines, leading blanks: nothing disappears. Short lines: an error."""
+    """Long lines and leading blanks lose no token; short lines are an error."""
     long = "x" * 9000
     out = run("m", stdin=f"the DT\n{long} NN\n of IN\n\tthe DT\n\n".replace("\tthe", " the"))
     assert [line.rsplit(" ", 1)[0] for line in out.splitlines()] == ["the DT", f"{long} NN", " of IN", " the DT", ""]
@@ -136,7 +136,7 @@ def test_probabilities_in_the_layout_of_crfpp(run):
 
 
 def test_literal_layout(run):
-    """The same once more, without a line of code in between; only labels and figures are left open."""
+    """The same layout as a literal text, in which only labels and figures are left open."""
     shape = re.sub(r"\t[^\t]*/", "\tL/", re.sub(r"\d\.\d{6}", "P", run("-n2", "-v1", "m", stdin="the DT\ndog  NN\n")))
     assert shape == "# 0 P\nthe\tDT\tL/P\ndog\tNN\tL/P\n\n# 1 P\nthe\tDT\tL/P\ndog\tNN\tL/P\n\n"
 
@@ -203,7 +203,7 @@ def test_probability_columns(run):
     assert run("--probability", "--separator", "\\t", "m", stdin=WORDS.replace(" ", "\t")) == expected.replace(" ", "\t")
 
 
-def test_posterior(run):
+def test_posterior_takes_the_likeliest_label_of_each_token(run):
     rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")]
     text = text_of(rows)
     labels = labels_of(rows, posterior=True)
@@ -212,7 +212,7 @@ def test_posterior(run):
     assert [line.split("\t")[2].split("/")[0] for line in first if "\t" in line] == labels_of(TOKENS, posterior=True)
 
 
-def test_constraints(run, tmp_path):
+def test_constraints_leave_only_sound_label_sequences(run, tmp_path):
     text = "".join("".join(row[0] + "\n" for row in sentence) + "\n" for sentence in sentences("segmentation"))
 
     def unsound(output):
@@ -238,14 +238,14 @@ def test_constraints(run, tmp_path):
 
 @pytest.mark.parametrize(("scheme", "quiet", "said"), [("iobes", False, 1), ("iobes", True, 0), ("bio", False, 0), ("auto", False, 0)])
 def test_constraints_of_another_scheme(run, tmp_path, scheme, quiet, said):
-    """No chunk of labels of bio ends as iobes wants it: only O is left, and that is said."""
+    """No chunk of bio labels ends as iobes requires, so only O is left. A warning says so."""
     result = command("tag", *["-q"] * quiet, "--constraints", scheme, tmp_path / "m", stdin=WORDS)
     words = r"crfkit: warning: constraints iobes: 'B-ADJP' and \d+ other labels can stand in no sentence"
     assert len(re.findall(words, result.stderr)) == said
     assert ({line.split()[-1] for line in result.stdout.split("\n") if line} == {"O"}) == (scheme == "iobes")
 
 
-def test_partial(run):
+def test_partial_keeps_the_labels_that_are_given(run):
     text = "the DT ?\nold JJ B-NP\ndog NN B-VP|I-VP|O\n\nher PRP$ ?\nwork VB ?\n\n"
     labels = labels_of(TOKENS[:1], allowed=[None, "B-NP", ["B-VP", "I-VP", "O"]]) + labels_of(TOKENS[1:])
     assert run("--partial", "m", stdin=text) == with_labels(text, labels)
@@ -315,7 +315,7 @@ CONLLU = """\
 """
 
 
-def test_conllu(tmp_path):
+def test_conllu_is_tagged_by_the_names_of_its_columns(tmp_path):
     (tmp_path / "train").write_text(CONLLU.format("DET", "NOUN") * 3)
     (tmp_path / "template").write_text("U0:%x[0,form]\nU1:%x[-1,xpos]\nB\n")
     crfkit.learn("train", template="template", format="conllu", label="upos").save("c")

@@ -1,4 +1,4 @@
-"""Where `crfkit tag` writes to: files, pipes, terminals, full disks."""
+"""Where `crfkit tag` writes: files, pipes, terminals, full disks."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ def test_output_file_appears_whole_or_not_at_all(run, tmp_path):
 
 
 def test_an_unwritable_output_is_found_before_work(run):
-    """Before the model is read, in fact."""
+    """The output is checked before the model is read."""
     assert "no/where" in run("-o", "no/where", "no-model", stdin=WORDS, code=1).stderr
 
 

@@ -111,7 +111,7 @@ def test_other_numbers_of_columns_suggest_the_option(arguments):
 
 @pytest.mark.parametrize("columns", [10, 11])
 def test_data_that_look_like_conllu_suggest_its_format(columns):
-    """Whether a comment or a word comes first. In that format, and where columns have names, nothing is suggested."""
+    """The first line is a comment or a word. For CRFsuite's format, and for columns with names, nothing is suggested."""
     word = "\t".join(["1", *"abcdefghij"][:columns])
     for text in (f"# text = a\n{word}\n\n", f"{word}\n\n# text = a\n{word}\n\n"):
         Path("of_trees").write_text(text)

@@ -1,4 +1,4 @@
-"""What the documentation says is so: examples run, options, files and links exist."""
+"""The documentation is right: examples run; options, files and links exist."""
 
 import importlib.util
 import os
@@ -27,7 +27,7 @@ def text_of(page):
 
 
 def blocks(page, language):
-    """Fenced blocks, with the line before each."""
+    """The fenced blocks of a page, with the line before each."""
     return re.findall(rf"([^\n]*)\n```{language}\n(.*?)^```$", text_of(page), re.M | re.S)
 
 
@@ -217,7 +217,7 @@ def test_the_house_has_every_module():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links(page):
+def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if re.match(r"[a-z]+:", target):
             continue

@@ -1,4 +1,4 @@
-"""docs/errors.md quotes messages in the words of the program.
+"""The messages quoted in docs/errors.md are those of the program.
 
 tests/test_docs.py runs the examples of that page; here its quotations are looked up in the sources.
 """
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not (SOURCES / "errors.py").exists(), reason="th
 
 
 def quotations():
-    """What stands between backquotes in the first column of a table on messages, or at the beginning of an item."""
+    """The quotations in backquotes, in the first column of a table on messages, or at the start of an item."""
     text = (ROOT / "docs/errors.md").read_text(encoding="utf-8")
     for table in re.findall(r"^\| the (?:message|warning) says .*\n((?:\|.*\n)+)", text, re.M):
         for line in table.splitlines():
@@ -24,7 +24,7 @@ def quotations():
 
 
 def strings():
-    """All sources, with string literals that stand side by side joined."""
+    """The text of all sources, with adjacent string literals joined."""
     paths = [path for kind in ("py", "pyx") for path in SOURCES.rglob(f"*.{kind}")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
     return re.sub(r"""["']\s*\n\s*[rf]?["']""", "", text)

@@ -79,7 +79,7 @@ def test_partial_fit_learns_labels_and_says_what_it_forgets():
     crf = CRF("perceptron", **FEW).fit([[["a"], ["b"]]], [["A", "B"]])
     crf.partial_fit([[["a"], ["b"], ["c"]]], [["A", "B", "C"]])
     assert crf.classes_ == ["A", "B", "C"]
-    with pytest.warns(CrfkitWarning, match="the new data lack labels, which are forgotten: C"):
+    with pytest.warns(CrfkitWarning, match="the new data lack labels of the old ones, which the model forgets: C"):
         crf.partial_fit([[["a"], ["b"]]], [["A", "B"]])
     assert crf.classes_ == ["A", "B"]
 
@@ -97,7 +97,7 @@ def test_marginals_are_mappings():
         CRF("perceptron", TEMPLATE, **FEW).fit(ROWS, LABELS).predict_marginals(ROWS)
 
 
-def test_score():
+def test_score_is_the_metric():
     crf = CRF("perceptron", TEMPLATE, **FEW).fit(ROWS, LABELS)
     found = crf.predict(ROWS)
     scores = crfkit.evaluate(LABELS, found)
@@ -143,7 +143,7 @@ def test_parameters_are_kept_as_they_are_and_judged_in_fit():
 
 
 class Longer(CRF):
-    """As a user may write it: parameters of its own, all others passed on."""
+    """A subclass as users write it: parameters of its own, all others passed on."""
 
     def __init__(self, algorithm="perceptron", template=None, *, longest=5, **options):
         super().__init__(algorithm, template, **options)

@@ -20,14 +20,14 @@ def target_of(find):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_target(name):
+def test_every_target_runs(name):
     for number in range(INPUTS):
         error = attempt(name, generated(name, 0, number))
         assert error is None, f"input {number}"
 
 
 @pytest.mark.parametrize("find", sorted(FINDS.iterdir()), ids=lambda find: find.name)
-def test_finds(find):
+def test_earlier_finds_are_mended(find):
     error = attempt(target_of(find), find.read_bytes())
     assert error is None
 
@@ -52,7 +52,7 @@ SLOW = [pytest.param(name, marks=pytest.mark.long) for name in ("memory", "wait"
 
 @pytest.fixture
 def folders(tmp_path):
-    """For finds, and for what workers write."""
+    """A folder for finds, and for the output of workers."""
     folders = [tmp_path / "finds", tmp_path / "scratch"]
     for folder in folders:
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Programs that call what is public in any order, with anything at all in the place of sentences, labels and options.
+"""Programs that call public functions in any order, with any objects in place of sentences, labels and options.
 
 A call gives a result or one of crfkit's own errors, and afterwards every tagger answers as before. `make sanitize` runs this
 with every access to memory checked.
@@ -27,11 +27,11 @@ OPTIONS = ["l2", "min_freq", "dev", "init", "seed", "threads", "select"]
 
 
 class Mine(Exception):
-    """What the program's own objects raise: crfkit hands it on."""
+    """An exception of the caller's own objects, which crfkit passes on."""
 
 
 class Emptied:
-    """A number that empties its list, or mapping, while this is being read."""
+    """A number whose conversion empties the list, or mapping, that is being read."""
 
     def __init__(self, target):
         self.target = target
@@ -48,7 +48,7 @@ def raising(items):
 
 
 def asking(items):
-    """An iterator that has other sentences tagged between its items."""
+    """An iterator that tags other sentences between its items."""
     for item in items:
         TAGGERS["lbfgs"].tag(ROWS[1])
         yield item
@@ -105,7 +105,7 @@ EXPECTED = {name: tagger.tag(GOOD[name]) for name, tagger in TAGGERS.items()}
 
 @contextmanager
 def own_errors():
-    """Only crfkit's errors, one line of bounded length each, and what the program's own objects raise."""
+    """Allow only crfkit's errors, one line of bounded length each, and exceptions of the caller's own objects."""
     try:
         yield
     except CrfkitError as error:

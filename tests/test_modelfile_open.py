@@ -45,7 +45,7 @@ def test_into_and_from_open_files(tmp_path):
 
 
 class InBytes:
-    """A path that is bytes."""
+    """A path-like object whose path is bytes."""
 
     def __init__(self, name):
         self.name = name
@@ -103,7 +103,7 @@ def test_what_is_reserved_for_the_table_of_sections_is_enough():
 
 
 class Plain:
-    """An object that can be written to, and no more."""
+    """An object that only has the method `write`."""
 
     def __init__(self):
         self.held = b""
@@ -127,7 +127,7 @@ def test_files_that_take_a_part_of_what_is_written():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
 def test_a_disk_that_is_full_at_the_last_bytes(tmp_path):
-    """The system takes what there is room for, and says so by a number alone."""
+    """The system writes as many bytes as fit and returns their number, without an error."""
     trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
     trained.save(tmp_path / "m")
     program = f"""
@@ -143,7 +143,7 @@ with open({str(tmp_path / "other")!r}, "wb", buffering=0) as file:
 
 
 def test_a_model_saved_into_its_own_file_that_was_just_emptied(tmp_path):
-    """What is mapped is gone then, and would end the program when it is looked at."""
+    """The mapped bytes are gone then. Reading them would kill the process."""
     trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
     trained.save(tmp_path / "m")
     program = f"""
@@ -155,4 +155,4 @@ with open({str(tmp_path / "m")!r}, "wb") as file:
     model.save(file)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 1 and "FileError: the file of the model was emptied or cut short while it was in use" in done.stderr
+    assert done.returncode == 1 and "FileError: the file of the model was truncated while it was in use" in done.stderr

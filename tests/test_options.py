@@ -229,7 +229,7 @@ def test_numbers_of_numpy():
 
 
 @pytest.mark.parametrize("path", ["a", b"a", pathlib.Path("a")])
-def test_paths(path):
+def test_paths_of_files_may_be_of_any_kind(path):
     assert judge("sgd", {"log": path})[2].log == judge("sgd", {"checkpoint": path})[2].checkpoint == "a"
 
 

@@ -29,7 +29,7 @@ def run(script, *arguments):
         ("lookahead", "jnlpba-pos", "depth 1"),
     ],
 )
-def test_a_script(script, task, row):
+def test_a_script_makes_its_rows(script, task, row):
     done = run(script, "--quick", "--tasks", task)
     assert done.returncode == 0, done.stderr
     document = Path(done.stdout.split()[-1])
@@ -40,7 +40,7 @@ def test_a_script(script, task, row):
     assert all((document.parent / name).stat().st_size for name in pictures)
 
 
-def test_parsing():
+def test_parsing_makes_its_page():
     done = run("parsing", "--quick")
     assert done.returncode == 0, done.stderr
     text = Path(done.stdout.strip()).read_text(encoding="utf-8")

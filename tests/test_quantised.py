@@ -63,7 +63,7 @@ def work(tmp_path):
 
 
 @pytest.mark.parametrize(("form", "part"), [("float16", 1 / 2), ("int8", 1 / 4 + 1 / 128)])
-def test_a_model(form, part, work):
+def test_answers_are_those_of_rounded_weights(form, part, work):
     """The labels and probabilities are those of weights that NumPy rounded; the file says how it keeps them."""
     trained(work, "--max-iter", 20)
     said = crfkit("learn", "--max-iter", 20, "--dev", "dev", "--weights", form, "template", "train", "other").stderr
@@ -142,7 +142,7 @@ def test_hostile_models(work):
         refused("not a finite number", weights_scaled=array.array("b", [127] * n), weights_scales=array.array("f", [*scales[:-1], wrong]))
 
 
-def test_random_damage(work):
+def test_damaged_weights_are_refused_or_harmless(work):
     """Whatever the sections hold, a model that opens tags."""
     trained(work, "--max-iter", 3, "--weights", "int8")
     model, source = library.load("model").model, random.Random(5)

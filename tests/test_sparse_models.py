@@ -86,7 +86,7 @@ def test_patience_counts_for_each_value(train):
 
 
 def test_one_model_cannot_be_several():
-    with pytest.raises(OptionError, match="learn_path yields them"):
+    with pytest.raises(OptionError, match="use learn_path"):
         learn(sentences("chunking", limit=20), template("chunking"), "owlqn", path=PATH)
 
 

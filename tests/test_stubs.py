@@ -92,7 +92,7 @@ def home(value):
 
 
 @pytest.mark.parametrize("module", STUBS)
-def test_names(module):
+def test_stubs_have_all_public_names(module):
     names = declared(stub_of(module).body).keys()
     own = public(vars(importlib.import_module(module)))
     constants = (int, float, str, bytes, tuple, dict)
@@ -109,7 +109,7 @@ def test_functions(module):
 
 
 @pytest.mark.parametrize("module", STUBS)
-def test_classes(module):
+def test_stubs_have_all_members_of_classes(module):
     own = vars(importlib.import_module(module))
     for name, statement in declared(stub_of(module).body).items():
         if isinstance(statement, ast.ClassDef) and not name.startswith("_"):

@@ -108,7 +108,7 @@ def test_a_model_makes_its_tagger_and_both_tell_what_they_are():
     assert re.fullmatch(r"<Model model: lbfgs, \d+ labels, [\d,]+ features>", repr(trained))
     assert re.fullmatch(r"<Tagger model: lbfgs, \d+ labels, constraints bio>", repr(trained.tagger("bio")))
     for wrong in ("m.model", None, 3):
-        with pytest.raises(OptionError, match=r"^model: found .*, expected a Model; crfkit.load opens a file and gives a Tagger, of parsers a Parser$"):
+        with pytest.raises(OptionError, match=r"^model: found .*, expected a Model; crfkit.load opens a file and returns a Tagger or a Parser$"):
             Tagger(wrong)
 
 

@@ -119,7 +119,7 @@ class TestConstraintFiles:
             ("<start> <end>\n", ":1: expected LABEL LABEL"),
         ],
     )
-    def test_faults(self, tmp_path, text, message):
+    def test_faults_have_file_and_line(self, tmp_path, text, message):
         file = tmp_path / "pairs"
         file.write_text(text)
         with pytest.raises(DataError) as error:
@@ -130,7 +130,7 @@ class TestConstraintFiles:
         with pytest.raises(FileError, match="nowhere: cannot be read"):
             constraints_of("nowhere", ["A"])
 
-    def test_schemes(self):
+    def test_constraints_by_the_name_of_a_scheme(self):
         with pytest.raises(DataError, match="'NN' is not one of bio"):
             constraints_of("bio", ["NN"])
         with pytest.raises(DataError, match="'NN' is of no chunk scheme"):

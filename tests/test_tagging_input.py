@@ -18,7 +18,7 @@ from crfkit.tagging import Tagger
         ([["a", 3]], "sentence 1, token 1: found int 3, expected a str"),
         (["ab"], "sentence 1, token 1: found str 'ab', expected a list of columns"),
         ([[]], "sentence 1, token 1: found 0 columns"),
-        ([["a", "\ud800"]], "characters that UTF-8 has"),
+        ([["a", "\ud800"]], "text that UTF-8 can encode"),
         ([{"word": "the", "pos": "DT"}], "sentence 1, token 1: found dict .*, expected a list of columns"),
         ([{"the", "DT"}], "sentence 1, token 1: found set .*, expected a list of columns"),
         (None, "found None, expected a sentence"),

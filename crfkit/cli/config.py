@@ -76,7 +76,7 @@ def read_config(path: str, algorithm: str | None) -> Config:
     except UnicodeDecodeError:
         raise CrfkitError(f"{path}: not YAML: not UTF-8") from None
     except RecursionError:
-        raise CrfkitError(f"{path}: not options: lists in lists without end") from None
+        raise CrfkitError(f"{path}: not options: nested too deeply") from None
     except Exception as error:  # PyYAML's own, and whatever its conversions of dates and numbers raise
         mark = getattr(error, "problem_mark", None)
         where = f":{mark.line + 1}" if mark else ""
@@ -85,7 +85,7 @@ def read_config(path: str, algorithm: str | None) -> Config:
     if found is None:
         return Config(path, {}, {})
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-        raise CrfkitError(f"{path}: expected options as `name: value`, one a line")
+        raise CrfkitError(f"{path}: expected options as `name: value`, one per line")
     options = {name.replace("-", "_"): value for name, value in found.items() if value is not None}
     config = Config(path, options, lines)
     known = declarations.declared(algorithm or options.get("algorithm"))

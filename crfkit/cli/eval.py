@@ -81,7 +81,7 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
         _heads(inputs, options)
         return
     if options["gold"] is not None:
-        raise click.UsageError("--gold is of use with --heads only: of labels, the gold ones stand beside the predicted ones", ctx)
+        raise click.UsageError("--gold needs --heads: with labels, the gold ones are in the same file as the predicted ones", ctx)
     _check_options(ctx, inputs, options)
     lexicon = read_lexicon(options["lexicon"]) if options["lexicon"] is not None else None
     with usage_errors(ctx):

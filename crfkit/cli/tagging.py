@@ -29,7 +29,7 @@ def check_use(tagger: Any, options: Mapping[str, Any]) -> None:
     """OptionError for what a tagger, or a parser, has no use for; UnsupportedError for what it cannot say."""
     parses = _parses(tagger)
     if options["gold"] is not None and not parses:
-        raise OptionError("--gold and --no-gold are for parsers: a tagger leaves the gold labels where they are")
+        raise OptionError("--gold and --no-gold are for parsers: a tagger keeps the gold labels in its output")
     for name in ("nbest", "verbose", "probability", "posterior"):
         if options[name]:
             tagger.need_probabilities(f"--{name}")

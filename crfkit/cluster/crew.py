@@ -121,7 +121,7 @@ class Crew:
         if here or self.transport.replace():
             self.seen = time.monotonic()
         elif time.monotonic() - self.seen > self.limit:
-            raise TrainingError(f"no worker is there, for {self.limit:g} seconds")
+            raise TrainingError(f"no worker for {self.limit:g} seconds")
         idle = [worker for worker in here if worker not in busy]
         for number, worker in enumerate(idle):
             mine = [job for job in waiting if self.owner.get(job) == worker]
@@ -149,7 +149,7 @@ class Crew:
         for job in own:
             self.deaths[job] += 1
             if self.deaths[job] > PATIENCE:
-                raise TrainingError(f"{self.deaths[job]} workers died at the same work, one after the other: have they enough memory?")
+                raise TrainingError(f"{self.deaths[job]} workers died at the same work, one after another: do they have enough memory?")
         if gone:
             self.transport.replace()
 

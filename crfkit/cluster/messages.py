@@ -63,7 +63,7 @@ def size_of(head: bytes) -> int:
     """The number of bytes that follow the header of a message."""
     magic, text, arrays, _ = HEAD.unpack(head)
     if magic != MAGIC or text > MOST or arrays > MOST:
-        raise MessageError("what came is no message")
+        raise MessageError("this is not a message")
     return text + arrays
 
 
@@ -71,7 +71,7 @@ def decode(head: bytes, body: bytearray | bytes | memoryview) -> Any:
     """The values of a message; its arrays are views of `body`."""
     _, length, arrays, checksum = HEAD.unpack(head)
     if size_of(head) != len(body) or xxh3_64(body).intdigest() != checksum:
-        raise MessageError("a message was damaged on its way")
+        raise MessageError("a message was damaged in transit")
     data = memoryview(body)[length:]
 
     def whole(value: dict[str, Any]) -> Any:
@@ -79,7 +79,7 @@ def decode(head: bytes, body: bytearray | bytes | memoryview) -> Any:
             return value
         form, start, size = value["@"]
         if form not in FORMS or not 0 <= start <= start + size <= arrays or start % BOUNDARY or size % FORMS[form]:
-            raise MessageError("a message with an array that is not in it")
+            raise MessageError("a message refers to an array that it does not contain")
         return data[start : start + size].cast(form) if form != "B" else data[start : start + size]
 
     try:

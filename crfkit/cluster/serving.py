@@ -22,7 +22,7 @@ def service(name: str) -> Any:
     """A new service of the named class."""
     module, cls = name.split(":")
     if not module.startswith("crfkit."):
-        raise MessageError(f"{name} is no service")
+        raise MessageError(f"{name} is not a service")
     return getattr(import_module(module), cls)()
 
 
@@ -32,7 +32,7 @@ def answer(of: Any, request: Any) -> dict[str, Any]:
         value = None
         for verb, arguments in request["steps"]:
             if verb.startswith("_"):
-                raise MessageError(f"{verb} is no step")
+                raise MessageError(f"{verb} is not a step")
             value = getattr(of, verb)(**arguments)
         return {"value": value}
     except DataError as error:
@@ -50,11 +50,11 @@ def value_of(found: Any) -> Any:
     if isinstance(found, dict) and set(found) == {"value"}:
         return found["value"]
     if not isinstance(found, dict) or set(found) != {"error", "arguments"}:
-        raise MessageError("what came is no answer")
+        raise MessageError("this is not an answer")
     kind = Forgotten if found["error"] == "Forgotten" else getattr(errors, str(found["error"]), None)
     arguments = found["arguments"]
     if not (isinstance(kind, type) and issubclass(kind, CrfkitError) and isinstance(arguments, list) and 1 <= len(arguments) <= 3):
-        raise MessageError("what came is no answer")
+        raise MessageError("this is not an answer")
     if not issubclass(kind, DataError):
         arguments = arguments[:1]
     raise kind(*arguments)

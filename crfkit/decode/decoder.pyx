@@ -35,13 +35,13 @@ cdef class Decoder:
         if index.n_attributes != layout.n_attributes:
             raise ValueError("an index of another layout")
         if layout.c.b_prev2 != NULL and depth < 0:
-            raise ValueError("features with history, and no way to search with them")
+            raise ValueError("features with history, but no search for them")
         self.layout, self.owner, self.verified = layout, weights, verified
         self.depth, self.backward = depth, backward
         self.recursions = recursions if depth < 0 and rest is None else "dense"
         if rest is not None and rest.shape[0]:
             if rest.shape[0] != weights.shape[0]:
-                raise ValueError("a rest of other weights")
+                raise ValueError("rounding errors of other weights")
             self.rest_owner, self.rest = rest, &rest[0]
         if weights.shape[0]:
             self.w = &weights[0]

@@ -164,7 +164,7 @@ cdef class OneSentence(Scratch):
         cdef LatticeC* lat = &self.lattice.c
         cdef int64_t t, j
         if self.decoder.depth >= 0 or more.shape[0] != lat.T or more.shape[1] != lat.L:
-            raise ValueError("scores of another sentence, or of a model whose labels hang on those given before")
+            raise ValueError("scores of another sentence, or of a model whose labels depend on earlier ones")
         for t in range(lat.T):
             for j in range(lat.L):
                 lat.score[t * lat.P + j] += more[t, j]
@@ -175,7 +175,7 @@ cdef class OneSentence(Scratch):
         cdef LatticeC* lat = &self.lattice.c
         cdef int32_t t, i, j
         if self.decoder.depth >= 0 or labels.shape[0] != lat.T or labels.shape[1] != lat.L:
-            raise ValueError("an array of another shape, or a model whose labels hang on those given before")
+            raise ValueError("an array of another shape, or a model whose labels depend on earlier ones")
         if steps.shape[0] != max(lat.T - 1, 0) or steps.shape[1] != lat.L or steps.shape[2] != lat.L:
             raise ValueError("an array of another shape")
         for t in range(lat.T):

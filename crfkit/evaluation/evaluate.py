@@ -96,7 +96,7 @@ class Outputs:
         self.strict = strict
         self._names = _candidates(scheme, strict)
         if segments and scheme == "none":
-            raise OptionError("words are found by the prefixes of labels, which scheme 'none' takes as they are")
+            raise OptionError("words are found by the prefixes of labels, and scheme 'none' has no prefixes")
         if not isinstance(format, str) or format not in FORMATS:
             raise OptionError(f"format: expected {', '.join(FORMATS)}, found {shown(format)}")
         for name, text in (("outside", outside), ("delimiter", "" if delimiter is None else delimiter)):
@@ -265,7 +265,7 @@ def _separator(delimiter: str | None) -> tuple[str | bytes | None, re.Pattern[by
             warnings.simplefilter("ignore")  # FutureWarning: syntax that may change its meaning in Python
             pattern = re.compile(delimiter.encode(errors="surrogatepass"))
     except (re.error, OverflowError, RecursionError) as error:
-        raise OptionError(f"the delimiter {shown(delimiter)} is no regular expression: {error}") from None
+        raise OptionError(f"the delimiter {shown(delimiter)} is not a regular expression: {error}") from None
     if pattern.match(b""):
         raise OptionError(f"the delimiter {shown(delimiter)} matches the empty string")
     return b"\x1f", pattern

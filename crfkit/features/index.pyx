@@ -35,7 +35,7 @@ cdef class Index(Features):
         counts = self.bytes_of("plan", 8).cast("q")
         expected = [len(self.plan.columns), len(self.plan.views), len(self.plan.nodes)]
         if counts.shape[0] != 5 or list(counts[:3]) != expected:
-            raise ModelFileError("index: its tables are not those of the model's template")
+            raise ModelFileError("index: its tables do not fit the model's template")
         cdef int i
         for i in range(2):
             if not 0 <= counts[3 + i] < 0x7FFFFFFF:

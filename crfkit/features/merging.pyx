@@ -135,7 +135,7 @@ cdef renamed_values(View view, cells, const int32_t[::1] given):
     if view.form == VIEW_EQUAL:
         return array.array("i", [0, 1])
     if n > cell.shape[0]:
-        raise ValueError("values of cells that there are not")
+        raise ValueError("values of cells that do not exist")
     found = array.array("i", [-1]) * n
     cdef int32_t[::1] value = found
     for c in range(n):
@@ -167,7 +167,7 @@ cdef add_grams(TableBuilder builder, int32_t number, dict given, list grams, lis
     for g in range(n):
         if (not 0 <= key[2 * g] < parent.shape[0] or not 0 <= key[2 * g + 1] < value.shape[0]
                 or parent[key[2 * g]] < 0 or value[key[2 * g + 1]] < 0):
-            raise ValueError("a gram of cells that there are not")
+            raise ValueError("a gram of cells that do not exist")
         gram[g] = grams_intern(&node.grams, <uint32_t>parent[key[2 * g]], <uint32_t>value[key[2 * g + 1]])
     grow_rows(builder, node, node.grams.n)
     return found
@@ -204,7 +204,7 @@ cdef add_attributes(TableBuilder builder, bint bigram, dict part, list grams, in
     memset(own + known, 0xFF, <size_t>(builder.space[bigram].literal.n - known) * sizeof(int32_t))
     for i in range(literal.shape[0]):
         if attribute[i] >= n:
-            raise ValueError("an attribute that there is not")
+            raise ValueError("an attribute that does not exist")
         if attribute[i] >= 0:
             string[attribute[i]] = literal[i]
     for k in range(builder.n_nodes):
@@ -247,7 +247,7 @@ cdef int find_places(TableBuilder builder, int32_t number, bint bigram, dict giv
             if a < 0:
                 continue
             if a >= n or gram[g] < 0:
-                raise ValueError("a row with an attribute that there is not")
+                raise ValueError("a row with an attribute that does not exist")
             owner[a], place[a] = number, gram[g] * node.stride + slot
     return 0
 
@@ -277,7 +277,7 @@ cdef int note_unigrams(TableBuilder builder, dict part, const int64_t[::1] befor
         const uint8_t[::1] text = part["literals"][1]["strings"]["bytes"]
     n = offset.shape[0] - 1
     if before.shape[0] != n:
-        raise ValueError("bigram strings that do not say what was before")
+        raise ValueError("bigram strings without their previous labels")
     # Unigram strings keep their order: the last one before it says how many there were.
     cdef const int32_t[::1] place = add_strings(builder.literals[0], part["literals"][0]["strings"])
     seen = array.array("q", [0]) * (n_unigrams + 1)
@@ -288,7 +288,7 @@ cdef int note_unigrams(TableBuilder builder, dict part, const int64_t[::1] befor
     arena_reserve(builder, &builder.unigrams_before, known + n + 1, sizeof(int64_t))
     for i in range(n):
         if not 0 <= before[i] <= n_unigrams or not 0 <= offset[i] <= offset[i + 1] <= text.shape[0]:
-            raise ValueError("bigram strings after unigram strings that there are not")
+            raise ValueError("bigram strings after unigram strings that do not exist")
         if own.find(bytes(text[offset[i]:offset[i + 1]])) < 0:
             (<int64_t*>builder.unigrams_before.data)[known] = most[before[i]]
             known += 1

@@ -149,7 +149,7 @@ cdef class StringTable(Arena):
         cdef int64_t n = offset_bytes.shape[0] // <int64_t>sizeof(int64_t) - 1
         if (slot_bytes.shape[0] % <int64_t>sizeof(StringSlotC) or n_slots < 1 or n_slots & (n_slots - 1)
                 or n_slots > <int64_t>1 << 32):
-            raise ModelFileError(f"string table: {slot_bytes.shape[0]} bytes are no power of two of slots")
+            raise ModelFileError(f"string table: {slot_bytes.shape[0]} bytes are not a power of two of slots")
         if offset_bytes.shape[0] % <int64_t>sizeof(int64_t) or n < 0 or n > MOST_STRINGS or n >= n_slots:
             raise ModelFileError(f"string table: {offset_bytes.shape[0]} bytes of offsets for {n_slots} slots")
         table.mapped = (slot_bytes, offset_bytes, arena_bytes)

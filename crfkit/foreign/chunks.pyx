@@ -49,7 +49,7 @@ cdef const uint8_t* chunk(const uint8_t[::1] data, int64_t offset, bytes magic, 
     """The start of a chunk, and its size; ModelFileError unless its header is right and it lies within the file."""
     name = magic.decode()
     if offset < 0 or offset > data.shape[0] - header:
-        raise ModelFileError(f"damaged: the chunk {name} should stand at byte {offset}, the file has {data.shape[0]}")
+        raise ModelFileError(f"damaged: the chunk {name} should begin at byte {offset}, but the file has only {data.shape[0]}")
     cdef const uint8_t* start = &data[0] + offset
     if (<const char*>start)[:4] != magic:
         raise ModelFileError(f"damaged: no chunk {name} at byte {offset}")
@@ -66,10 +66,10 @@ def read_strings(const uint8_t[::1] data not None, int64_t offset, int64_t n, st
     cdef const uint8_t* start = chunk(data, offset, b"CQDB", RECORDS, &size)
     cdef StringTable table = StringTable()
     if number(start + 12) != BYTE_ORDER:
-        raise ModelFileError("damaged: a table of strings in another order of bytes")
+        raise ModelFileError("damaged: a table of strings in another byte order")
     k, by_id = number(start + 16), number(start + 20)
     if k < n or n > (size - CQDB_HEADER) // 4 or by_id > size - 4 * n:
-        raise ModelFileError(f"damaged: a table of {k} strings, there should be {n} {what}s")
+        raise ModelFileError(f"damaged: a table of {k} strings, expected {n} {what}s")
     table.reserve(n, size)  # more than enough: the strings are shorter than the table
     with nogil:
         for i in range(n):
@@ -111,7 +111,7 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
     for i in range(n):
         at = number(lists + 12 + 4 * i)
         if at < references or at > references + list_size - 4:
-            raise ModelFileError(f"damaged: list {i} of the chunk {magic.decode()} stands outside it")
+            raise ModelFileError(f"damaged: list {i} of the chunk {magic.decode()} lies outside it")
         length = number(file + at)
         if length > (references + list_size - at - 4) // 4:
             raise ModelFileError(f"damaged: list {i} of the chunk {magic.decode()} is longer than the chunk")
@@ -132,10 +132,10 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
         for k in range(length):
             f = number(file + at + 4 + 4 * k)
             if f >= n_features:
-                raise ModelFileError(f"damaged: feature {f} of {n_features}")
+                raise ModelFileError(f"damaged: a list names feature {f}, but there are {n_features}")
             label = number(table + 12 + f * FEATURE + 8)
             if label >= n_labels:
-                raise ModelFileError(f"damaged: feature {f} names label {label} of {n_labels}")
+                raise ModelFileError(f"damaged: feature {f} names label {label}, but there are {n_labels}")
             total += insert(label_of, weight_of, start[i], total, <uint16_t>label, weight_at(table + 12 + f * FEATURE + 12))
     start[n] = total
     if total < len(labels):

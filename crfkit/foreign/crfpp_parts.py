@@ -82,7 +82,7 @@ def taken_apart(parts: Parts) -> Taken:
     lines = sorted(map(line_of, parts.template.lines), key=lambda line: line[:1] == b"B")
     plain, again = plain_line(parts.template)
     if plain is None and parts.pairs is not None and any(parts.pairs):
-        raise UnsupportedError("the model has weights of pairs of labels, but its template no line for them, B without macros")
+        raise UnsupportedError("the model has weights of pairs of labels, but its template has no line for them (B without macros)")
     n = len(parts.labels)
     names = [*parts.unigrams.names, *(name for name in parts.bigrams.names if not (again and name == plain))]
     if plain is not None:

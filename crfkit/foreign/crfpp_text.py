@@ -79,7 +79,7 @@ def _cost(text: bytes) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ModelFileError(f"2: damaged: {_shown(text)} is no cost factor")
+        raise ModelFileError(f"2: damaged: {_shown(text)} is not a cost factor")
     return value
 
 

@@ -36,7 +36,7 @@ def read_names(const uint8_t[::1] data not None):
         uint8_t* s
         EndC* end
     if data.shape[0] % UNIT or n < 1 or n > 0x7FFFFFFF:
-        raise ModelFileError(f"damaged: a table of names of {data.shape[0]} bytes")
+        raise ModelFileError(f"damaged: the table of names has {data.shape[0]} bytes, expected a multiple of {UNIT}")
     owners = array.array("i", bytes(4 * n))
     cdef int32_t[::1] owner = owners  # for each base the unit that has it
     root = <int32_t>number(unit)
@@ -44,7 +44,7 @@ def read_names(const uint8_t[::1] data not None):
         b = <int32_t>number(unit + q * UNIT)
         if b > 0 and number(unit + q * UNIT + 4) and b < n:
             if owner[b]:
-                raise ModelFileError("damaged: two names that part and meet again")
+                raise ModelFileError("damaged: two nodes of the table of names have the same children")
             owner[b] = <int32_t>q
     for p in range(1, n):
         ends += is_end(unit, p)
@@ -74,12 +74,12 @@ def read_names(const uint8_t[::1] data not None):
             s[begin + length] = <uint8_t>k
             length += 1
         if b != root:
-            raise ModelFileError(f"damaged: name {i} leads nowhere")
+            raise ModelFileError(f"damaged: name {i} does not lead back to the first node")
         reverse(s + begin, length)
         end[i].begin, end[i].length = begin, length
         room += length
         if room > 64 * data.shape[0]:
-            raise ModelFileError("damaged: names that are much longer than their table")
+            raise ModelFileError("damaged: the names are much longer than their table")
     qsort(end, <size_t>ends, sizeof(EndC), by_value)
     names.reserve(ends, room)
     for i in range(ends):

@@ -220,7 +220,7 @@ def _with_template(of: Parts, template: str | os.PathLike[str] | Template | None
     if found.column_names:
         raise OptionError("the template names columns; number them for a model that knows no names")
     if found.history_line is not None:
-        raise OptionError("the template sees labels given before, which the model cannot use")
+        raise OptionError("the template has features of earlier labels, which the model cannot use")
     starts = tuple(line.literals[0] for line in found.lines)
     names = list(of.unigrams.names)
     if names and not any(name.startswith(starts) for name in names):

@@ -72,7 +72,7 @@ def rows_at(StringTable names not None, const int64_t[::1] places not None, cons
         else:
             raise ModelFileError(f"damaged: the feature {names[chosen[i]]!r} has its weights at {place} of {weights.shape[0]}")
         if total > weights.shape[0]:
-            raise ModelFileError("damaged: features that share their weights")
+            raise ModelFileError("damaged: features share weights")
         ptr.data.as_longlongs[i + 1] = total
     label, weight = clone(LABELS, total, zero=False), clone(WEIGHTS, total, zero=False)
     previous = clone(LABELS, total if bigram else 0, zero=False)

@@ -100,9 +100,9 @@ def read(data: memoryview, lines: bool = False) -> Parts:
     kind, n_weights = text.take(_MODEL, "#mdl#, the kind of model and the number of weights").groups()
     kind = CRF if kind is None else int(kind)
     if kind == MEMM:
-        raise ModelFileError("a memm model of Wapiti, whose steps are normalised one by one, as those of no CRF: train it with --type crf")
+        raise ModelFileError("a Wapiti model of type memm, which normalises each token separately, unlike a CRF: train it with --type crf")
     if kind not in (MAXENT, CRF):
-        raise ModelFileError(f"damaged: a model of the kind {kind}")
+        raise ModelFileError(f"damaged: unknown kind of model {kind}, expected 0 or 1")
     n_patterns, columns, auto = text.take(_READER, "#rdr# and the numbers of patterns and columns").groups()
     line_by_line = bool(int(auto or 0))
     if line_by_line and (int(n_patterns) or not lines):
@@ -124,7 +124,7 @@ def read(data: memoryview, lines: bool = False) -> Parts:
     parts = Parts("wapiti", labels, Rows.empty(), Rows.empty(), None, template, int(columns) + 2, {LINE_BY_LINE: True} if line_by_line else {})
     _share_out(parts, names, numbers, weights, _plain(patterns) if kind == CRF else None, kind == CRF)
     if template is None and len(parts.bigrams.names):
-        raise ModelFileError("a model of Wapiti without patterns whose data name pairs of labels (b, *), which crfkit's data cannot")
+        raise ModelFileError("a Wapiti model without patterns has observations of label pairs (b, *); in crfkit's data, attributes are of single labels")
     return parts
 
 
@@ -153,7 +153,7 @@ def _weights(text: _Text, n: int) -> tuple[array.array[int], array.array[float]]
         try:
             weight = float.fromhex(value.decode()) if b"x" in value else float(value)
         except (ValueError, OverflowError):
-            raise ModelFileError(f"damaged: {value.decode()!r} is no weight") from None
+            raise ModelFileError(f"damaged: {value.decode()!r} is not a weight") from None
         numbers[found], weights[found], found = int(number), weight, found + 1
     if text.at != len(text.data):
         raise text.damaged("the end of the file")
@@ -263,7 +263,7 @@ def write(parts: Parts) -> bytes:
         raise UnsupportedError("a Wapiti model needs patterns: give the template that made the attributes with --template")
     kind = MAXENT if parts.template is not None and parts.template.dialect == dialects.MAXENT else CRF
     if parts.pairs is not None and any(parts.pairs) and _plain(patterns) is None:
-        raise UnsupportedError("the model has weights of pairs of labels, but its template not one line for them, B or b without macros")
+        raise UnsupportedError("the model has weights of pairs of labels, but its template does not have one line for them (B or b without macros)")
     names: dict[bytes, None] = {}
     lines, at, n = [], 0, len(parts.labels)
     for name, bigram, features in observations(parts):

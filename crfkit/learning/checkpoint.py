@@ -62,7 +62,7 @@ class Standing:
 def _standing(saved: dict[str, Any]) -> Standing:
     counts = {name: saved[name] for name in ("passes", "log_size", "waited", "best_pass")}
     if not all(type(count) is int and count >= 0 for count in counts.values()):
-        raise ValueError("a count is not one")
+        raise ValueError("a count is not a number")
     best, last, least = (
         None if saved[name] is None else float(saved[name]) for name in ("best_score", "last_loss", "least_loss")
     )
@@ -102,7 +102,7 @@ class Checkpoint:
             raise FileError(f"{error.message}; give another name to --checkpoint, or remove this file") from None
         if not resume:
             if not file.header["finished"]:
-                raise FileError(f"{self.source}: holds a run that is not finished: add --resume to go on with it, or remove it")
+                raise FileError(f"{self.source}: contains a run that is not finished: add --resume to continue it, or remove the file")
             return None
         saved = file.header["identity"]
         for name in ("crfkit", "algorithm"):
@@ -164,7 +164,7 @@ class Checkpoint:
                 shape = (trainer.layout.n_cells if hasattr(trainer, "layout") else None,)
                 standing.best = array.array("f", file.section("best", "float32", shape))
         except (KeyError, OverflowError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{self.source}: damaged: not the state of such a run ({' '.join(str(error).split())})") from None
+            raise ModelFileError(f"{self.source}: damaged: not a valid state of this run ({' '.join(str(error).split())})") from None
         self.file = None  # the mapping is not needed any more
         return standing
 

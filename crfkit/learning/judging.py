@@ -25,7 +25,7 @@ def judge(algorithm: Any, given: Mapping[str, Any]) -> tuple[str, Any, Run]:
     if run.distributed and algorithm == "lbfgs":
         own.setdefault("warm_up", 0)
     if run.distributed and own.get("warm_up"):
-        raise OptionError("--warm-up goes through all data in one process: leave it out, or leave out --workers and --cluster")
+        raise OptionError("--warm-up needs all data in one process: leave it out, or leave out --workers and --cluster")
     options = make(algorithm, own)
     _check_together(algorithm, options, run)
     return algorithm, options, run
@@ -48,7 +48,7 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
     if isinstance(run.dev, str) and run.dev == "-":
         raise OptionError("--dev cannot be standard input: it is read after every pass")
     if run.threads > 1 and getattr(options, "batch_size", 1) > 1 and algorithm != "perceptron":  # which takes one thread anyway
-        raise OptionError("--batch-size needs --threads 1: threads make an update from every sequence")
+        raise OptionError("--batch-size needs --threads 1: with several threads every sequence makes an update")
     if run.data_dir is not None and algorithm == "sbcd":
         raise OptionError(
             "--data-dir does not go with sbcd: it comes back to every sequence hundreds of times a pass, in no order that a disk likes"
@@ -61,7 +61,7 @@ def _check_distributed(algorithm: str, options: Any, run: Run) -> None:
     """OptionError for options that workers do not support."""
     if not run.distributed:
         if run.shards is not None:
-            raise OptionError("--shards needs --workers or --cluster: on one machine data are not cut")
+            raise OptionError("--shards needs --workers or --cluster: a single process does not split the data")
         if run.worker_timeout != Run.worker_timeout:  # a file of --print-config has the default
             raise OptionError("--worker-timeout needs --workers or --cluster: there is no other process to wait for")
         return
@@ -76,7 +76,7 @@ def _check_distributed(algorithm: str, options: Any, run: Run) -> None:
     if getattr(options, "shrinking", 0):
         raise OptionError("--shrinking needs all data in one process: leave it out")
     if getattr(options, "crf_loss", False):
-        raise OptionError("--crf-loss is not known where workers hold the data: leave it out, or give --dev")
+        raise OptionError("--crf-loss cannot be computed where workers hold the data: leave it out, or give --dev")
     if run.threads > 1 and hasattr(options, "passes"):
         raise OptionError(
             f"with --workers or --cluster {algorithm} takes one thread a worker: leave out --threads, and have more workers"

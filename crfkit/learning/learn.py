@@ -50,7 +50,7 @@ def learn(
     the program has no handler of its own.
     """
     if given.get("path") is not None and given.get("dev") is None:
-        raise OptionError("--path without --dev gives a model for each of its values: learn_path yields them")
+        raise OptionError("--path without --dev makes a model for each value: use learn_path")
     (model,) = learn_path(train, template, algorithm, progress=progress, stop=stop, **given)
     return model
 

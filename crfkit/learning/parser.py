@@ -45,7 +45,7 @@ def check_options(template: Template, algorithm: str, options: Any, run: Run) ->
     check_search(options.depth, 0)
     for line in template.lines:
         if line.rule is not None or line.min_freq is not None:
-            raise line_fault(template, line, "a P line takes no @observed, @all or @minfreq: its features come with what is learned from them")
+            raise line_fault(template, line, "a P line takes no @observed, @all or @minfreq: its features are created while they are learned")
 
 
 class Trees:
@@ -110,7 +110,7 @@ def fitted(template: Template, names: list[str]) -> Template:
         for macro in line.macros:
             for column in (macro.column, macro.column2):
                 if column >= 0 and names[column] in ("head", "deprel"):
-                    raise line_fault(template, line, f"{macro.text} uses column '{names[column]}', which the parser is to find")
+                    raise line_fault(template, line, f"{macro.text} uses column '{names[column]}', which the parser predicts")
     return template
 
 
@@ -203,7 +203,7 @@ def _parser_of(init: Any) -> ParserModel:
     if isinstance(init, (str, bytes, bytearray, memoryview, os.PathLike)) or hasattr(init, "read"):
         found = load_any(init)
     if not isinstance(found, ParserModel):
-        raise OptionError(f"--init: {getattr(found, 'name', shown(init))} is no parser, which a template with P lines makes")
+        raise OptionError(f"--init: {getattr(found, 'name', shown(init))} is not a parser, but a template with P lines makes one")
     return found
 
 

@@ -43,7 +43,7 @@ class Passes:
         self.standing = Standing() if checkpoint is None else checkpoint.resume(trainer)
         if self.standing.passes > self.limit and getattr(self.options, "path", None) is None:
             name = "--passes" if hasattr(self.options, "passes") else "--max-iter"
-            raise OptionError(f"{run.checkpoint}: {self.standing.passes} passes are made already; {name} {self.limit} is fewer")
+            raise OptionError(f"{run.checkpoint}: {self.standing.passes} passes have been made already, more than {name} {self.limit}")
         self.log: PassLog | None = None
         self.last: dict[str, Any] = {}  # the record of the last pass
         self.chosen = dict(chosen or {})  # and, once it is prepared, what the trainer has found

@@ -31,7 +31,7 @@ class StopRequest:
 
     def __init__(self, ask: Callable[[], Any] | None = None) -> None:
         if ask is not None and not callable(ask):
-            raise OptionError(f"stop: expected a function that gives True to stop, found {shown(ask)}")
+            raise OptionError(f"stop: expected a function that returns True to stop, found {shown(ask)}")
         self.signal: int | None = None
         self.heard = False  # a signal, and not somebody who sets `signal`
         self._ask, self._asked_for, self._armed = ask, False, False

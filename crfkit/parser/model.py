@@ -51,13 +51,13 @@ def checked(header: dict[str, Any]) -> dict[str, Any]:
     check_fields(header, _FIELDS)
     names, relations = header["column_names"], header["relations"]
     if not all(isinstance(name, str) for name in (*names, *relations)) or len(set(names)) < len(names):
-        raise ModelFileError("the header's names are none")
+        raise ModelFileError("the header's column names are not different strings")
     if len(set(relations)) < len(relations) or any(map(misfits_column, relations)):
         raise ModelFileError("the header's relations are not different names")
     if not 0 <= header["root_relation"] < max(len(relations), 1) or len(relations) > 30000:
-        raise ModelFileError("the header's relations are too many, or have none of a root")
+        raise ModelFileError("the header has more than 30,000 relations, or no relation of the root")
     if header["format"] != "conllu" or not {"id", "head", "deprel"} <= set(names):
-        raise ModelFileError("the header is that of no parser of CoNLL-U")
+        raise ModelFileError("the header is not of a parser of CoNLL-U with columns id, head and deprel")
     return header
 
 
@@ -107,7 +107,7 @@ class ParserModel(Stored):
             self.weights = modelfile.numbers(self.sections, "weights", "float32")
             self.tables = StateTables(self.parts, relations, tables, verify, self.sizes)
             if len(self.weights) != len(tables["actions"]):
-                raise ModelFileError("its weights are not as many as their actions")
+                raise ModelFileError("the numbers of weights and of their actions differ")
             if verify and not all_finite(self.weights):
                 raise ModelFileError("a weight is not a finite number")
         except (ModelFileError, OptionError, TemplateError) as error:
@@ -121,7 +121,7 @@ class ParserModel(Stored):
     def tagger(self, constraints: Any = None) -> Parser:
         """A parser that uses this model: `model.tagger().tag(rows)`."""
         if constraints is not None:
-            raise UnsupportedError("a parser takes no constraints: they are for labels")
+            raise UnsupportedError("a parser takes no constraints: they apply to labels")
         return Parser(self)
 
     def __repr__(self) -> str:
@@ -182,7 +182,7 @@ class Parser(Described):
     def __init__(self, model: ParserModel | Parser):
         found = model.model if isinstance(model, Parser) else model
         if not isinstance(found, ParserModel):
-            raise OptionError(f"model: found {shown(found)}, expected a parser's model; crfkit.load opens a file and gives a Parser")
+            raise OptionError(f"model: found {shown(found)}, expected a parser's model; crfkit.load opens a file and returns a Parser")
         self.model: ParserModel = found
         self._set_up()
 

@@ -210,7 +210,7 @@ cdef class StateTables(Arena):
         cdef const uint16_t[::1] actions
         rows, actions = sections["rows"], sections["actions"]
         if rows.shape[0] % 2 or rows.shape[0] > 0x7FFFFFF0 or actions.shape[0] > 0x7FFFFFF0:
-            raise ModelFileError("the rows of its weights are no pairs")
+            raise ModelFileError("section 'rows' is not a list of pairs, or a section is too large")
         self.mapped = [rows, actions]
         self.n_rows, self.n_cells = rows.shape[0] // 2, actions.shape[0]
         self.row = <RowC*>&rows[0] if self.n_rows else NULL
@@ -222,7 +222,7 @@ cdef class StateTables(Arena):
                 raise ModelFileError(f"section {name!r} is missing")
             table = sections[name]
             if table.shape[0] % (1 + line.arity) or table.shape[0] > 0x7FFFFFF0:
-                raise ModelFileError(f"section {name!r} is no table of its line")
+                raise ModelFileError(f"section {name!r} is not a table for its template line")
             self.mapped.append(table)
             line.n_slots = table.shape[0] // (1 + line.arity)
             line.slot = <int32_t*>&table[0] if line.n_slots else NULL
@@ -238,10 +238,10 @@ cdef class StateTables(Arena):
         cdef const int32_t* slot
         for j in range(self.n_rows):
             if self.row[j].first != n or self.row[j].n < 1 or self.row[j].n > self.n_cells - n:
-                raise ModelFileError("the rows of its weights do not cover them one by one")
+                raise ModelFileError("the rows do not cover the weights one after another")
             n += self.row[j].n
         if n != self.n_cells:
-            raise ModelFileError("the rows of its weights do not cover them one by one")
+            raise ModelFileError("the rows do not cover the weights one after another")
         for j in range(self.n_cells):
             if self.action[j] >= self.n_actions:
                 raise ModelFileError("a weight is for an action that does not exist")

@@ -288,7 +288,7 @@ cdef class MarginPerceptron(Arena):
             raise ValueError("order: not one of the sentences")
         self.passes, self.decisions = state["passes"], state["decisions"]
         if self.passes < 0 or self.decisions < 0:
-            raise ValueError("passes: fewer than none")
+            raise ValueError("passes: fewer than 0")
 
     # ------------------------------------------------------------------------------------------ development data
 

@@ -53,7 +53,7 @@ class ParserTrainer(MarginPerceptron):
         if len(keys) != len(lines) * width or not len(rows) == len(actions) == len(weights) == len(late):
             raise ValueError("weights: of other features")
         if self.tables.n_rows:
-            raise ValueError("a trainer that has learned already")
+            raise ValueError("a trainer that has already learned")
         sizes = self.data.sizes()
         for row, line in enumerate(lines):
             if self.row_of(line, keys[row * width : (row + 1) * width], sizes) != row:

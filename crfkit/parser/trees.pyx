@@ -128,7 +128,7 @@ cdef int read_heads(Rows rows, Columns columns, int64_t s, int32_t* head) except
             raise fault(rows, s, first + t, f"{what}, expected a number from 0 to {T}: that of a word of the sentence, 0 for the root")
         if found == 0:
             if root >= 0:
-                raise fault(rows, s, first + t, f"a second root: HEAD of word {root + 1} is 0 already; expected one root a sentence")
+                raise fault(rows, s, first + t, f"a second root: HEAD of word {root + 1} is 0 already; expected one root per sentence")
             root = t
         head[t] = <int32_t>found - 1
     # Walk upwards from each word, to the root or to a word of an earlier walk. A walk that meets itself is a cycle.
@@ -145,7 +145,7 @@ cdef int read_heads(Rows rows, Columns columns, int64_t s, int32_t* head) except
                 seen[at] = <int32_t>t + 1
                 at = head[at]
             if at >= 0 and seen[at] == t + 1:
-                raise fault(rows, s, first + t, f"HEAD {head[t] + 1} leads in a circle: expected a tree, in which every word leads to the root")
+                raise fault(rows, s, first + t, f"HEAD {head[t] + 1} is part of a cycle: expected a tree, in which every word leads to the root")
     finally:
         buffer_free(&marks)
     return 0

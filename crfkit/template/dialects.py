@@ -34,7 +34,7 @@ def _crfpp_line(text: str, number: int) -> Line:
         at = found.end()
     literals.append(text[at:])
     if any("%" in literal or "\0" in literal for literal in literals):
-        raise TemplateError("a percent sign that begins no %x[row,column], the only macro of CRF++", "template", number)
+        raise TemplateError("expected %x[row,column] at a percent sign: CRF++ has no other macro", "template", number)
     return Line(number, text, kind, tuple(as_bytes(literal) for literal in literals), tuple(macros))
 
 

@@ -75,12 +75,12 @@ def read_text(path: str, loose: bool = False) -> str:
             data = file.read(_LONGEST + 1)
     except OSError as error:
         if "\n" in path:
-            raise FileError(f"{shown(path)}: not a file name; Template.parse makes a template of a text") from None
+            raise FileError(f"{shown(path)}: not a file name; Template.parse takes the text of a template") from None
         raise FileError(f"{named(path)}: cannot read the template: {error.strerror}") from None
     except ValueError:  # a zero byte
         raise FileError(f"{shown(path)}: not a file name") from None
     if len(data) > _LONGEST:
-        raise TemplateError(f"more than {_LONGEST:,} bytes: expected a template, which stands before the data", path)
+        raise TemplateError(f"more than {_LONGEST:,} bytes: expected a template, the argument before the data", path)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TemplateError("the text is in UTF-16: convert the template to UTF-8", path, 1)
     try:
@@ -120,7 +120,7 @@ class Template:
             line = line.removesuffix("\r")
             if not line.isascii() and re.search("[\ud800-\udfff]", line):
                 raise TemplateError(
-                    "expected characters that UTF-8 has: the line has half of a pair of UTF-16", _name(path), number
+                    "expected text that UTF-8 can encode: the line has half of a pair of UTF-16", _name(path), number
                 )
             if line.strip(" \t") and not line.startswith("#"):
                 lines.append(_LineParser(line, number, path, known).parse())
@@ -332,14 +332,14 @@ class _LineParser:
         values: dict[str, Any] = {}
         parses = self.line[0] == "P"
         if parses and form.kind == "y":
-            raise self.error(f"'{text}' in a P line: a parser gives no labels to tokens one by one")
+            raise self.error(f"'{text}' in a P line: a parser does not label tokens")
         if form.kind == "d" and not parses:
             raise self.error(f"'{text}' in a line that starts with {self.line[0]}: %d belongs into P lines")
         for code, argument in zip(form.arguments, arguments, strict=True):
             name = _FIELDS[code]
             if parses and code in "rR":
                 if argument not in PLACES:
-                    raise self.error(f"'{argument}' in '{text}' is no place; P lines look at {' '.join(PLACES)}")
+                    raise self.error(f"'{argument}' in '{text}' is not a place; P lines look at {' '.join(PLACES)}")
                 values["place" if code == "r" else "place2"] = argument
             elif code == "p":
                 values[name] = self.pattern(text, argument)

@@ -34,7 +34,7 @@ def parse(text: str, number: int) -> list[Item]:
             continue
         found = MACRO.match(text, at)
         if found is None or (found[5] is None) != (found[1] in "xX"):
-            raise TemplateError(f"{text[at:at + 40]!r} is no macro of Wapiti: %x[row,column], %t or %m[row,column,\"regex\"]", "patterns", number)
+            raise TemplateError(f"{text[at:at + 40]!r} is not a macro of Wapiti: %x[row,column], %t or %m[row,column,\"regex\"]", "patterns", number)
         check_regex(found[5] or "", number)
         items.append((found[1], bool(found[2]), c_integer(found[3]), int(found[4]), found[5]))
         at = found.end()
@@ -67,7 +67,7 @@ def c_integer(digits: str) -> int:
         value = int(bare, 16)
     elif bare.startswith("0"):
         if not re.fullmatch("0[0-7]*", bare):
-            raise TemplateError(f"{digits!r} is no number: a zero begins octal ones", "patterns")
+            raise TemplateError(f"{digits!r} is not a number: a leading zero makes it octal", "patterns")
         value = int(bare, 8)
     else:
         value = int(bare)
@@ -79,7 +79,7 @@ def check_regex(regex: str, number: int) -> None:
     at, operators = int(regex.startswith("^")), 0
     while at < len(regex):
         if regex[at] in "*?":
-            raise TemplateError(f"regex {regex!r}: nothing stands before its {regex[at]}", "patterns", number)
+            raise TemplateError(f"regex {regex!r}: nothing precedes its {regex[at]}", "patterns", number)
         at += 2 if regex[at] == "\\" else 1
         if at > len(regex):
             raise TemplateError(f"regex {regex!r} ends with a backslash", "patterns", number)
@@ -87,4 +87,4 @@ def check_regex(regex: str, number: int) -> None:
             at += 1
             operators += 1
     if operators > 200:
-        raise TemplateError(f"a regex with {operators} times * or ?, at most 200 are supported", "patterns", number)
+        raise TemplateError(f"a regex with {operators} operators * and ?, at most 200 are supported", "patterns", number)

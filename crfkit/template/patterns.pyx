@@ -97,7 +97,7 @@ cdef int64_t search(const char* regex, const char* s, int64_t n, int64_t* length
         if matches(regex + anchored, s, n, at, length, &steps):
             return at
         if steps > MOST_STEPS:
-            raise DataError("a regular expression of the model's patterns takes for ever on a cell of the data")
+            raise DataError("a regular expression of the model's patterns takes too many steps on a cell of the data")
     return -1
 
 

@@ -117,7 +117,7 @@ class Parser:
         if max(least, most or 0) > MAX_PROGRAM:
             self.fail(f"more than {MAX_PROGRAM} repeats", begin)
         if most is not None and most < least:
-            self.fail("repeat with its bounds the wrong way round", begin)
+            self.fail("repeat with a minimum above its maximum", begin)
         greedy = not self.accept("?")
         begin = self.at
         if self.bounds() is not None:

@@ -89,7 +89,7 @@ _MESSAGES: dict[str, Callable[[Found], str]] = {
     "number": _no_number("is not a finite number: expected attribute:value (write \\: for a colon in a name)"),
     "reserved": lambda fault: "a line that begins with '@' must be '@weight:NUMBER'",
     "weight": _no_number("is not a weight: expected a finite number, 0 or more"),
-    "weights": lambda fault: "expected one @weight line a sequence, and tokens after it",
+    "weights": lambda fault: "expected one @weight line per sequence, and tokens after it",
 }
 
 
@@ -144,7 +144,7 @@ def bytes_behind(text: str, loose: bool, sentence: int, token: int) -> bytes:
     if loose:
         with suppress(UnicodeEncodeError):
             return as_bytes(text)
-    raise misfit(sentence, token, shown(text), "characters that UTF-8 has")
+    raise misfit(sentence, token, shown(text), "text that UTF-8 can encode")
 
 
 def plural(n: int, noun: str) -> str:

@@ -169,14 +169,14 @@ cdef bytes label_of(label, const PlaceC* place, bint free):
     except UnicodeEncodeError:
         text = bytes_behind(label, free, place.sentence, place.token)
     if not free and utf8_fault(<const unsigned char*><const char*>text, len(text)) >= 0:
-        raise fault(place, shown(text), "bytes that are UTF-8")
+        raise fault(place, shown(text), "bytes in UTF-8")
     for c in text:
         if c == 0 or (not free and (c == b"\t" or c == b"\n" or c == b"\r")):
             break
     else:
         if text or free:
             return text
-    raise fault(place, shown(text.decode(errors="replace")), "a label without zero bytes" if free else "a label: a str with something in it, without tabs and line ends")
+    raise fault(place, shown(text.decode(errors="replace")), "a label without zero bytes" if free else "a label: a str that is not empty, without tabs and line ends")
 
 
 cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
@@ -270,7 +270,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
         wanted = f"for {shown(name)} a number, a text, or a list, set or mapping of them"
         return add_attribute(rows, begin, number_of(value, value, wanted, place), place)
     if depth == DEEPEST:
-        raise fault(place, f"{shown(name)} within {DEEPEST} others", "mappings and lists that are not so deep")
+        raise fault(place, f"{shown(name)} within {DEEPEST} others", "mappings and lists nested less deeply")
     put(rows, b":", 1)
     prefix = rows.c.arena[begin:rows.n_arena]
     rows.n_arena = begin
@@ -287,7 +287,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
         elif is_container(inner):
             add_named(rows, None, prefix[: len(prefix) - 1], inner, place, depth + 1)
         else:
-            raise fault(place, shown(inner), f"in the list of {shown(name)} a text")
+            raise fault(place, shown(inner), f"a text in the list of {shown(name)}")
     return 0
 
 
@@ -360,7 +360,7 @@ cdef int copy_characters(Rows rows, text, const PlaceC* place) except -1:
         except UnicodeEncodeError:
             text = bytes_behind(text, rows.loose, place.sentence, place.token)
     elif not rows.loose and utf8_fault(<const unsigned char*><const char*><bytes>text, len(<bytes>text)) >= 0:
-        raise fault(place, shown(text), "bytes that are UTF-8")
+        raise fault(place, shown(text), "bytes in UTF-8")
     return put(rows, <const char*><bytes>text, len(<bytes>text))
 
 

@@ -48,7 +48,7 @@ def input_file(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
         if sys.stdin is None:
             raise FileError("standard input is closed")
         if not hasattr(sys.stdin, "buffer"):
-            raise FileError(f"standard input is a {type(sys.stdin).__name__} here, which has no bytes: give a path or an open file")
+            raise FileError(f"standard input is a {type(sys.stdin).__name__} here, which cannot be read as bytes: give a path or an open file")
         yield sys.stdin.buffer, "<stdin>"
     else:
         path = os.fsdecode(entry)
@@ -174,9 +174,9 @@ def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
         if isinstance(piece, str):
             raise DataError("the file is open as text: open it in binary mode", path)
         if piece is None:
-            raise FileError(f"{path}: gives no bytes yet: open it in blocking mode")
+            raise FileError(f"{path}: has no data yet: open it in blocking mode")
         if not isinstance(piece, (bytes, bytearray, memoryview)):
-            raise DataError(f"the file gives {type(piece).__name__}, expected bytes", path)
+            raise DataError(f"reading the file gave {type(piece).__name__}, expected bytes", path)
         if not piece:
             return
         yield bytes(piece)

@@ -156,7 +156,7 @@ class Source:
             yield Block(data, line, path, skip, layout, self.comments, self.loose, self.marks, added, mark and first)
             line += data.count(b"\n")
         if not seen and not self.allow_empty:
-            raise DataError("no tokens: expected one token a line and a blank line after each sentence", path)
+            raise DataError("no tokens: expected one token per line and a blank line after each sentence", path)
 
     def _header(self, data: bytes, path: str, layout: Layout) -> tuple[Layout, int]:
         """The layout with the column names from the first line, and the length of that line."""
@@ -176,7 +176,7 @@ class Source:
         if not layout.n_cols:
             layout = Layout(names=names)
         elif layout.names not in (None, names):
-            raise DataError(f"the columns have other names than those of {layout.path}: {' '.join(layout.names)}", path, 1)
+            raise DataError(f"the columns have other names than in {layout.path}: {' '.join(layout.names)}", path, 1)
         return layout, match.end()
 
     def _first_row(self, line: int, n_cols: int, path: str, layout: Layout) -> Layout:

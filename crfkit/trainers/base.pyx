@@ -102,7 +102,7 @@ cdef class Trainer:
 
     def run_pass(self, should_stop=None) -> dict:
         """One pass over the data; `should_stop()` is called now and then, to end it early."""
-        raise TypeError(f"{type(self).__name__} does not say what a pass is")
+        raise TypeError(f"{type(self).__name__} does not define run_pass")
 
     def finish(self) -> None:
         """There will be no further pass: free what only passes need."""

@@ -187,7 +187,7 @@ cdef class Layout:
             memset(&cell[i * P], 1, labels)
         for i, j in pairs if plain == RULE_OBSERVED else ():
             if not (0 <= i < labels and 0 <= j < labels):
-                raise ValueError("a pair of labels that there are not")
+                raise ValueError("a pair of labels that do not exist")
             cell[i * P + j] = 1
         self.tell_absent(mask)
         return self, u_new, b_new

@@ -313,11 +313,11 @@ cdef class Evidence(Arena):
             raise ValueError("evidence in tables that do not fit together")
         for a in range(n):
             if attributes[a] < 0 or counts[a] < 0 or starts[a + 1] < starts[a]:
-                raise ValueError("evidence that cannot be")
+                raise ValueError("evidence that is not possible")
             most = max(most, attributes[a])
         for a in range(L):
             if not 0 <= labels[a] < BEGIN:
-                raise ValueError("evidence with labels that cannot be")
+                raise ValueError("evidence with labels that are not possible")
             self.most = max(self.most, labels[a])
         if most >= self.n:
             arena_reserve(self, &self.counts, most + 1, sizeof(int64_t))
@@ -333,7 +333,7 @@ cdef class Evidence(Arena):
                 before = renamed(ANY if befores is None else befores[f], labels, L)
                 previous = renamed(ANY if previouses is None else previouses[f], labels, L)
                 if own[f] >= L or before < 0 or previous < 0:
-                    raise ValueError("evidence with a label that there is not")
+                    raise ValueError("evidence with a label that does not exist")
                 self.found[self.size] = FoundC(key_of(before, previous, labels[own[f]]), <int32_t>here)
                 self.size += 1
 

@@ -1,4 +1,4 @@
-"""lbfgs and owlqn over shards: the model is that of one machine, byte for byte, whoever dies when."""
+"""lbfgs and owlqn over shards: the same model as on one machine, byte for byte, whichever worker dies, and when."""
 
 import gzip
 import random
@@ -151,7 +151,7 @@ def test_errors_say_file_and_line(tmp_path, monkeypatch):
     ([[["a", "b"]]], "lbfgs", {}, "need TRAIN as files"),
     ("t", "cw", {}, "needs all data in one process"),
     ("t", "lbfgs", {"select": "mi:5"}, "select needs all data"),
-    ("t", "lbfgs", {"warm_up": 5}, "warm_up goes through all data"),
+    ("t", "lbfgs", {"warm_up": 5}, "warm_up needs all data in one process"),
     ("t", "lbfgs", {"cluster": "tcp://h:1"}, "exclude each other"),
 ])  # fmt: skip
 def test_what_cannot_be(train, algorithm, options, words):

@@ -1,4 +1,4 @@
-"""Who does which job, by workers that are not there at all."""
+"""The assignment of jobs to workers, with simulated workers."""
 
 from collections import deque
 
@@ -9,7 +9,7 @@ from crfkit.errors import TrainingError
 
 
 class Workers:
-    """Two, by a clock of their own. They answer at once, if at all."""
+    """Two simulated workers with a clock of their own. They answer at once, or never."""
 
     def __init__(self, silent=()):
         self.all, self.silent, self.answers, self.now = ["one", "two"], silent, deque(), 0.0
@@ -38,7 +38,7 @@ class Workers:
 
 
 def run(monkeypatch, workers, jobs, takes):
-    """Who did which job, where the driver takes so many seconds for each answer, and what it said."""
+    """Which worker did which job, if the driver takes so many seconds for each answer; and its messages."""
     monkeypatch.setattr(crew.time, "monotonic", lambda: workers.now)
     done, said = {}, []
 
@@ -56,5 +56,5 @@ def test_an_answer_that_waits_for_the_driver_is_one(monkeypatch):
 
 def test_who_does_not_answer_is_given_up(monkeypatch):
     assert run(monkeypatch, Workers(silent=["two"]), 3, takes=1) == (dict.fromkeys(range(3), "one"), ["two stalls: another one takes over"])
-    with pytest.raises(TrainingError, match="no worker is there"):
+    with pytest.raises(TrainingError, match="no worker for"):
         run(monkeypatch, Workers(silent=["one", "two"]), 3, takes=1)

@@ -1,4 +1,4 @@
-"""Workers of dask.distributed: the same bytes as on one machine, whoever dies; a scheduler that dies ends the run."""
+"""Workers of dask.distributed: the same bytes as on one machine, even if workers die. If the scheduler dies, the run ends."""
 
 import importlib.util
 import os
@@ -71,7 +71,7 @@ class TestWithScheduler:
 
     @pytest.mark.parametrize("seed", range(5))
     def test_workers_are_killed(self, tmp_path, seed):
-        """dask starts new ones in their place."""
+        """Kill the workers; dask replaces them."""
         rng = random.Random(seed)
         train = corpus(tmp_path / "train.txt", 1500)
         one = alone(train, TEMPLATE, "lbfgs", max_iter=30)

@@ -1,4 +1,4 @@
-"""Messages: what was sent arrives, and what was not sent is refused."""
+"""Messages: they arrive as sent, and damaged ones are refused."""
 
 import array
 import math
@@ -39,7 +39,7 @@ def test_what_was_sent_arrives(value):
 
 
 def stream(data):
-    """What `receive` reads from."""
+    """A stream from which `receive` reads."""
     rest = bytearray(data)
 
     def read(room):
@@ -55,7 +55,7 @@ def whole(value):
     return b"".join(bytes(piece) for piece in encode(value))
 
 
-def test_streams():
+def test_messages_follow_one_another_in_a_stream():
     read = stream(whole([1, array.array("d", [math.pi])]) + whole("x"))
     first = receive(read)
     assert first[0] == 1 and first[1].tolist() == [math.pi]

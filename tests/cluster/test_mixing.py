@@ -1,4 +1,4 @@
-"""Online trainers over shards: the same bytes for any number of workers, whoever dies, and from a checkpoint on."""
+"""Online trainers over shards: the same bytes with any number of workers, even if some die, and when resumed."""
 
 import array
 import math

@@ -48,7 +48,7 @@ def test_killed_while_they_work(tmp_path, monkeypatch):
 
 @pytest.mark.steady
 @pytest.mark.long
-def test_stalled(tmp_path, monkeypatch):
+def test_a_stalled_worker_is_replaced(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 300)
     one = alone(train, TEMPLATE, "owlqn", max_iter=2)
     kind = type("Some", (Killed,), {"moments": frozenset({14}), "number": signal.SIGSTOP})

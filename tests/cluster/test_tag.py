@@ -1,4 +1,4 @@
-"""Files labelled by workers: what one process writes, whoever dies."""
+"""Files labelled by workers are those of one process, even if workers die."""
 
 import gzip
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_by_workers_some_of_which_die(files, monkeypatch):
 
 
 def test_what_dead_workers_were_writing_is_removed(files, monkeypatch):
-    """Nothing but what was to be written is in the folder, whoever left something there meanwhile."""
+    """The folder contains only the files that were to be written."""
     left = Path("out", ".crfkit-0123456789abcdef.tmp")
 
     def fate(_, verb, step):

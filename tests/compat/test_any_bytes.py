@@ -44,7 +44,7 @@ def run(command, *arguments):
 
 
 @ENCODINGS
-def test_crfpp(files, encoding, tmp_path):
+def test_crfpp_gives_the_same_in_any_encoding(files, encoding, tmp_path):
     for kind in "ux":
         run(crf_learn, "-t", "-m", 20, f"{kind}.template", f"{kind}.train", f"{kind}.model")
     lines = [sorted((tmp_path / f"{kind}.model.txt").read_bytes().decode(code).splitlines()) for kind, code in (("u", "utf-8"), ("x", encoding))]
@@ -64,7 +64,7 @@ def test_crfpp(files, encoding, tmp_path):
 
 
 @ENCODINGS
-def test_wapiti(files, encoding):
+def test_wapiti_gives_the_same_in_any_encoding(files, encoding):
     for kind in "ux":
         run(wapiti, "train", "-a", "l-bfgs", "-i", 5, "-p", f"{kind}.template", "-d", f"{kind}.test", f"{kind}.train", f"{kind}.model")
     for options in ((), ("-c",), ("-s", "-p")):
@@ -77,7 +77,7 @@ def test_wapiti(files, encoding):
 
 
 @ENCODINGS
-def test_crfsuite(files, encoding, tmp_path):
+def test_crfsuite_gives_the_same_in_any_encoding(files, encoding, tmp_path):
     for kind, code in (("u", "utf-8"), ("x", encoding)):
         for part in ("train", "test"):
             rows = [line.split("\t") for line in (tmp_path / f"{kind}.{part}").read_bytes().decode(code).split("\n")]
@@ -128,7 +128,7 @@ def test_names_from_python_may_be_any_bytes(library, tmp_path):
         assert here.probability(["A", "C"]) == pytest.approx(there.probability(["A", "C"]), rel=1e-5)
         assert compat.ItemSequence(sentence).items()[0] == {text: 1.0}
         assert crfkit.load(path).tag_many([sentence]) == [here.tag(compat.ItemSequence(sentence))]
-    with pytest.raises(ValueError, match="characters that UTF-8 has"):
+    with pytest.raises(ValueError, match="text that UTF-8 can encode"):
         here.tag([["\ud800"]])  # which stands for no byte
 
 
@@ -143,9 +143,9 @@ def test_cells_from_python(files, encoding):
 
 
 def test_what_is_crfkit_s_own_is_utf_8():
-    with pytest.raises(crfkit.CrfkitError, match="bytes that are UTF-8"):
+    with pytest.raises(crfkit.CrfkitError, match="bytes in UTF-8"):
         crfkit.learn([[([b"\xff"], "A"), ([b"b"], "B")]], format="crfsuite")
-    with pytest.raises(crfkit.CrfkitError, match="characters that UTF-8 has"):
+    with pytest.raises(crfkit.CrfkitError, match="text that UTF-8 can encode"):
         crfkit.learn([[["\udcff", "A"], ["b", "B"]]], "U:%x[0,0]\n")
 
 
@@ -181,9 +181,9 @@ def test_labels_from_python_may_be_anything(library, tmp_path):
     assert set(foreign.read(tmp_path / "again").labels) == {*ODD, "O"}
     (tmp_path / "data").write_text("x\tfa\n")
     result = CliRunner().invoke(main, ["tag", str(tmp_path / "m"), str(tmp_path / "data")])
-    assert result.exit_code == 1 and "cannot stand in a column" in result.output
+    assert result.exit_code == 1 and "does not fit into a column" in result.output
     (tmp_path / "template").write_text("%x[0,0]\nB\n".replace("%", "f%"))
-    with pytest.raises(UnsupportedError, match="cannot stand in a column"):
+    with pytest.raises(UnsupportedError, match="does not fit into a column"):
         foreign.convert(tmp_path / "m", tmp_path / "text", "crfpp-text")
 
 

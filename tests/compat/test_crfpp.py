@@ -245,7 +245,7 @@ def test_no_more_lines_than_asked_for(most, algorithm):
 
 
 @pytest.mark.parametrize(("C", "patience", "first", "size"), [(4, 2, 2, 12), (0.4, 20, 1, 20)])
-def test_mira(C, patience, first, size):
+def test_the_log_of_mira_is_that_of_a_slow_twin(C, patience, first, size):
     # Sentences whose steps are the same with weights of single and of double precision: no two labels are nearly as good.
     noisy = [[[*row[:2], "XYZ"[(t + i * i // 11) % 3] if (i + t) % 4 else row[2]] for t, row in enumerate(rows)]
              for i, rows in enumerate(SENTENCES[first : first + size])]  # fmt: skip
@@ -332,7 +332,7 @@ def test_who_stops_reading_gets_the_model_all_the_same():
     assert crfkit.load("model").labels == ["B-A", "I-A", "O"]
 
 
-def test_aliases():
+def test_the_printed_aliases_work_in_a_shell():
     printed = run(crfkit.cli.cli, "compat").stdout
     assert printed == "".join(f"alias {name}={replacement}\n" for name, replacement in REPLACEMENTS.items())
     shell = subprocess.run(["sh", "-c", f'eval "{printed}"; alias crf_learn'], capture_output=True, text=True)
@@ -366,7 +366,7 @@ def test_help_and_version():
         (crf_learn, ["template", "train", "absent/model"], 1, "absent"),
         (crf_learn, ["template", "absent", "model"], 1, "absent: cannot be read"),
         (crf_learn, ["absent", "train", "model"], 1, "absent: cannot read the template"),
-        (crf_learn, ["bad", "train", "model"], 1, "bad:3: a percent sign that begins no %x[row,column]"),
+        (crf_learn, ["bad", "train", "model"], 1, "bad:3: expected %x[row,column] at a percent sign"),
         (crf_learn, ["far", "train", "model"], 1, "line 1 of the template: CRF++ has only %x[row,column], with rows from -8 to 8"),
         (crf_learn, ["column", "train", "model"], 1, "column 5"),
         (crf_learn, ["template", "train", "train"], 1, "train has another use in this command"),
@@ -385,7 +385,7 @@ def test_help_and_version():
         (crf_test, ["-m", "margins", "-v1", "test"], 1, "--verbose asks for probabilities"),
     ],
 )
-def test_errors(command, arguments, code, message):
+def test_errors_are_one_line_with_the_exit_code(command, arguments, code, message):
     Path("bad").write_text("#\n\nU:%X[0,0]\n")
     Path("far").write_text("U:%x[9,0]\n")
     Path("column").write_text("U:%x[0,5]\n")

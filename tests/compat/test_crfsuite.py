@@ -161,7 +161,7 @@ def test_cross_validation_and_log_file(tmp_path):
         (("learn", "zero"), "zero:2: byte 3 of the line is 0"),
     ],
 )
-def test_errors(tmp_path, arguments, message):
+def test_errors_are_one_line(tmp_path, arguments, message):
     (tmp_path / "bad").write_text("A\tw\nB\tw:x\n")
     (tmp_path / "zero").write_bytes(b"A\tw\nB\t\0\n")
     error = run(*arguments, code=1).stderr

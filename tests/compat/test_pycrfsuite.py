@@ -29,7 +29,7 @@ mappings = st.dictionaries(names, st.recursive(leaves, lambda inner: st.dictiona
 
 
 @given(st.one_of(names, st.lists(st.one_of(mappings, names, st.lists(names, max_size=4), st.sets(names, max_size=4)), max_size=4)))
-def test_items(sequence):
+def test_item_sequences_are_those_of_the_peer(sequence):
     ours, theirs = compat.ItemSequence(sequence), pycrfsuite.ItemSequence(sequence)
     assert ours.items() == theirs.items()
     assert len(ours) == len(theirs) and repr(ours) == repr(theirs)

@@ -179,7 +179,7 @@ def test_in_the_hands_of_scikit_learn():
     assert search.best_params_ == {"c1": 0.0}
 
 
-def test_metrics():
+def test_metrics_are_those_of_scikit_learn():
     pytest.importorskip("sklearn")
     from crfkit.compat.sklearn_crfsuite import metrics
 

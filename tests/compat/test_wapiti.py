@@ -120,7 +120,7 @@ def test_the_objective_and_the_errors_are_those_of_the_model(options):
     assert last[2:] == (f"{100 * wrong / tokens:.2f}", f"{100 * missed / 60:.2f}")
 
 
-def test_sgd():
+def test_sgd_l1_logs_no_objective_and_ignores_rho2():
     log = trained("-a", "sgd-l1", "-i", "20", "-w", "0")
     assert "obj=NA act=" in log
     assert float(re.findall(r"err= ?([\d.]+)%", log)[-1]) < float(re.findall(r"err= ?([\d.]+)%", log)[0])
@@ -160,7 +160,7 @@ def test_going_on_from_a_state():
         (("--sstate", "train", "train", "m"), "--sstate: train has another use in this command and would be overwritten"),
         (("--sstate", "patterns", "train", "m"), "--sstate: patterns has another use in this command and would be overwritten"),
         (("--sstate", "m", "train", "m"), "OUTPUT: m has another use in this command and would be overwritten"),
-        (("--sstate", "kept", "train", "m"), "kept: holds something else than a state; give another name to --sstate"),
+        (("--sstate", "kept", "train", "m"), "kept: contains something other than a state; give another name to --sstate"),
         (("--sstate", "state", "absent", "m"), "absent: cannot be read: No such file or directory"),
         (("--rstate", "state", "-1", "0.7", "train", "m"), "state: was written with --l1 0.5, not 0.7; resume with what it was written with"),
     ],
@@ -198,7 +198,7 @@ def test_layout_of_the_data():
     assert run("label", "-m", "model", stdin="").stdout == ""
 
 
-def test_windows():
+def test_training_ends_when_a_window_of_values_is_flat():
     def over(values, objwin=0, stopwin=0, stopeps=0.02):
         windows = Windows(objwin, stopwin, stopeps)
         for number, (objective, error) in enumerate(values, 1):
@@ -220,7 +220,7 @@ def test_modes_may_be_shortened(name):
     assert run("-h").stdout.count("INPUT") >= 1
 
 
-def test_lists():
+def test_list_in_place_of_a_name_prints_the_names():
     assert run("train", "-a", "list").stderr == "Available training algorithms:\n\tl-bfgs\n\tsgd-l1\n\tbcd\n\trprop\n\trprop+\n\trprop-\n"
     assert run("train", "-T", "list").stderr == "Available types of models:\n\tmaxent\n\tmemm\n\tcrf\n"
 
@@ -229,27 +229,27 @@ def test_lists():
     ("words", "message"),
     [
         ("train train model", "--pattern: crfkit needs patterns; data that name their features go to `crfkit learn --format crfsuite`"),
-        ("train -T memm -p patterns train model", "--type memm: its steps are normalised one by one, as those of no CRF; crfkit trains crf and maxent"),
+        ("train -T memm -p patterns train model", "--type: expected crf or maxent; crfkit does not train memm, which normalises each token separately"),
         ("train -T nb -p patterns train model", "--type: expected one of maxent, memm, crf, found 'nb'"),
         ("train -a x -p patterns train model", "--algo: expected one of l-bfgs, sgd-l1, bcd, rprop, rprop+, rprop-, found 'x'"),
-        ("train --clip -p patterns train model", "--clip is not one of crfkit's ways: shrink the model with `update -c` and train it again without --clip"),
+        ("train --clip -p patterns train model", "--clip is not supported: shrink the model with `update -c` and train it again without --clip"),
         ("train --me -p patterns train model", "--me is for lines that name their features: it takes no --pattern"),
         ("train -p none train model", "none: cannot be read: No such file or directory"),
-        ("train -p bad train model", "bad:3: '%z[0,0]' is no macro of Wapiti: %x[row,column], %t or %m[row,column,\"regex\"]"),
+        ("train -p bad train model", "bad:3: '%z[0,0]' is not a macro of Wapiti: %x[row,column], %t or %m[row,column,\"regex\"]"),
         ("train -p far train model", "far:1: %x[0,7] uses column 7, but the data have 2 feature columns (counted from 0)"),
         ("train -m patterns train model", "patterns: expected a model of Wapiti, which begins with #mdl#"),
         ("train -p patterns --rstate none train model", "none: cannot be used: No such file or directory"),
-        ("train -p patterns empty model", "empty: no tokens: expected one token a line and a blank line after each sentence"),
+        ("train -p patterns empty model", "empty: no tokens: expected one token per line and a blank line after each sentence"),
         ("label test", "--model: label needs a model"),
         ("label -m none test", "none: cannot be read: No such file or directory"),
         ("label -m good --check --force test", "--check and --force exclude each other"),
         ("label -m good -c plain", "plain:1: found 2 columns, expected 3 or more: line 3 of the model's template has %x[0,1], and labels stand in the last column"),
         ("dump none", "none: cannot be read: No such file or directory"),
         ("update patch", "--model: update needs a model"),
-        ("update -m good patch", "patch:2: the model has no observation 'zz', and can get no new ones"),
+        ("update -m good patch", "patch:2: the model has no observation 'zz', and an update cannot add any"),
     ],
 )
-def test_messages(words, message):
+def test_messages_of_wapiti(words, message):
     Path("bad").write_text("u:%x[0,0]\n\nu:%z[0,0]\n")
     Path("far").write_text("u:%x[0,7]\n")
     Path("empty").write_text("\n")

@@ -19,7 +19,7 @@ def files():
 
 @pytest.mark.parametrize("options", ["", "-l", "-s", "-p -s", "-n 3 -s", "-n 2 -l", "-p -n 2 -s", "-c", "-c -p", "--force", "--force -s", "--force -p -s"])
 @pytest.mark.parametrize("kind", ["crf", "maxent"])
-def test_label(options, kind):
+def test_label_prints_what_the_peer_prints(options, kind):
     if kind == "maxent" and "-n" in options:
         pytest.skip("labellings of equal scores have no order")
     wapiti("train", "-T", kind, "-1", "0.01", "-2", "0.01", "-i", "12", "-p", "patterns", "train", "model")
@@ -76,7 +76,7 @@ def test_trained_models_work_in_wapiti(options):
 
 
 @pytest.mark.parametrize("options", ["-1 0.1", "-T maxent -1 0.1", "-d dev"])
-def test_the_log(options):
+def test_the_log_is_that_of_the_peer(options):
     """The first iterations are the same to the last digit; so is all else that both say."""
     ours, theirs = trained(*options.split(), "-i", "1"), wapiti("train", "-p", "patterns", *options.split(), "-i", "1", "train", "peer")[1]
     said = [TIMES.sub("", log).splitlines() for log in (ours, theirs)]
@@ -89,7 +89,7 @@ def test_the_log(options):
 
 
 @pytest.mark.parametrize("options", [[], ["-c"]])
-def test_update(options):
+def test_update_writes_what_the_peer_writes(options):
     trained("-1", "0.1", "-i", "5")
     lines = [line for line in dumped().splitlines(keepends=True) if " " not in line]  # which Wapiti cannot read again
     rng = random.Random(5)
@@ -121,7 +121,9 @@ def test_the_page_shows_what_wapiti_prints():
     for name, content in re.findall(r"^\$ cat (\S+)\n((?:(?!\$).*\n)*?)(?=\$ )", page, re.M):
         Path(name).write_text(content, encoding="utf-8")
     shown = re.search(r"^```text\n(.*?)^```$", page, re.M | re.S)[1]
-    for command, printed in re.findall(r"^\$ wapiti (.*)\n((?:[^$].*\n|\n)*)", shown, re.M):
+    commands = re.findall(r"^\$ wapiti (.*)\n((?:[^$].*\n|\n)*)", shown, re.M)
+    assert len(commands) > 1
+    for command, printed in commands:
         words = command.partition(" 2> ")[0].split()
         out, log = wapiti(*words)
         told = out if " 2> " in command else log + out

@@ -118,7 +118,7 @@ def test_many_labels_in_lists_against_enumeration(seed):
 
 @pytest.mark.parametrize("labels", [2, 9, 40])
 def test_scores_beyond_all_bounds(labels):
-    """What a rate that is far too high leads to, before anybody notices: infinite sums, and differences that are no numbers."""
+    """What a learning rate that is far too high leads to: infinite sums, and differences that are NaN."""
     problem = Problem([[1e308] + [0.0] * (labels - 1)] * 4, [[0.0] * labels] * labels)
     for ratio in (0.0, 0.05):
         (score, path), *_ = SEARCH.nbest(loaded(problem), 5, ratio)

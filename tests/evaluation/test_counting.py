@@ -1,4 +1,4 @@
-"""Counting by tables against the rules themselves, written out slowly."""
+"""Counting by tables, compared with a slow implementation of the rules."""
 
 import pytest
 from hypothesis import given

@@ -86,7 +86,7 @@ def test_strict_and_lenient_readings(labels, lenient, iob1, iob2, ioe1, ioe2, io
 
 
 def assert_spans(labels, scheme, strict, spans):
-    """The labels have as many chunks as there are spans, and each of these is one of them."""
+    """Assert that the chunks of the labels are exactly these spans."""
     spans = spans.split()
     assert evaluate([labels], [labels], scheme, strict).chunks.gold == len(spans)
     for span in spans:
@@ -99,7 +99,7 @@ def assert_spans(labels, scheme, strict, spans):
 
 
 def role_in_chunk(i, start, end, scheme):
-    """Index into SBIE of a token of a chunk that stands alone."""
+    """The role of a token in a chunk, as an index into SBIE."""
     if scheme in ("iob1", "ioe1"):
         return 2
     if scheme == "bio":
@@ -137,7 +137,7 @@ def test_the_gold_labels_decide_the_scheme():
     assert scores.merged == Count(1, 1, 1)
 
 
-def test_scores():
+def test_scores_of_a_small_example():
     gold = [["B-A", "I-A", "O"], ["B-B", "O"], ["O"]]
     found = [["B-A", "I-A", "O"], ["B-A", "B-A"], ["O"]]
     scores = evaluate(iter(gold), iter(found))
@@ -230,7 +230,7 @@ def test_delimiters(delimiter, text):
 
 @pytest.mark.parametrize("delimiter", ["[[ ]", "\udcff|[ ]"])
 def test_delimiters_that_python_doubts(delimiter):
-    """What it says of them is for its programmers; a character that no text has never matches."""
+    """Python's warnings on a pattern are not shown to users; a character outside Unicode text never matches."""
     assert outputs("a B B\n", delimiter=delimiter).scores[0].tokens == 1
 
 
@@ -283,7 +283,7 @@ def test_only_outputs_for_the_same_gold_labels_are_compared(text, message):
         files.compare(0, 1)
 
 
-def test_files(tmp_path):
+def test_a_lexicon_is_the_first_column_of_a_file(tmp_path):
     path = tmp_path / "words"
     path.write_text("ab\nb 3\n\n  c\td\n", encoding="utf-8")
     assert read_lexicon(path) == {b"ab", b"b", b"c"}

@@ -47,7 +47,7 @@ templates = st.lists(line, min_size=1, max_size=8).map("\n".join)
 
 
 def frequent(template, sentences, min_freq):
-    """The same without the attributes that occur too rarely."""
+    """The strings without those of attributes that occur too rarely."""
     builder, data = built(template, sentences)
     new = []
     for bigram in (False, True):
@@ -88,7 +88,7 @@ def rows_of(data, kind):
 
 
 def check(index, template, sentences, keep):
-    """What the index finds is what the template says, cut down to the attributes it keeps."""
+    """Assert that the index finds the strings of the template, restricted to the attributes that it keeps."""
     names = [list(index.attributes(bigram)) for bigram in (False, True)]
     ids = [{name: i for i, name in enumerate(known)} for known in names]
     assert [set(known) for known in ids] == keep
@@ -196,7 +196,7 @@ def test_a_string_is_found_however_it_is_split():
 
 
 def test_lines_of_thousands_of_macros():
-    """They take time in proportion: the square of that many would keep this test for hours."""
+    """Time must grow linearly: quadratic time would make this test run for hours."""
     text = "U0:" + "/".join(f"%x[{i % 5 - 2},{i % 2}]" for i in range(3000))
     template = Template.parse(text + "\n" + text.replace("U0:", "U1:") + "/%x[0,0]\nB\n")
     training, other = [sentence("a x/b,a/b c")] * 10, [sentence("b a,x/b d,a/b b"), sentence("a x/b,a/b c")]
@@ -248,7 +248,7 @@ def test_rules_of_single_lines():
 
 @pytest.mark.parametrize(("lines", "rules"), [("U", (0, 0)), ("B", (1, 2)), ("B @all", (2, 2)), ("B @observed", (1, 1)), ("B0\nB @all\nB", (1, 2))])
 def test_rules_of_plain_label_pairs(lines, rules):
-    """The first line without macros is that of label pairs."""
+    """The first B line without macros makes the features of plain label pairs."""
     builder = IndexBuilder(Template.parse(lines))
     assert (builder.plain_rule(), builder.plain_rule(2)) == rules
 

@@ -30,8 +30,8 @@ def opened(sections, **options):
 
 @given(data=st.data())
 def test_damaged_sections_are_refused_or_harmless(packed, data):
-    """One number somewhere is another one. Checked, it is refused unless it still makes sense; unchecked,
-    nothing outside the sections is read and no attribute is out of range."""
+    """One number of a section is changed. With verification the index is refused, unless it still makes sense. Without,
+    nothing outside the sections is read, and no attribute is out of range."""
     sections = {name: bytearray(part) for name, (_, part) in packed[0].items()}
     name = data.draw(st.sampled_from([name for name in sorted(sections) if sections[name]]))
     width = array.array(packed[0][name][0]).itemsize
@@ -85,5 +85,5 @@ def test_sections_of_other_lengths_are_refused(packed):
 
 def test_index_of_another_template_is_refused(packed):
     sections = {name: part for name, (_, part) in packed[0].items()}
-    with pytest.raises(ModelFileError, match="not those of the model's template"):
+    with pytest.raises(ModelFileError, match="do not fit the model's template"):
         Index(Template.parse("U:%x[0,0]"), sections)

@@ -1,4 +1,4 @@
-"""Interned strings against a dict."""
+"""Interned strings, compared with a dict."""
 
 import pytest
 from hypothesis import given

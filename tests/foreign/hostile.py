@@ -1,4 +1,4 @@
-"""Small models of other programs, and the same with bytes that may be anything."""
+"""Small models of other programs, and how damaged ones are used."""
 
 from functools import cache
 
@@ -48,7 +48,7 @@ def sound(form):
 
 
 def use(data):
-    """Open and use a model: it is refused, or works. Whether it was opened."""
+    """Open and use a model, which is refused or works; whether it was opened."""
     try:
         tagger = crfkit.load(data)
     except ModelFileError as error:

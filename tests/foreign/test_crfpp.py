@@ -1,4 +1,4 @@
-"""CRF++'s models, binary and text: what CRF++ prints with them, files that are not sound, and the way there and back."""
+"""CRF++'s models, binary and text: labels as printed by CRF++, damaged files, and conversion in both directions."""
 
 import array
 import math
@@ -165,7 +165,7 @@ def test_templates_stay_crfpp_s(model):
     rows = [["the", "X"], ["12", "Y"]]
     assert theirs.score(rows, ["O", "O"]) == pytest.approx(crfkit.load(model.to_bytes()).score(rows, ["O", "O"]), abs=2)
     assert crfkit.load(theirs.model.to_bytes()).tag(rows) == theirs.tag(rows)
-    with pytest.raises(ModelFileError, match="its template cannot be read: template:1: a percent sign"):
+    with pytest.raises(ModelFileError, match=r"its template cannot be read: template:1: expected %x\[row,column\] at a percent sign"):
         foreign.load(text.replace(b"U00:%x[-1,0] @all", b"U00:%X[-1,0]"))
 
 
@@ -180,7 +180,7 @@ def test_what_crfpp_has_no_room_for(line):
 @pytest.mark.parametrize("cell", ["a\nb", "\n", "a\0b"])
 @pytest.mark.parametrize("to", ["crfpp", "crfpp-text", "wapiti"])
 def test_cells_that_no_line_of_a_file_has(cell, to):
-    """Lines of the model ended in the middle of the name: nobody could read it."""
+    """A line end in a name would make the text model unreadable."""
     crfkit.learn([[[cell, "X"], ["b", "Y"]], [["b", "Y"]]], "U:%x[0,0]\nB\n", max_iter=2).save("ours")
     with pytest.raises(UnsupportedError, match=r"^ours: the attribute 'U:.*' has a line end or a zero byte"):
         foreign.convert("ours", "theirs", to)
@@ -200,7 +200,7 @@ def test_a_model_without_template_needs_one():
 
 
 def test_features_that_share_their_weights():
-    """Each has its own: else a small file would ask for much memory."""
+    """Each feature needs its own weights: otherwise a small file could take much memory."""
     head = "version: 100\ncost-factor: 1\nmaxid: 9\nxsize: 1\n\nA\nB\nC\n\nU:%x[0,0]\n\n"
     text = head + "".join(f"0 U:{k}\n" for k in range(10, 60)) + "\n" + "0.5\n" * 9
     with pytest.raises(ModelFileError, match=r"damaged: the features have 150 weights, the file 9$"):
@@ -211,7 +211,7 @@ def test_messages():
     data, text = sound("crfpp"), sound("crfpp-text")
     for old, new, message in (
         (b"cost-factor: 1", b"cost-factor: x", "2: damaged: expected 'cost-factor' and its value, found 'cost-factor: x'"),
-        (b"cost-factor: 1", b"cost-factor: 9e999", "2: damaged: '9e999' is no cost factor"),
+        (b"cost-factor: 1", b"cost-factor: 9e999", "2: damaged: '9e999' is not a cost factor"),
         (b"\nB1:%x[0,1]\n", b"\nB1:%x[0,7]\n", "the template uses column 7 of 2"),
         (b"\nO\n", b"\nB-A\n", "the labels are not different names"),
         (b" B1:X\n", b" C1:X\n", "the feature b'C1:X' has its weights at"),

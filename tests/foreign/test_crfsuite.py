@@ -1,4 +1,4 @@
-"""CRFsuite's models against CRFsuite itself: labels, probabilities, its dump, its file; and files that are not sound."""
+"""CRFsuite's models, compared with CRFsuite: labels, probabilities, dump and file; and damaged files."""
 
 import random
 import struct
@@ -51,7 +51,7 @@ def rows(tokens):
     return [list(token.items()) for token in tokens]
 
 
-def test_labels(tmp_path):
+def test_labels_have_the_order_of_the_peer(tmp_path):
     data = corpus(0, 100, 200)
     model, theirs = trained("model", data)
     assert foreign.load(model).labels == theirs.labels()
@@ -197,8 +197,8 @@ def small(tmp_path_factory):
         (12, 101, "version 101, expected 100"),
         (20, 0, "has no labels"),
         (20, 70000, "70000 labels"),
-        (24, 10**9, "a table of .* strings, there should be 1000000000 attributes"),
-        (28, 10**9, "the chunk FEAT should stand at byte 1000000000"),
+        (24, 10**9, "a table of .* strings, expected 1000000000 attributes"),
+        (28, 10**9, "the chunk FEAT should begin at byte 1000000000"),
         (32, 30, "no chunk CQDB at byte 30"),
         (56, 10**9, "1000000000 features do not fit"),
     ],

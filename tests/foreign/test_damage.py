@@ -1,4 +1,4 @@
-"""Models of other programs that are not sound: they are refused, or work, but nothing else happens."""
+"""Damaged models of other programs are refused, or work; nothing else may happen."""
 
 import struct
 
@@ -22,7 +22,7 @@ def test_truncated_at_every_byte(form):
 
 @pytest.mark.parametrize("form", STARTS)
 @given(data=st.data())
-def test_changed_bytes(form, data):
+def test_changed_bytes_are_refused_or_harmless(form, data):
     changed = bytearray(sound(form))
     byte = st.integers(0, 255) | (st.sampled_from(b"0123456789:,#\n%[]\"*?ub") if form in LINES else st.nothing())
     for _ in range(data.draw(st.integers(1, 4))):
@@ -32,7 +32,7 @@ def test_changed_bytes(form, data):
 
 @pytest.mark.parametrize("form", ["crfpp", "crfsuite"])
 @given(data=st.data())
-def test_changed_numbers(form, data):
+def test_changed_numbers_are_refused_or_harmless(form, data):
     """Counts, offsets and ids have 32 bits."""
     changed = bytearray(sound(form))
     number = st.integers(0, 2**32 - 1) | st.integers(0, 2 * len(changed)) | st.sampled_from((2**31, 2**32 - 1, 2**32 - 4))
@@ -44,7 +44,7 @@ def test_changed_numbers(form, data):
 
 @pytest.mark.parametrize("form", LINES)
 @given(data=st.data())
-def test_changed_lines(form, data):
+def test_changed_lines_are_refused_or_harmless(form, data):
     lines = sound(form).split(b"\n")
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(1, len(lines) - 1))

@@ -1,4 +1,4 @@
-"""Names and weights of models whose weights stand at numbered places, beside what Python makes of the same text."""
+"""Names and weights of models that number their weights, compared with a slow reading in Python."""
 
 import array
 import math
@@ -22,7 +22,7 @@ NUMBERS = st.one_of(st.floats(allow_nan=False, allow_infinity=False).map(float.h
 
 
 def value(text):
-    """What Python makes of it; None where it is beyond doubles."""
+    """The number as Python reads it; None if it is too large for a double."""
     try:
         return float.fromhex(text) if "x" in text else float(text)
     except OverflowError:
@@ -36,12 +36,12 @@ def bits(x):
 @given(st.lists(st.tuples(st.integers(0, 10**18 - 1), NUMBERS), max_size=8))
 @example([(0, "0x1.fffffffffffff8p+1"), (7, "0x0.0000000000001p-1022"), (8, "-0x0p+0"), (9, "0x1p-1075"), (10, "0x1.8p-1074"), (11, "0x20000000000001")])
 @example([(5, "0x1p+0"), (3, "0x1p+1"), (5, "0x1p+2")])
-def test_weights(found):
-    """In any order and any form: of a number that stands there twice, the last counts."""
+def test_weights_are_read_in_any_order_and_form(found):
+    """Weights in any order and any form. Of two weights with the same number, the last counts."""
     text = wapiti._Text("".join(f"{number}={weight}\n" for number, weight in found).encode())
     expected = {number: value(weight) for number, weight in found}
     if None in map(value, (weight for _, weight in found)):
-        with pytest.raises(ModelFileError, match=r"is no weight$"):
+        with pytest.raises(ModelFileError, match=r"is not a weight$"):
             wapiti._weights(text, len(found))
         return
     numbers, weights = wapiti._weights(text, len(found))
@@ -69,7 +69,7 @@ def test_other_lines_are_left_to_the_caller(line):
 
 
 @given(st.lists(st.binary(max_size=12), max_size=6), st.binary(max_size=4), st.integers(0, 8))
-def test_strings(names, rest, n):
+def test_strings_are_read_up_to_the_first_bad_one(names, rest, n):
     text = b"".join(b"%d:%s,\n" % (len(name), name) for name in names)
     found, sound, end = StringTable(), [], 0
     for name in names[:n]:
@@ -91,8 +91,8 @@ def test_strings_that_are_none(text):
 
 
 @given(st.data())
-def test_rows(data):
-    """Of all weights of each place that there are, in order."""
+def test_rows_have_the_weights_of_their_places(data):
+    """A row has the weights that exist of its place, in order."""
     labels, bigram = data.draw(st.integers(1, 4)), data.draw(st.booleans())
     size = labels**2 if bigram else labels
     kinds = data.draw(st.lists(st.booleans(), max_size=6))
@@ -125,7 +125,7 @@ def test_places_beyond_the_weights():
     for place in (-1, 2, 3, 2**62, -(2**62)):
         with pytest.raises(ModelFileError, match=r"^damaged: the feature b'U:a' has its weights at -?[0-9]+ of 3$"):
             rows_at(names, array.array("q", [place]), array.array("i", [0]), None, weights, 2, False)
-    with pytest.raises(ModelFileError, match="share their weights"):
+    with pytest.raises(ModelFileError, match="share weights"):
         rows_at(names, array.array("q", [0]), array.array("i", [0, 0]), None, weights, 2, False)
     with pytest.raises(IndexError, match="name 1 of 1"):
         rows_at(names, array.array("q", [0]), array.array("i", [1]), None, weights, 2, False)
@@ -145,7 +145,7 @@ def test_arrays_that_do_not_fit():
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False)), st.binary(max_size=3))
-def test_singles(values, rest):
+def test_numbers_in_single_precision_are_read(values, rest):
     assert list(doubles(array.array("f", values).tobytes() + rest)) == values
 
 

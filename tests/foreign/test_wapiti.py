@@ -1,4 +1,4 @@
-"""Wapiti's models: what Wapiti prints with them, its patterns against Wapiti itself, and files that are not sound."""
+"""Wapiti's models: labels as printed by Wapiti, patterns compared with Wapiti, and damaged files."""
 
 import os
 import random
@@ -89,7 +89,7 @@ def test_whatever_the_algorithm(algo):
 
 def test_memm_is_refused():
     model, _ = trained(["u:%x[0,0]"], sentences(5, 5), type="memm")
-    with pytest.raises(ModelFileError, match=r"^model in memory: a memm model of Wapiti, whose steps are normalised one by one"):
+    with pytest.raises(ModelFileError, match=r"^model in memory: a Wapiti model of type memm, which normalises each token separately"):
         foreign.load(model)
 
 
@@ -132,7 +132,7 @@ def test_attributes_named_by_the_data():
     text = b"#mdl#2#2\n#rdr#0/0/0\n#qrk#2\n1:X,\n1:Y,\n#qrk#2\n2:ua,\n2:uc,\n0=0x1p+0\n3=0x1.8p+1\n"
     tagger = crfkit.load(text)
     assert tagger.tag([["ua"], ["uc", "ub"]]) == ["X", "Y"]
-    with pytest.raises(ModelFileError, match="which crfkit's data cannot"):
+    with pytest.raises(ModelFileError, match="in crfkit's data, attributes are of single labels"):
         foreign.load(text.replace(b"2:uc,", b"2:bc,"))
 
 
@@ -152,7 +152,7 @@ def learned(template):
 
 
 def test_crfkit_s_models_for_wapiti():
-    """_B-1 is a cell of the data here, too."""
+    """The cell _B-1 also occurs in the data."""
     wapiti = pytest.importorskip("wapiti")
     learned(TEMPLATE).save("ours")
     foreign.convert("ours", "theirs", "wapiti")
@@ -182,8 +182,8 @@ def test_wapiti_s_models_for_crfpp():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("U:%X[0,0]", r"line 1 of the template: %X\[0,0\] is not the same in Wapiti"),
-        ("U:%t[0,0,\"a\"]", "is not the same in Wapiti"),
+        ("U:%X[0,0]", r"line 1 of the template: %X\[0,0\] has another meaning in Wapiti"),
+        ("U:%t[0,0,\"a\"]", "has another meaning in Wapiti"),
         ("U:%x[5,0]", "looks further than 4 tokens"),
         ("U:100%%%x[0,0]", "Wapiti has no way to write a percent sign"),
         ("U1:%x[0,0]\nu1:%x[1,0]", "and another feature would get the same name"),
@@ -211,13 +211,13 @@ def test_a_model_without_template_needs_one():
     ("pattern", "message"),
     [
         ("x:%x[0,0]", "starts with 'x'"),
-        ("u:%y[0,0]", "is no macro of Wapiti"),
-        ("u:%x[0,0", "is no macro of Wapiti"),
-        ("u:%x[0,0,\"a\"]", "is no macro of Wapiti"),
-        ("u:%t[0,0]", "is no macro of Wapiti"),
-        ("u:%t[0,0,\"a**\"]", "nothing stands before its \\*"),
-        ("u:%t[0,0,\"?\"]", "nothing stands before its \\?"),
-        ("u:%x[09,0]", "is no number"),
+        ("u:%y[0,0]", "is not a macro of Wapiti"),
+        ("u:%x[0,0", "is not a macro of Wapiti"),
+        ("u:%x[0,0,\"a\"]", "is not a macro of Wapiti"),
+        ("u:%t[0,0]", "is not a macro of Wapiti"),
+        ("u:%t[0,0,\"a**\"]", "nothing precedes its \\*"),
+        ("u:%t[0,0,\"?\"]", "nothing precedes its \\?"),
+        ("u:%x[09,0]", "is not a number"),
     ],
 )  # fmt: skip
 def test_patterns_that_wapiti_could_not_read(pattern, message):
@@ -231,14 +231,14 @@ def test_patterns_that_wapiti_could_not_read(pattern, message):
      ("b" + 30 * "a", "b" + 12 * '%m[0,0,"a"]' + "z", True), ("b" + 30 * "a", "b" + 12 * '%m[0,0,"a"]', False)],
 )  # fmt: skip
 def test_plain_pairs_are_what_no_other_pattern_can_say(constant, other, plain):
-    """The last two have more ways to be compared than there is time for."""
+    """The last two patterns would take exponential time."""
     assert plain_pattern([constant, other, "u:%x[0,0]"]) == (constant if plain else None)
 
 
 def test_a_pattern_that_takes_for_ever():
     rows = Rows("columns")
     rows.fill([[["a" * 40]]])
-    with pytest.raises(CrfkitError, match="takes for ever"):
+    with pytest.raises(CrfkitError, match="takes too many steps"):
         said_by(Patterns(["u:%t[0,0,\"" + "a?" * 40 + "b\"]"]), rows)
 
 
@@ -270,7 +270,7 @@ def test_messages(old, new, message):
 
 
 def test_templates_of_many_lines_are_compared_with_few_names(monkeypatch):
-    """Each line with the names that begin as it does."""
+    """Assign to each line the names that begin like it."""
     asked = []
     names = translating._names
     monkeypatch.setattr(translating, "_names", lambda *how: asked.append(how[:2]) or names(*how))

@@ -1,4 +1,4 @@
-"""The driver: one worker process a target, watched. python -m fuzz --seconds N [--seed N] [TARGET ...]
+"""The driver: it watches one worker process per target. python -m fuzz --seconds N [--seed N] [TARGET ...]
 
 A worker writes the number of each input to a mapped file before it tries it. When it dies, hangs, or says that
 something is wrong, that number and the seed give the input again.

@@ -17,7 +17,7 @@ from crfkit.testing import OpenLattice
 
 
 def relative_errors(lattice: OpenLattice, problem: Problem) -> float:
-    """Largest relative error of a node marginal, small ones included."""
+    """The largest relative error of the node marginals, small ones included."""
     pairs = zip(chain(*lattice.nodes()), chain(*problem.node_marginals()), strict=True)
     return max((abs(ours - true) / true for ours, true in pairs if true > 1e-280), default=0.0)
 
@@ -127,7 +127,7 @@ def log_z_by_blocks(nodes, tau):
 
 @pytest.mark.parametrize("steepest", [320.0, 345.0, 600.0, 640.0])
 def test_steps_that_are_much_steeper_than_positions(steepest):
-    """Within what one row of potentials can hold, but not the product of a row and the next step."""
+    """The scores fit into one row of potentials, but the product of a row and the next step overflows."""
     rng = random.Random(5)
     for _ in range(50):
         labels, length, depth = rng.randint(2, 4), rng.randint(3, 5), rng.choice([5.0, 50.0])
@@ -158,7 +158,7 @@ def test_steps_of_their_own_far_above_and_below_the_shared_one(lift, forbidding)
 
 @pytest.mark.parametrize("lifts", [(45.0,), (60.0,), (200.0, 220.0, 320.0)])
 def test_a_thousand_steps_of_their_own(lifts):
-    """log Z far beyond what a product can hold, and so are a few sums."""
+    """log Z is far beyond the range of a product, and so are a few sums."""
     rng = random.Random(8)
     nodes = [[rng.uniform(-1, 1), 0.0] for _ in range(1000)]
     tau = [[0.5, -0.25], [0.0, 0.125]]
@@ -188,8 +188,8 @@ def test_a_sequence_of_100_000_positions(spread):
 
 
 def test_a_long_way_through_forbidden_steps():
-    """The only way into label 2 starts from label 1, which loses 40 a step against label 0: far below the smallest
-    double after 20 positions, and yet the only path in the end."""
+    """Label 2 can be reached only from label 1, which loses 40 per step against label 0. After 20 positions it is far below the
+    smallest double, but the only path that exists leads through it."""
     length = 400
     nodes = [[40.0, 0.0, 0.0] for _ in range(length)]
     nodes[-1] = [-inf, -inf, 0.0]

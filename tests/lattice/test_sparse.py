@@ -1,4 +1,4 @@
-"""The sparse recursions against enumeration and against the dense ones."""
+"""The sparse recursions, compared with enumeration and with the dense ones."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_rows_that_are_not_looked_at_make_no_difference(problem):
 
 @given(problems(zeros=True, constraints=False, scores=("ties", "plain", "wide", "mixed")), st.sampled_from(["shared", "all"]))
 def test_cancellation_costs_no_digits(problem, lists):
-    """Small marginals too are as exact as those of the dense loop, which subtracts nothing."""
+    """Small marginals are as exact as those of the dense loop, which has no subtraction."""
     lattice = loaded(problem)
     results = []
     for which in ("none", lists):
@@ -76,8 +76,8 @@ def test_searches_find_the_same_paths(problem, n, width):
 
 @pytest.mark.parametrize("weight", [-2.0, -12.0, -40.0, -600.0])
 def test_a_label_that_nearly_nothing_leads_to(weight):
-    """All the mass stands on labels from which the way to label 0 costs a lot: 1 - (1 - exp(weight)) must not be
-    what is left of rounding."""
+    """All the mass is on labels with a large negative weight towards label 0: 1 - (1 - exp(weight)) must not be a rounding
+    error."""
     labels = 6
     nodes = [[-30.0] + [0.0] * (labels - 1), [0.0] * labels]
     tau = [[0.0] * labels] + [[weight] + [0.0] * (labels - 1) for _ in range(labels - 1)]
@@ -132,7 +132,7 @@ def test_a_score_far_above_those_of_the_shared_step(high):
 
 
 def test_allowed_labels_and_active_rows():
-    """Every one of the best labels before is active: the best inactive one is found all the same."""
+    """All of the best previous labels are active; the best inactive one must be found, too."""
     labels = 20
     tau = [[-5.0] * labels if i < 15 else [0.0] * labels for i in range(labels)]
     for lists in ("none", "rows", "shared"):

@@ -1,4 +1,4 @@
-"""Checkpoints: a run that goes on after an interruption ends at the very model of one that was never interrupted."""
+"""Checkpoints: a resumed run ends with the same model as a run that was never interrupted."""
 
 import io
 import json
@@ -50,13 +50,13 @@ def rules():
 
 
 def passes(algorithm, n, **chosen):
-    """So many passes, and no reason to end before unless chosen."""
+    """Options for so many passes, without an earlier end unless chosen."""
     endless = {"epsilon": 0.0, "delta": 0.0} if "delta" in options.TRAINERS[algorithm].__dataclass_fields__ else {}
     return {LIMIT[algorithm]: n, **endless, **chosen}
 
 
 class Interruption(StopRequest):
-    """Comes when it was asked for often enough."""
+    """A stop request that comes after so many calls."""
 
     def __init__(self, questions):
         super().__init__()
@@ -97,14 +97,14 @@ def test_more_passes_later(algorithm, chosen):
 def test_fewer_passes_than_were_made(algorithm, option):
     data = sentences("chunking", limit=60)
     learn(data, rules(), algorithm, **{option: 4}, checkpoint="state")
-    with pytest.raises(OptionError, match=f"^state: 4 passes are made already; {option}=2 is fewer$"):
+    with pytest.raises(OptionError, match=f"^state: 4 passes have been made already, more than {option}=2$"):
         learn(data, rules(), algorithm, **{option: 2}, checkpoint="state", resume=True)
 
 
 @variants
 @pytest.mark.parametrize("interruption", [Power, pytest.param(Hand, marks=pytest.mark.long)])
 def test_any_moment(algorithm, chosen, interruption):
-    """Interrupted at several places, in the midst of passes too, with development data that decide."""
+    """Interrupted at several places, also within passes, with development data that choose the pass."""
     data, dev = sentences("chunking", limit=30), sentences("chunking", "dev", 10)
     given = {**passes(algorithm, 6, **chosen), "dev": dev, "patience": 3}
     expected = learn(data, rules(), algorithm, **given).to_bytes()
@@ -135,7 +135,7 @@ def test_values_and_a_model_to_start_from(algorithm):
 
 @variants
 def test_a_state_holds_all(algorithm, chosen):
-    """A trainer that takes back its own state gives it again; a damaged one is refused."""
+    """A trainer that restores its own state returns the same state; a damaged state is refused."""
     corpus = read_corpus(Reader(sentences("chunking", limit=40), rules(), Run()))
 
     def trainer():
@@ -239,7 +239,7 @@ def test_damaged_checkpoints_are_refused():
         ("standing", "passes", 7),
     ):
         modelfile.write("state", {**file.header, part: {**file.header[part], name: value}}, sections)
-        with pytest.raises(ModelFileError, match="state: damaged: not the state of such a run"):
+        with pytest.raises(ModelFileError, match="state: damaged: not a valid state of this run"):
             learn(small(), rules(), "adf", passes=2, checkpoint="state", resume=True)
     modelfile.write("state", {**file.header, "identity": {}}, sections)
     with pytest.raises(OptionError):
@@ -249,7 +249,7 @@ def test_damaged_checkpoints_are_refused():
 def test_an_unfinished_run_is_not_overwritten():
     with pytest.raises(SystemExit):
         learn(small(), rules(), "sgd", passes=5, checkpoint="state", stop=Power(6))
-    with pytest.raises(FileError, match="state: holds a run that is not finished: add resume"):
+    with pytest.raises(FileError, match="state: contains a run that is not finished: add resume"):
         learn(small(), rules(), "sgd", passes=5, checkpoint="state")
     learn(small(), rules(), "sgd", passes=5, checkpoint="state", resume=True)
     learn(small(), rules(), "sgd", passes=1, checkpoint="state")  # that one was finished
@@ -279,7 +279,7 @@ def test_a_checkpoint_that_cannot_be_written_does_not_end_training(monkeypatch):
 # --- how often ----------------------------------------------------------------------------------------------------
 
 
-def test_intervals():
+def test_intervals_are_passes_or_minutes():
     assert [interval(text) for text in (1, "5", "10m", "0.5m")] == [(1, 0), (5, 0), (0, 600), (0, 30)]
     for text in (0, "0", "0m", "m", "-1", "1h", "1.5", True, "", 10**12, [], "1m "):
         assert interval(text) is None
@@ -300,7 +300,7 @@ def test_how_often(monkeypatch, every, written):
 @pytest.mark.steady
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_killed_and_resumed(train, number):
-    """The log, too, is that of a run which was never interrupted."""
+    """The log is that of an uninterrupted run, too."""
     write_part(train, "chunking", 300)
     command = ("learn", "-a", "adf", "--passes", 15, "template", "train", "model")
     crfkit(*command[:-1], "whole", "--log", "whole.log")

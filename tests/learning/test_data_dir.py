@@ -23,7 +23,7 @@ TRAINERS = [name for name in options.TRAINERS if name != "sbcd"]
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    """Online trainers see but a few sequences at a time."""
+    """Online trainers need only a few sequences at a time."""
     monkeypatch.setattr(ordered, "WINDOW_BYTES", 5000)
     (tmp_path / "template").write_text(TEMPLATE)
     write_part(tmp_path / "train", "chunking", 60)
@@ -36,7 +36,7 @@ def limit(algorithm, passes=3):
 
 
 def both(folder, *arguments, **how):
-    """The model made from data in memory; it must be the one made from data in files."""
+    """The model trained on data in memory, which must equal the one trained on data in files."""
     model = trained(folder, *arguments, **how)
     assert trained(folder, *arguments, "--data-dir", "data", **how) == model
     assert not list((folder / "data").iterdir())
@@ -92,7 +92,7 @@ def test_from_python(work):
 
 @pytest.mark.parametrize("algorithm", ["owlqn", "sapo"])
 def test_a_run_is_resumed(algorithm, work):
-    """Whether its data lie in memory or in files, before or after."""
+    """A run may be resumed with its data in memory or in files."""
     whole = trained(work, "-a", algorithm, *limit(algorithm, 4))
     crfkit("learn", "-q", "-a", algorithm, *limit(algorithm, 2), "--checkpoint", "c", "--data-dir", "data", "template", "train", "half")
     # that run is finished, but for the limit on its passes
@@ -132,7 +132,7 @@ def test_who_cannot_use_it_says_so(work):
 
 
 def limited(what, size, *arguments):
-    """A run of its own under a limit; what it said."""
+    """Run a command under a limit; its standard error."""
     program = f"import resource, sys; resource.setrlimit(resource.{what}, ({size}, {size})); from crfkit.cli import cli; cli()"
     done = subprocess.run([sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
@@ -141,7 +141,7 @@ def limited(what, size, *arguments):
 
 @plain_build
 def test_the_disk_is_full(work):
-    """A limit on the size of files stands for it."""
+    """A limit on the size of files simulates the full disk."""
     said = limited("RLIMIT_FSIZE", 50_000, "learn", "-q", "-a", "perceptron", "--data-dir", "data", "template", "train", "model")
     assert said == "crfkit: error: data: no room for 65,536 bytes of data: File too large\n"
     assert not list((work / "data").iterdir()) and not (work / "model").exists()
@@ -204,7 +204,7 @@ def test_the_estimate_is_without_the_data(algorithm, work):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the limit counts what is mapped too")
 @pytest.mark.parametrize(("algorithm", "given"), [("perceptron", {"passes": 1}), ("lbfgs", {"max_iter": 1, "warm_up": 0, "threads": 1})])
 def test_memory_does_not_grow_with_the_data(algorithm, given, work):
-    """As much more memory as a quarter of the data would take."""
+    """Memory may grow by a quarter of what the data would take."""
     (work / "template").write_bytes((DATA.parent / "templates" / "chunking.txt").read_bytes())
     done = subprocess.run([sys.executable, "-c", MEMORY, algorithm, json.dumps(given)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

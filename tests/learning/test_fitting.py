@@ -30,7 +30,7 @@ def test_frequent_attributes_raise_it_where_a_token_has_some():
 
 
 def test_sapo_has_the_usual_one_from_fewer_attributes_on():
-    """A tenth of those of the others."""
+    """A tenth of the attributes of the other data."""
     for of_a_token in (1, 2, 5, 10, 20, 25, 100):
         rows = [[*(f"{k}-{t}" for k in range(of_a_token)), "xy"[t % 2]] for t in range(2)]
         rules = "".join(f"U{k:03}:%x[0,{k}]\n" for k in range(of_a_token))
@@ -47,7 +47,7 @@ def test_without_unigram_attributes_it_is_the_usual_one():
 @pytest.mark.parametrize("algorithm", FITTED)
 @pytest.mark.parametrize(("name", "limit", "min_freq"), [("chunking", 20, 1), ("chunking", 60, 1), ("chunking", 20, 2), ("letters", 60, 1)])
 def test_it_follows_from_what_the_template_finds(algorithm, name, limit, min_freq):
-    """Counted once more, from the strings of attributes."""
+    """The mean number of occurrences, counted again from the strings of attributes."""
     data, rules = sentences(name, limit=limit), Template.of(template({"letters": "letter-to-sound"}.get(name, name)))
     labels, kept = labels_of_attributes(data, rules, 1), len(labels_of_attributes(data, rules, min_freq))
     counts = occurrences(data, rules, min_freq)

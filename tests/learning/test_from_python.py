@@ -1,4 +1,4 @@
-"""What training from Python hears, what it may be told by objects, and how it is interrupted."""
+"""Training from Python: progress functions, log files, signals and interruption."""
 
 import inspect
 import io
@@ -62,7 +62,7 @@ def test_progress_may_be_true(capsys):
 
 
 def test_progress_names_arguments(capsys):
-    """Not the options of the command line, as it is told in Python."""
+    """Messages name arguments of Python, not options of the command line."""
     learn(ROWS, TEMPLATE, max_iter=2, progress=True)
     said = capsys.readouterr().err.splitlines()
     assert [line for line in said if re.fullmatch(r"l2 [0-9.]+, by how many attributes have more than one label", line)]
@@ -113,7 +113,7 @@ def test_a_tagger_to_start_from():
     [
         ({"progress": 3}, "progress: expected True, False, auto, always, never or a function that takes a dictionary, found 3"),
         ({"progress": "loud"}, "progress: expected True, False, auto, always, never or a function .*, found 'loud'"),
-        ({"stop": 3}, "stop: expected a function that gives True to stop, found 3"),
+        ({"stop": 3}, "stop: expected a function that returns True to stop, found 3"),
         ({"log": 3}, "log: expected a path or an open file, found 3"),
         ({"checkpoint": io.StringIO()}, "checkpoint: expected a path, found "),
         ({"threads": 2.0}, "threads: expected a whole number from 0 to 1024, found 2.0"),

@@ -157,12 +157,12 @@ def test_a_stop_request_ends_after_the_current_pass():
         ("absent", TEMPLATE, {}, FileError, "absent: cannot be read"),
         (ROWS, "absent", {}, FileError, "absent: cannot read the template"),
         ("a X\nb Y\n", TEMPLATE, {}, FileError, r"^'a X\\nb Y\\n': cannot be read"),
-        (ROWS, b"absent\n", {}, FileError, r"^'absent\\n': not a file name; Template.parse makes a template of a text"),
+        (ROWS, b"absent\n", {}, FileError, r"^'absent\\n': not a file name; Template.parse takes the text of a template"),
         (ROWS, "U:%x[0,0]\nV\n", {}, TemplateError, "^template:2: a line starts with 'V'"),
         (ROWS, "U:%z[0,0]", {}, TemplateError, "^template:1: "),
         (ROWS, "\n", {}, TemplateError, "^template: the template is empty"),
         (ROWS, "", {}, TemplateError, "^template: the template is empty"),
-        (ROWS, "U0:%x[0,0]\nU:\udc80", {}, TemplateError, "^template:2: expected characters that UTF-8 has"),
+        (ROWS, "U0:%x[0,0]\nU:\udc80", {}, TemplateError, "^template:2: expected text that UTF-8 can encode"),
         (ROWS, "B", {}, FileError, "^B: cannot read the template: No such file"),
         (ROWS, Path("U:%x[0,0]"), {}, FileError, r"^U:%x\[0,0\]: cannot read the template"),
         (ROWS, 3, {}, OptionError, "template: expected a path, a text or a Template, found 3"),
@@ -238,7 +238,7 @@ def test_a_template_may_be_its_text(tmp_path):
 @pytest.mark.parametrize("workers", [{}, {"workers": 2, "shards": 1}], ids=["here", "far"])
 @pytest.mark.parametrize(("algorithm", "options"), [("lbfgs", {}), ("owlqn", {"l1": 5}), ("owlqn", {"path": [9, 5]})])
 def test_what_starts_at_its_optimum_is_a_model_after_one_pass(tmp_path, monkeypatch, algorithm, options, workers, given):
-    """Both labels are as likely: with all weights zero nothing can be better."""
+    """Both labels are equally likely, so zero weights are the optimum."""
     here(monkeypatch)
     (tmp_path / "train.txt").write_text("x B\nx A\n\n" if not workers else "x B\nx A\n\n" * 2)
     log = tmp_path / "log"

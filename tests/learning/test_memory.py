@@ -30,7 +30,7 @@ print(found["expected"], memory.in_use()[1])
 
 
 def estimate_and_peak(train, template, algorithm, **given):
-    """Bytes, as a process of its own tells them."""
+    """The bytes that a separate process measures."""
     command = [sys.executable, "-c", PROGRAM, str(train), str(template), algorithm, json.dumps(given)]
     done = subprocess.run(command, cwd=tempfile.gettempdir(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -38,7 +38,7 @@ def estimate_and_peak(train, template, algorithm, **given):
 
 
 def near(expected, peak):
-    """What the estimate is to be relied upon for; how near it is depends on the allocator, too."""
+    """Within a factor of two, which the estimate guarantees. How close it is depends on the allocator, too."""
     return peak / 2 < expected < 2 * peak
 
 
@@ -83,7 +83,7 @@ def test_the_estimate_for_values_and_labels(algorithm, name, threads, items):
     assert near(expected, peak)
 
 
-def test_sizes():
+def test_sizes_have_binary_units():
     assert [size(text) for text in ("1", 5000, "1K", "800M", "2G", "2GB", "1.5G", "1T")] == [
         1, 5000, 1 << 10, 800 << 20, 2 << 30, 2 << 30, 3 << 29, 1 << 40,
     ]  # fmt: skip
@@ -104,7 +104,7 @@ def test_memory_in_use():
     assert min(peak, still) - before > SIZE // 2
 
 
-def test_a_limit(tmp_path):
+def test_max_memory_refuses_training_that_would_take_more(tmp_path):
     (tmp_path / "template").write_text("U:%x[0,0]\nB\n")
     write_part(tmp_path / "train", "chunking", 30)
     files = ("template", "train", "model")

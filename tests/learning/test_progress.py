@@ -1,4 +1,4 @@
-"""What a run says, and how it is stopped."""
+"""The messages of a run, and how it is stopped."""
 
 import io
 import signal
@@ -28,7 +28,7 @@ def said(mode="auto", quiet=False, stream=None, **record):
     return stream.getvalue()
 
 
-def test_lines():
+def test_lines_on_the_progress_of_training():
     assert said().splitlines() == [
         "1,200 sequences, 34,567 tokens, 3 labels, 4 attributes, 5 weights; read in 1.23 s",
         "training will take about 3 MB of memory",
@@ -68,7 +68,7 @@ def test_quiet_is_quiet(mode):
     assert said(mode, quiet=True, stream=Terminal()) == ""
 
 
-def test_the_end():
+def test_the_last_line_says_why_training_ended():
     def end(reason, stopped):
         stream = io.StringIO()
         Progress(stream=stream).end(reason, stopped, {})

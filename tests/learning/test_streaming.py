@@ -1,4 +1,4 @@
-"""One pass over a stream: against a slow twin, in constant memory, and the mistakes that can be made."""
+"""One pass over a stream: compared with a slow twin, in constant memory, and its errors."""
 
 import io
 import json
@@ -260,7 +260,7 @@ def test_nothing_to_learn(text, message):
 
 
 def test_other_trainers_hold_their_input():
-    """Several passes need it."""
+    """Trainers of several passes hold their input in memory."""
     text = text_of(sentences("chunking", limit=20))
     rules = template("chunking")
     for name, passes in (("sgd", 1), ("adf", 2)):
@@ -278,7 +278,7 @@ def test_from_the_command_line(tmp_path):
 
 
 class Silent:
-    """A stream that gives so many sentences one by one, and is then silent until somebody presses Ctrl-C."""
+    """A stream that gives so many sentences one by one, and then blocks until Ctrl-C."""
 
     def __init__(self, n):
         self.pieces = [text_of([rows]) for rows in sentences("chunking", limit=n)]
@@ -292,7 +292,7 @@ class Silent:
 
 @pytest.mark.parametrize("window", [7, 1000])
 def test_a_signal_while_the_stream_is_silent(window):
-    """The model is that of all that has come, of sequences that do not fill a window too."""
+    """The model is trained on all sequences that have arrived, also on those that do not fill a window."""
     with pytest.raises(crfkit.Interrupted) as stopped:
         crfkit.learn(Silent(20), template("chunking"), "adf", passes=1, window=window)
     straight = crfkit.learn(io.BytesIO(text_of(sentences("chunking", limit=20))), template("chunking"), "adf", passes=1, window=window)
@@ -321,7 +321,7 @@ def test_what_was_learned_from_is_counted_where_training_stops():
     ],
 )
 def test_a_stream_without_features(text, given, message):
-    """The second template has a feature: that no cell matches."""
+    """The template with %t has a feature, which says that nothing matches; the one with %p has none."""
     if message is None:
         assert learn(io.BytesIO(text), algorithm="adf", passes=1, **given).labels == ["X", "Y"]
     else:

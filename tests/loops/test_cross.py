@@ -80,11 +80,11 @@ def test_instruction_sets(native, expected, variant):
 
 
 @pytest.mark.parametrize("variant", ["base", "avx2", "avx512"])
-def test_clang(tmp_path, expected, variant):
+def test_clang_gives_the_same_bits(tmp_path, expected, variant):
     assert_same(lines(build(tmp_path, tool("clang")), variant), expected)
 
 
-def test_aarch64(tmp_path, expected, aarch64):
+def test_aarch64_gives_the_same_bits(tmp_path, expected, aarch64):
     assert_same(lines(*aarch64, build(tmp_path, "aarch64-linux-gnu-gcc"), "base"), expected)
 
 

@@ -46,8 +46,8 @@ GOOD = "1\ta\t_\tX\t_\t_\t2\tnsubj\t_\t_\n2\tb\t_\tV\t_\t_\t0\troot\t_\t_\n3\tc\
         ("2\tnsubj", "_\tnsubj", ":1: HEAD is missing, expected a number from 0 to 3"),
         ("2\tnsubj", "99999999999999999999\tnsubj", ":1: HEAD is '99999999999999999999'"),
         ("2\tnsubj", "0\tnsubj", ":2: a second root: HEAD of word 1 is 0 already"),
-        ("2\tnsubj", "1\tnsubj", ":1: HEAD 1 leads in a circle"),
-        ("0\troot", "3\troot", "leads in a circle"),
+        ("2\tnsubj", "1\tnsubj", ":1: HEAD 1 is part of a cycle"),
+        ("0\troot", "3\troot", "is part of a cycle"),
         ("\t0\troot", "", ":2: found 8 columns, expected 10"),
         ("3\tc", "4\tc", ":3: ID is '4', expected 3"),
         ("3\tc", "3x\tc", ":3: the first column of CoNLL-U must be a number"),
@@ -132,7 +132,7 @@ def test_options_that_make_no_sense(options, message):
 def test_more_that_makes_no_sense():
     with pytest.raises(OptionError, match="labels is for parsers"):
         crfkit.learn([[["a", "X"], ["b", "Y"]]], "U:%x[0,0]\nB", "lookahead", labels=True)
-    with pytest.raises(TemplateError, match="uses column 'head', which the parser is to find"):
+    with pytest.raises(TemplateError, match="uses column 'head', which the parser predicts"):
         crfkit.learn(corpus(0), "P:%x[s0,head]", "lookahead", format="conllu")
     with pytest.raises(TemplateError, match="names column 'nothing'"):
         crfkit.learn(corpus(0), "P:%x[s0,nothing]", "lookahead", format="conllu")
@@ -305,7 +305,7 @@ def test_weights_to_start_from(tmp_path):
     assert sum(kept.get(key) == weight for key, weight in weights.items()) > len(weights) / 2
     first.save(tmp_path / "m")
     assert learned(labels=True, average=False, init=tmp_path / "m", margin=0.0, passes=1).to_bytes() == again.to_bytes()
-    with pytest.raises(OptionError, match="is no parser"):
+    with pytest.raises(OptionError, match="is not a parser"):
         learned(init=crfkit.learn([[["a", "X"], ["b", "Y"]]], "U:%x[0,0]\nB", "perceptron"))
 
 
@@ -329,7 +329,7 @@ def test_eval_refuses_what_does_not_belong_together(tmp_path):
     assert scores["unlabelled"] == scores["labelled"] == scores["whole_trees"] == 1.0
 
 
-def test_punctuation():
+def test_punctuation_is_known_by_its_tag_or_characters():
     rows = [["1", "a", "_", "NOUN"], ["2", "?!", "_", "PUNCT"], ["3", "...", "_", "_"], ["4", "$.", "_", "_"], ["5", "-", "_", "SYM"]]
     gold = "".join("\t".join([*row, "_", "_", str(t), "r", "_", "_"]) + "\n" for t, row in enumerate(rows))
     from io import BytesIO

@@ -27,7 +27,7 @@ def only_macro(text):
 # What is accepted.
 
 
-def test_lines():
+def test_lines_are_literals_and_macros():
     template = Template.parse("# comment\n\nU00:%x[-2,0]\n  \t\nU05:%x[-1,0]/%x[0,1]x\n#U\nB\n", "some.txt")
     assert [(line.number, line.kinds, line.literals) for line in template.lines] == [
         (3, "U", (b"U00:", b"")),
@@ -67,7 +67,7 @@ def test_kinds_of_lines(first, kinds):
         ("%=[0,pos,1,x-pos:2]", {"column_name": "pos", "column2_name": "x-pos:2"}),
     ],
 )
-def test_macros(text, fields):
+def test_the_fields_of_macros(text, fields):
     macro = only_macro(text)
     assert {name: getattr(macro, name) for name in fields} == fields
     assert macro.text == text
@@ -105,7 +105,7 @@ def test_other_blanks_belong_to_the_name():
         ('U:%t[0,0," @all"]', None, None, "U:false"),
     ],
 )
-def test_annotations(text, rule, min_freq, name):
+def test_the_annotations_of_lines(text, rule, min_freq, name):
     line = only_line(text)
     assert (line.rule, line.min_freq, expand(line, [["a"]], 0)) == (rule, min_freq, name)
     assert line.text == text
@@ -118,7 +118,7 @@ def test_immutable_and_picklable():
         template.path = "x"
 
 
-def test_history():
+def test_the_first_line_with_history_is_found():
     assert Template.parse("U:%x[0,0]\nB").history_line is None
     assert Template.parse("U:%x[0,0]\nU:%y[-1]/%x[0,0]").history_line.number == 2
 
@@ -171,18 +171,18 @@ def test_history():
         ("U:%x[0,0] @minfreq=-1", "'@minfreq=-1': expected"),
         ("U:%x[0,0] @minfreq=2 @minfreq=3", "expected one @minfreq"),
         ("U:%x[0,0] @all @observed", "'@all' after '@observed'"),
-        ("P:%x[0,form]", "t:1: '0' in '%x[0,form]' is no place; P lines look at s0 s1 s2 q0 q1 q2 s0.l s0.r s1.l s1.r"),
+        ("P:%x[0,form]", "t:1: '0' in '%x[0,form]' is not a place; P lines look at s0 s1 s2 q0 q1 q2 s0.l s0.r s1.l s1.r"),
         ("U:%x[s0,form]", "t:1: 's0' in '%x[s0,form]' is not a number"),
         ("U:%d[0,1]", "t:1: '%d[0,1]' in a line that starts with U: %d belongs into P lines"),
-        ("P:%d[s0,3]", "t:1: '3' in '%d[s0,3]' is no place"),
-        ("P:%y[-1]", "t:1: '%y[-1]' in a P line: a parser gives no labels"),
+        ("P:%d[s0,3]", "t:1: '3' in '%d[s0,3]' is not a place"),
+        ("P:%y[-1]", "t:1: '%y[-1]' in a P line: a parser does not label tokens"),
         ("P:%x[s0,1]\nB", "t:2: P lines make a parser, all others a tagger"),
         ("B\nP:%x[s0,1]", "t:2: P lines make a parser, all others a tagger"),
         ("U:\0", "t:1: a NUL character"),
         (None, "t: expected the text of a template, found None"),
     ],
 )
-def test_refused(text, message):
+def test_faulty_templates_are_refused(text, message):
     with pytest.raises(TemplateError, match=re.escape(message)) as caught:
         Template.parse(text, "t")
     assert "\n" not in str(caught.value)
@@ -258,7 +258,7 @@ def test_columns_within_the_data():
 # Files.
 
 
-def test_load(tmp_path):
+def test_load_reads_a_file(tmp_path):
     file = tmp_path / "t.txt"
     file.write_bytes("U:%x[0,0]é\r\nB\r\n".encode())
     template = Template.load(str(file))
@@ -276,7 +276,7 @@ def test_load_what_is_no_path():
 def test_load_what_is_too_long_to_be_one(tmp_path):
     """As where the data stand in the place of the template."""
     (tmp_path / "train").write_bytes(b"the DT B\n" * 2_000_000)
-    with pytest.raises(TemplateError, match="more than 16,777,216 bytes: expected a template, which stands before the data"):
+    with pytest.raises(TemplateError, match="more than 16,777,216 bytes: expected a template, the argument before the data"):
         Template.load(str(tmp_path / "train"))
 
 

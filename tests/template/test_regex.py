@@ -163,7 +163,7 @@ def test_examples(pattern, cell, found):
         (r"[a-\d]", "bad range"),
         ("a\\", "nothing after the backslash at character 2"),
         ("(?=a)", r"only \(\?:...\)"),
-        ("a{3,2}", "wrong way round at character 2"),
+        ("a{3,2}", "minimum above its maximum at character 2"),
         (f"a{{{MAX_PROGRAM + 1}}}", f"more than {MAX_PROGRAM} repeats"),
         ("a{9999999999}", f"more than {MAX_PROGRAM} repeats"),
         ("(a{100}){100}", "too long"),

@@ -96,7 +96,7 @@ def test_ill_formed_utf8_does_no_harm(cell, length):
         ("", "", ""),
     ],
 )
-def test_shapes(cell, shape, collapsed):
+def test_the_shapes_of_cells(cell, shape, collapsed):
     assert made(cell, **SHAPE) == shape
     assert made(cell, **COLLAPSED) == collapsed
 

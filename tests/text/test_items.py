@@ -102,7 +102,7 @@ for _ in range(60):
     deep = {"a": deep}
 circle: dict = {}
 circle["a"] = circle
-DEEP = "mappings and lists that are not so deep"
+DEEP = "mappings and lists nested less deeply"
 
 
 @pytest.mark.parametrize(
@@ -116,10 +116,10 @@ DEEP = "mappings and lists that are not so deep"
         ({"a": 1e300}, "found 1e.300, expected a value of 'a' from -3.4e38 to 3.4e38"),
         ({"a": 10**400}, "expected a number"),
         ({"a": None}, "found None, expected for 'a' a number, a text, or a list"),
-        ({"a": [1]}, "found 1, expected in the list of 'a' a text"),
+        ({"a": [1]}, "found 1, expected a text in the list of 'a'"),
         ({"a": {3: 1}}, "found 3, expected the name of an attribute"),
-        ({b"\xff": 1}, "bytes that are UTF-8"),
-        (["\ud800"], "characters that UTF-8 has"),
+        ({b"\xff": 1}, "bytes in UTF-8"),
+        (["\ud800"], "text that UTF-8 can encode"),
         (deep, DEEP),
         (circle, DEEP),
     ],

@@ -192,17 +192,17 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch):
             pass
         assert re.fullmatch(f"{os.devnull}: cannot be read: .*closed file", fault(closed))
     for piece in ([b"a b\n"], 5, [], {}):
-        assert fault(SimpleNamespace(read=lambda n, piece=piece: piece)) == f"<stream>: the file gives {type(piece).__name__}, expected bytes"
+        assert fault(SimpleNamespace(read=lambda n, piece=piece: piece)) == f"<stream>: reading the file gave {type(piece).__name__}, expected bytes"
     monkeypatch.setattr(sys, "stdin", None)
     assert fault("-") == "standard input is closed"
     monkeypatch.setattr(sys, "stdin", io.StringIO("a b\n"))
-    assert fault("-") == "standard input is a StringIO here, which has no bytes: give a path or an open file"
+    assert fault("-") == "standard input is a StringIO here, which cannot be read as bytes: give a path or an open file"
 
 
 @pytest.mark.parametrize("data", [b"", b"\n \n\t\n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0), b"# columns = a b\n"])
 def test_inputs_without_tokens(data, write):
     path = write("empty", data)
-    assert fault(path) == f"{path}: no tokens: expected one token a line and a blank line after each sentence"
+    assert fault(path) == f"{path}: no tokens: expected one token per line and a blank line after each sentence"
     assert read(path, allow_empty=True) == []
     assert fault([io.BytesIO(TEXT), path]).startswith(f"{path}: no tokens")
 
@@ -237,7 +237,7 @@ def test_the_header_of_the_first_file_stands_for_all():
     source = Source([io.BytesIO(data), io.BytesIO(data), io.BytesIO(b"cat NN\n")])
     assert [(block.first_line, block.data) for block in source] == [(1, data), (2, b"The DT\n"), (1, b"cat NN\n")]
     other = io.BytesIO(b"# columns = word tag\nThe DT\n")
-    assert fault([io.BytesIO(data), other]).startswith("<stream>:1: the columns have other names than those of <stream>: word pos")
+    assert fault([io.BytesIO(data), other]).startswith("<stream>:1: the columns have other names than in <stream>: word pos")
 
 
 def test_headers_that_do_not_fit():

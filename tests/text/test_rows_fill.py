@@ -34,7 +34,7 @@ def test_filled_rows_can_be_written():
         ([[["a"]], ["bc"]], "sentence 2, token 1: found str 'bc', expected a list of columns"),
         ([[[]]], "sentence 1, token 1: found 0 columns, expected one or more"),
         ([[[1]]], "sentence 1, token 1: found int 1, expected a str"),
-        ([[["\ud800"]]], "sentence 1, token 1: found '\\ud800', expected characters that UTF-8 has"),
+        ([[["\ud800"]]], "sentence 1, token 1: found '\\ud800', expected text that UTF-8 can encode"),
     ],
 )
 def test_lists_that_are_no_rows(sentences, message):
@@ -47,7 +47,7 @@ def test_lists_that_are_no_rows(sentences, message):
 
 @pytest.mark.parametrize("told", [0, 1, 1000])
 def test_what_tells_another_length_than_it_has_is_counted(told):
-    """Cells are written one for each item, so nobody is asked how many these will be."""
+    """Rows and cells are counted by iterating: len() is not trusted."""
     rows = Rows(label=-1)
     rows.fill(liar(told, [liar(told, [liar(told, ["a", "X"]), ["b", "Y"]]), [liar(told, ["c", "Z"])]]))
     assert rows.n_columns == 2

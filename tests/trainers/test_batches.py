@@ -49,7 +49,7 @@ def test_the_perceptron(corpus, size, average, seed, data):
 
 @given(corpora(labels=st.integers(1, 3), most_samples=40), sizes, st.sampled_from([0.0, 3.0]), st.sampled_from([(0.995, 0.6), (0.9, 0.1)]),
        seeds, st.data())  # fmt: skip
-def test_adf(corpus, size, l2, bounds, seed, data):
+def test_batches_of_adf_are_those_of_the_twin(corpus, size, l2, bounds, seed, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())
     trainer = trainer_of("adf", built, start, seed, l2=l2, rate=0.2, alpha=bounds[0], beta=bounds[1], batch_size=size)
     twin = Adf(corpus, dict(start), l2, 0.2, *bounds, size)

@@ -304,7 +304,7 @@ def test_a_warm_start_needs_fewer_passes(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.corpora
-def test_nettalk(tmp_path):
+def test_the_objective_of_owlqn_on_nettalk(tmp_path):
     """Letters and rich edges, 51 labels: the objective of OWL-QN."""
     path = os.path.join(os.environ["CRFKIT_CORPORA"], "nettalk", "train.txt")
     with open(path, encoding="utf-8") as file:

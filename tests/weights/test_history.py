@@ -342,7 +342,7 @@ def test_damaged_history_is_refused():
             load(damaged(model, {"options": options}), verify=False)
     with pytest.raises(ModelFileError, match="cannot use"):
         load(damaged(model, {"algorithm": "lbfgs"}), verify=False)
-    with pytest.raises(ModelFileError, match=r"section 'layout\.b_prev2' in a model of sgd"):
+    with pytest.raises(ModelFileError, match=r"section 'layout\.b_prev2' is not possible in a model of sgd"):
         load(damaged(trained("rich pairs"), {"algorithm": "sgd"}, **{"layout.b_prev2": good}), verify=False)
 
 

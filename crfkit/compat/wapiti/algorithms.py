@@ -20,7 +20,7 @@ def trainer_of(given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if algorithm not in ALGORITHMS:
         raise OptionError(f"--algo: expected one of {', '.join(ALGORITHMS)}, found {algorithm!r}")
     if given["clip"]:
-        raise OptionError("--clip is not one of crfkit's ways: shrink the model with `update -c` and train it again without --clip")
+        raise OptionError("--clip is not supported: shrink the model with `update -c` and train it again without --clip")
     l1, l2 = given["rho1"], given["rho2"]
     if algorithm == "sgd-l1":
         return "sgd", {"l1": l1, "l2": 0.0, "passes": limit, "rate": given["eta0"], "decay": given["alpha"]}

@@ -43,7 +43,7 @@ class Model:
         try:
             codecs.lookup(encoding)
         except LookupError:
-            raise OptionError(f"encoding: Python knows none that is called {encoding!r}") from None
+            raise OptionError(f"encoding: Python does not know {encoding!r}") from None
         self.encoding, self.patterns, self._sequences = encoding, patterns, list[bytes]()
         self._trained: bytes | None = None
         self._tagger: Tagger | None = None

@@ -30,7 +30,7 @@ def read_patch(lines: Iterable[bytes], parts: Parts, path: str) -> Changes:
             raise DataError("expected an observation, the label before or #, the label, and the weight, with tabs between", path, number)
         name, before, label, value = (field if place == 0 else field.strip() for place, field in enumerate(fields))
         if name not in parts.places:
-            raise DataError(f"the model has no observation {name.decode(errors='replace')!r}, and can get no new ones", path, number)
+            raise DataError(f"the model has no observation {name.decode(errors='replace')!r}, and an update cannot add any", path, number)
         pair = before != b"#" or (before in labels and name[:1] == b"b")
         if name[:1] == (b"u" if pair else b"b"):
             expected = "# in the place of the label before" if pair else "a label before, not #"

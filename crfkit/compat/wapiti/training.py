@@ -54,7 +54,7 @@ def read_patterns(path: str, dialect: str) -> Template:
 def train(given: dict[str, Any], source: str, say: Callable[[str], Any] | None = None) -> bytes:
     """Train on the data `source` and return the bytes of a Wapiti model. `say` is called with the lines of the log; None: standard error."""
     if given["type"] == "memm":
-        raise OptionError("--type memm: its steps are normalised one by one, as those of no CRF; crfkit trains crf and maxent")
+        raise OptionError("--type: expected crf or maxent; crfkit does not train memm, which normalises each token separately")
     if given["me"] and given["pattern"]:
         raise OptionError("--me is for lines that name their features: it takes no --pattern")
     if given["type"] not in TYPES:
@@ -184,7 +184,7 @@ def _states(given: dict[str, Any], stack: ExitStack) -> dict[str, Any]:
     if end:
         check_writable(end)
         if os.path.isfile(end) and not _is_state(end):
-            raise FileError(f"{end}: holds something else than a state; give another name to --sstate")
+            raise FileError(f"{end}: contains something other than a state; give another name to --sstate")
     path = os.path.join(stack.enter_context(tempfile.TemporaryDirectory()), "state")
     return {"checkpoint": path, "resume": bool(begin), "checkpoint_every": ONLY_AT_THE_END}
 

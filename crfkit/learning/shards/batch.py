@@ -73,7 +73,7 @@ class DistributedObjective(Sharded):
             wrong, flawed = int(answer["wrong"]), int(answer["flawed"])
             cells = self.cells.get(tuple(own)) if answer["cells"] is None else answer["cells"]
             if cells is None:
-                raise ValueError("a gradient of cells that nobody knows")
+                raise ValueError("a gradient of unknown cells")
             self.add(answer["gradient"], cells)
             if answer["cells"] is not None:
                 self.cells[tuple(own)] = array.array("q", cells)

@@ -159,7 +159,7 @@ class DistributedCorpus:
             tokens[piece.stretch.path] += piece.tokens
         for path, n in tokens.items():
             if not n:
-                raise DataError("no tokens: expected one token a line and a blank line after each sentence", path)
+                raise DataError("no tokens: expected one token per line and a blank line after each sentence", path)
         self.reader.progress.warn(marks.warning)
         self.counted = sum(tokens.values())
         self.shards = shards_of([pieces[job] for job in range(len(stretches))], CHUNK)

@@ -89,7 +89,7 @@ class Mixing:
         def accept(_: list[int], answer: list[Any]) -> None:
             rate, shares = answer
             if not 0 < float(rate) < 1e30:
-                raise ValueError("a rate that cannot be")
+                raise ValueError("a rate that is not possible")
             self.rate, self.shares = float(rate), bool(shares)
 
         self.corpus.crew.run([shard], lambda memory, own: [*self.corpus.catching_up(memory, own), ["find_rate", request]], accept)

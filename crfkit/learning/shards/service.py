@@ -98,7 +98,7 @@ class Service:
         own = data.checksum()
         if checksum is not None and checksum != own:
             names = ", ".join(dict.fromkeys(path for path, *_ in parts))
-            raise DataError("changed since training began: what is left of it cannot take the place of what was read", names)
+            raise DataError("changed since training began: expected the same data as then", names)
         self.data[shard], self.chunks[shard] = data, chunk_starts(data, before)
         if checksum is not None:
             return None
@@ -134,7 +134,7 @@ class Service:
         have together, of each kind."""
         data = self._held(shard)
         if self.layout is None:
-            raise Forgotten("the layout is not there")
+            raise Forgotten("the layout is not known")
         data.relabel(labels, self.labels)
         data.renumber(u, b)
         data.n_u, data.n_b = self.layout.n_attributes
@@ -184,7 +184,7 @@ class Service:
         the shards touch only; the answer tells which cells, if the driver does not know.
         """
         if self.share is None:
-            raise Forgotten("nothing is known of the whole")
+            raise Forgotten("the sums over all shards are not known")
         for group in self.groups:
             if group not in self.evaluated:
                 starts, passed = array.array("q", [0]), 0
@@ -199,7 +199,7 @@ class Service:
             raise Forgotten("other groups of shards")
         if self.touched is None or self.touched[0] != which:
             if sparse:
-                raise Forgotten("it was not told which cells these shards touch")
+                raise Forgotten("the cells of these shards are not known")
             self.touched = which, self.share.touched(which)
         cells = self.touched[1]
         found = self.share.evaluate(weights, which, float("inf") if bound is None else bound, cells if sparse else None)

@@ -135,7 +135,7 @@ cdef class Sharded(Objective):
     def collect(self, weights, double bound):
         """Send out the weights, and pass each gradient that comes back to `add`. Returns the losses of all chunks in their order, wrong
         labels and flawed sequences; or None above the bound."""
-        raise TypeError(f"{type(self).__name__} does not say who has the data")
+        raise TypeError(f"{type(self).__name__} does not define who has the data")
 
     cdef double sum_up(self) except? -1:
         cdef:

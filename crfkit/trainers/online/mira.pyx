@@ -203,4 +203,4 @@ cdef class Mira(AveragedTrainer):
     def restore(self, dict state):
         AveragedTrainer.restore(self, state)
         if not 0 <= self.quiet <= 2:
-            raise ValueError("quiet: passes that cannot be")
+            raise ValueError("quiet: passes that are not possible")
