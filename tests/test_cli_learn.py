@@ -28,7 +28,7 @@ def test_what_is_said(train):
     assert lines[0].startswith("60 sequences, ") and " weights; read in " in lines[0]
     assert lines[1].startswith("training will take about ")
     assert re.fullmatch(r"warm-up, [0-9]+ passes  loss [0-9.]+  [0-9.]+ s", lines[3])
-    assert re.fullmatch(r"--l2 [0-9.]+, by how many attributes have more than one label", lines[2])
+    assert re.fullmatch(r"--l2 [0-9.]+, by how often attributes occur, and with how many labels", lines[2])
     assert [line.split()[:3] for line in lines[4:-3]] == [["pass", str(n), "objective"] for n in (1, 2, 3)]
     assert re.fullmatch(r"objective [0-9.]+, at most 0[0-9.]* % above the optimum", lines[-3])
     assert lines[-2] == "all passes of --max-iter are made: the optimum may lie below"
@@ -90,7 +90,7 @@ def test_what_is_chosen_for_the_data_is_told(train, algorithm, chosen):
     found = header["chosen"]
     assert [*found] == chosen and all(value > 0 for value in found.values()) and logged and all(record == found for record in logged)
     for option, value in found.items():
-        assert f"--{option} {value:g}, {'by how many attributes have more than one label' if option == 'l2' else 'the best one on a sample'}\n" in told
+        assert f"--{option} {value:g}, {'by how often attributes occur, and with how many labels' if option == 'l2' else 'the best one on a sample'}\n" in told
     again, header, logged, same = made(*(word for option, value in found.items() for word in (f"--{option}", value)))
     assert "chosen" not in header and not any(logged) and ", the best one" not in again and ", by how often" not in again
     assert same == weights

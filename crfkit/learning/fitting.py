@@ -1,4 +1,4 @@
-"""The L2 penalty, and the passes of `cw`, where none are given: from the labels of attributes, and from how often these occur. docs/defaults.md
+"""The L2 penalty, and the passes of `cw`, where none are given: from how often attributes occur, and with how many labels. docs/defaults.md
 has the trials.
 
 An attribute that was always seen with the same label tells much, and needs a large weight to tell it; the gradient of one that occurs
@@ -32,7 +32,7 @@ MANY_OF_PATHS = 25.0  # the same for SAPO
 SOME, OFTEN = 20.0, 12.0  # mean attributes of a token, and mean occurrences of an attribute, which together make it the usual one
 RARE = 4.0  # mean occurrences of an attribute below which CW makes more passes
 PASSES, PASSES_OF_RARE = 10, 20
-REASONS = {"l2": "by how many attributes have more than one label", "passes": "by how often attributes occur"}
+REASONS = {"l2": "by how often attributes occur, and with how many labels", "passes": "by how often attributes occur"}
 
 
 def fitting_l2(ambiguous: float, of_a_token: float, often: float, many: float = MANY) -> float:

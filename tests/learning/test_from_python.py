@@ -65,7 +65,7 @@ def test_progress_names_arguments(capsys):
     """Messages name arguments of Python, not options of the command line."""
     learn(ROWS, TEMPLATE, max_iter=2, progress=True)
     said = capsys.readouterr().err.splitlines()
-    assert [line for line in said if re.fullmatch(r"l2 [0-9.]+, by how many attributes have more than one label", line)]
+    assert [line for line in said if re.fullmatch(r"l2 [0-9.]+, by how often attributes occur, and with how many labels", line)]
     assert not [line for line in said if "--" in line]
 
 
