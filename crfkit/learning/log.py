@@ -63,9 +63,12 @@ class PassLog:
             raise FileError(f"{self.path}: the log cannot be written: {error}") from None
 
     def synced(self) -> int:
-        """How many bytes there are, all of them on disk; 0 for a pipe, a device, or an open file."""
+        """How many bytes there are, on disk if the system can put them there; 0 for a pipe, a device, or an open file."""
+        if self.given is not None:
+            return 0
+        # What may be lost in a power cut is written all the same: with a size of 0 --resume would remove it.
         with suppress(OSError):
-            if self.given is None:
-                os.fsync(self.file.fileno())
-                return os.fstat(self.file.fileno()).st_size
+            os.fsync(self.file.fileno())
+        with suppress(OSError):
+            return os.fstat(self.file.fileno()).st_size
         return 0

@@ -156,7 +156,8 @@ class Passes:
         if self.checkpoint is None or not self.whole or self.trainer.interrupted:
             return
         if over or self.stop.requested() or self.checkpoint.due(self.standing.passes):
-            self.standing.log_size = 0 if self.log is None else self.log.synced()
+            if self.log is not None or self.run.log is None:  # else it has failed: --resume keeps what it held before
+                self.standing.log_size = 0 if self.log is None else self.log.synced()
             try:
                 self.checkpoint.write(self.trainer, self.standing, over)
             except FileError as error:  # what is learned matters more

@@ -1,5 +1,6 @@
 """Checkpoints: a resumed run ends with the same model as a run that was never interrupted."""
 
+import errno
 import io
 import json
 import os
@@ -7,6 +8,7 @@ import signal
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from commands import DATA, crfkit, error, start, write_part
@@ -16,7 +18,9 @@ from crfkit import modelfile, options
 from crfkit.errors import CrfkitError, CrfkitWarning, FileError, ModelFileError, OptionError
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.fitting import fitted
+from crfkit.learning import log
 from crfkit.learning.learn import learn
+from crfkit.learning.log import PassLog
 from crfkit.learning.progress import StopRequest
 from crfkit.learning.reader import Reader
 from crfkit.learning.training import make_trainer
@@ -335,6 +339,33 @@ def test_logs_that_have_changed(train):
     os.unlink("log")
     crfkit(*command, "--passes", 3, "--resume")
     assert [json.loads(line)["pass"] for line in Path("log").read_text().splitlines()] == [3]
+
+
+@pytest.mark.parametrize("fails", ["fsync", "write"])
+def test_a_log_that_fails_keeps_what_it_held(train, monkeypatch, fails):
+    """A run that is resumed removes no records of passes before the failure."""
+    command = ("learn", "-a", "sgd", "--rate", 0.1, "--checkpoint", "state", "--log", "log")
+    files = ("template", "train", "model")
+    write, calls = PassLog.write, []
+
+    def failing(*given):
+        calls.append(given)
+        if fails == "fsync":
+            raise OSError(errno.EIO, "no")
+        if len(calls) == 3:
+            raise FileError("log: no")
+        write(*given)
+
+    with monkeypatch.context() as patch:
+        if fails == "fsync":
+            patch.setattr(log, "os", SimpleNamespace(**{**vars(os), "fsync": failing}))
+        else:
+            patch.setattr(PassLog, "write", failing)
+        crfkit(*command, "--passes", 3, *files)
+    assert calls
+    crfkit(*command, "--passes", 4, "--resume", *files)
+    found = [json.loads(line)["pass"] for line in Path("log").read_text().splitlines()]
+    assert found == ([1, 2, 3, 4] if fails == "fsync" else [1, 2, 4])
 
 
 def test_faults_of_options(train):
