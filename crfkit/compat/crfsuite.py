@@ -19,14 +19,33 @@ from crfkit.replacing import check_writable
 from crfkit.text.sources import parsed_blocks
 from crfkit.version import __version__
 
+from .numbers import Whole
+
 if TYPE_CHECKING:
     from crfkit.text.rows import Rows
 
     from .pycrfsuite import Tagger
 
 
+class Command(click.Command):
+    """A command that takes `--mod=FILE` for `--model=FILE`, as CRFsuite does: before `=` a part of a name is enough, and the first
+    option that begins with it is meant."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        names = [name for option in self.get_params(ctx) for name in option.opts if name.startswith("--")]
+        return super().parse_args(ctx, [_spelt_out(arg, names) for arg in args])
+
+
+def _spelt_out(arg: str, names: list[str]) -> str:
+    part, sign, value = arg.partition("=")
+    found = [name for name in names if name.startswith(part)] if sign and part.startswith("--") else []
+    return arg if part in found or not found else f"{found[0]}={value}"
+
+
 class Group(ErrorsAsLines, click.Group):
     """Commands with one-line errors, whose output keeps labels byte for byte, in any encoding."""
+
+    command_class = Command
 
     def invoke(self, ctx: click.Context) -> Any:
         if isinstance(sys.stdout, TextIOWrapper):
@@ -50,8 +69,8 @@ def main() -> None:
 @click.option("-a", "--algorithm", default="lbfgs", metavar="NAME", help="lbfgs, l2sgd, averaged-perceptron (ap), passive-aggressive (pa), arow.")
 @click.option("-p", "--set", "given", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the algorithm; -H lists them.")
 @click.option("-m", "--model", default="", metavar="FILE", help="Store the model in FILE.")
-@click.option("-g", "--split", type=click.IntRange(min=0), default=0, metavar="N", help="Split the sequences into N groups of equal size, shuffled as CRFsuite does.")
-@click.option("-e", "--holdout", type=click.IntRange(min=1), default=None, metavar="M", help="Score the M-th group, or file, instead of learning from it.")
+@click.option("-g", "--split", type=Whole(min=0), default=0, metavar="N", help="Split the sequences into N groups of equal size, shuffled as CRFsuite does.")
+@click.option("-e", "--holdout", type=Whole(min=1), default=None, metavar="M", help="Score the M-th group, or file, instead of learning from it.")
 @click.option("-x", "--cross-validate", is_flag=True, help="Hold out each group in turn.")
 @click.option("-l", "--log-to-file", is_flag=True, help="Write the log to a file named after the options.")
 @click.option("-L", "--logbase", default="log.crfsuite", metavar="BASE", help="How the name of that file begins.")

@@ -62,6 +62,18 @@ def test_report_and_standard_input(tmp_path):
     assert report.startswith("Performance by label") and "Item accuracy: 24 / 24 (1.0000)" in report and "[instance/sec]" in report
 
 
+def test_names_of_options_may_be_cut_short_before_their_values(tmp_path):
+    """Where `=` follows, the first option that begins so is meant; elsewhere names are written out."""
+    run("learn", "--alg=ap", "--m=model", "--s=max_iterations=2", "train")
+    assert run("tag", "--mod=model", "train").stdout == run("tag", "-m", "model", "train").stdout
+    run("learn", "--algorithm=ap", "--set=max_iterations=1", "--log=ignored", "train", code=2)  # --log-to-file, before --logbase
+    run("learn", "--algorithm=ap", "--set=max_iterations=1", "--logb=named", "-l", "train")
+    assert (tmp_path / "named_ap_max_iterations=1").is_file()
+    assert "Holdout group: 1\n" in run("learn", "--h=1.0", "-pmax_iterations=1", "train", "test").stdout
+    for words in (["--mod", "model"], ["--x=model"]):
+        assert f"No such option '{words[0].partition('=')[0]}'" in run("learn", *words, "train", code=2).stderr
+
+
 def test_the_log_tells_of_reading():
     out = run("learn", "-a", "ap", "-p", "max_iterations=1", "train").stdout
     assert "[1] train\n0....1....2....3....4....5....6....7....8....9....10\nNumber of instances: " in out

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from commands import text_of
-from compat.wapiti_runs import PATTERNS, TWICE, dumped, run, sentences, trained, write_files
+from compat.wapiti_runs import PATTERNS, TIMES, TWICE, dumped, run, sentences, trained, write_files
 
 import crfkit
 from crfkit import foreign
@@ -283,6 +283,16 @@ def test_usage_errors():
     for option in ("-1", "-2", "-e", "--eta0", "--kappa"):
         for value in ("nan", "inf"):
             assert f"'{value}' is not a finite number." in run("train", option, value, code=2).stderr
+
+
+def test_whole_numbers_may_have_a_decimal_point():
+    """Wapiti reads 5.0 as 5. It also reads 1e3 as 1 and 0.9 as 0, which nobody means: those are errors."""
+    logs = [TIMES.sub("", trained(*words.split())) for words in ("-i 3", "-i 3.0 -t 1. -o +5")]
+    assert "[   3]" in logs[0] and "[   4]" not in logs[0] and logs[0] == logs[1]
+    for value in ("1e3", "0.9", "3x", "x", "."):
+        assert f"Invalid value for '-i' / '--maxiter': {value!r} is not a valid integer" in run("train", "-i", value, code=2).stderr
+    for option, value, found in (("-t", "0.0", "0 is not in the range 1<=x"), ("--alpha", "0", "0.0 is not in the range 0<x<=1")):
+        assert found in run("train", option, value, code=2).stderr
 
 
 def test_other_programs_models_are_labelled_with():

@@ -128,3 +128,9 @@ def test_the_page_shows_what_wapiti_prints():
         out, log = wapiti(*words)
         told = out if " 2> " in command else log + out
         assert re.sub(r"time=\S+", "time=...s/...s", told).strip() == printed.strip()
+
+
+def test_numbers_are_read_as_wapiti_reads_them():
+    for words in (("-i", "3.0"), ("-i", "+3", "-t", "1.", "-1", "1e-1")):
+        expected = wapiti("train", *words, "-p", "patterns", "train", "model")[1]
+        assert len(re.findall(r"^  \[", expected, re.M)) == len(re.findall(r"^  \[", trained(*words), re.M)) == 3

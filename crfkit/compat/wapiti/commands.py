@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +17,7 @@ from crfkit.text.opening import contents
 from crfkit.values import as_bytes
 from crfkit.version import __version__
 
+from ..numbers import Finite, Whole
 from .algorithms import ALGORITHMS, TYPES, note_of
 
 MODES = ("train", "label", "dump", "update")
@@ -62,15 +62,7 @@ def _read(path: str) -> bytes:
     return contents(path)[0]
 
 
-class Finite(click.FloatRange):
-    """A finite number."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        found = super().convert(value, param, ctx)
-        return found if math.isfinite(found) else self.fail(f"{value!r} is not a finite number.", param, ctx)
-
-
-COUNT, POSITIVE = click.IntRange(min=0), click.IntRange(min=1)
+COUNT, POSITIVE = Whole(min=0), Whole(min=1)
 NUMBER, SIZE = Finite(), Finite(min=0)
 
 # Each option of `train`: its names, its type (None: a flag), its default, its help.
@@ -84,7 +76,7 @@ TRAIN: list[tuple[str, Any, Any, str]] = [
     ("--rstate", click.Path(), None, "Go on from this state of the optimizer, which --sstate wrote."),
     ("--sstate", click.Path(), None, "Write the state of the optimizer to this file."),
     ("-c,--compact", None, False, "Leave out observations that have no weight."),
-    ("-t,--nthread", click.IntRange(1, MOST_THREADS), 1, "Threads."),
+    ("-t,--nthread", Whole(1, MOST_THREADS), 1, "Threads."),
     ("-j,--jobsize", POSITIVE, 64, "Has no effect: crfkit shares work out by itself."),
     ("-s,--sparse", None, False, "Has no effect: crfkit takes sparse recursions where they are faster."),
     ("-i,--maxiter", COUNT, 0, "Iterations at most; 0: no limit."),
@@ -97,7 +89,7 @@ TRAIN: list[tuple[str, Any, Any, str]] = [
     ("--histsz", POSITIVE, 5, "l-bfgs: steps that are remembered."),
     ("--maxls", POSITIVE, 40, "Has no effect: crfkit has a line search of its own."),
     ("--eta0", Finite(min=0, min_open=True), 0.8, "sgd-l1: the first learning rate."),
-    ("--alpha", Finite(0, 1), 0.85, "sgd-l1: factor on the learning rate after each pass."),
+    ("--alpha", Finite(0, 1, min_open=True), 0.85, "sgd-l1: factor on the learning rate after each pass."),
     ("--kappa", Finite(min=0, min_open=True), 1.5, "bcd: the larger, the more careful."),
     ("--stpmin", NUMBER, 1e-8, "Has no effect: rprop is another trainer here."),
     ("--stpmax", NUMBER, 50.0, "Has no effect."),
@@ -179,7 +171,7 @@ def label(source: str, output: str, **given: Any) -> None:
 
 
 @cli.command(context_settings=HELP)
-@click.option("-p", "--prec", type=click.IntRange(0, 1000), default=5, help="Digits after the decimal point.", show_default=True)
+@click.option("-p", "--prec", type=Whole(0, 1000), default=5, help="Digits after the decimal point.", show_default=True)
 @click.option("--all", "every", is_flag=True, help="Print zero weights, too.")
 @click.argument("source", metavar="[INPUT]", default="-")
 @click.argument("output", metavar="[OUTPUT]", default="-")

@@ -1,0 +1,28 @@
+"""Numbers on the command lines of other programs, which are written in more ways than crfkit's own."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import click
+
+_WHOLE = re.compile(r"\s*(\+?[0-9]+)(?:\.0*)?", re.ASCII)
+
+
+class Finite(click.FloatRange):
+    """A finite number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        return found if math.isfinite(found) else self.fail(f"{value!r} is not a finite number.", param, ctx)
+
+
+class Whole(click.IntRange):
+    """A whole number, which may also be written as `5.0`: scripts that compute with decimals do so."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        written = _WHOLE.fullmatch(value) if isinstance(value, str) else None
+        digits: Any = written[1] if written else value
+        return super().convert(digits, param, ctx)
