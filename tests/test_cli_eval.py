@@ -145,6 +145,14 @@ def test_strict_refuses_labels_outside_the_scheme(run):
     )
 
 
+def test_gold_chunks_that_strict_does_not_count_are_named(run):
+    text = b"a B-X B-X\nb O O\nc S-X S-X\nd B-X B-X\ne E-X E-X\nf B-X B-X\ng E-Y E-Y\n"
+    result = run("--strict", stdin=text)
+    assert result.stdout.startswith("processed 7 tokens with 2 phrases")
+    assert result.stderr == "crfkit: <stdin>: 2 of 4 gold chunks are not well-formed iobes, and do not count\n"
+    assert "well-formed" not in run("--strict", stdin=b"a B-X B-X\nb I-X I-X\nc B-X B-X\n").stderr + run(stdin=text).stderr
+
+
 def test_the_report_on_tokens(run):
     lines = run("--tokens", stdin=EXAMPLE.encode()).stdout.splitlines()
     assert lines[:2] == [

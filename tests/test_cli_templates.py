@@ -31,6 +31,11 @@ def test_others_are_refused_with_the_names_there_are(name, hint):
     assert error("templates", name, code=2) == f"no template {name!r}; {hint} {', '.join(sorted(TEMPLATES))}"
 
 
+def test_a_file_that_is_not_there_may_be_one_of_them():
+    for given, hint in (("ner", "; `crfkit templates ner` prints one"), ("none/pos.txt", "; `crfkit templates pos` prints one"), ("absent", "")):
+        assert error("learn", given, "train", "model") == f"{given}: cannot read the template: No such file or directory{hint}"
+
+
 @pytest.mark.skipif(find_spec("Cython") is None or not (ROOT / "crfkit").exists(), reason="needs Cython and the sources")
 def test_a_wheel_has_them(tmp_path):
     built = subprocess.run([sys.executable, "setup.py", "-q", "build_py", "-d", tmp_path], cwd=ROOT, capture_output=True, text=True)

@@ -11,6 +11,7 @@ a token. The compiled index yields the same features without building the string
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import reprlib
@@ -23,6 +24,7 @@ from crfkit.values import as_text, named, shown
 
 from .macros import PLACES, Line, Macro
 from .regex_syntax import compile_pattern
+from .shipped import command_for
 
 _FIELDS = {"r": "row", "c": "column", "R": "row2", "C": "column2", "l": "length", "p": "pattern"}
 
@@ -76,7 +78,8 @@ def read_text(path: str, loose: bool = False) -> str:
     except OSError as error:
         if "\n" in path:
             raise FileError(f"{shown(path)}: not a file name; Template.parse takes the text of a template") from None
-        raise FileError(f"{named(path)}: cannot read the template: {error.strerror}") from None
+        hint = command_for(path) if error.errno == errno.ENOENT else ""
+        raise FileError(f"{named(path)}: cannot read the template: {error.strerror}{hint}") from None
     except ValueError:  # a zero byte
         raise FileError(f"{shown(path)}: not a file name") from None
     if len(data) > _LONGEST:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from crfkit.errors import FileError, OptionError
@@ -32,3 +33,12 @@ def text_of(name: str) -> bytes:
         hint = f"did you mean {near}? There are" if near else "there are"
         raise OptionError(f"no template {shown(name)}; {hint} {', '.join(found)}")
     return found[name].read_bytes()
+
+
+def command_for(path: str) -> str:
+    """What to add to a message about a file that is not there, if it has the name of a template: how to print that one."""
+    name = Path(path).stem
+    with suppress(FileError):
+        if name in shipped():
+            return f"; `crfkit templates {name}` prints one"
+    return ""

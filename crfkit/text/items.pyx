@@ -287,7 +287,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
         elif is_container(inner):
             add_named(rows, None, prefix[: len(prefix) - 1], inner, place, depth + 1)
         else:
-            raise fault(place, shown(inner), f"a text in the list of {shown(name)}")
+            raise fault(place, shown(inner), f"a text in the list of {shown(name)}, or a mapping from names to numbers")
     return 0
 
 
