@@ -65,3 +65,19 @@ def test_random_templates(seed):
     invoked(crf_learn, "-C", "theirs.txt", "converted")
     theirs("crfpp_learn", "-C", "theirs.txt", "again")
     assert Path("converted").read_bytes() == Path("again").read_bytes()
+
+
+def test_numbers_and_names_that_crf_learn_reads_in_another_way():
+    """A number with anything behind it is 0 to CRF++. Names are written out in both."""
+    Path("template").write_text("U:%x[0,0]\n")
+    Path("train").write_text("a A\nb B\n\n")
+    assert b"iter=" not in theirs("crfpp_learn", "-m", "5.0", "template", "train", "theirs") and Path("theirs").exists()
+    assert b"Freq:                0\n" in theirs("crfpp_learn", "-f", "2x", "-m", "5.0", "template", "train", "theirs")
+    for words in (["-m", "5.0"], ["-f", "2x"], ["-c", "4x"], ["--max", "5"], ["--max=5"]):
+        assert "Error: " in invoked(crf_learn, *words, "template", "train", "ours", code=2).stderr
+    assert b"Usage: " in theirs("crfpp_learn", "--max=5", "template", "train", "theirs")
+    Path("nothing").write_text("\n\n")
+    with pytest.raises(subprocess.CalledProcessError):
+        subprocess.run([sys.executable, "-c", "import sys, CRFPP; sys.exit(CRFPP.crfpp_learn(sys.argv))", "template", "nothing", "none"], capture_output=True, check=True)
+    assert not Path("none").exists()
+    invoked(crf_learn, "template", "nothing", "none", code=1)
