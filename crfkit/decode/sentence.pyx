@@ -18,6 +18,7 @@ from .scratch cimport Scratch, reverse
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 
 from crfkit.errors import DataError
+from crfkit.text.faults import plural
 
 cdef enum:
     SHORT = 256     # tokens times labels
@@ -230,7 +231,7 @@ cdef class OneSentence(Scratch):
         cdef uint16_t* path = <uint16_t*>self.labels.data
         labels = tuple(labels)
         if len(labels) != self.lattice.c.T:
-            raise DataError(f"found {len(labels)} labels, expected {self.lattice.c.T}: one for each row")
+            raise DataError(f"found {plural(len(labels), 'label')}, expected {self.lattice.c.T}: one for each row")
         for t in range(self.lattice.c.T):
             if not 0 <= labels[t] < self.lattice.c.L:
                 raise ValueError(f"label {labels[t]}")

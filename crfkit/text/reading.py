@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 from crfkit.errors import DataError
 from crfkit.values import lists
 
+from .faults import plural
 from .opening import LONGEST_LINE, Stretch, input_file, texts, too_long
 from .rows import first_row
 from .scanning import last_cut
@@ -185,7 +186,7 @@ class Source:
             return layout
         names = layout.names
         if names is not None and not self.delimited and (n_cols < len(names) or (n_cols > len(names) and self.form == "conllu")):
-            raise DataError(f"found {n_cols} columns, expected {len(names)}: {' '.join(names)}", path, line)
+            raise DataError(f"found {plural(n_cols, 'column')}, expected {len(names)}: {' '.join(names)}", path, line)
         return Layout(n_cols, names, path, line)
 
 
