@@ -16,6 +16,7 @@ from crfkit.cli.common import ErrorsAsLines, refuse_overwriting
 from crfkit.decode.scratch import gold_labels
 from crfkit.errors import FileError, OptionError, UnsupportedError
 from crfkit.replacing import check_writable
+from crfkit.text.reading import Source
 from crfkit.text.sources import parsed_blocks
 from crfkit.version import __version__
 
@@ -162,9 +163,9 @@ def _read_groups(trainer: Any, data: tuple[str, ...], split: int, log: TextIO) -
     return split or len(data)
 
 
-def _parsed(name: str) -> Iterator[Rows]:
+def _parsed(name: str, allow_empty: bool = False) -> Iterator[Rows]:
     """The sequences of a file in CRFsuite's format, block by block."""
-    return (rows for rows, _ in parsed_blocks(name, "crfsuite", None, loose=True))
+    return (rows for rows, _ in parsed_blocks(Source([name], "crfsuite", allow_empty=allow_empty, loose=True), "crfsuite", None))
 
 
 @cli.command(context_settings=HELP)
@@ -223,7 +224,7 @@ def _opened(model: str) -> Tagger:
 
 def _tagged(tagger: Tagger, data: str) -> Iterator[tuple[list[str], list[str]]]:
     """The gold and the predicted labels of each sequence. While it is the current one, the tagger can be asked for its probabilities."""
-    for rows in _parsed(data):
+    for rows in _parsed(data, allow_empty=True):
         for place, gold in enumerate(gold_labels(rows)):
             tagger.take(rows, place)
             yield gold, tagger.tag()

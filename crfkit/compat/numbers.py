@@ -1,4 +1,4 @@
-"""Numbers on the command lines of other programs, which are written in more ways than crfkit's own."""
+"""Numbers as the options of other programs have them: written in more ways than crfkit's own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from typing import Any
 
 import click
 
-_WHOLE = re.compile(r"\s*(\+?[0-9]+)(?:\.0*)?", re.ASCII)
+_WHOLE = re.compile(r"\s*([+-]?[0-9]+)(?:\.0*)?\s*", re.ASCII)
+
+
+def digits_of(value: Any) -> Any:
+    """`5` of the text `5.0`: scripts that compute with decimals write whole numbers so. Anything else as it is."""
+    written = _WHOLE.fullmatch(value) if isinstance(value, str) else None
+    return written[1] if written else value
 
 
 class Finite(click.FloatRange):
@@ -20,9 +26,7 @@ class Finite(click.FloatRange):
 
 
 class Whole(click.IntRange):
-    """A whole number, which may also be written as `5.0`: scripts that compute with decimals do so."""
+    """A whole number, which may also be written as `5.0`."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        written = _WHOLE.fullmatch(value) if isinstance(value, str) else None
-        digits: Any = written[1] if written else value
-        return super().convert(digits, param, ctx)
+        return super().convert(digits_of(value), param, ctx)

@@ -74,6 +74,14 @@ def test_names_of_options_may_be_cut_short_before_their_values(tmp_path):
         assert f"No such option '{words[0].partition('=')[0]}'" in run("learn", *words, "train", code=2).stderr
 
 
+def test_nothing_to_label_is_no_error(tmp_path):
+    run("learn", "-m", "model", "train")
+    (tmp_path / "empty").write_text("\n")
+    assert run("tag", "-m", "model", "empty").stdout == run("tag", "-m", "model", stdin="").stdout == ""
+    assert "Item accuracy: 0 / 0 (0.0000)" in run("tag", "-qt", "-m", "model", "empty").stdout
+    assert "empty: no tokens" in run("learn", "-m", "model", "empty", code=1).stderr
+
+
 def test_the_log_tells_of_reading():
     out = run("learn", "-a", "ap", "-p", "max_iterations=1", "train").stdout
     assert "[1] train\n0....1....2....3....4....5....6....7....8....9....10\nNumber of instances: " in out

@@ -198,3 +198,14 @@ def test_what_is_changed_after_append_does_not_matter(tmp_path):
     tagger = compat.Tagger()
     tagger.open(tmp_path / "m")
     assert set(tagger.info().attributes) == {"a", "b"} and set(tagger.labels()) == {"A", "B"}
+
+
+def test_texts_of_whole_numbers_may_have_a_decimal_point():
+    for name, value, wanted in (("max_iterations", "5.0", 5), ("num_memories", " 3. ", 3), ("period", 3.0, 3), ("feature.possible_states", "1.0", True)):
+        for module in (pycrfsuite, compat):
+            trainer = module.Trainer(verbose=False)
+            trainer.set(name, value)
+            assert trainer.get(name) == wanted
+    for value in ("5.5", "5x", "1e3"):  # which python-crfsuite reads as 5, 5 and 1
+        with pytest.raises(ValueError, match="expected a whole number, found"):
+            compat.Trainer(verbose=False).set("max_iterations", value)

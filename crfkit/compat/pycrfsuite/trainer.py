@@ -8,6 +8,7 @@ from typing import Any
 
 from crfkit.errors import CrfkitError, DataError
 
+from ..numbers import digits_of
 from ._logparser import TrainLogParser
 from .errors import NoSequence, as_crfsuite_error
 from .features import Sequences
@@ -172,8 +173,8 @@ class Trainer(BaseTrainer):
 def _converted(name: str, parameter: Parameter, value: Any) -> Any:
     try:
         if parameter.kind is bool:
-            return bool(int({"true": "1", "false": "0"}.get(value.lower(), value) if isinstance(value, str) else value))
-        converted = parameter.kind(value)
+            return bool(int({"true": "1", "false": "0"}.get(value.lower(), digits_of(value)) if isinstance(value, str) else value))
+        converted = parameter.kind(digits_of(value) if parameter.kind is int else value)
         if converted != converted:
             raise ValueError
     except (TypeError, ValueError, OverflowError):
