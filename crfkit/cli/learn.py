@@ -54,7 +54,20 @@ def _form(option: Declared) -> dict[str, Any]:
     }
 
 
-@click.command("learn", context_settings=HELP_FLAGS)
+class Learn(click.Command):
+    """A command that knows what other programs call its options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            hint = declarations.elsewhere(error.option_name)
+            if hint is None:
+                raise
+            raise click.UsageError(f"No such option '{error.option_name}'; {hint}", ctx) from None
+
+
+@click.command("learn", cls=Learn, context_settings=HELP_FLAGS)
 @click.argument("arguments", metavar="TEMPLATE TRAIN... MODEL", nargs=-1, type=click.Path())
 @click.option(
     "-a",

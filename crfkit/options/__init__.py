@@ -7,7 +7,7 @@ learning/judging.py.
 
 # ruff: noqa: F401 (these names are for others)
 
-from .named import Declared, declared, explained, make, named, show_options, taken, unknown, users
+from .named import Declared, declared, elsewhere, explained, make, named, show_options, taken, unknown, users
 from .run import PROGRESS_MODES, RUN_FIELDS, SPEECH, Run, Speech
 from .trainers import (
     ALIASES,

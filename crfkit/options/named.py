@@ -111,10 +111,15 @@ ELSEWHERE = {
 }
 
 
+def elsewhere(name: str) -> str | None:
+    """What to say to those who know an option from another program, by its name as a flag or in Python."""
+    return ELSEWHERE.get(name.lstrip("-").replace("-", "_"))
+
+
 def unknown(name: str) -> OptionError:
     """What to raise for an option that nobody has, with a hint."""
     near = nearest(name, declared())
-    hint = ELSEWHERE.get(name) or (f"did you mean {flag(near)}?" if near else None)
+    hint = elsewhere(name) or (f"did you mean {flag(near)}?" if near else None)
     return OptionError(f"unknown option {flag(name)}" + (f"; {hint}" if hint else ""))
 
 
