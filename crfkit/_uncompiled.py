@@ -1,6 +1,4 @@
-"""Sources that are not compiled, as in a fresh clone: they hide the crfkit that is installed from whoever stands in
-it.
-"""
+"""For sources that are not compiled, as in a fresh clone: in its folder they would hide the installed crfkit."""
 
 from __future__ import annotations
 

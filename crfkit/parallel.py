@@ -65,7 +65,7 @@ class _Job:
         self.running.acquire()
 
     def do(self) -> None:
-        """On some thread; nothing, where nobody wants it any more."""
+        """Do the work on the current thread; without a function, which was given up, only finish."""
         try:
             self.found = None if self.work is None else self.work(self.item)
         except BaseException as error:

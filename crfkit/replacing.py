@@ -132,7 +132,7 @@ def _created(temporary: str) -> BinaryIO | None:
 
 
 def _keep_mode(target: str, file: BinaryIO) -> None:
-    """Who may read what is to be replaced may read what replaces it, and nobody else."""
+    """Give the new file the permissions of the file that it replaces."""
     with suppress(OSError, AttributeError):  # nothing is replaced, or the system has no such modes
         os.fchmod(file.fileno(), stat.S_IMODE(os.stat(target).st_mode))
 

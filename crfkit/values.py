@@ -45,7 +45,7 @@ def flag(name: str) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Which of the names somebody may have meant."""
+    """The name most similar to a misspelled one, None if there is no similar one."""
     import difflib
 
     return next(iter(difflib.get_close_matches(name, list(names), 1)), None)

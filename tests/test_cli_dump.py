@@ -140,7 +140,7 @@ def test_one_thing_at_a_time(model):
         assert "choose one" in error("dump", *pair, "model", code=2)
     assert "'--top'" in error("dump", "--top", 0, "model", code=2)
     for part in (("--top", 3), ("--attribute", "*"), ("--header",), ("--labels",), ("--template",)):
-        assert "--layout original is for all weights" in error("dump", "--layout", "original", *part, "model", code=2)
+        assert "--layout original shows all weights" in error("dump", "--layout", "original", *part, "model", code=2)
         assert crfkit("dump", "--layout", "crfkit", *part, "model").stdout == crfkit("dump", *part, "model").stdout
 
 

@@ -151,7 +151,7 @@ def opened(output: str | None) -> AbstractContextManager[BinaryIO]:
 
 
 def is_live(source: str) -> bool:
-    """Whether somebody may wait for what is made of a sentence before the next one is sent."""
+    """Whether the sender may wait for the answer to a sentence before sending the next one."""
     try:
         return source == "-" and sys.stdin is not None and not stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
     except (OSError, ValueError):  # closed, or none of the system's

@@ -40,10 +40,10 @@ def dump_command(ctx: click.Context, model: str, header: bool, labels: bool, tem
     _B-1 among two is written \\_B-1.
     """
     if sum((header, labels, template, top is not None or attribute is not None)) > 1:
-        raise click.UsageError("--header, --labels, --template and weights are different things to show; choose one")
+        raise click.UsageError("--header, --labels, --template and weights cannot be shown together; choose one")
     whole = not (header or labels or template or top is not None or attribute is not None)
     if not whole and layout == "original" and is_given(ctx, "layout"):
-        raise click.UsageError("--layout original is for all weights: parts of a model are shown as crfkit's")
+        raise click.UsageError("--layout original shows all weights: leave it out to show a part of the model")
     lines = foreign.dump(model) if whole and layout == "original" else None
     if lines is not None:
         _write(lines)

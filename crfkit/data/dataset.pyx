@@ -22,7 +22,7 @@ cdef enum:
 
 cdef inline void sort_few(int32_t* id, int64_t n) noexcept nogil:
     """Sort at most FEW ids by counting how many are smaller, since comparing all pairs without a branch takes
-    less time than branches that nobody can predict."""
+    less time than unpredictable branches."""
     cdef int32_t[FEW] key
     cdef int32_t[FEW] rank
     cdef int64_t i, j, padded = (n + 7) & ~7

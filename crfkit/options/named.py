@@ -117,7 +117,7 @@ def elsewhere(name: str) -> str | None:
 
 
 def unknown(name: str) -> OptionError:
-    """What to raise for an option that nobody has, with a hint."""
+    """The error for an option that does not exist, with a hint."""
     near = nearest(name, declared())
     hint = elsewhere(name) or (f"did you mean {flag(near)}?" if near else None)
     return OptionError(f"unknown option {flag(name)}" + (f"; {hint}" if hint else ""))

@@ -36,7 +36,7 @@ NAMES = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps
 
 
 def random_tree(rng, n):
-    """A projective one."""
+    """A random projective tree."""
     heads = [0] * n
 
     def attach(low, high, head):
@@ -136,7 +136,7 @@ def test_the_correct_actions_build_every_projective_tree(seed, n):
 
 @given(st.integers(0, 10**9), st.integers(1, 9))
 def test_trees_with_crossing_arcs_are_left_out(seed, n):
-    """Against the definition: every word between a head and its child descends from the head."""
+    """Compared with the definition of projectivity: every word between a head and its child descends from the head."""
     rng = random.Random(seed)
     order = list(range(1, n + 1))
     rng.shuffle(order)
@@ -191,7 +191,7 @@ def test_everything_but_the_heads_comes_out_byte_for_byte(tmp_path):
 
 
 def run_tag(folder, *arguments):
-    """What `crfkit tag` writes."""
+    """The output of `crfkit tag`."""
     return invoked(cli, "tag", *(folder / name if not name.startswith("-") else name for name in arguments)).stdout_bytes
 
 

@@ -219,7 +219,7 @@ MODEL = learned(labels=True)
 
 @pytest.mark.parametrize("average", [False, True])
 def test_a_run_that_was_interrupted_gives_the_same_model(tmp_path, average):
-    """Also with development data, and features that came after the best weights."""
+    """Also with development data, and with features that were created after the best pass."""
     data, dev = by_tabs(corpus(5, 12)), by_tabs(corpus(6, 6))
     for name, text in (("t", TEMPLATE), ("train", data), ("dev", dev)):
         (tmp_path / name).write_text(text)
@@ -242,13 +242,13 @@ def test_a_run_that_was_interrupted_gives_the_same_model(tmp_path, average):
 
 
 def chains(words):
-    """Trees in which every word has its own form, and the one before as its head."""
+    """Trees in which every word has its own form, and the previous word as its head."""
     return [[[str(k + 1), f"w{k}", "_", "X", "X", "_", str(k), "root" if k == 0 else "dep", "_", "_"] for k in range(n)] for n in range(1, words)]
 
 
 @pytest.mark.parametrize("words", range(4, 16))
 def test_tables_of_any_fill_are_resumed(tmp_path, words):
-    """With weights to start from, too: a checkpoint has what has become of them."""
+    """Also with initial weights: a checkpoint contains their present values."""
     first = crfkit.learn(chains(3), "P:%x[s0,form]\n", "lookahead", format="conllu", passes=1)
     for number, init in enumerate((None, first)):
         again = partial(crfkit.learn, chains(words), "P:%x[s0,form]\nP1:%x[q0,form]\n", "lookahead", format="conllu", init=init)
@@ -260,7 +260,7 @@ def test_tables_of_any_fill_are_resumed(tmp_path, words):
 
 
 def test_a_run_is_not_resumed_with_other_weights_to_start_from(tmp_path):
-    """Even where these are the same numbers for other features."""
+    """Even if they are the same numbers, but of other features."""
     template, found = "P:%x[s0,form]/%x[q0,form]\n", {}
     for name in ("ab", "cd"):
         rows = [[str(k + 1), form, "_", "X", "X", "_", str(k), "dep" if k else "root", "_", "_"] for k, form in enumerate(name)]
@@ -272,7 +272,7 @@ def test_a_run_is_not_resumed_with_other_weights_to_start_from(tmp_path):
 
 
 def test_a_checkpoint_that_names_values_which_do_not_exist_is_damaged(tmp_path):
-    """They were found out at the end of training."""
+    """Before, these options were refused only at the end of training."""
     path = str(tmp_path / "state")
     learned(passes=1, checkpoint=path)
     file = modelfile.read(path)
@@ -286,7 +286,7 @@ def test_a_checkpoint_that_names_values_which_do_not_exist_is_damaged(tmp_path):
 
 
 def test_development_scores_are_those_of_the_tagger():
-    """Also where roots have relations that the parser never gives to a root, or does not know."""
+    """Also if roots have relations that the parser does not predict for roots, or does not know."""
     records, dev = [], corpus(6, 10)
     for rows, relation in zip(dev, ["obj", "never seen"], strict=False):
         next(row for row in rows if row[6] == "0")[7] = relation

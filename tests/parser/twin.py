@@ -9,7 +9,7 @@ from crfkit.template.meaning import expand
 
 
 class State:
-    """Stack, queue and arcs, as lists; a new one for every action."""
+    """Stack, queue and arcs as lists; every action makes a new state."""
 
     def __init__(self, n, stack=(), start=0, arcs=()):
         self.n, self.stack, self.start, self.arcs = n, tuple(stack), start, tuple(arcs)
@@ -20,7 +20,7 @@ class State:
         return self.start == self.n and len(self.stack) <= 1
 
     def actions(self, relations):
-        """All that are possible, in the order of their numbers."""
+        """All possible actions, in the order of their numbers."""
         if self.start < self.n:
             yield ("shift", None)
         if len(self.stack) > 1:
@@ -36,7 +36,7 @@ class State:
         return State(self.n, (*rest, head), self.start, (*self.arcs, (head, child, relation)))
 
     def places(self):
-        """What stands where a P line may look."""
+        """The words at the places that P lines can name."""
         found = {f"s{k}": self.stack[-1 - k] if k < len(self.stack) else None for k in range(3)}
         found |= {f"q{k}": self.start + k if self.start + k < self.n else None for k in range(3)}
         for top in ("s0", "s1"):
@@ -54,7 +54,7 @@ class State:
 
 
 def correct_action(state, tree):
-    """What leads to the tree, [(head, relation)]; None if nothing does."""
+    """The next action on the way to the tree, [(head, relation)]; None if there is none."""
     attached = [child for _, child, _ in state.arcs]
     if len(state.stack) > 1:
         s1, s0 = state.stack[-2:]
@@ -66,7 +66,7 @@ def correct_action(state, tree):
 
 
 class Twin:
-    """Weights and what is done with them."""
+    """The weights, the search and the updates."""
 
     def __init__(self, template, relations, depth, margin):
         self.template, self.relations, self.depth, self.margin = template, relations or [None], depth, margin
@@ -75,7 +75,7 @@ class Twin:
         self.loss = 0.0
 
     def features(self, rows, state):
-        """The strings of a state."""
+        """The feature strings of a state."""
         if state.strings is None:
             places = state.places()
             strings = (expand(line, rows, 0, places=places) for line in self.template.lines)
@@ -132,6 +132,6 @@ class Twin:
         return state.heads()
 
     def weights(self, average):
-        """Those that are not zero."""
+        """The weights that are not zero."""
         found = {key: w - self.late[key] / self.decisions if average else w for key, w in self.w.items()}
         return {key: w for key, w in found.items() if w}

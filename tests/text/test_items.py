@@ -132,7 +132,7 @@ def test_what_is_refused(item, message):
 
 
 class Closed:
-    """Stands for another object that is not there any more: not even its class is to be had."""
+    """Like a weak proxy whose object is gone: even its class raises an exception."""
 
     @property
     def __class__(self):
@@ -146,7 +146,7 @@ def test_what_an_object_raises_when_it_is_looked_at(place):
 
 
 class Text(str):
-    """No plain str."""
+    """A subclass of str."""
 
 
 NAMES = st.one_of(st.text("ab:\\", max_size=40), st.text("é日\x7f\x80", max_size=20), st.text("ab").map(Text), st.binary(max_size=4),
@@ -155,7 +155,7 @@ NAMES = st.one_of(st.text("ab:\\", max_size=40), st.text("é日\x7f\x80", max_si
 
 @given(st.lists(st.lists(NAMES, max_size=30), min_size=1, max_size=4), st.sampled_from([0, 7, 126, 127, 128, 129, 300]), st.integers(0, 3))
 def test_names_in_ascii_among_others(sentence, more, place):
-    """They are read many at a time; all others, and what is left of the room for attributes and bytes, end that."""
+    """ASCII names are read in a fast loop. It must end at any other item, and where the room for attributes or bytes ends."""
     sentence.insert(min(place, len(sentence)), [f"n{k}" * (1 + k % 50) for k in range(more)])
     rows = Rows("crfsuite")
     rows.loose = True

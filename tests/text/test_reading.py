@@ -282,7 +282,7 @@ def test_a_line_of_100_kb_is_a_line_like_others():
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_a_stream_without_ends_does_not_take_all_memory(size, monkeypatch):
-    """What has no line end, or no blank line, is read so far and no further."""
+    """Input without a line end, or without a blank line, is read up to the limit and then refused."""
     for module in (opening, reading):
         monkeypatch.setattr(module, "LONGEST_LINE", 20)
     monkeypatch.setattr(reading, "LONGEST_SENTENCE", 50)
@@ -310,7 +310,7 @@ def test_a_stream_without_ends_does_not_take_all_memory(size, monkeypatch):
 
 
 def test_a_part_without_line_ends(write, monkeypatch):
-    """As a worker looks for where its part begins."""
+    """A worker that searches the start of its part gives up at a line that is too long."""
     monkeypatch.setattr(opening, "LONGEST_LINE", 20)
     path = os.fspath(write("a.txt", b"a A\n" + b"x" * (1 << 17)))
     assert fault(Stretch(path, 2)) == f"{path}: more than 20 bytes without a line end: expected one token a line"
@@ -349,7 +349,7 @@ def test_corpora_have_their_known_sizes():
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
 def test_a_signal_just_before_a_read_is_seen(tmp_path):
-    """Ctrl-C that interrupts no read: as one that comes between Python's last look at signals and the read."""
+    """Ctrl-C that does not interrupt the read, because it came between Python's last check of signals and the read."""
     os.mkfifo(tmp_path / "fifo")
     writer = os.open(tmp_path / "fifo", os.O_RDWR)  # opens without a reader, and gives it nothing
     late = threading.Timer(60, os.write, (writer, b"a B\n\n"))  # so that the test fails instead of waiting for ever

@@ -11,7 +11,7 @@ from crfkit.text.rows import Rows
 
 @pytest.mark.parametrize("form", ["columns", "conllu", "crfsuite"])
 def test_byte_order_marks_where_files_were_joined(form):
-    """They are no part of the first cell, but stay in the line."""
+    """Byte order marks are not part of the first cell, but are kept in the line."""
     sentence = {"columns": "a A\n\n", "conllu": "# one\n1\ta\ta\tA\t_\t_\t0\t_\t_\t_\n\n", "crfsuite": "@weight:2\nA\ta\n\n"}[form]
     found = []
     for between in ("", "\ufeff"):

@@ -56,11 +56,11 @@ class Numbers:
         return self.corpus.layout
 
     def zeros(self) -> array.array:
-        """The point where training starts."""
+        """The initial point of training."""
         return array.array("d", bytes(8 * self.layout.n_cells))
 
     def doubles(self, weights: array.array) -> array.array:
-        """Stored weights as a point."""
+        """Stored weights as a point in double precision."""
         return array.array("d", weights)
 
     def objective(self, l2: float) -> Objective:
@@ -68,20 +68,20 @@ class Numbers:
         return Objective(self.dataset, self.layout, l2, 1)
 
     def optimum(self, l2: float) -> float:
-        """The least value of the objective, found once."""
+        """The minimum of the objective, computed once."""
         if l2 not in self.optima:
             self.optima[l2] = end(trainer_of("lbfgs", self, l2=l2, delta=1e-9))[-1]
         return self.optima[l2]
 
     def left(self, weights: array.array, l2: float = 1.0) -> float:
-        """What weights leave of the way from zero to the optimum."""
+        """The share of the objective's fall from zero weights to the optimum that these weights still lack."""
         start, reached = (self.objective(l2).at(point)[0] for point in (self.zeros(), self.doubles(weights)))
         least = self.optimum(l2)
         return (reached - least) / (start - least)
 
 
 def options_of(algorithm: str, **chosen: Any) -> Any:
-    """Those of a trainer as they reach it: the penalty, where it has one, is a number."""
+    """The options as a trainer receives them: the penalty, if it has one, is a number."""
     own = options.TRAINERS[algorithm](**chosen)
     return replace(own, l2=1.0) if getattr(own, "l2", 0.0) is None else own
 
@@ -110,7 +110,7 @@ def misfit(weights: Weights, gradient: Weights, l1: float) -> float:
 
 
 def ends_at_the_minimum(trainer: Any, built: Any, l1: float, l2: float, precision: float) -> None:
-    """Where no weight can move and lower the objective, which is that of the twins."""
+    """Assert that training ends at the minimum of the twins' objective: no single weight can lower it."""
     values = end(trainer)
     weights = built.to_weights(trainer.weights())
     f, gradient = objective(weights, built.corpus, l2)
@@ -165,7 +165,7 @@ def learned(algorithm: str, rules: str = "chunking", **chosen: Any) -> Model:
 
 @cache
 def accuracy(algorithm: str, rules: str = "chunking", **chosen: Any) -> float:
-    """Of such a model on test sentences, per token."""
+    """The accuracy of such a model per token of test sentences."""
     tagger = Tagger(learned(algorithm, rules, **chosen))
     right = total = 0
     for rows in sentences("chunking", "test", 60):
@@ -176,7 +176,7 @@ def accuracy(algorithm: str, rules: str = "chunking", **chosen: Any) -> float:
 
 
 def many_labels(labels=60, sequences=40, after_each=2):
-    """A corpus whose labels are so many, and their pairs so few, that lists are chosen, or of matrices a few places."""
+    """A corpus with so many labels, and so few pairs of them, that steps are lists, or matrices of which a few places are written."""
     rng = random.Random(labels)
     follows = [rng.sample(range(labels), after_each) for _ in range(labels)]
     samples = []

@@ -35,7 +35,7 @@ def rates_of(built, trainer):
 @given(corpora(most_samples=6), st.integers(1, 3), st.sampled_from([0.0, 0.5, 3.0]), st.sampled_from([0.1, 0.4]),
        st.sampled_from([(0.995, 0.6), (0.9, 0.1), (1.0, 1.0)]), st.booleans(), st.integers(0, 9), st.data())  # fmt: skip
 def test_every_pass_is_that_of_the_dense_form(corpus, passes, l2, rate, bounds, shared, seed, data):
-    """So few samples that each is a window: most rows are idle for some, and are brought up to date later."""
+    """So few samples that each is a window: most rows are idle for some windows, and are updated later."""
     built, trainer, twin = both(corpus, l2, rate, *bounds, seed, weighted(data.draw, corpus.features()), shared, **({"window": 1} if shared else {}))
     for _ in range(passes):
         loss = trainer.run_pass()["loss"]

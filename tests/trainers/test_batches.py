@@ -60,7 +60,7 @@ def test_batches_of_adf_are_those_of_the_twin(corpus, size, l2, bounds, seed, da
 
 
 def test_batches_of_all_data_are_gradient_steps():
-    """So nothing depends on the order."""
+    """So the order of the sequences does not matter."""
 
     @given(corpora(most_samples=5))
     def same(corpus):

@@ -30,7 +30,7 @@ def chosen_rate(name, samples, n_attributes, **own):
 
 
 def objective_after(corpus, rate, rounds, l2, l1):
-    """Of a twin that has learned from the corpus at this rate all along, as trials of one sequence do."""
+    """The objective of a twin that learned from the corpus at this rate, as trials of a single sequence do."""
     twin = Sgd(corpus, dict.fromkeys(corpus.features(), 0.0), l2, rate, decay=1.0, l1=l1)
     twin.shares = {} if l1 else shares(corpus)
     for _ in range(rounds):
@@ -41,7 +41,7 @@ def objective_after(corpus, rate, rounds, l2, l1):
 @pytest.mark.parametrize(("name", "l1"), [("sgd", 0.0), ("sgd", 0.7), ("adf", 0.0)])
 @pytest.mark.parametrize("scale", [0.1, 1.0, 20.0, 1000.0])
 def test_it_is_the_one_that_comes_nearest_to_the_optimum(name, l1, scale):
-    """Nearer than twice and half of it, whatever the magnitude of the values, also where the usual rates overflow."""
+    """Closer than twice or half of the rate, whatever the magnitude of the values, also where the usual rates overflow."""
     values = [(0, 1, 0), (1, 2, 1), (0, 3, 1), (1, 1, 0), (0, 1, 1)]
     items = [item for _, v, _ in values for item in ([(0, v * scale)], [(1, scale)])]
     sample = Sample([label for i, _, j in values for label in (i, j)], items, [[] for _ in items])
@@ -62,7 +62,7 @@ def noise():
 
 
 def test_penalties_decide_how_far_to_go():
-    """That little foresees more is no reason for a rate that does not come near the optimum."""
+    """A slightly lower held-out loss must not lead to a rate that does not get near the optimum."""
     built = Built(noise())
     optimum = end(trainer_of("lbfgs", built, l2=1.0))[-1]
     trainer = trainer_of("sgd", built, l2=1.0)
@@ -72,7 +72,7 @@ def test_penalties_decide_how_far_to_go():
 
 
 def test_large_weights_to_start_from_are_not_forgotten():
-    """Their penalty would fall fastest at a rate that is far too high to learn at."""
+    """The penalty falls fastest at rates far too high for learning: it must not decide."""
     corpus = read("chunking", sentences=40)
     first = trainer_of("perceptron", corpus)
     for _ in range(5):
@@ -123,7 +123,7 @@ def test_trials_leave_no_trace(name, scale, batch):
 
 @pytest.mark.parametrize(("algorithm", "documents"), [(name, n) for name in ("sgd", "adf", "sapo") for n in (40, 60, 80, 120, 200)])
 def test_few_documents_with_values_of_different_magnitudes(algorithm, documents, tmp_path):
-    """At rates that are good in the end losses go up and down at first."""
+    """At rates that are good in the end, losses go up and down at first."""
     text = (ROOT / "data/reals.train.txt").read_text().split("\n\n")
     train = tmp_path / "train"
     train.write_text("\n\n".join(text[:documents]) + "\n\n")
@@ -152,7 +152,7 @@ def test_few_sequences_do_not_make_it_diverge(algorithm, l2, copies):
 @pytest.mark.steady
 @each_trainer
 def test_signals_are_heard_during_the_trials(name):
-    """A clock rings every two milliseconds. Who hears it only when all trials are over hears it once."""
+    """A timer sends a signal every two milliseconds. If trials did not check for signals, only one would be handled."""
     chance = random.Random(0)
     samples = [
         Sample([chance.randrange(2) for _ in range(200)], [[(chance.randrange(50), 1.0)] for _ in range(200)], [[]] * 200)

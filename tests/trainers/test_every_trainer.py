@@ -1,4 +1,4 @@
-"""What all trainers must do alike. Those of options.TRAINERS are all here; a new one needs no line in this file."""
+"""What all trainers must do. The tests run for all of options.TRAINERS, so a new trainer needs no change here."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_tagger_agrees_with_the_features_listed(algorithm):
 
 
 def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
-    """Trained on labels of which some are wrong, so that more passes do not only help."""
+    """Training data with some wrong labels, so that more passes do not always help."""
     train = [[list(row) for row in rows] for rows in sentences("chunking", limit=120)]
     for k, rows in enumerate(train):
         rows[k % len(rows)][-1] = train[k - 1][0][-1]
@@ -74,7 +74,7 @@ def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
 
 
 def test_a_warm_start_is_not_worse(algorithm, tmp_path):
-    """One pass from a model that is done leaves it about as good, and meets less loss than one from nothing."""
+    """One pass from a finished model leaves it about as good, and has a lower loss than a first pass from zero."""
     rows, rules = sentences("chunking", limit=200), template("chunking")
 
     def one_pass(**chosen):
@@ -110,7 +110,7 @@ def test_the_log_has_the_fields_of_every_pass(algorithm, tmp_path):
 
 
 def test_stopped_at_once_there_are_weights_to_use(algorithm):
-    """As by Ctrl-C before the first pass is over; a batch trainer ends after the iteration."""
+    """A stop request in the first pass, as by Ctrl-C; a batch trainer ends after the iteration."""
     stop = StopRequest()
     stop.signal = 2
     rows = sentences("chunking", limit=100)

@@ -1,4 +1,4 @@
-"""How far the batch trainers say they are from the optimum: against dual objectives by enumeration, and other optima."""
+"""The gap to the optimum that batch trainers report: compared with dual objectives by enumeration, and with optima found otherwise."""
 
 import io
 from math import fsum, inf, log
@@ -120,7 +120,7 @@ def test_without_a_penalty_nothing_is_known(algorithm):
 
 
 def test_another_penalty_is_another_gap():
-    """Lower bounds of the old objective are none of the new one."""
+    """Lower bounds of the old objective do not hold for the new one."""
     corpus = random_corpus(Random(11))
     for algorithm in ("owlqn", "sbcd"):
         trainer = trainer_of(Built(corpus), algorithm, 3.0, 0.5)
@@ -170,7 +170,7 @@ def badly_scaled(size, weight):
 
 @pytest.mark.parametrize(("size", "weight"), [*((size, 1.0) for size in (1e-3, 1.0, 100.0, 1000.0, 1e5)), (1.0, 1000.0), (1000.0, 1000.0)])
 def test_the_optimum_is_found_however_large_values_are(size, weight):
-    """Beside SciPy's optimiser, which is given the same problem in units of its own."""
+    """Compared with SciPy's optimiser on the same problem in other units."""
     optimize = pytest.importorskip("scipy.optimize")
     corpus = badly_scaled(size, weight)
     features = sorted(corpus.features())

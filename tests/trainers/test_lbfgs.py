@@ -1,4 +1,4 @@
-"""L-BFGS: it ends where the gradient is zero, from wherever it starts."""
+"""L-BFGS ends where the gradient is zero, wherever it starts."""
 
 import array
 from random import Random
@@ -41,7 +41,7 @@ def test_the_optimum_does_not_depend_on_the_start(corpus):
 
 
 def existing_cells(corpus):
-    """Cells that stand for a feature."""
+    """The cells of features."""
     n_u, n_b = corpus.layout.n_attributes
     labels = range(corpus.layout.labels)
     cells = [corpus.layout.cell(a, j) for a in range(n_u) for j in labels]

@@ -1,4 +1,4 @@
-"""Attributes that bring others along: which they are, and that sums of them leave the objective what it is."""
+"""Attributes that imply others: which ones do, and that summed rows leave the objective unchanged."""
 
 import array
 
@@ -33,7 +33,7 @@ def corpus_of(rows, text, **chosen):
 
 
 def plain(corpus):
-    """The same data without what is known of its lines."""
+    """The same data, without what the template says about its lines."""
     corpus.dataset.nesting = None
     return corpus
 

@@ -28,7 +28,7 @@ SUMS = {
 
 
 def trained(name, chosen, built, start, recursions, passes=3):
-    """What the passes say, and the weights."""
+    """The records of the passes, and the weights."""
     initial = built.to_cells(start) if start is not None else None
     trainer = trainer_class(name)(
         built.dataset, built.layout, options_of(name, **chosen), initial=initial, seed=1, recursions=recursions
@@ -57,7 +57,7 @@ def test_trainers_that_need_sums_come_to_the_same_weights(name, chosen, corpus, 
 
 @pytest.mark.parametrize(("name", "chosen"), [(name, all_of_them[0]) for name, all_of_them in {**PATHS, **SUMS}.items()])
 def test_lists_are_chosen_where_labels_are_many(name, chosen):
-    """And the choice changes nothing but time."""
+    """The choice of lists or matrices changes only the time."""
     built = Built(many_labels())
     said, weights = trained(name, chosen, built, None, "auto", 2)
     lists, by_lists = trained(name, chosen, built, None, "sparse", 2)
@@ -69,7 +69,7 @@ def test_lists_are_chosen_where_labels_are_many(name, chosen):
 
 @pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in PATHS.items() for chosen in all_of_them])
 def test_rows_of_matrices_are_chosen_by_scores_as_they_are(name, chosen):
-    """They change with every step; lists know nothing of rows."""
+    """Scores in lists must follow the weights, which change with every step."""
     built = Built(many_labels(61, 60, 12))
     assert trained(name, chosen, built, None, "auto") == trained(name, chosen, built, None, "sparse")
 

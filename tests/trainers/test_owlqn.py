@@ -1,4 +1,4 @@
-"""OWL-QN: step by step against a slow twin; where it ends no weight can move and lower the objective."""
+"""OWL-QN: step by step against a slow twin. It ends where no weight can lower the objective."""
 
 import array
 from random import Random
@@ -115,7 +115,7 @@ def test_the_optimum_does_not_depend_on_the_start(corpus):
 
 
 def trainer_started(corpus):
-    """Weights that differ from zero wherever there is a feature: one step without a penalty."""
+    """Weights that are non-zero for every feature: one step without a penalty."""
     trainer = trainer_of("owlqn", corpus, l1=0.0)
     trainer.run_pass()
     return trainer.weights()

@@ -24,7 +24,7 @@ seeds = st.integers(0, 9)
 
 
 def no_close_call(built, weights, n, ratio, corpus):
-    """Which paths are candidates does not hang on the last digits of the weights."""
+    """Whether the choice of candidates is independent of the last digits of the weights."""
     for sample in corpus.samples:
         scores = [score for score, _ in paths_by_score(problem(weights, sample, corpus.n_labels))]
         if len(scores) > n and abs(scores[n - 1] - scores[n]) < 1e-4:
@@ -96,7 +96,7 @@ def test_a_beam_comes_close():
 
 
 def test_losses_fall_and_weights_level_off():
-    """The perceptron's weights grow with every pass on data that no weights fit; these do not."""
+    """On data that no weights fit, the perceptron's weights grow with every pass; these do not."""
     corpus = read("chunking", sentences=150)
     trainer = Trainer(corpus.dataset, corpus.layout, options.Sapo(l2=1.0))
     losses, sizes = [], []

@@ -1,4 +1,4 @@
-"""Block coordinate descent: step by step against a slow twin; where it ends no weight can move and lower the objective."""
+"""Block coordinate descent: step by step against a slow twin. It ends where no weight can lower the objective."""
 
 import array
 import json
@@ -83,7 +83,7 @@ def grams(kinds):
 
 @pytest.mark.parametrize(("kinds", "shared"), [(4, True), (60, False)])
 def test_the_form_that_was_asked_for(kinds, shared):
-    """--recursions sparse and dense do what they say, however many kinds of steps there are."""
+    """--recursions sparse makes lists and dense matrices, however many kinds of steps there are."""
     built = grams(kinds)
     random = Random(1)
     cells = array.array("f", [random.choice([0.0, 0.0, 1.0]) for _ in built.to_cells({})])
@@ -244,7 +244,7 @@ def test_blocks_without_weights_are_not_visited():
 
 
 def test_ctrl_c_ends_a_pass_early():
-    """And the trainer says so: no checkpoint is made of half a pass."""
+    """The trainer reports it, so that no checkpoint is made of half a pass."""
     corpus = read("chunking", sentences=300)
     trainer = trainer_of("sbcd", corpus)
     early = trainer.run_pass(lambda: True)["objective"]
@@ -264,7 +264,7 @@ def test_ctrl_c_ends_a_pass_early():
 
 @pytest.mark.parametrize("size", [20.0, 300.0, 2000.0])
 def test_from_weights_that_lie_far_apart(size):
-    """Beyond some hundreds, potentials are no numbers any more: the lattice works on logarithms."""
+    """Scores above some hundreds make potentials overflow: the lattice works on logarithms."""
     random = Random(7)
     samples = [
         Sample([random.randrange(3) for _ in range(5)], [[(random.randrange(4), 1.0)] for _ in range(5)], [[(random.randrange(2), 1.0)] for _ in range(5)])

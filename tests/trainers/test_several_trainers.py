@@ -1,4 +1,4 @@
-"""What several trainers must do alike, each by options of its own."""
+"""What several trainers must do, each by its own options."""
 
 from math import log
 

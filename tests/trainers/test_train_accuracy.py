@@ -1,4 +1,4 @@
-"""--train-accuracy: what trainers report of the training data."""
+"""--train-accuracy: the accuracy on the training data that trainers report."""
 
 import json
 

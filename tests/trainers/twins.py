@@ -60,7 +60,7 @@ class Corpus:
     reach: list[int] | None = None  # of each bigram attribute: weights/history.pxd
 
     def features(self) -> set[Feature]:
-        """All that exist: seen in the samples, or asked for with all labels; and frequent enough."""
+        """All features that exist: seen in the samples, or of attributes with all labels, and frequent enough."""
         every = range(self.n_labels)
         u_count, b_count, found = Counter(), Counter(), set()
         for sample in self.samples:
@@ -102,7 +102,7 @@ class Corpus:
 
 
 def history(reach: int, labels: Sequence[int], t: int, n_labels: int) -> tuple[int, int] | None:
-    """The labels before token t that an attribute looks at; None where it has no feature."""
+    """The labels before token t that an attribute depends on; None if it has no feature there."""
     if reach == 0 and t == 0:
         return None
     before = labels[t - 2] if t > 1 else n_labels + 1 - t
@@ -111,7 +111,7 @@ def history(reach: int, labels: Sequence[int], t: int, n_labels: int) -> tuple[i
 
 
 class Built:
-    """The same corpus as crfkit holds it."""
+    """The same corpus as a data set of crfkit."""
 
     def __init__(self, corpus: Corpus, at_once: int = 5):
         self.corpus = corpus
@@ -171,14 +171,14 @@ class Built:
         return cells
 
     def to_weights(self, cells: Sequence[float]) -> Weights:
-        """The other way round; what stands for no feature must be zero."""
+        """The inverse of to_cells; cells without a feature must be zero."""
         others = set(range(len(cells))) - set(self.cells.values())
         assert not any(cells[k] for k in others)
         return {feature: cells[cell] for feature, cell in self.cells.items()}
 
 
 def _rules(n: int, items: list[tuple[int, float]], every: set[int], least: dict[int, int]) -> bytes:
-    """What each attribute goes with: 0 nothing, 1 what it was seen with, 2 everything."""
+    """The features of each attribute: 0 none, 1 those seen in the data, 2 all."""
     counts = Counter(a for a, _ in items)
     return bytes(0 if counts[a] < least.get(a, 1) else 1 + (a in every) for a in range(n))
 
@@ -317,7 +317,7 @@ NUMBERS_OF_LABELS = st.one_of(st.integers(1, 5), st.just(9))  # nine take two ve
 
 @st.composite
 def seeded(draw) -> random.Random:
-    """For what fills a problem whose form is drawn: one draw instead of hundreds, each of which costs more than a check."""
+    """A random generator for the contents of a problem whose form hypothesis draws: one draw instead of hundreds, which would be slow."""
     return random.Random(draw(st.integers(0, 2**32 - 1)))
 
 

@@ -14,7 +14,7 @@ Look = Callable[[Weights, int], tuple[float, Weights]]
 
 
 def looks(corpus: Corpus, kind: str, nbest: int = 0) -> Look:
-    """A function that gives loss and change of one sequence, without rate and penalty."""
+    """A function that returns the loss and the change for one sequence, without rate and penalty."""
 
     def look(weights: Weights, s: int) -> tuple[float, Weights]:
         after = dict(weights)

@@ -175,11 +175,11 @@ class Cw(Confident):
     phi: float = 1.0
 
     def lacking(self, m: float, v: float) -> float:
-        """What the margin lacks beside its variance."""
+        """What is missing to the margin, given its variance."""
         return self.phi * v - m
 
     def factors(self, m: float, v: float, weight: float) -> tuple[float, float]:
-        """By halving: the left side grows with a, the right one falls."""
+        """By bisection: the left side grows with a, the right side falls."""
         low, high = 0.0, max(1.0, (self.phi * v - m) / v)
         for _ in range(200):
             middle = (low + high) / 2

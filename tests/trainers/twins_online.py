@@ -1,4 +1,4 @@
-"""Slow twins of the online trainers; what they are made of is in twins.py."""
+"""Slow twins of the online trainers, built from twins.py."""
 
 from __future__ import annotations
 
