@@ -317,7 +317,7 @@ def test_debug_shows_the_traceback(run):
         (PermissionError(13, "Permission denied", "f"), 1, "crfkit: error: f: Permission denied\n"),
     ],
 )
-def test_other_ends(run, monkeypatch, error, code, message):
+def test_exceptions_become_one_line_and_an_exit_code(run, monkeypatch, error, code, message):
     def fail(*args, **options):
         raise error
 

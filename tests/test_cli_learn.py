@@ -21,7 +21,7 @@ TEMPLATE = TEMPLATES / "chunking.txt"
 # --- what it says and writes --------------------------------------------------------------------------------------
 
 
-def test_what_is_said(train):
+def test_the_lines_on_standard_error(train):
     result = learn("--max-iter", 3, "--epsilon", 0)
     assert result.stdout == ""
     lines = result.stderr.splitlines()
@@ -139,7 +139,7 @@ def test_the_same_bytes_again_and_with_any_number_of_threads(train, algorithm):
         assert trained(train.parent, "-a", algorithm, *limit, "--seed", 1) != first
 
 
-def test_however_the_data_come(train, tmp_path):
+def test_line_ends_compression_and_splitting_do_not_change_the_model(train, tmp_path):
     text = train.read_bytes()
     expected = trained(tmp_path)
     (tmp_path / "crlf").write_bytes(b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n").rstrip())
@@ -316,7 +316,7 @@ def test_options_out_of_range(train, arguments, message):
     assert message in error("learn", *arguments, "template", "train", "model", code=2)
 
 
-def test_what_a_pattern_stands_for_is_not_overwritten(train):
+def test_files_that_match_a_pattern_of_train_are_not_overwritten(train):
     before = Path("train").read_bytes()
     for arguments, target in ((("template", "tr*n", "train"), "MODEL"), (("--log", "train", "template", "tr*n", "model"), "--log")):
         assert error("learn", "--workers", 2, *arguments, code=2).startswith(f"{target}: train has another use in this command")

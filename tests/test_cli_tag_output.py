@@ -62,7 +62,7 @@ def test_options_that_contradict_each_other(run, options, message):
     assert message in run(*options, "m", stdin=WORDS, code=2).stderr
 
 
-def test_other_errors(run, tmp_path):
+def test_errors_name_the_file_or_the_stream(run, tmp_path):
     assert "nowhere" in run("m", "nowhere", code=1).stderr
     assert "nowhere" in run("nowhere", code=1).stderr
     (tmp_path / "text").write_text(WORDS)

@@ -27,7 +27,7 @@ def test_one_of_them_byte_for_byte(name):
 
 
 @pytest.mark.parametrize(("name", "hint"), [("chunkin", "did you mean chunking? There are"), ("x", "there are"), ("", "there are"), ("../README", "there are")])
-def test_others_are_refused_with_the_names_there_are(name, hint):
+def test_unknown_names_are_refused_with_a_hint(name, hint):
     assert error("templates", name, code=2) == f"no template {name!r}; {hint} {', '.join(sorted(TEMPLATES))}"
 
 

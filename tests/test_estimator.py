@@ -180,7 +180,7 @@ def test_a_subclass_may_pass_options_on():
         ((ITEMS, LABELS, ITEMS, LABELS[:3]), DataError, "60 sentences in X_dev, but the labels of 3 in y_dev"),
     ],
 )
-def test_what_it_refuses(arguments, error, message):
+def test_faulty_arguments_of_fit_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         CRF("perceptron", **FEW).fit(*arguments)
 

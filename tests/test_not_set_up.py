@@ -27,7 +27,7 @@ from crfkit.weights.growing import Growing
         (Growing, "finish", [array.array("i"), array.array("i")]),
     ],
 )
-def test_what_was_never_set_up(kind, name, arguments):
+def test_objects_that_were_never_set_up_raise_type_errors(kind, name, arguments):
     with pytest.raises(TypeError, match="not set up"):
         getattr(kind.__new__(kind), name)(*arguments)
 

@@ -134,7 +134,7 @@ def test_unknown_names():
         options.make("sgd", {"qqqq": 1})
 
 
-def test_what_belongs_to_others_is_refused():
+def test_options_of_other_trainers_are_refused():
     with pytest.raises(OptionError, match=r"^memory is not used by sgd \(it belongs to lbfgs.*\)$"):
         options.make("sgd", {"memory": 3})
     with pytest.raises(OptionError, match=r"^quiet is not used by lbfgs \(it belongs to the command line\)$"):

@@ -75,7 +75,7 @@ def test_sentences_that_fill_up_a_batch_change_nothing(neural, top):
     assert all(neural.jax.tree.leaves(neural.jax.tree.map(np.array_equal, before, neural.jax.tree.map(np.asarray, net.params))))
 
 
-def test_what_stands_behind_a_sentence_changes_nothing(neural):
+def test_padding_behind_a_sentence_changes_nothing(neural):
     net = neural.Network("lstm-crf", [7, 5], LABELS, 0, neural.Sizes(hidden=4))
     ids = np.ones((1, 6, 2), np.int32)
     mask = np.arange(6)[None] < 3

@@ -88,7 +88,7 @@ def test_answers_are_those_of_rounded_weights(form, part, work):
         assert (own <= exact * factor + 1e-9).all() and (exact <= own * factor + 1e-9).all()
 
 
-def test_what_is_done_with_models(work):
+def test_rounded_weights_survive_saving_and_conversion(work):
     """Saved again, pickled, converted, dumped, taken to start from: the weights are the rounded ones."""
     import pickle
 
@@ -106,7 +106,7 @@ def test_what_is_done_with_models(work):
     crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "--init", "model", "template", "train", "next")
 
 
-def test_who_cannot_have_it(work):
+def test_impossible_weight_formats_are_refused(work):
     trained(work, "--max-iter", 3)
     assert "for models of crfkit, not of crfpp" in error("convert", "--to", "crfpp", "--weights", "int8", "model", "small", code=2)
     assert "TARGET: expected the name of a file, found -" in error("convert", "model", "-", code=2)

@@ -151,7 +151,7 @@ def test_garbage_that_is_collected_in_a_call_may_call_again():
         assert len(seen) == 7 * 12 and all(labels == expected[k] for k, labels in seen)
 
 
-def test_what_a_tagger_used_goes_with_it():
+def test_the_memory_of_a_tagger_is_freed_with_it():
     """Scratches hold matrices of labels by labels, which must not wait for the next collection of garbage."""
     rows = [row[:-1] for row in sentences("chunking")[0]]
     gc.disable()

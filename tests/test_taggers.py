@@ -112,7 +112,7 @@ def test_a_model_makes_its_tagger_and_both_tell_what_they_are():
             Tagger(wrong)
 
 
-def test_what_is_handed_out_changes_nothing():
+def test_changing_returned_lists_does_not_change_the_tagger():
     trained = model("chunking")
     tagger, rows = trained.tagger(), short("chunking", 0)
     before, data = tagger.marginals(rows), trained.to_bytes()

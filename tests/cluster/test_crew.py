@@ -54,7 +54,7 @@ def test_an_answer_that_waits_for_the_driver_is_one(monkeypatch):
     assert run(monkeypatch, Workers(), 4, takes=60) == ({0: "one", 1: "two", 2: "one", 3: "two"}, [])
 
 
-def test_who_does_not_answer_is_given_up(monkeypatch):
+def test_workers_that_do_not_answer_are_given_up(monkeypatch):
     assert run(monkeypatch, Workers(silent=["two"]), 3, takes=1) == (dict.fromkeys(range(3), "one"), ["two stalls: another one takes over"])
     with pytest.raises(TrainingError, match="no worker for"):
         run(monkeypatch, Workers(silent=["one", "two"]), 3, takes=1)

@@ -104,7 +104,7 @@ class TestWithScheduler:
             learned(address, "--max-iter", passes + 3, "--delta", 0, "--epsilon", 0, "--checkpoint", "run", "--resume")
         assert Path("model").read_bytes() == alone(train, TEMPLATE, "lbfgs", max_iter=passes + 3, delta=0.0, epsilon=0.0)
 
-    def test_nobody_answers(self, tmp_path):
+    def test_an_address_without_a_scheduler_is_an_error(self, tmp_path):
         corpus(tmp_path / "train.txt", 10)
         _, said = learned("tcp://127.0.0.1:9", code=1)
         assert said.startswith("crfkit: error: tcp://127.0.0.1:9: no scheduler answers there") and said.count("\n") == 1

@@ -153,7 +153,7 @@ def test_init_and_prune(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("algorithm", "options"), [("mira", {"shrinking": 2}), ("sgd", {"crf_loss": True}), ("sgd", {"threads": 2}), ("arow", {})])
-def test_what_cannot_be(algorithm, options):
+def test_options_that_workers_cannot_use_are_refused(algorithm, options):
     with pytest.raises(errors.OptionError, match=r"leave out|leave it out"):
         crfkit.learn("t", TEMPLATE, algorithm, workers=2, **options)
 

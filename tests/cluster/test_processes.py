@@ -68,7 +68,7 @@ class Babbling(Processes):
 
 
 @pytest.mark.steady
-def test_one_that_cannot_start(tmp_path, monkeypatch, capfd):
+def test_workers_that_write_nonsense_or_cannot_start(tmp_path, monkeypatch, capfd):
     train = corpus(tmp_path / "train.txt", 100)
     one = alone(train, TEMPLATE, "owlqn", max_iter=2)
     assert far(monkeypatch, train, TEMPLATE, "owlqn", kind=Babbling, max_iter=2)[0] == one

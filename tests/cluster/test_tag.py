@@ -88,5 +88,5 @@ def test_the_first_fault_is_told(files):
     (["--output-dir", "out", "model", "0.txt", "./0.txt"], "two files would be written"),
     (["--output-dir", ".", "model", "0.txt"], "would be overwritten"),
 ])  # fmt: skip
-def test_what_cannot_be(files, arguments, words):
+def test_impossible_combinations_of_options_are_refused(files, arguments, words):
     assert words in error("tag", *arguments, code=2)

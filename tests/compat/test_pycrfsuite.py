@@ -57,7 +57,7 @@ def test_a_str_is_its_characters(sequence, tmp_path):
 
 
 @pytest.mark.parametrize("bad", [5, None, b"ab", [b"ab"], [5], [None], [[5]], [{"a": None}], [{"a": {1, 2}}], [{1: 2}], [{"a": object()}]])
-def test_what_is_no_item(bad):
+def test_faulty_items_are_refused(bad):
     with pytest.raises(ValueError, match=r"expected|not iterable"):
         compat.ItemSequence(bad)
 
@@ -197,7 +197,7 @@ def test_a_tagger_that_is_closed(library, model):
 
 
 @BOTH
-def test_what_cannot_be_opened(library, tmp_path):
+def test_files_that_are_no_models_are_refused(library, tmp_path):
     tagger = library.Tagger()
     with pytest.raises(IOError, match="No such file"):
         tagger.open("absent")

@@ -178,7 +178,7 @@ def test_what_cannot_be_appended_leaves_nothing_behind(items, labels):
     assert trainer.sequences.rows.attributes() == [[[(b"x", 1.0)]], [[(b"y", 0.5)]]] and trainer.sequences.rows.sentences() == [[[b"X"]], [[b"Y"]]]
 
 
-def test_nothing_to_learn(tmp_path):
+def test_training_without_data_or_with_one_label(tmp_path):
     compat.Trainer(verbose=False).train(tmp_path / "none")
     trainer = compat.Trainer(verbose=False)
     trainer.append([["a"], ["b"]], ["A", "A"])

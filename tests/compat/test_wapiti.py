@@ -295,7 +295,7 @@ def test_whole_numbers_may_have_a_decimal_point():
         assert found in run("train", option, value, code=2).stderr
 
 
-def test_other_programs_models_are_labelled_with():
+def test_label_and_dump_open_models_of_crfkit():
     Path("template").write_text("U:%x[0,0]\nB\n")
     crfkit.learn("train", template="template", l2=1.0).save("crfkit.model")
     tagger = crfkit.load("crfkit.model")

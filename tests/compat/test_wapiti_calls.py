@@ -120,7 +120,7 @@ def test_training_tells_the_logger(caplog, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_is_wrong_is_an_error():
+def test_faulty_arguments_are_one_line_errors():
     Path("lines").write_text("a x\nb y\n")
     run("train", "--me", "lines", "single")
     for wrong, error in (({"rho3": 1}, OptionError), ({"rho1": -1}, OptionError), ({"algo": "x"}, OptionError), ({"clip": True}, OptionError)):

@@ -68,7 +68,7 @@ def test_the_best_are_kept_and_of_equal_ones_the_first(u, b, n):
         assert list(rules[number]) == [rule if (-score, number, k) in ranked else 0 for k, (score, rule) in enumerate(kind)]
 
 
-def test_what_is_dropped_is_not_judged():
+def test_dropped_attributes_are_not_scored():
     samples = [Sample([s % 2], [[(s % 2, 1.0), (2, 1.0)]], [[]]) for s in range(8)]
     built = Built(Corpus(samples, 2, 3))
     scores, left = mutual_information(built.dataset), mutual_information(built.dataset, rules=b"\0\1\2")

@@ -158,7 +158,7 @@ def test_scores_of_a_small_example():
     assert scores.as_dict()["types"]["A"]["precision"] == 1 / 3
 
 
-def test_nothing_gives_zeros():
+def test_no_sentences_give_zeros():
     scores = evaluate([], [])
     assert (scores.tokens, scores.f1, scores.accuracy, scores.inside_accuracy, scores.sentence_accuracy) == (
         0,
@@ -311,7 +311,7 @@ def test_sentences_that_tell_another_length_than_they_have(told):
         ([numpy.array(3)], [["O"]], "labels where sentences were expected"),
     ],
 )
-def test_what_is_no_sentence(gold, predicted, message):
+def test_objects_that_are_no_sentences_are_refused(gold, predicted, message):
     with pytest.raises(DataError, match=message):
         evaluate(gold, predicted)
     with pytest.raises(OptionError, match="outside: expected a label, found None"):
@@ -334,7 +334,7 @@ def test_what_is_no_sentence(gold, predicted, message):
         (lambda: Outputs([None]), DataError, "found NoneType, expected a path or an open file"),
     ],
 )
-def test_what_outputs_cannot_be_asked(ask, error, message):
+def test_impossible_questions_to_outputs_are_refused(ask, error, message):
     with pytest.raises(error, match=message):
         ask()
 

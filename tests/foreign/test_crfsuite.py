@@ -64,7 +64,7 @@ def test_labels_and_probabilities_are_those_of_crfsuite(algorithm):
 
 
 @pytest.mark.parametrize("params", [{"c1": 1.0}, {"feature.possible_states": 1, "feature.possible_transitions": 1}, {"feature.minfreq": 20}])
-def test_whatever_the_options(params):
+def test_labels_and_probabilities_are_those_of_crfsuite_for_every_option(params):
     _, theirs = trained("model", corpus(3), **params)
     agree(crfkit.load("model"), theirs, [tokens for tokens, _ in corpus(4, n_sentences=60)])
 

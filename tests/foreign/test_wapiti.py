@@ -80,7 +80,7 @@ def test_patterns_say_what_wapiti_says():
 
 
 @pytest.mark.parametrize("algo", ["sgd-l1", "bcd", "rprop"])
-def test_whatever_the_algorithm(algo):
+def test_labels_are_those_of_wapiti_for_every_algorithm(algo):
     model, label = trained(["u:%x[0,0]", "u1:%x[0,1]", "b"], sentences(3, 30), algo=algo)
     ours = crfkit.load(model)
     for rows in sentences(4, 30):

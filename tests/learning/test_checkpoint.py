@@ -89,7 +89,7 @@ class Hand(Interruption):
 
 @pytest.mark.long
 @variants
-def test_more_passes_later(algorithm, chosen):
+def test_resuming_with_more_passes_is_one_long_run(algorithm, chosen):
     data = sentences("chunking", limit=60)
     for n in (1, 3, 7):
         learn(data, rules(), algorithm, **passes(algorithm, n, **chosen), checkpoint="state", resume=n > 1)
@@ -176,7 +176,7 @@ def small():
     return sentences("chunking", limit=30)
 
 
-def test_what_must_be_the_same():
+def test_a_run_is_resumed_only_with_the_same_options_and_data():
     given = {"passes": 2, "checkpoint": "state", "dev": small()[:5], "init": learn(small(), rules(), max_iter=2)}
     learn(small(), rules(), "sgd", **given)
     for changed, message in (

@@ -123,7 +123,7 @@ def test_other_files_in_the_folder_stay(work):
     assert [path.name for path in (work / "data").iterdir()] == ["mine"]
 
 
-def test_who_cannot_use_it_says_so(work):
+def test_trainers_without_data_dir_refuse_it(work):
     files = ("template", "train", "model")
     assert "--data-dir does not go with sbcd" in error("learn", "-a", "sbcd", "--data-dir", "data", *files, code=2)
     stream = (work / "train").read_bytes()

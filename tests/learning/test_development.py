@@ -51,7 +51,7 @@ def test_a_named_pipe(tmp_path):
     writer.join()
 
 
-def test_what_is_no_such_data(tmp_path):
+def test_faulty_development_data_are_refused(tmp_path):
     path = tmp_path / "dev"
     path.write_text("the D\n\n")
     with open(path) as text, pytest.raises(DataError, match="open it in binary mode"):

@@ -120,7 +120,7 @@ def test_a_tagger_to_start_from():
         ({"c2": 1}, "unknown option c2; l2 is twice CRFsuite's c2"),
     ],
 )
-def test_what_is_refused(given, message):
+def test_faulty_options_are_refused(given, message):
     with pytest.raises(OptionError, match=f"^{message}"):
         short(**given)
 

@@ -188,7 +188,7 @@ def test_a_stop_request_ends_after_the_current_pass():
         (ROWS, TEMPLATE, {"init": "absent"}, FileError, "absent: cannot be read"),
     ],
 )
-def test_what_is_refused(train, rules, given, error, message):
+def test_faulty_data_and_templates_are_refused(train, rules, given, error, message):
     with pytest.raises(error, match=message) as caught:
         learn(train, rules, **given)
     assert "\n" not in str(caught.value)

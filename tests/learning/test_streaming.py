@@ -242,7 +242,7 @@ def test_memory_does_not_grow_with_the_same_data_again():
      ({"crf_loss": True}, "crf_loss"), ({"dev": [[["a", "X"]]]}, "dev"), ({"workers": 2}, "workers"), ({"cluster": "tcp://nowhere:1"}, "cluster"),
      ({"workers": 2, "shards": 3}, "workers")],
 )  # fmt: skip
-def test_what_needs_all_data(chosen, named):
+def test_options_that_need_all_data_are_refused(chosen, named):
     with pytest.raises(crfkit.CrfkitError, match=f"stream.*{named}"):
         crfkit.learn(io.BytesIO(b"a X\nb Y\n\n"), Template.parse("U0:%x[0,0]\n"), "adf", passes=1, **chosen)
 
@@ -254,7 +254,7 @@ def test_lines_that_need_all_data(line):
 
 
 @pytest.mark.parametrize(("text", "message"), [(b"", "no tokens"), (b"a X\n\n", "only one label"), (b"a\tX\ra\nb\tY\n", "holds a tab, a line end or a zero byte")])
-def test_nothing_to_learn(text, message):
+def test_a_stream_without_data_or_with_one_label_is_refused(text, message):
     with pytest.raises(crfkit.CrfkitError, match=message):
         crfkit.learn(io.BytesIO(text), Template.parse("U0:%x[0,0]\n"), "adf", passes=1)
 

@@ -129,7 +129,7 @@ def test_options_that_make_no_sense(options, message):
         crfkit.learn(corpus(0), TEMPLATE, **options)
 
 
-def test_more_that_makes_no_sense():
+def test_options_of_taggers_and_unknown_columns_are_refused():
     with pytest.raises(OptionError, match="labels is for parsers"):
         crfkit.learn([[["a", "X"], ["b", "Y"]]], "U:%x[0,0]\nB", "lookahead", labels=True)
     with pytest.raises(TemplateError, match="uses column 'head', which the parser predicts"):
@@ -165,7 +165,7 @@ def test_a_model_is_its_file(tmp_path, labels):
     assert opened.tag([]) == []
 
 
-def test_what_a_parser_has_not():
+def test_constraints_and_probabilities_of_parsers_are_refused():
     parser = learned().tagger()
     with pytest.raises(UnsupportedError, match="takes no constraints"):
         learned().tagger("bio")

@@ -76,7 +76,7 @@ def test_sequences_are_copied_with_their_labels_or_new_ones(sentences, data):
     assert copy.sentences() == [[[b"Z"]] * len(labels[place]) if relabelled else labels[place] for place in order]
 
 
-def test_what_is_no_copy():
+def test_impossible_copies_are_refused():
     rows, other = Rows("crfsuite"), Rows("crfsuite")
     fill_items(rows, [[["a"]]])
     for bad in (-1, 1):
@@ -124,7 +124,7 @@ DEEP = "mappings and lists nested less deeply"
         (circle, DEEP),
     ],
 )
-def test_what_is_refused(item, message):
+def test_faulty_items_are_refused(item, message):
     with pytest.raises(DataError, match=message) as caught:
         found([[["x"]], [["y"], item]])
     assert str(caught.value).startswith("sentence 2, token 2: ")
@@ -140,7 +140,7 @@ class Closed:
 
 
 @pytest.mark.parametrize("place", [lambda it: {"a": it}, lambda it: {"a": ["b", it]}, lambda it: {"a": {"b": it}}, lambda it: it], ids=["value", "list", "mapping", "item"])
-def test_what_an_object_raises_when_it_is_looked_at(place):
+def test_exceptions_of_the_callers_objects_pass_through(place):
     with pytest.raises(KeyError, match="closed"):
         found([[["x"], place(Closed())]])
 

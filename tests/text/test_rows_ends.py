@@ -42,7 +42,7 @@ def test_a_carriage_return_within_a_cell():
     assert rows.sentences() == [[[b"a\rb", b"A"], [b"b", b"B"]]]
 
 
-def test_such_lines_behind_others():
+def test_a_carriage_return_within_a_line_is_named():
     (block,) = Source(io.BytesIO(b"a A\nb B\ra A\r\n\n"))
     with pytest.raises(DataError, match=r"2: found 3 columns, expected 2 as in <stream>:1 \(a carriage return is within the line"):
         Rows("columns").parse(block)

@@ -40,7 +40,7 @@ def objective_after(corpus, rate, rounds, l2, l1):
 
 @pytest.mark.parametrize(("name", "l1"), [("sgd", 0.0), ("sgd", 0.7), ("adf", 0.0)])
 @pytest.mark.parametrize("scale", [0.1, 1.0, 20.0, 1000.0])
-def test_it_is_the_one_that_comes_nearest_to_the_optimum(name, l1, scale):
+def test_the_rate_found_comes_nearest_to_the_optimum(name, l1, scale):
     """Closer than twice or half of the rate, whatever the magnitude of the values, also where the usual rates overflow."""
     values = [(0, 1, 0), (1, 2, 1), (0, 3, 1), (1, 1, 0), (0, 1, 1)]
     items = [item for _, v, _ in values for item in ([(0, v * scale)], [(1, scale)])]
@@ -93,7 +93,7 @@ def test_without_penalties_nothing_is_learned_by_heart():
 
 @pytest.mark.parametrize("batch", [1, 8])
 @each_trainer
-def test_it_is_not_too_careful(name, batch):
+def test_noise_of_frequent_attributes_does_not_lower_the_rate_too_much(name, batch):
     """Attributes that occur everywhere make for much noise at first. It goes away as the rate falls, so it is no reason for a rate
     that does not get anywhere in thirty passes."""
     corpus = read("segmentation", sentences=200)
@@ -133,7 +133,7 @@ def test_few_documents_with_values_of_different_magnitudes(algorithm, documents,
 
 
 @each_trainer
-def test_it_is_chosen_on_all_classes_where_they_take_turns(name):
+def test_the_sample_has_all_classes_where_they_take_turns(name):
     """Every second document would show but one, and that is learned the better the higher the rate."""
     samples = [Sample([s % 2], [[(s % 2 if s * 619 % 1000 < 700 else 1 - s % 2, 3.0), (2 + s % 7, 1.0)]], [[]]) for s in range(2000)]
     assert chosen_rate(name, samples, 9)[1] < 0.25

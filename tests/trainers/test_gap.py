@@ -149,7 +149,7 @@ def test_a_resumed_run_knows_as_much():
         (40.0, ", at most 67 % above the optimum"), (50.0, ""), (100.0, ""), (None, ""),
     ],
 )  # fmt: skip
-def test_what_is_said(gap, said):
+def test_the_line_on_the_gap(gap, said):
     record = {"objective": 100.0, **({} if gap is None else {"gap": gap})}
     assert certificate(record) == said
 

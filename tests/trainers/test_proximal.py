@@ -130,7 +130,7 @@ def test_a_resumed_run_goes_on_to_the_same_bits(many, passes):
         assert one.weights() == other.weights()
 
 
-def test_one_that_is_stopped_says_so(many):
+def test_a_stopped_ascent_is_marked_as_interrupted(many):
     trainer = trainer_of("owlqn", many, l1=1.0)
     trainer.run_pass(lambda: True)
     assert trainer.interrupted

@@ -109,7 +109,7 @@ def test_every_form_comes_to_the_same(kinds):
         assert list(ways[recursions][1]) == pytest.approx(list(ways["dense"][1]), rel=1e-3, abs=1e-3)
 
 
-def test_what_cannot_be_is_refused():
+def test_impossible_arguments_are_refused():
     built = Built(Corpus([Sample([0, 1], [[(0, 1.0)], []], [[], []])], 2, 1))
     with pytest.raises(TypeError):
         Chains(built.dataset, built.layout, None)

@@ -57,7 +57,7 @@ def test_mistakes_become_few(algorithm, chosen, part):
         ("arow", "regularization", (10.0, 100.0, 1000.0), 1, 1 / 2), ("cw", "confidence", (0.7, 0.52, 0.501), 1, 1 / 2),
     ],
 )  # fmt: skip
-def test_what_holds_weights_makes_them_smaller(algorithm, name, values, passes, part):
+def test_penalties_and_averaging_make_weights_smaller(algorithm, name, values, passes, part):
     own = {"rate": 0.1} if name == "l2" else {"average": False}
 
     def size(value):

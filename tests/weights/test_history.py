@@ -273,7 +273,7 @@ def test_constraints_and_allowed_labels(name, direction, depth):
         assert all(map(sound, ["O", *expected], expected))
 
 
-def test_what_cannot_be_finished_is_not_begun(tmp_path):
+def test_labels_that_constraints_would_lead_into_a_dead_end_are_not_chosen(tmp_path):
     # After X only X may stand, and the last token may not be X: X must not be chosen, however good it looks.
     train = [[["a", "X"], ["b", "X"], ["c", "X"]], [["d", "Y"], ["e", "Z"]]] * 3
     model = crfkit.learn(train, template=Template.parse("U:%x[0,0]\nB"), algorithm="lookahead", depth=0)
